@@ -1,0 +1,1 @@
+"""Compute half of ClusterLens: plain functions on arrays, no user interface."""

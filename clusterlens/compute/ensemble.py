@@ -1,0 +1,314 @@
+"""Ensemble: the labels that a pool of models gives to the same samples.
+
+An ensemble holds T partitions of n samples as a label matrix of shape (T, n). Label
+values are names only. Everything that compares partitions starts from the compact codes
+kept here, or from contingency tables, which cost O(n) per pair of partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import coo_array
+
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_labels,
+    read_only,
+)
+
+NOISE = -1
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Ensemble:
+    """Partitions of the same samples, one per model.
+
+    Parameters
+    ----------
+    labels : array-like of int, shape (n_partitions, n_samples)
+        Label matrix, or a sequence of label vectors. Values are names only: gaps and
+        negative values are allowed; -1 is noise.
+    names : sequence of str, optional
+        One name per partition. Default "model 1", "model 2", ...
+    families : sequence of str, optional
+        The kind of clusterer of each partition, e.g. "k-means". Default "model".
+    noise : {"cluster", "singletons"}, default "cluster"
+        What the label -1 means: all noise samples form one cluster (Ohl & Lindsten), or
+        each of them is a cluster of its own.
+    specs : sequence of mapping, optional
+        Clusterer and parameters of each partition.
+    seconds : array-like of float, shape (n_partitions,), optional
+        Fit time of each partition in seconds. Default NaN.
+    notes : sequence of str, optional
+        What happened while the pool ran: failed, degenerate or skipped models.
+    memberships : mapping of int to array of shape (n_samples, n_clusters), optional
+        Soft memberships of the partitions that have them, by position.
+
+    Attributes
+    ----------
+    codes : array of uint8, uint16 or uint32, shape (n_partitions, n_samples)
+        Labels renumbered 0, 1, ... in order of first appearance, so that two rows are
+        equal exactly when the partitions are.
+
+    Raises
+    ------
+    ValueError
+        If the labels are not integers, or lengths disagree.
+
+    Notes
+    -----
+    Time and memory O(n_partitions n_samples). Arrays are read-only.
+
+    Examples
+    --------
+    >>> ensemble = Ensemble([[5, 5, 9], [0, 1, 1]])
+    >>> ensemble.codes.tolist()
+    [[0, 0, 1], [0, 1, 1]]
+    """
+
+    labels: IntArray
+    names: tuple[str, ...]
+    families: tuple[str, ...]
+    noise: Literal["cluster", "singletons"]
+    specs: tuple[Mapping[str, Any], ...]
+    seconds: FloatArray
+    notes: tuple[str, ...]
+    memberships: Mapping[int, FloatArray]
+
+    def __init__(
+        self,
+        labels: npt.ArrayLike | Sequence[npt.ArrayLike],
+        names: Sequence[str] | None = None,
+        families: Sequence[str] | None = None,
+        noise: Literal["cluster", "singletons"] = "cluster",
+        *,
+        specs: Sequence[Mapping[str, Any]] | None = None,
+        seconds: npt.ArrayLike | None = None,
+        notes: Sequence[str] = (),
+        memberships: Mapping[int, npt.ArrayLike] | None = None,
+    ) -> None:
+        matrix = _label_matrix(labels)
+        count = len(matrix)
+        default_names = [f"model {t}" for t in range(1, count + 1)]
+        per_partition: dict[str, Any] = {
+            "names": tuple(map(str, default_names if names is None else names)),
+            "families": tuple(
+                map(str, ["model"] * count if families is None else families)
+            ),
+            "specs": tuple(map(dict, [{}] * count if specs is None else specs)),
+            "seconds": read_only(
+                np.array(np.full(count, np.nan) if seconds is None else seconds, float)
+            ),
+        }
+        for key, values in per_partition.items():
+            if len(values) != count:
+                raise ValueError(
+                    f"{key} has {len(values)} entries for {count} partitions; "
+                    "give one per partition."
+                )
+        soft = {t: np.asarray(m) for t, m in (memberships or {}).items()}
+        for t, membership in soft.items():
+            if t not in range(count) or len(membership) != matrix.shape[1]:
+                raise ValueError(
+                    f"memberships[{t}] has {len(membership)} rows for "
+                    f"{matrix.shape[1]} samples and {count} partitions; give one row "
+                    "per sample, keyed by the position of the partition."
+                )
+        fields = {
+            "labels": read_only(matrix),
+            **per_partition,
+            "noise": check_choice(noise, ("cluster", "singletons"), name="noise"),
+            "notes": tuple(notes),
+            "memberships": {t: read_only(m) for t, m in soft.items()},
+        }
+        for key, value in fields.items():
+            object.__setattr__(self, key, value)
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """Compact codes, shape (n_partitions, n_samples)."""
+        codes = np.empty(self.labels.shape, dtype=np.uint32)
+        largest = 0
+        for row, labels in zip(codes, self.labels, strict=True):
+            row[:] = pd.factorize(_split_noise(labels, self.noise))[0]
+            largest = max(largest, int(row.max()))
+        compact = codes.astype(np.min_scalar_type(largest), copy=False)
+        return read_only(np.ascontiguousarray(compact))
+
+    @cached_property
+    def n_clusters(self) -> IntArray:
+        """Number of clusters of each partition, shape (n_partitions,)."""
+        return read_only(self.codes.max(axis=1).astype(np.int64) + 1)
+
+    @property
+    def n_partitions(self) -> int:
+        """Number of partitions T."""
+        return int(self.labels.shape[0])
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples n."""
+        return int(self.labels.shape[1])
+
+    def select(self, models: npt.ArrayLike) -> Ensemble:
+        """Return the ensemble of some of the partitions.
+
+        Parameters
+        ----------
+        models : array-like
+            Positions of partitions, or a boolean mask of shape (n_partitions,).
+
+        Returns
+        -------
+        ensemble : Ensemble
+            The chosen partitions in the given order, without notes.
+        """
+        chosen = np.arange(self.n_partitions)[np.asarray(models)]
+        return Ensemble(
+            self.labels[chosen],
+            names=[self.names[t] for t in chosen],
+            families=[self.families[t] for t in chosen],
+            noise=self.noise,
+            specs=[self.specs[t] for t in chosen],
+            seconds=self.seconds[chosen],
+            memberships={
+                new: self.memberships[old]
+                for new, old in enumerate(chosen.tolist())
+                if old in self.memberships
+            },
+        )
+
+    def __repr__(self) -> str:
+        """Say the size."""
+        return f"Ensemble({self.n_partitions} partitions of {self.n_samples} samples)"
+
+
+def distinct_partitions(ensemble: Ensemble) -> tuple[IntArray, IntArray]:
+    """Find the distinct partitions of an ensemble.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions.
+
+    Returns
+    -------
+    first : array of int, shape (n_distinct,)
+        Position of the first copy of each distinct partition, ascending.
+    group : array of int, shape (n_partitions,)
+        For each partition the index into `first`.
+
+    Notes
+    -----
+    Codes are canonical, so equal partitions have equal bytes: O(T n).
+    """
+    seen: dict[bytes, int] = {}
+    group = [seen.setdefault(row.tobytes(), len(seen)) for row in ensemble.codes]
+    first = np.unique(group, return_index=True)[1]
+    return first, np.asarray(group)
+
+
+def contingency_table(a: npt.ArrayLike, b: npt.ArrayLike) -> coo_array:
+    """Count the samples in each pair of clusters of two partitions.
+
+    Parameters
+    ----------
+    a, b : array-like of int, shape (n_samples,)
+        Compact codes of two partitions.
+
+    Returns
+    -------
+    table : sparse array of int64, shape (a.max() + 1, b.max() + 1)
+        Entry (k, l) is the number of samples in cluster k of a and l of b; each
+        position is stored once.
+
+    Notes
+    -----
+    O(n_samples) time; memory O(stored entries).
+    """
+    rows, columns = np.asarray(a), np.asarray(b)
+    shape = (int(rows.max()) + 1, int(columns.max()) + 1)
+    flat = rows.astype(np.int64) * shape[1] + columns
+    if shape[0] * shape[1] <= max(4 * flat.size, 1 << 16):
+        counts = np.bincount(flat)
+        cells = np.flatnonzero(counts)
+        counts = counts[cells]
+    else:
+        cells, counts = np.unique(flat, return_counts=True)
+    return coo_array((counts, (cells // shape[1], cells % shape[1])), shape=shape)
+
+
+def match_labels(reference: npt.ArrayLike, labels: npt.ArrayLike) -> IntArray:
+    """Rename the clusters of one partition after the clusters of another.
+
+    Parameters
+    ----------
+    reference : array-like of int, shape (n_samples,)
+        Partition whose names are kept.
+    labels : array-like of int, shape (n_samples,)
+        Partition to rename.
+
+    Returns
+    -------
+    renamed : array of int64, shape (n_samples,)
+        The same partition as `labels`. Clusters matched one to one with those of the
+        reference (largest total overlap, Hungarian method) carry their names, the
+        others new names above all names of the reference.
+
+    Notes
+    -----
+    O(n_samples + K^3) for K clusters.
+    """
+    ref_codes, ref_names = pd.factorize(check_labels(reference, name="reference"))
+    n_samples = len(ref_codes)
+    codes, names = pd.factorize(check_labels(labels, n_samples=n_samples))
+    overlap = contingency_table(codes, ref_codes).toarray()
+    rows, columns = linear_sum_assignment(overlap, maximize=True)
+    matched = overlap[rows, columns] > 0
+    new_names = np.full(len(names), NOISE, dtype=np.int64)
+    new_names[rows[matched]] = ref_names[columns[matched]]
+    rest = np.setdiff1d(np.arange(len(names)), rows[matched])
+    new_names[rest] = int(ref_names.max()) + 1 + np.arange(len(rest))
+    return new_names[codes]
+
+
+def _label_matrix(labels: Any) -> IntArray:
+    """Stack label vectors into a (T, n) matrix of the smallest fitting type."""
+    try:
+        rows = list(labels)
+    except TypeError:
+        raise ValueError(
+            f"labels is a {type(labels).__name__}; give a label matrix of shape "
+            "(n_partitions, n_samples)."
+        ) from None
+    if not rows:
+        raise ValueError("labels is empty; give at least one partition.")
+    first = check_labels(rows[0], name="labels[0]")
+    vectors = [
+        check_labels(row, n_samples=first.size, name=f"labels[{t}]")
+        for t, row in enumerate(rows)
+    ]
+    low = min(int(vector.min()) for vector in vectors)
+    high = max(int(vector.max()) for vector in vectors)
+    dtype = np.result_type(np.min_scalar_type(low), np.min_scalar_type(high))
+    return np.array(vectors, dtype=dtype if dtype.kind in "iu" else np.int64)
+
+
+def _split_noise(labels: IntArray, noise: str) -> IntArray:
+    """Give each noise sample a label of its own where noise means singletons."""
+    if noise == "cluster" or not (labels == NOISE).any():
+        return labels
+    split = labels.astype(np.int64)
+    at = np.flatnonzero(split == NOISE)
+    split[at] = int(split.max()) + 1 + np.arange(len(at))
+    return split
