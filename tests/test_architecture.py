@@ -39,6 +39,7 @@ ORDER = [
     "suggestions",
     "consensus_functions",
     "fuzzy",
+    "adjusted_measures",
     "label_match",
     "cns",
     "comparators",
