@@ -20,7 +20,12 @@ UI_LIBRARIES = {
 ORDER = [
     "_progress",
     "_validation",
+    "_columns",
+    "_roles",
+    "_encoding",
+    "projection",
     "dataset",
+    "export",
     "reading",
     "examples",
     "ensemble",
