@@ -27,6 +27,8 @@ ORDER = [
     "profiles",
     "constraints",
     "agreement",
+    "density",
+    "one_hot",
     "evidence",
     "tiles",
     "indices",
