@@ -32,6 +32,8 @@ ORDER = [
     "profiles",
     "constraints",
     "agreement",
+    "density",
+    "one_hot",
     "evidence",
     "tiles",
     "indices",
