@@ -26,6 +26,8 @@ ORDER = [
     "projection",
     "dataset",
     "export",
+    "_delimited",
+    "_formats",
     "reading",
     "examples",
     "ensemble",

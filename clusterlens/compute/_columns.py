@@ -202,10 +202,9 @@ def _type_column(values: pd.Series, decimal_comma: bool) -> tuple[pd.Series, lis
     )
 
 
-def _to_arrow(values: pd.Series) -> pa.Array:
-    """Return a string column as an Arrow array (n,)."""
-    array = pa.array(values, type=pa.large_string(), from_pandas=True)
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+def _to_arrow(values: pd.Series) -> pa.Array | pa.ChunkedArray:
+    """Return a string column (n,) as Arrow text."""
+    return pa.array(values, type=pa.large_string(), from_pandas=True)
 
 
 def _to_series(text: pa.Array | pa.ChunkedArray) -> pd.Series:

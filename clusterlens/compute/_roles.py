@@ -164,8 +164,9 @@ def _guess_text(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
     k, present = facts.n_distinct, len(values) - facts.n_missing
     if facts.n_missing == 0 and k == present > 1 and _is_id_name(name):
         return "row id", "named like an identifier, and every value is different"
+    truth = pd.api.types.is_bool_dtype(values.dtype)
     numbers = to_numbers(values)
-    share = float(numbers.notna().sum()) / present
+    share = 0.0 if truth else float(numbers.notna().sum()) / present
     if share >= _NUMBER_SHARE and _plain_name(name) not in CODE_NAMES:
         if _has_leading_zeros(values):
             return "ignore", "numbers with leading zeros are codes, not quantities"

@@ -380,10 +380,14 @@ def _feature_roles(ds: Dataset, categorical: str) -> tuple[dict[str, str], list[
     if categorical == "ignore":
         used = {n: "ignore" if r == "categorical" else r for n, r in used.items()}
     notes = []
+    skipped = [name for name in used if used[name] != ds.roles[name]]
+    if skipped:
+        notes.append(f"Categories left out: {', '.join(map(repr, skipped))}.")
     for role in ("label", "row id", "ignore"):
-        names = [name for name, r in used.items() if r == role]
+        names = [name for name, r in ds.roles.items() if r == role]
         if names:
-            notes.append(f"No feature, role {role!r}: {', '.join(map(repr, names))}.")
+            why = ", ".join(f"{name!r} ({ds.role_reasons[name]})" for name in names)
+            notes.append(f"No feature, role {role!r}: {why}.")
     if not set(used.values()) & set(_FEATURE_ROLES):
         reasons = [f"{n!r} ({ds.role_reasons[n]})" for n in list(used)[:5]]
         raise DataError(
