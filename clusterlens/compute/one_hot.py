@@ -197,7 +197,7 @@ class Lloyd:
 
     def seeds(self, n_clusters: int, rng: np.random.Generator) -> Centres:
         """Choose distinct rows far apart, by greedy k-means++."""
-        weights = self.rows.weights * self.masses
+        weights = (self.rows.weights * self.masses).astype(float)
         n_trials = 2 + int(np.log(n_clusters))
         chosen = [int(_draw(weights, 1, rng)[0])]
         nearest = self._costs_to_rows(np.array(chosen))[:, 0]
