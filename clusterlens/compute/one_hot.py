@@ -129,7 +129,7 @@ def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
     Samples are told apart by as many partitions at a time as fit into one 64-bit key:
     O(n T) time; memory is that of the distinct rows and O(n).
     """
-    group = _group_samples(ensemble)
+    group = group_samples(ensemble)
     first = np.unique(group, return_index=True)[1]
     starts = np.concatenate([[0], np.cumsum(ensemble.n_clusters)])
     n_columns = int(starts[-1])
@@ -141,7 +141,7 @@ def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
     return OneHotRows(columns, np.bincount(group), n_columns), group
 
 
-def _group_samples(ensemble: Ensemble) -> IntArray:
+def group_samples(ensemble: Ensemble) -> IntArray:
     """Number the distinct columns of the label matrix, shape (n_samples,)."""
     keys = np.zeros(ensemble.n_samples, dtype=np.int64)
     n_keys = 1
