@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import joblib
 
@@ -18,6 +18,15 @@ Progress = Callable[[int, int], object]
 Cancel = Callable[[], bool]
 
 _Result = TypeVar("_Result")
+
+
+class RunOptions(TypedDict):
+    """The keywords of every long computation, to hand them on."""
+
+    n_jobs: int | None
+    progress: Progress | None
+    cancel: Cancel | None
+    executor: Executor | None
 
 
 class Cancelled(RuntimeError):

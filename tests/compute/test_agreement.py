@@ -9,15 +9,17 @@ from hypothesis import strategies as st
 
 from clusterlens.compute._progress import Cancelled
 from clusterlens.compute.agreement import (
-    EXACT_COMPARISONS,
     Agreement,
     agreement_seconds,
     count_agreements,
+)
+from clusterlens.compute.ensemble import Ensemble
+from clusterlens.compute.pairs import (
+    EXACT_COMPARISONS,
     count_columns,
     pair_comparisons,
     pair_layout,
 )
-from clusterlens.compute.ensemble import Ensemble
 from tests.compute.definitions import agreement_counts, count_tables, label_matrices
 
 CASES = json.loads(
