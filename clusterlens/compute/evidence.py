@@ -8,6 +8,7 @@ grow linearly with the number of samples.
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -30,6 +31,7 @@ from clusterlens.compute.ensemble import Ensemble
 from clusterlens.compute.one_hot import (
     Lloyd,
     OneHotRows,
+    Workers,
     best_of_starts,
     cluster_samples,
     one_hot_rows,
@@ -106,6 +108,7 @@ def consensus_tree(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
+    executor: Executor | None = None,
 ) -> ConsensusTree:
     """Split the samples again and again in two, by 2-means on the one-hot rows.
 
@@ -128,7 +131,9 @@ def consensus_tree(
     progress : callable, optional
         Called as progress(splits done, splits asked for).
     cancel : callable, optional
-        Polled between short blocks of work; when it returns True, Cancelled is raised.
+        Asked between blocks of some milliseconds; True stops the computation.
+    executor : concurrent.futures.Executor, optional
+        Threads to use instead of own ones.
 
     Returns
     -------
@@ -139,6 +144,8 @@ def consensus_tree(
     ------
     ValueError
         If an argument is out of its range.
+    Cancelled
+        If `cancel` said so.
 
     Notes
     -----
@@ -167,7 +174,8 @@ def consensus_tree(
     check_choice(split, ("scatter", "size"), name="split")
     rows, group = one_hot_rows(ensemble)
     everyone = np.arange(rows.n_rows)
-    split_rows = partial(_split, rows, n_trials=n_trials, n_jobs=n_jobs, cancel=cancel)
+    workers = Workers(n_jobs, cancel, executor)
+    split_rows = partial(_split, rows, n_trials=n_trials, workers=workers)
     leaves = dict(enumerate(split_rows(everyone, 1, np.random.default_rng(0))))
     parents, losses = [-1], [leaves[0].scatter]
     while len(leaves) < max_clusters:
@@ -200,15 +208,14 @@ def _split(
     rng: np.random.Generator,
     *,
     n_trials: int,
-    n_jobs: int | None,
-    cancel: Cancel | None,
+    workers: Workers,
 ) -> list[_Leaf]:
     """Divide some of the rows into parts by k-means."""
     own = rows.take(members).compact() if len(members) < rows.n_rows else rows
-    lloyd = trials = Lloyd(own, n_jobs=n_jobs, cancel=cancel)
+    lloyd = trials = Lloyd(own, workers)
     if own.n_rows > TRIAL_ROWS:
         sample = rng.choice(own.n_rows, TRIAL_ROWS, replace=False)
-        trials = Lloyd(own.take(sample), n_jobs=n_jobs, cancel=cancel)
+        trials = Lloyd(own.take(sample), workers)
     *_, best = best_of_starts(trials, n_parts, n_trials, MAX_ITER, rng)
     if trials is not lloyd:
         best = lloyd.run(best.centres, max_iter=MAX_ITER)
@@ -284,6 +291,7 @@ def consensus_kmeans(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
+    executor: Executor | None = None,
 ) -> IntArray:
     """Cluster the samples by k-means on the one-hot rows of the ensemble.
 
@@ -304,7 +312,9 @@ def consensus_kmeans(
     progress : callable, optional
         Called as progress(seedings done, n_init).
     cancel : callable, optional
-        Polled between short blocks of work; when it returns True, Cancelled is raised.
+        Asked between blocks of some milliseconds; True stops the computation.
+    executor : concurrent.futures.Executor, optional
+        Threads to use instead of own ones.
 
     Returns
     -------
@@ -315,6 +325,8 @@ def consensus_kmeans(
     ------
     ValueError
         If an argument is out of its range.
+    Cancelled
+        If `cancel` said so.
 
     Warns
     -----
@@ -341,7 +353,7 @@ def consensus_kmeans(
     """
     check_range(n_clusters, 1, ensemble.n_samples, name="n_clusters", integer=True)
     rows, group = one_hot_rows(ensemble)
-    lloyd = Lloyd(rows, n_jobs=n_jobs, cancel=cancel)
+    lloyd = Lloyd(rows, Workers(n_jobs, cancel, executor))
     return cluster_samples(
         lloyd, group, n_clusters, random_state, n_init, max_iter, progress
     )

@@ -13,18 +13,23 @@ centres; memory is O(n p + n_columns k).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from joblib import cpu_count
 from numba import njit
 
-from clusterlens.compute._progress import Cancel, Progress, raise_if_cancelled, report
+from clusterlens.compute._progress import (
+    Cancel,
+    Progress,
+    raise_if_cancelled,
+    report,
+    run_blocks,
+)
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -81,6 +86,14 @@ class OneHotRows:
         return OneHotRows(flat.reshape(self.columns.shape), self.weights, len(used))
 
 
+class Workers(NamedTuple):
+    """Threads to compute on, and whom to ask whether to stop."""
+
+    n_jobs: int | None = None
+    cancel: Cancel | None = None
+    executor: Executor | None = None
+
+
 class Centres(NamedTuple):
     """Members of k clusters: counts in each column (n_columns, k) and masses (k,)."""
 
@@ -116,7 +129,7 @@ def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
     Samples are told apart by as many partitions at a time as fit into one 64-bit key:
     O(n T) time; memory is that of the distinct rows and O(n).
     """
-    group = _group_samples(ensemble)
+    group = group_samples(ensemble)
     first = np.unique(group, return_index=True)[1]
     starts = np.concatenate([[0], np.cumsum(ensemble.n_clusters)])
     n_columns = int(starts[-1])
@@ -128,7 +141,7 @@ def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
     return OneHotRows(columns, np.bincount(group), n_columns), group
 
 
-def _group_samples(ensemble: Ensemble) -> IntArray:
+def group_samples(ensemble: Ensemble) -> IntArray:
     """Number the distinct columns of the label matrix, shape (n_samples,)."""
     keys = np.zeros(ensemble.n_samples, dtype=np.int64)
     n_keys = 1
@@ -158,17 +171,14 @@ class Lloyd:
     def __init__(
         self,
         rows: OneHotRows,
+        workers: Workers,
         *,
         masses: IntArray | None = None,
         table: CentreTable | None = None,
-        n_jobs: int | None = None,
-        cancel: Cancel | None = None,
     ) -> None:
-        self.rows = rows
+        self.rows, self.workers = rows, workers
         self.masses = np.ones(rows.n_rows, np.int64) if masses is None else masses
         self.table = mean_table if table is None else table
-        self.n_jobs = cpu_count() if n_jobs is None else n_jobs
-        self.cancel = cancel
 
     def run(self, start: Centres, *, max_iter: int) -> LloydResult:
         """Move each row to its cheapest cluster until none moves; none stays empty."""
@@ -197,7 +207,7 @@ class Lloyd:
 
     def seeds(self, n_clusters: int, rng: np.random.Generator) -> Centres:
         """Choose distinct rows far apart, by greedy k-means++."""
-        weights = self.rows.weights * self.masses
+        weights = (self.rows.weights * self.masses).astype(float)
         n_trials = 2 + int(np.log(n_clusters))
         chosen = [int(_draw(weights, 1, rng)[0])]
         nearest = self._costs_to_rows(np.array(chosen))[:, 0]
@@ -250,15 +260,17 @@ class Lloyd:
             mass = self.masses[start : start + length, None].astype(float)
             costs = np.empty((len(columns), k))
             if k <= FEW_CENTRES:
-                _sums_by_centre(columns, table, costs)
+                sums_by_centre(columns, table, costs)
             else:
                 _sums_by_row(columns, table, costs)
             return use(p / mass**2 + bias - costs / mass)
 
-        starts = range(0, self.rows.n_rows, length)
-        for result in _map_in_threads(block, starts, self.n_jobs):
-            raise_if_cancelled(self.cancel)
-            yield result
+        blocks = [(start,) for start in range(0, self.rows.n_rows, length)]
+        if len(blocks) == 1:
+            raise_if_cancelled(self.workers.cancel)
+            return iter([block(0)])
+        work = [length] * len(blocks)
+        return run_blocks(block, blocks, work, **self.workers._asdict())
 
 
 def mean_table(counts: IntArray, masses: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -314,20 +326,6 @@ def cluster_samples(
     return pd.factorize(best.labels[group])[0].astype(np.int64)
 
 
-def _map_in_threads(
-    function: Callable[[int], Any], items: Sequence[int], n_jobs: int
-) -> Iterator[Any]:
-    """Yield function(item) in order; what has not begun is dropped on an early end."""
-    if n_jobs == 1 or len(items) == 1:
-        yield from map(function, items)
-        return
-    executor = ThreadPoolExecutor(n_jobs)
-    try:
-        yield from executor.map(function, items)
-    finally:
-        executor.shutdown(cancel_futures=True)
-
-
 def _draw(weights: FloatArray, size: int, rng: np.random.Generator) -> IntArray:
     """Draw row numbers in proportion to weights, shape (size,)."""
     cumulative = np.cumsum(weights)
@@ -347,7 +345,7 @@ def _fill_empty(labels: IntArray, costs: FloatArray, n_clusters: int) -> None:
 
 
 @njit(nogil=True, cache=False)
-def _sums_by_centre(
+def sums_by_centre(
     columns: IntArray, table: FloatArray, sums: npt.NDArray[np.float64]
 ) -> None:
     """sums (n, k): for each row the sum of its entries in each line of table (k, d)."""

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from clusterlens.compute._progress import Cancelled
 from clusterlens.compute.ensemble import Ensemble
-from clusterlens.compute.one_hot import Lloyd, best_of_starts, one_hot_rows
+from clusterlens.compute.one_hot import Lloyd, Workers, best_of_starts, one_hot_rows
 
 label_matrices = st.tuples(st.integers(1, 6), st.integers(1, 40)).flatmap(
     lambda shape: arrays(np.int64, shape, elements=st.integers(-1, 5))
@@ -58,7 +58,7 @@ def test_rows_are_merged_when_keys_exceed_64_bits():
 def test_one_pass_finds_the_nearest_centre(n_clusters):
     rows = random_rows()
     matrix = dense(rows)
-    lloyd = Lloyd(rows)
+    lloyd = Lloyd(rows, Workers())
     start = lloyd.seeds(n_clusters, np.random.default_rng(1))
     result = lloyd.run(start, max_iter=1)
     means = (start.counts / start.masses).T
@@ -70,7 +70,7 @@ def test_one_pass_finds_the_nearest_centre(n_clusters):
 
 def test_converged_result_is_a_fixed_point_with_consistent_centres():
     rows = random_rows(seed=2)
-    lloyd = Lloyd(rows)
+    lloyd = Lloyd(rows, Workers())
     start = lloyd.seeds(5, np.random.default_rng(0))
     result = lloyd.run(start, max_iter=300)
     members = np.eye(5, dtype=np.int64)[result.labels] * rows.weights[:, None]
@@ -82,7 +82,7 @@ def test_converged_result_is_a_fixed_point_with_consistent_centres():
 def test_masses_scale_rows_and_weigh_them():
     rows = random_rows(n=80, p=4)
     masses = np.random.default_rng(5).integers(1, 9, rows.n_rows)
-    lloyd = Lloyd(rows, masses=masses)
+    lloyd = Lloyd(rows, Workers(), masses=masses)
     result = lloyd.run(lloyd.seeds(3, np.random.default_rng(0)), max_iter=300)
     points = dense(rows) / masses[:, None]
     weights = rows.weights * masses
@@ -96,7 +96,7 @@ def test_masses_scale_rows_and_weigh_them():
 
 def test_no_cluster_stays_empty():
     rows = random_rows(n=60, p=3, k=3)
-    lloyd = Lloyd(rows)
+    lloyd = Lloyd(rows, Workers())
     start = lloyd.seeds(2, np.random.default_rng(0))
     # Six centres in two places: four of them attract nobody.
     doubled = type(start)(np.repeat(start.counts, 3, 1), np.repeat(start.masses, 3))
@@ -107,7 +107,7 @@ def test_no_cluster_stays_empty():
 
 def test_seeds_are_distinct_rows_up_to_the_last_row():
     rows = random_rows(n=30, p=2, k=3)
-    seeds = Lloyd(rows).seeds(rows.n_rows, np.random.default_rng(4))
+    seeds = Lloyd(rows, Workers()).seeds(rows.n_rows, np.random.default_rng(4))
     assert len(np.unique(seeds.counts, axis=1).T) == rows.n_rows
 
 
@@ -117,7 +117,7 @@ def test_result_does_not_depend_on_threads_or_block_length(monkeypatch):
     for n_jobs, block in ((1, 1 << 21), (2, 1 << 12), (3, 1 << 14)):
         monkeypatch.setattr("clusterlens.compute.one_hot.LOOKUPS_PER_BLOCK", block)
         *_, best = best_of_starts(
-            Lloyd(rows, n_jobs=n_jobs), 7, 2, 300, np.random.default_rng(0)
+            Lloyd(rows, Workers(n_jobs)), 7, 2, 300, np.random.default_rng(0)
         )
         results.append(best)
     for other in results[1:]:
@@ -126,7 +126,7 @@ def test_result_does_not_depend_on_threads_or_block_length(monkeypatch):
 
 
 def test_best_start_never_gets_worse():
-    lloyd = Lloyd(random_rows(seed=8))
+    lloyd = Lloyd(random_rows(seed=8), Workers())
     starts = best_of_starts(lloyd, 6, 8, 300, np.random.default_rng(0))
     losses = [result.loss for result in starts]
     assert losses == sorted(losses, reverse=True)
@@ -137,7 +137,7 @@ def test_best_start_never_gets_worse():
 def test_cancel_stops_between_blocks(monkeypatch, n_jobs):
     monkeypatch.setattr("clusterlens.compute.one_hot.LOOKUPS_PER_BLOCK", 1 << 10)
     looks = iter([False] * 5 + [True] * 100)
-    lloyd = Lloyd(random_rows(n=3000), n_jobs=n_jobs, cancel=lambda: next(looks))
+    lloyd = Lloyd(random_rows(n=3000), Workers(n_jobs, lambda: next(looks)))
     with pytest.raises(Cancelled):
         lloyd.seeds(5, np.random.default_rng(0))
     assert next(looks)
@@ -153,6 +153,8 @@ def test_columns_that_cannot_be_filled_are_left_out():
 
 def test_centres_beyond_the_memory_limit_are_refused(monkeypatch):
     monkeypatch.setattr("clusterlens.compute.one_hot.MAX_CENTRE_BYTES", 1000)
-    starts = best_of_starts(Lloyd(random_rows()), 9, 1, 9, np.random.default_rng(0))
+    starts = best_of_starts(
+        Lloyd(random_rows(), Workers()), 9, 1, 9, np.random.default_rng(0)
+    )
     with pytest.raises(MemoryError, match="centres of 9 clusters"):
         next(starts)
