@@ -7,9 +7,7 @@ five. A pass takes 0.1 to 0.5 n^2 d nanoseconds on two cores (n samples, d featu
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -17,7 +15,7 @@ import numpy as np
 from numba import njit
 from sklearn.metrics import silhouette_score
 
-from clusterlens.compute._progress import raise_if_cancelled
+from clusterlens.compute._progress import run_blocks
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.scatter_indices import Clusters, Undefined, ratio
 
@@ -156,6 +154,13 @@ def sums_of_smallest(clusters: Clusters, ranks: tuple[int, ...]) -> FloatArray:
     )
 
 
+def compile_kernels() -> None:
+    """Compile what the quadratic indices need, so that a first caller does not wait."""
+    clusters = Clusters.sort(np.array([[0.0], [1.0]]), np.array([0, 1]))
+    row_distances(clusters)
+    sums_of_smallest(clusters, (1,))
+
+
 def _sum_of_smallest(
     clusters: Clusters,
     columns: FloatArray,
@@ -200,21 +205,11 @@ def _histogram(
 def _over_row_blocks(
     clusters: Clusters, reduce: Callable[[int, int], _Result]
 ) -> Iterator[_Result]:
-    """Apply reduce to short blocks of rows in threads; yield results in order."""
-    n_samples = clusters.n_samples
-    step = max(1, _BLOCK_PAIRS // n_samples)
-    starts = range(0, n_samples, step)
-    with ThreadPoolExecutor(os.cpu_count()) as executor:
-        pending = [
-            executor.submit(reduce, start, min(start + step, n_samples))
-            for start in starts
-        ]
-        try:
-            for future in pending:
-                raise_if_cancelled(clusters.cancel)
-                yield future.result()
-        finally:
-            executor.shutdown(wait=True, cancel_futures=True)
+    """Apply reduce(start, stop) to short blocks of rows on threads, in order."""
+    step = max(1, _BLOCK_PAIRS // clusters.n_samples)
+    starts = range(0, clusters.n_samples, step)
+    blocks = [(start, min(start + step, clusters.n_samples)) for start in starts]
+    return run_blocks(reduce, blocks, [1] * len(blocks), cancel=clusters.cancel)
 
 
 def _n_pairs(clusters: Clusters) -> int:
