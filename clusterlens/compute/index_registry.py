@@ -33,7 +33,7 @@ class Definition:
     """One formula of an index: a function of clusters or of two code vectors."""
 
     function: Callable[..., float]
-    range: Range
+    range: Range = _POSITIVE
     cost: Cost = "linear"
 
 
@@ -53,8 +53,6 @@ class Index:
         Where it was proposed.
     definitions : mapping of str to Definition
         Its formulas; the first is the default of external indices.
-    symmetric : bool
-        Whether an external index may swap its two partitions.
     """
 
     title: str
@@ -62,7 +60,6 @@ class Index:
     direction: Literal["max", "min"]
     reference: str
     definitions: Mapping[str, Definition]
-    symmetric: bool = True
 
     @property
     def greater_is_better(self) -> bool:
@@ -80,216 +77,238 @@ class Index:
         return next(iter(self.definitions.values())).cost
 
 
-def _internal(
-    title: str,
-    direction: Literal["max", "min"],
-    reference: str,
-    **definitions: tuple[Callable[..., float], Range, Cost],
-) -> Index:
-    """Entry of an internal index."""
-    return Index(
-        title,
-        "internal",
-        direction,
-        reference,
-        {key.replace("_", "-"): Definition(*d) for key, d in definitions.items()},
-    )
+def _quadratic(
+    function: Callable[..., float], value_range: Range = _POSITIVE
+) -> Definition:
+    """Formula that compares all pairs of samples."""
+    return Definition(function, value_range, "quadratic")
 
 
-def _external(
-    title: str,
-    reference: str,
-    value_range: Range,
-    function: Callable[..., float],
-    *normalisations: str,
-    symmetric: bool = True,
-) -> Index:
-    """Entry of an external index, with one definition per normalisation."""
-    formulas: dict[str, Callable[..., float]] = {
-        key: partial(function, normalisation=key) for key in normalisations
-    } or {"textbook": function}
-    definitions = {key: Definition(f, value_range) for key, f in formulas.items()}
-    return Index(title, "external", "max", reference, definitions, symmetric)
+def _agreed(formula: Definition) -> dict[str, Definition]:
+    """One formula under both names."""
+    return {"textbook": formula, "paper": formula}
 
 
-def _same(
-    function: Callable[..., float], value_range: Range, cost: Cost = "linear"
-) -> dict[str, tuple[Callable[..., float], Range, Cost]]:
-    """One formula for both definitions."""
-    both = (function, value_range, cost)
-    return {"textbook": both, "paper": both}
+def _normalised(
+    function: Callable[..., float], value_range: Range
+) -> dict[str, Definition]:
+    """One formula for each mean of the two entropies."""
+    return {
+        mean: Definition(partial(function, normalisation=mean), value_range)
+        for mean in ("arithmetic", "geometric", "max", "min")
+    }
 
-
-_MEANS = ("arithmetic", "geometric", "max", "min")
 
 INDICES: dict[str, Index] = {
-    "BHI": _internal(
+    "BHI": Index(
         "Ball-Hall",
+        "internal",
         "min",
-        "Ball & Hall 1965",
-        textbook=(scatter.ball_hall, _POSITIVE, "linear"),
-        paper=(scatter.ball_hall_paper, _POSITIVE, "linear"),
+        "Ball & Hall 1965, ISODATA, Stanford Research Institute",
+        {
+            "textbook": Definition(scatter.ball_hall),
+            "paper": Definition(scatter.ball_hall_paper),
+        },
     ),
-    "BRI": _internal(
+    "BRI": Index(
         "Banfield-Raftery",
+        "internal",
         "min",
         "Banfield & Raftery 1993, doi:10.2307/2532201",
-        textbook=(scatter.banfield_raftery, _ANY, "linear"),
-        paper=(scatter.banfield_raftery_paper, _ANY, "linear"),
+        {
+            "textbook": Definition(scatter.banfield_raftery, _ANY),
+            "paper": Definition(scatter.banfield_raftery_paper, _ANY),
+        },
     ),
-    "CHI": _internal(
+    "CHI": Index(
         "Calinski-Harabasz",
+        "internal",
         "max",
         "Calinski & Harabasz 1974, doi:10.1080/03610927408827101",
-        **_same(scatter.calinski_harabasz, _POSITIVE),
+        _agreed(Definition(scatter.calinski_harabasz)),
     ),
-    "CI": _internal(
+    "CI": Index(
         "C index",
+        "internal",
         "min",
         "Hubert & Levin 1976, doi:10.1037/0033-2909.83.6.1072",
-        **_same(pairs.c_index, _UNIT, "quadratic"),
+        _agreed(_quadratic(pairs.c_index, _UNIT)),
     ),
-    "DBI": _internal(
+    "DBI": Index(
         "Davies-Bouldin",
+        "internal",
         "min",
         "Davies & Bouldin 1979, doi:10.1109/TPAMI.1979.4766909",
-        **_same(scatter.davies_bouldin, _POSITIVE),
+        _agreed(Definition(scatter.davies_bouldin)),
     ),
-    "DHI": _internal(
+    "DHI": Index(
         "mean distance within over between; not Duda & Hart's split test",
+        "internal",
         "min",
         "Ohl & Lindsten",
-        paper=(pairs.dhi_paper, _POSITIVE, "quadratic"),
+        {"paper": _quadratic(pairs.dhi_paper)},
     ),
-    "DI": _internal(
+    "DI": Index(
         "Dunn",
+        "internal",
         "max",
         "Dunn 1974, doi:10.1080/01969727408546059",
-        **_same(pairs.dunn, _POSITIVE, "quadratic"),
-        first_two_classes=(pairs.dunn_first_two_classes, _POSITIVE, "quadratic"),
+        _agreed(_quadratic(pairs.dunn))
+        | {"first-two-classes": _quadratic(pairs.dunn_first_two_classes)},
     ),
-    "DRI": _internal(
+    "DRI": Index(
         "determinant ratio (Scott-Symons)",
+        "internal",
         "max",
         "Scott & Symons 1971, doi:10.2307/2529003",
-        textbook=(scatter.det_ratio, (1.0, math.inf), "linear"),
-        paper=(scatter.det_ratio_paper, _POSITIVE, "linear"),
+        {
+            "textbook": Definition(scatter.det_ratio, (1.0, math.inf)),
+            "paper": Definition(scatter.det_ratio_paper),
+        },
     ),
-    "HI": _internal(
+    "HI": Index(
         "scatter about the own over the nearest mean; Hartigan's own index is LSRI",
+        "internal",
         "min",
         "Ohl & Lindsten",
-        paper=(scatter.hartigan_paper, _POSITIVE, "linear"),
+        {"paper": Definition(scatter.hartigan_paper)},
     ),
-    "KDI": _internal(
+    "KDI": Index(
         "K squared times determinant of W",
+        "internal",
         "min",
         "Marriott 1971, doi:10.2307/2528592",
-        textbook=(scatter.ksq_det_w, _POSITIVE, "linear"),
-        paper=(scatter.ksq_det_w_paper, _ANY, "linear"),
+        {
+            "textbook": Definition(scatter.ksq_det_w),
+            "paper": Definition(scatter.ksq_det_w_paper, _ANY),
+        },
     ),
-    "LDRI": _internal(
+    "LDRI": Index(
         "log determinant ratio",
+        "internal",
         "max",
         "Scott & Symons 1971, doi:10.2307/2529003",
-        textbook=(scatter.log_det_ratio, _POSITIVE, "linear"),
-        paper=(scatter.log_det_ratio_paper, _ANY, "linear"),
+        {
+            "textbook": Definition(scatter.log_det_ratio),
+            "paper": Definition(scatter.log_det_ratio_paper, _ANY),
+        },
     ),
-    "LSRI": _internal(
+    "LSRI": Index(
         "log sum-of-squares ratio (Hartigan)",
+        "internal",
         "max",
         "Hartigan 1975, Clustering Algorithms, Wiley",
-        **_same(scatter.log_ss_ratio, _ANY),
+        _agreed(Definition(scatter.log_ss_ratio, _ANY)),
     ),
-    "McRao": _internal(
+    "McRao": Index(
         "McClain-Rao",
+        "internal",
         "min",
-        "McClain & Rao 1975, doi:10.1177/002224377501200410",
-        **_same(pairs.mcclain_rao, _POSITIVE, "quadratic"),
+        "McClain & Rao 1975, Journal of Marketing Research 12:456-460",
+        _agreed(_quadratic(pairs.mcclain_rao)),
     ),
-    "PBM": _internal(
+    "PBM": Index(
         "Pakhira-Bandyopadhyay-Maulik",
+        "internal",
         "max",
         "Pakhira, Bandyopadhyay & Maulik 2004, doi:10.1016/j.patcog.2003.06.005",
-        **_same(scatter.pbm, _POSITIVE),
+        _agreed(Definition(scatter.pbm)),
     ),
-    "SI": _internal(
+    "SI": Index(
         "silhouette",
+        "internal",
         "max",
         "Rousseeuw 1987, doi:10.1016/0377-0427(87)90125-7",
-        textbook=(pairs.silhouette, _SIGNED_UNIT, "quadratic"),
-        paper=(pairs.silhouette_paper, _SIGNED_UNIT, "quadratic"),
+        {
+            "textbook": _quadratic(pairs.silhouette, _SIGNED_UNIT),
+            "paper": _quadratic(pairs.silhouette_paper, _SIGNED_UNIT),
+        },
     ),
-    "WGSS": _internal(
+    "WGSS": Index(
         "within-group sum of squares",
+        "internal",
         "min",
         "Ward 1963, doi:10.1080/01621459.1963.10500845",
-        **_same(scatter.wgss, _POSITIVE),
+        _agreed(Definition(scatter.wgss)),
     ),
-    "XBI": _internal(
+    "XBI": Index(
         "Xie-Beni",
+        "internal",
         "min",
         "Xie & Beni 1991, doi:10.1109/34.85677",
-        textbook=(scatter.xie_beni, _POSITIVE, "linear"),
-        paper=(scatter.xie_beni_paper, _POSITIVE, "linear"),
-        desgraupes=(pairs.xie_beni_desgraupes, _POSITIVE, "quadratic"),
+        {
+            "textbook": Definition(scatter.xie_beni),
+            "paper": Definition(scatter.xie_beni_paper),
+            "desgraupes": _quadratic(pairs.xie_beni_desgraupes),
+        },
     ),
-    "WG": _internal(
+    "WG": Index(
         "Wemmert-Gancarski",
+        "internal",
         "max",
-        "Wemmert, Gancarski & Korczak 2000, doi:10.1142/S0218213000000057",
-        textbook=(scatter.wemmert_gancarski, _UNIT, "linear"),
-        paper=(scatter.wemmert_gancarski_paper, _POSITIVE, "linear"),
+        "Wemmert, Gancarski & Korczak 2000, Int. J. Artificial Intelligence Tools 9",
+        {
+            "textbook": Definition(scatter.wemmert_gancarski, _UNIT),
+            "paper": Definition(scatter.wemmert_gancarski_paper),
+        },
     ),
-    "I": _internal(
+    "I": Index(
         "I index with power 2; the same formula as PBM",
+        "internal",
         "max",
         "Maulik & Bandyopadhyay 2002, doi:10.1109/TPAMI.2002.1114856",
-        textbook=(scatter.pbm, _POSITIVE, "linear"),
+        {"textbook": Definition(scatter.pbm)},
     ),
-    "DBCV": _internal(
+    "DBCV": Index(
         "density-based cluster validity",
+        "internal",
         "max",
         "Moulavi et al. 2014, doi:10.1137/1.9781611973440.96",
-        textbook=(dbcv, _SIGNED_UNIT, "quadratic"),
-        squared=(dbcv_squared, _SIGNED_UNIT, "quadratic"),
+        {
+            "textbook": _quadratic(dbcv, _SIGNED_UNIT),
+            "squared": _quadratic(dbcv_squared, _SIGNED_UNIT),
+        },
     ),
-    "ari": _external(
+    "ari": Index(
         "adjusted Rand index",
+        "external",
+        "max",
         "Hubert & Arabie 1985, doi:10.1007/BF01908075",
-        (-0.5, 1.0),
-        external.adjusted_rand,
+        {"textbook": Definition(external.adjusted_rand, (-0.5, 1.0))},
     ),
-    "ami": _external(
+    "ami": Index(
         "adjusted mutual information",
+        "external",
+        "max",
         "Vinh, Epps & Bailey 2010, JMLR 11:2837-2854",
-        (-math.inf, 1.0),
-        external.adjusted_mutual_info,
-        *_MEANS,
+        _normalised(external.adjusted_mutual_info, (-math.inf, 1.0)),
     ),
-    "nmi": _external(
+    "nmi": Index(
         "normalised mutual information",
+        "external",
+        "max",
         "Strehl & Ghosh 2002, JMLR 3:583-617",
-        _UNIT,
-        external.normalised_mutual_info,
-        *_MEANS,
+        _normalised(external.normalised_mutual_info, _UNIT),
     ),
-    "v-measure": _external(
+    "v-measure": Index(
         "V-measure",
+        "external",
+        "max",
         "Rosenberg & Hirschberg 2007, EMNLP-CoNLL, 410-420",
-        _UNIT,
-        external.v_measure,
+        {"textbook": Definition(external.v_measure, _UNIT)},
     ),
-    "accuracy": _external(
+    "accuracy": Index(
         "matched accuracy",
+        "external",
+        "max",
         "Kuhn 1955, doi:10.1002/nav.3800020109",
-        _UNIT,
-        external.matched_accuracy,
+        {"textbook": Definition(external.matched_accuracy, _UNIT)},
     ),
-    "pairwise-f": _external(
+    "pairwise-f": Index(
         "pairwise F1",
+        "external",
+        "max",
         "Manning, Raghavan & Schuetze 2008, Introduction to Information Retrieval",
-        _UNIT,
-        external.pairwise_f,
+        {"textbook": Definition(external.pairwise_f, _UNIT)},
     ),
 }
