@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from clusterlens.compute._progress import raise_if_cancelled
+from clusterlens.compute._progress import Cancel, raise_if_cancelled
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.ensemble import NOISE
 from clusterlens.compute.scatter_indices import BLOCK_ENTRIES, Clusters, Undefined
@@ -40,14 +40,12 @@ def dbcv(clusters: Clusters, metric: Metric = "euclidean") -> float:
     inner, cores, sparseness = [], [], np.empty(len(chosen))
     for position, k in enumerate(chosen):
         members = clusters.X[bounds[k] : bounds[k + 1]]
-        core = core_distances(members, metric)
-        raise_if_cancelled(clusters.cancel)
-        edges, weights = spanning_tree(members, core, metric)
-        raise_if_cancelled(clusters.cancel)
+        core = core_distances(members, metric, clusters.cancel)
+        edges, weights = spanning_tree(members, core, metric, clusters.cancel)
         is_inner, sparseness[position] = _inner_samples(edges, weights, len(members))
         inner.append(members[is_inner])
         cores.append(core[is_inner])
-    separation = _separations(inner, cores, metric, clusters)
+    separation = _separations(inner, cores, metric, clusters.cancel)
     largest = np.maximum(separation, sparseness)
     if (largest == 0).any():
         raise Undefined("two clusters coincide in one point")
@@ -60,7 +58,9 @@ def dbcv_squared(clusters: Clusters) -> float:
     return dbcv(clusters, "sqeuclidean")
 
 
-def core_distances(members: FloatArray, metric: Metric) -> FloatArray:
+def core_distances(
+    members: FloatArray, metric: Metric, cancel: Cancel | None = None
+) -> FloatArray:
     """All-points core distances of one cluster (n_k, d): a power mean of exponent -d.
 
     Distances of zero are left out of the sum, as in the authors' program.
@@ -69,6 +69,7 @@ def core_distances(members: FloatArray, metric: Metric) -> FloatArray:
     core = np.empty(n_samples)
     step = max(1, BLOCK_ENTRIES // n_samples)
     for start in range(0, n_samples, step):
+        raise_if_cancelled(cancel)
         distances = cdist(members[start : start + step], members, metric)
         # Relative to the nearest sample no power overflows, in any dimension.
         nearest = np.min(distances, axis=1, initial=np.inf, where=distances > 0)
@@ -84,7 +85,10 @@ def core_distances(members: FloatArray, metric: Metric) -> FloatArray:
 
 
 def spanning_tree(
-    members: FloatArray, core: FloatArray, metric: Metric
+    members: FloatArray,
+    core: FloatArray,
+    metric: Metric,
+    cancel: Cancel | None = None,
 ) -> tuple[IntArray, FloatArray]:
     """Prim's tree of mutual reachability: edges (n_k - 1, 2) and weights (n_k - 1,)."""
     n_samples = len(members)
@@ -96,6 +100,7 @@ def spanning_tree(
     weights = np.empty(n_samples - 1)
     newest = 0
     for step in range(n_samples - 1):
+        raise_if_cancelled(cancel)
         outside = outside[outside != newest]
         to_newest = cdist(members[newest : newest + 1], members[outside], metric)[0]
         reach = np.maximum(to_newest, np.maximum(core[newest], core[outside]))
@@ -126,13 +131,13 @@ def _separations(
     inner: list[FloatArray],
     cores: list[FloatArray],
     metric: Metric,
-    clusters: Clusters,
+    cancel: Cancel | None,
 ) -> FloatArray:
     """Least mutual reachability of inner samples of each cluster to those of others."""
     separation = np.full(len(inner), np.inf)
     for a in range(len(inner)):
         for b in range(a + 1, len(inner)):
-            raise_if_cancelled(clusters.cancel)
+            raise_if_cancelled(cancel)
             gap = _separation(inner[a], cores[a], inner[b], cores[b], metric)
             separation[[a, b]] = np.minimum(separation[[a, b]], gap)
     return separation

@@ -330,10 +330,12 @@ def test_sample_of_all_samples_is_exact():
     assert value == internal_index("DI", X, labels)
 
 
-def test_cancel_stops_a_quadratic_index():
+@pytest.mark.parametrize("name", ["McRao", "CI", "DI", "DBCV", "XBI"])
+def test_cancel_stops_an_index(name):
     X, labels = blobs()
+    definition = "paper" if name == "XBI" else "textbook"
     with pytest.raises(Cancelled):
-        internal_index("McRao", X, labels, cancel=lambda: True)
+        internal_index(name, X, labels, definition=definition, cancel=lambda: True)
 
 
 def test_bad_arguments_are_named():
@@ -402,7 +404,7 @@ def test_dbcv_on_squared_distances_gives_the_published_value(monkeypatch):
     from scipy.sparse.csgraph import minimum_spanning_tree
     from sklearn.datasets import make_moons
 
-    def scipy_tree(members, core, metric):
+    def scipy_tree(members, core, metric, cancel):
         distances = cdist(members, members, metric)
         reach = np.maximum(distances, np.maximum(core[:, None], core))
         tree = minimum_spanning_tree(reach).tocoo()
