@@ -13,7 +13,6 @@ from typing import TypeVar
 
 import numpy as np
 from numba import njit
-from sklearn.metrics import silhouette_score
 
 from clusterlens.compute._progress import run_blocks
 from clusterlens.compute._validation import FloatArray, IntArray
@@ -29,7 +28,8 @@ _Result = TypeVar("_Result")
 class RowDistances:
     """Distances of each sample to its own cluster and to the rest, arrays (n_samples,).
 
-    The sums of an own cluster include the sample itself (0); `other_min` is infinite
+    The sums of an own cluster include the sample itself (0). `other_mean` is the mean
+    distance to the nearest other cluster in that sense; it and `other_min` are infinite
     where there is one cluster.
     """
 
@@ -37,6 +37,7 @@ class RowDistances:
     other_sum: FloatArray
     own_max: FloatArray
     other_min: FloatArray
+    other_mean: FloatArray
 
 
 def c_index(clusters: Clusters) -> float:
@@ -94,13 +95,21 @@ def mcclain_rao(clusters: Clusters) -> float:
 
 
 def silhouette(clusters: Clusters) -> float:
-    """Rousseeuw's silhouette, averaged over samples."""
+    """Rousseeuw's silhouette, averaged over samples; 0 for those alone."""
+    # The values of scikit-learn's silhouette_score, which takes up to twenty times
+    # longer and cannot be cancelled.
     if not 1 < clusters.n_clusters < clusters.n_samples:
         raise Undefined(
             f"there are {clusters.n_clusters} clusters of {clusters.n_samples} "
             "samples; it needs from 2 to n - 1"
         )
-    return float(silhouette_score(clusters.X, clusters.codes))
+    rows, sizes = row_distances(clusters), clusters.sizes[clusters.codes]
+    inside = rows.own_sum / np.maximum(sizes - 1, 1)
+    larger = np.maximum(inside, rows.other_mean)
+    gain = np.where(sizes > 1, rows.other_mean - inside, 0.0)
+    return float(
+        np.mean(np.divide(gain, larger, np.zeros_like(gain), where=larger > 0))
+    )
 
 
 def silhouette_paper(clusters: Clusters) -> float:
@@ -128,7 +137,7 @@ def xie_beni_desgraupes(clusters: Clusters) -> float:
 def row_distances(clusters: Clusters) -> RowDistances:
     """Reduce the distances of each sample to its own cluster and to the others."""
     columns = np.ascontiguousarray(clusters.X.T)
-    out = np.empty((4, clusters.n_samples))
+    out = np.empty((5, clusters.n_samples))
 
     def reduce_rows(start: int, stop: int) -> None:
         _reduce_rows(columns, clusters.codes, clusters.bounds, start, stop, out)
@@ -245,24 +254,21 @@ def _reduce_rows(
     stop: int,
     out: FloatArray,
 ) -> None:
-    """Fill own sum, other sum, own max, other min: columns start to stop of (4, n)."""
-    n = columns.shape[1]
-    row = np.empty(n)
+    """Fill columns start to stop of the fields of RowDistances, (5, n)."""
+    row = np.empty(columns.shape[1])
     for i in range(start, stop):
         _distances_from(columns, i, 0, row)
-        first, last = bounds[codes[i]], bounds[codes[i] + 1]
-        own_sum, other_sum, own_max, other_min = 0.0, 0.0, 0.0, np.inf
-        for j in range(first, last):
-            own_sum += row[j]
-            own_max = max(own_max, row[j])
-        for j in range(first):
-            other_sum += row[j]
-            other_min = min(other_min, row[j])
-        for j in range(last, n):
-            other_sum += row[j]
-            other_min = min(other_min, row[j])
-        out[0, i], out[1, i] = own_sum, other_sum
-        out[2, i], out[3, i] = own_max, other_min
+        other_sum, other_min, other_mean = 0.0, np.inf, np.inf
+        for k in range(len(bounds) - 1):
+            to_cluster = row[bounds[k] : bounds[k + 1]]
+            if k == codes[i]:
+                out[0, i], out[2, i] = to_cluster.sum(), to_cluster.max()
+                continue
+            cluster_sum = to_cluster.sum()
+            other_sum += cluster_sum
+            other_min = min(other_min, to_cluster.min())
+            other_mean = min(other_mean, cluster_sum / len(to_cluster))
+        out[1, i], out[3, i], out[4, i] = other_sum, other_min, other_mean
 
 
 @njit(nogil=True, cache=False, fastmath={"reassoc", "contract"})
