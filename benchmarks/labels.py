@@ -154,10 +154,11 @@ def run_correlation(data: Path, out: Path, minutes: float, max_samples: int) -> 
     deadline = time.monotonic() + 60 * minutes
     truth = Table(out / "truth.csv", ["name", "technique"])
     measures = Table(out / "measures.csv", ["name", "measure"])
-    for path in files_by_size(data):
+    paths = files_by_size(data)
+    for done, path in enumerate(paths, 1):
         X, labels = read(path)
-        if len(X) > max_samples:
-            continue
+        if len(X) > max_samples or time.monotonic() > deadline:
+            break
         for technique in TECHNIQUES:
             if not truth.has(name_of(path), technique) and time.monotonic() < deadline:
                 start = time.perf_counter()
@@ -170,7 +171,12 @@ def run_correlation(data: Path, out: Path, minutes: float, max_samples: int) -> 
                 row = {"value": compute(X, labels)}
                 row["seconds"] = time.perf_counter() - start
                 measures.append({"name": name_of(path), "measure": measure} | row)
-        print(f"{name_of(path)} ({len(X)} samples): done or out of time", flush=True)
+        left = (deadline - time.monotonic()) / 60
+        print(
+            f"{done} of {len(paths)} sets: {name_of(path)} ({len(X)} samples), "
+            f"{left:.0f} minutes left",
+            flush=True,
+        )
     report_correlation(truth.read(), measures.read(), out)
 
 
