@@ -1,9 +1,9 @@
 """Label match: the experiments of Jeon et al. (2025), beside the published values.
 
-    python -m benchmarks.labels match       --data FOLDER --out FOLDER
-    python -m benchmarks.labels correlation --data FOLDER --out FOLDER [--minutes 110]
-    python -m benchmarks.labels stability   --out FOLDER
-    python -m benchmarks.labels ablation    --out FOLDER [--mixtures 100]
+    python benchmarks/labels.py match       --data FOLDER --out FOLDER
+    python benchmarks/labels.py correlation --data FOLDER --out FOLDER [--minutes 110]
+    python benchmarks/labels.py stability   --out FOLDER
+    python benchmarks/labels.py ablation    --out FOLDER [--mixtures 100]
 
 `match` scores all data sets with 100 permutations. `correlation` (their 5.2) measures
 each set by CH_btwn, within-data-set indices and classifiers, finds the approximate
@@ -28,6 +28,8 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from label_truth import EXTERNAL, TECHNIQUES, best_scores
+from mixtures import ablation_rows, ablation_table
 from scipy.stats import spearmanr
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
@@ -41,8 +43,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from benchmarks.label_truth import EXTERNAL, TECHNIQUES, best_scores
-from benchmarks.mixtures import ablation_rows, ablation_table
 from clusterlens.compute.indices import INDICES, internal_index
 from clusterlens.compute.label_match import ADJUSTED_MEASURES, label_match
 

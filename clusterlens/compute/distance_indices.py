@@ -16,7 +16,12 @@ from numba import njit
 
 from clusterlens.compute._progress import run_blocks
 from clusterlens.compute._validation import FloatArray, IntArray
-from clusterlens.compute.scatter_indices import Clusters, Undefined, ratio
+from clusterlens.compute.scatter_indices import (
+    Clusters,
+    Undefined,
+    need_two_to_n_clusters,
+    ratio,
+)
 
 N_BINS = 1 << 14
 _BLOCK_PAIRS = 1 << 24  # some 30 ms: how soon a caller's cancel is noticed
@@ -98,11 +103,7 @@ def silhouette(clusters: Clusters) -> float:
     """Rousseeuw's silhouette, averaged over samples; 0 for those alone."""
     # The values of scikit-learn's silhouette_score, which takes up to twenty times
     # longer and cannot be cancelled.
-    if not 1 < clusters.n_clusters < clusters.n_samples:
-        raise Undefined(
-            f"there are {clusters.n_clusters} clusters of {clusters.n_samples} "
-            "samples; it needs from 2 to n - 1"
-        )
+    need_two_to_n_clusters(clusters)
     rows, sizes = row_distances(clusters), clusters.sizes[clusters.codes]
     inside = rows.own_sum / np.maximum(sizes - 1, 1)
     larger = np.maximum(inside, rows.other_mean)

@@ -118,7 +118,7 @@ def internal_index(
     >>> internal_index("BHI", X, [0, 0, 1, 1], definition="paper")
     0.5
     >>> internal_index("CHI", X, [0, 0, 0, 0]).reason
-    'there are 1 clusters of 4 samples; it needs from 2 to n - 1'
+    'n_clusters is 1 for 4 samples; it needs 2 to n - 1'
     """
     formula = _definition("internal", name, definition)
     features = check_features(X)

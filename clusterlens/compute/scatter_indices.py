@@ -182,6 +182,15 @@ class Clusters:
         return nearest
 
 
+def need_two_to_n_clusters(clusters: Clusters) -> None:
+    """Raise unless 1 < K < n."""
+    if not 1 < clusters.n_clusters < clusters.n_samples:
+        raise Undefined(
+            f"n_clusters is {clusters.n_clusters} for {clusters.n_samples} samples; "
+            "it needs 2 to n - 1"
+        )
+
+
 def ball_hall(clusters: Clusters) -> float:
     """Mean over clusters of W_k / n_k."""
     return float(np.mean(clusters.scatter / clusters.sizes))
@@ -207,7 +216,7 @@ def banfield_raftery_paper(clusters: Clusters) -> float:
 
 def calinski_harabasz(clusters: Clusters) -> float:
     """[BGSS / (K - 1)] / [WGSS / (n - K)]."""
-    _need_two_to_n_clusters(clusters)
+    need_two_to_n_clusters(clusters)
     if clusters.wgss == 0:
         raise Undefined("the samples of each cluster coincide: WGSS is 0")
     return float(calinski_harabasz_score(clusters.X, clusters.codes))
@@ -215,7 +224,7 @@ def calinski_harabasz(clusters: Clusters) -> float:
 
 def davies_bouldin(clusters: Clusters) -> float:
     """Mean over clusters of the largest (s_k + s_l) / d(g_k, g_l)."""
-    _need_two_to_n_clusters(clusters)
+    need_two_to_n_clusters(clusters)
     if clusters.mean_distances.min() == 0:
         raise Undefined("two cluster means coincide")
     return float(davies_bouldin_score(clusters.X, clusters.codes))
@@ -347,12 +356,3 @@ def _log_det_ratio(clusters: Clusters) -> float:
     total = np.linalg.slogdet(clusters.total_matrix / np.outer(units, units))[1]
     # T = W + B with B positive semidefinite: below 0 there is only rounding.
     return max(0.0, float(total - np.log(eigenvalues).sum()))
-
-
-def _need_two_to_n_clusters(clusters: Clusters) -> None:
-    """Say so unless 1 < K < n."""
-    if not 1 < clusters.n_clusters < clusters.n_samples:
-        raise Undefined(
-            f"there are {clusters.n_clusters} clusters of {clusters.n_samples} "
-            "samples; it needs from 2 to n - 1"
-        )
