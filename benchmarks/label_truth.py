@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
+from hdbscan_epsilon import hdbscan_labels
 from scipy.cluster.hierarchy import cut_tree, linkage
-from sklearn.cluster import DBSCAN, HDBSCAN, Birch, KMeans
+from sklearn.cluster import DBSCAN, Birch, KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from clusterlens.compute.indices import external_index
@@ -68,18 +69,7 @@ def hdbscan(X: np.ndarray, n_classes: int) -> Partitions:
     for _ in range(N_TRIALS):
         size, least = int(rng.integers(2, 51)), int(rng.integers(1, 11))
         epsilon = rng.uniform(0.01, 1)
-        model = HDBSCAN(
-            min_cluster_size=size,
-            min_samples=least,
-            cluster_selection_epsilon=epsilon,
-            copy=True,
-        )
-        try:
-            labels = model.fit(X).labels_
-        except TypeError:
-            # scikit-learn 1.9 fails on some trees with an epsilon under NumPy 2.4.
-            epsilon = 0.0
-            labels = model.set_params(cluster_selection_epsilon=0.0).fit(X).labels_
+        labels = hdbscan_labels(X, size, least, epsilon)
         yield f"size={size} min={least} eps={epsilon:.3f}", labels
 
 
