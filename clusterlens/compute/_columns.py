@@ -193,7 +193,11 @@ def _type_column(values: pd.Series, decimal_comma: bool) -> tuple[pd.Series, lis
     if kind in {"datetime", "datetime64", "date"}:
         return _dates_or_same(values), []
     if kind in {"integer", "floating", "mixed-integer-float", "decimal"}:
-        return pd.to_numeric(values).convert_dtypes(convert_floating=False), []
+        numbers = pd.to_numeric(values)
+        if kind == "integer" and numbers.dtype.kind == "f":
+            return values.astype("Int64"), []
+        if numbers.dtype.kind in "iuf":
+            return numbers, []
     if not values.map(lambda cell: pd.api.types.is_scalar(cell)).all():
         return values, []
     if kind == "bytes":

@@ -83,6 +83,7 @@ def read_parquet(content: Content) -> Parsed:
         text = pc.cast(table.column(j), pa.large_string())
         table = table.set_column(j, schema.field(j).with_type(text.type), text)
     table = table.replace_schema_metadata(schema.metadata)
+    table.validate(full=True)
     return Parsed(table.to_pandas(), ["Read as Parquet."])
 
 
@@ -196,11 +197,13 @@ def read_xlsx(content: Content) -> Parsed:
     """Read the first sheet of a workbook that is not empty."""
     with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
         _check_members(archive.infolist(), content)
+        sheets = [n for n in archive.namelist() if n.startswith("xl/worksheets/sheet")]
+        formulas = any(b"<f>" in archive.read(n) for n in sheets)
     book = openpyxl.load_workbook(
         io.BytesIO(content.data), read_only=True, data_only=True, keep_links=False
     )
-    sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
-    for sheet in sheets or book.worksheets:
+    visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+    for sheet in visible or book.worksheets:
         rows = _sheet_rows(sheet, content)
         if rows:
             break
@@ -209,6 +212,8 @@ def read_xlsx(content: Content) -> Parsed:
     notes = [f"Read as Excel workbook, sheet {sheet.title!r}."]
     others = [repr(s.title) for s in book.worksheets if s is not sheet]
     notes += [f"Sheets left out: {', '.join(others)}."] if others else []
+    if formulas:
+        notes.append("Formulas: the values stored with them; missing where none is.")
     frame, header_note = _frame_of_rows(rows, content)
     return Parsed(frame, [*notes, header_note])
 
