@@ -26,6 +26,7 @@ _ANYWHERE = "? na n/a n.a. nan null <na> #n/a #value! #div/0! #num! #ref! #name?
 _AMONG_NUMBERS = "- -- --- . .. ... * none nil missing unknown nd n.d. n.d (null) – —"
 MISSING_WORDS = frozenset(_ANYWHERE.split())
 MISSING_NUMBERS = MISSING_WORDS | frozenset(_AMONG_NUMBERS.split())
+_TRIED = 1000
 _PLAIN = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?")
 _CODE = re.compile(r"0\d+")
@@ -165,7 +166,7 @@ def _column_names(given: Sequence[Any], notes: list[str]) -> list[str]:
     texts = ["" if pd.isna(text) else str(text).strip() for text in texts]
     names: dict[str, None] = {}  # a dictionary keeps the order and is quick to search
     for position, text in enumerate(texts, start=1):
-        wanted = text or f"column {position}"
+        wanted = text or f"unnamed column {position}"
         free, count = wanted, 1
         while free in names or (free != text and free in texts):
             count += 1
@@ -192,7 +193,11 @@ def _type_column(values: pd.Series, decimal_comma: bool) -> tuple[pd.Series, lis
     if kind in {"datetime", "datetime64", "date"}:
         return _dates_or_same(values), []
     if kind in {"integer", "floating", "mixed-integer-float", "decimal"}:
-        return pd.to_numeric(values).convert_dtypes(convert_floating=False), []
+        numbers = pd.to_numeric(values)
+        if kind == "integer" and numbers.dtype.kind == "f":
+            return values.astype("Int64"), []
+        if numbers.dtype.kind in "iuf":
+            return numbers, []
     if not values.map(lambda cell: pd.api.types.is_scalar(cell)).all():
         return values, []
     if kind == "bytes":
@@ -225,19 +230,21 @@ def _cast(text: pa.Array | pa.ChunkedArray) -> pd.Series | None:
     zeros = text.filter(pc.starts_with(text, "0"))
     if len(zeros) and pc.any(pc.match_substring_regex(zeros, "^0[0-9xX]")).as_py():
         return None
-    for target in (pa.int64(), pa.float64()):
-        try:
-            numbers = pc.cast(text, target)
-        except pa.ArrowInvalid:
-            continue
-        if target == pa.float64() and _loses_digits(text, numbers):
-            return None
-        if target == pa.int64() and numbers.null_count:
-            return pd.Series(
-                numbers.to_pandas(integer_object_nulls=True), dtype="Int64"
-            )
+    try:
+        # Arrow makes an error message for every cell that fails: try a few first.
+        pc.cast(text[:_TRIED], pa.float64())
+        numbers = pc.cast(text, pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    if _loses_digits(text, numbers):
+        return None
+    fractions = pc.any(pc.not_equal(numbers, pc.floor(numbers))).as_py()
+    if fractions or pc.any(pc.match_substring_regex(text, r"[^0-9-]")).as_py():
         return numbers.to_pandas()
-    return None
+    integers = pc.cast(text, pa.int64())
+    if integers.null_count:
+        return pd.Series(integers.to_pandas(integer_object_nulls=True), dtype="Int64")
+    return integers.to_pandas()
 
 
 def _loses_digits(

@@ -29,6 +29,15 @@ _HEAD = 1 << 18
 _SAMPLE = 500
 _BLOCK = 1 << 24
 _COMMENT = ("#", "%", "//")
+_ENCODINGS = {
+    "utf-8": "UTF-8",
+    "cp1252": "Windows-1252 (western European)",
+    "latin-1": "Latin-1 (western European)",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16",
+    "utf-16-be": "UTF-16",
+    "utf-32": "UTF-32",
+}
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -72,11 +81,15 @@ def read_delimited(data: bytes, source: str) -> tuple[pd.DataFrame, list[str], b
         layout.names or [f"column {j}" for j in range(1, layout.width + 1)],
         dtype=object,
     )
-    return frame, [*layout.notes, f"Encoding: {encoding}."], layout.decimal_comma
+    return (
+        frame,
+        [*layout.notes, f"Encoding: {_ENCODINGS.get(encoding, encoding)}."],
+        layout.decimal_comma,
+    )
 
 
 def count_cells(data: bytes) -> int:
-    """Bound the number of cells of a text table from above, without reading it."""
+    """Bound the number of cells of a text table from above, without splitting it."""
     separators = max(data.count(mark.encode()) for mark in (*SEPARATORS, " "))
     return separators + data.count(b"\n") + data.count(b"\r") + 1
 
@@ -92,19 +105,18 @@ def sniff_layout(head: str, complete: bool, source: str) -> Layout:
     records, ends = _split(body, separator, complete)
     width = _usual_width(records)
     first, row_names = _first_record(records, width, source)
-    names = _header(records[first:], width, row_names)
+    names = _commented_header(lines, start, separator, records[first])
+    commented = names is not None
+    names = names or _header(records[first:], width, row_names)
     notes = _preamble_notes(lines, start, declared, ends[first - 1] if first else 0)
-    data_from = first + 1 if names is not None else first
-    if names is None and (
-        commented := _commented_header(lines, start, separator, width)
-    ):
-        names = commented
+    data_from = first + (names is not None and not commented)
     if data_from == len(records) and complete:
         raise DataError(f"{source} has a header but no rows; give at least one row.")
     decimal_comma = separator != "," and _has_decimal_comma(records[data_from:])
     how = [f"separator {_name(separator)}"]
     how += ["decimal comma"] if decimal_comma else []
-    how += ["first line is a header" if names is not None else "no header"]
+    header = "header in a comment line" if commented else "first line is a header"
+    how += [header if names is not None else "no header"]
     notes.append(f"Read as delimited text: {', '.join(how)}.")
     if row_names:
         notes.append("The header names one column less; the first holds row names.")
@@ -314,10 +326,11 @@ def _counts_up(cells: list[str]) -> bool:
 
 
 def _commented_header(
-    lines: list[str], start: int, separator: str, width: int
+    lines: list[str], start: int, separator: str, below: list[str]
 ) -> list[str] | None:
-    """Return the names in the last comment line before the table, if it has them."""
-    if start == 0 or width < 2 or not lines[start - 1].startswith(_COMMENT):
+    """Return the names in a comment line right above a row of data, if it has them."""
+    width = len(below)
+    if start == 0 or width < 2 or not any(map(_is_number, below)):
         return None
     line = lines[start - 1].strip().lstrip("#%/ ")
     names = _split([line], separator, True)[0]

@@ -94,10 +94,8 @@ def drop_constant(
     X: FloatArray, features: list[Feature]
 ) -> tuple[FloatArray, list[Feature], list[str]]:
     """Drop columns that do not vary among the kept rows (a single row keeps all)."""
-    present = ~np.isnan(X)
-    low = np.where(present, X, np.inf).min(axis=0)
-    high = np.where(present, X, -np.inf).max(axis=0)
-    empty = low > high
+    low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+    empty = np.isnan(low)
     keep = (low < high) if len(X) > 1 else ~empty
     notes = []
     for why, which in (("empty", empty), ("constant", ~keep & ~empty)):
@@ -175,14 +173,11 @@ def count_copies(X: FloatArray) -> list[str]:
 
 def _scale_numbers(X: FloatArray, features: list[Feature], scale: str) -> list[str]:
     """Scale the numbers and ordered levels among the columns in place."""
-    for j, feature in enumerate(features):
-        largest = float(np.abs(X[:, j]).max())
-        if largest > _LARGEST:
-            row = int(np.abs(X[:, j]).argmax())
-            raise DataError(
-                f"Column {feature.name!r} has the value {X[row, j]:g}, too large to "
-                "compute distances with; rescale or ignore the column."
-            )
+    for j in np.flatnonzero(np.maximum(X.max(axis=0), -X.min(axis=0)) > _LARGEST):
+        raise DataError(
+            f"Column {features[j].name!r} has values up to {np.abs(X[:, j]).max():g}, "
+            "too large to compute distances with; rescale or ignore the column."
+        )
     chosen = [j for j, f in enumerate(features) if f.role != "one-hot"]
     scaler = SCALERS[scale]
     if scaler is not None and chosen:

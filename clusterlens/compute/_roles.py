@@ -190,6 +190,8 @@ def _guess_label(
         name for name in table.columns if _may_be_label(facts[name], len(table))
     ]
     by_name = {_plain_name(name): name for name in possible}
+    if "x" in map(_plain_name, table.columns):
+        by_name.pop("y", None)  # coordinates
     for hint in LABEL_NAMES:
         if hint in by_name and len(table.columns) > 1:
             k = facts[by_name[hint]].n_distinct
@@ -216,7 +218,7 @@ def _may_be_label(facts: Facts, n_rows: int) -> bool:
         facts.kind == "number" and not facts.whole
     ):
         return False
-    return 2 <= facts.n_distinct <= min(MAX_CLASSES, max(2, n_rows // 2))
+    return 2 <= facts.n_distinct <= min(MAX_CLASSES, n_rows // 2)
 
 
 def _plain_name(name: str) -> str:
@@ -228,7 +230,8 @@ def _plain_name(name: str) -> str:
 def _is_id_name(name: str) -> bool:
     """Say whether a column is named like an identifier."""
     plain = _plain_name(name)
-    return plain in ID_NAMES or plain.endswith(("_id", "_uuid", "_key"))
+    unnamed = plain.startswith("unnamed")  # an index that was written without a name
+    return unnamed or plain in ID_NAMES or plain.endswith(("_id", "_uuid", "_key"))
 
 
 def _counts_up(values: pd.Series) -> bool:
