@@ -30,6 +30,7 @@ ORDER = [
     "agreement",
     "overlaps",
     "evidence",
+    "tile_source",
     "tiles",
     "indices",
     "scores",
