@@ -38,6 +38,7 @@ ORDER = [
     "cns",
     "comparators",
     "clusterers",
+    "_scale",
     "specs",
     "_workers",
     "_fitting",
