@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import joblib
 import numpy as np
 import numpy.typing as npt
 
@@ -26,6 +25,7 @@ from clusterlens.compute._fitting import Fit, FitJob, fit_jobs
 from clusterlens.compute._progress import (
     Cancel,
     Progress,
+    count_workers,
     raise_if_cancelled,
     report,
 )
@@ -33,7 +33,6 @@ from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
     check_features,
-    check_range,
     read_only,
 )
 from clusterlens.compute.clusterers import CLUSTERERS, Clusterer
@@ -109,8 +108,9 @@ def run_pool(
     random_state : int, default 0
         Seed of everything random, also of models that bring no seed of their own.
     n_jobs : int, optional
-        Number of worker processes. 1 fits in this process, where a cancel waits for the
-        current fit. Default: one per core, or none for a pool of about a second.
+        Number of worker processes; -1 for one per core. 1 fits in this process, where
+        a cancel waits for the current fit. Default: one per core, or none for a pool of
+        about a second.
     progress : callable, optional
         Called as progress(done, total) with numbers of models.
     cancel : callable, optional
@@ -293,13 +293,11 @@ def _too_large(n_bytes: float, limit: float) -> str:
 
 def _n_workers(jobs: Sequence[FitJob], n_jobs: int | None) -> int:
     """Return the number of worker processes; 0 fits in this process."""
-    if n_jobs is not None:
-        check_range(n_jobs, 1, 1024, name="n_jobs", integer=True)
-        return 0 if n_jobs == 1 else min(n_jobs, len(jobs))
     # An unknown time is NaN, which is not small.
-    if sum(job.seconds for job in jobs) < _IN_PROCESS_SECONDS:
+    is_small = sum(job.seconds for job in jobs) < _IN_PROCESS_SECONDS
+    if n_jobs == 1 or (n_jobs is None and is_small):
         return 0
-    return min(joblib.cpu_count(), len(jobs))
+    return min(count_workers(n_jobs), len(jobs))
 
 
 def _wall_seconds(jobs: Sequence[FitJob], n_workers: int) -> float:

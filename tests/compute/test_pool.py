@@ -310,7 +310,7 @@ def test_failed_and_degenerate_models_are_notes(X):
 
 
 def test_more_than_255_labels_are_kept():
-    ensemble = run_pool(np.arange(700.0)[:, None], [ManyLabels(), Halves()])
+    ensemble = run_pool(np.arange(700.0)[:, None], [ManyLabels(), Halves()], n_jobs=1)
     assert ensemble.n_clusters.tolist() == [350, 2]
 
 
