@@ -55,6 +55,7 @@ ORDER = [
     "cns",
     "comparators",
     "clusterers",
+    "_scale",
     "specs",
     "_workers",
     "_fitting",
