@@ -40,8 +40,10 @@ ORDER = [
     "scores",
     "ranking",
     "robustness",
+    "hubs",
     "suggestions",
     "consensus_functions",
+    "consensus_reading",
     "fuzzy",
     "label_match",
     "cns",
@@ -51,6 +53,7 @@ ORDER = [
     "_workers",
     "_fitting",
     "pool",
+    "resampling",
     "nulls",
     "distributed",
 ]
