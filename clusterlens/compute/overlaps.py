@@ -83,6 +83,12 @@ class Overlaps:
         with np.errstate(invalid="ignore", divide="ignore"):
             return read_only(np.where(mean > 0, information / mean, 1.0).clip(0.0, 1.0))
 
+    def select(self, models: npt.ArrayLike) -> Overlaps:
+        """Return the overlaps of some of the partitions, as `Ensemble.select` does."""
+        chosen = np.arange(len(self.squares))[np.asarray(models)]
+        both = np.ix_(chosen, chosen)
+        return Overlaps(self.n_samples, self.squares[both], self.logs[both])
+
 
 _KNOWN: WeakKeyDictionary[Ensemble, Overlaps] = WeakKeyDictionary()
 
@@ -137,6 +143,28 @@ def partition_overlaps(
         squares, logs = sums[:, group][:, :, group]
         _KNOWN[ensemble] = Overlaps(ensemble.n_samples, squares.astype(np.int64), logs)
     return _KNOWN[ensemble]
+
+
+def select_partitions(ensemble: Ensemble, models: npt.ArrayLike) -> Ensemble:
+    """Return some of the partitions together with the overlaps known of them.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions.
+    models : array-like
+        Positions of partitions, or a boolean mask of shape (n_partitions,).
+
+    Returns
+    -------
+    selected : Ensemble
+        As `Ensemble.select`; if the overlaps of the ensemble have been computed, those
+        of the selection need not be.
+    """
+    selected = ensemble.select(models)
+    if ensemble in _KNOWN:
+        _KNOWN[selected] = _KNOWN[ensemble].select(models)
+    return selected
 
 
 def sample_disagreement(

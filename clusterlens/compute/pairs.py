@@ -46,7 +46,7 @@ class PairLayout:
     by_sample : array of unsigned int, shape (n_items, width)
         The same transposed, padded to whole registers.
     votes : array of unsigned int, shape (n_models,)
-        Number of identical partitions that each model stands for.
+        Votes of the identical partitions that each model stands for.
     weights : array of int64, shape (n_items,), or None
         Number of identical samples that each item stands for; None: one each.
     group : array of int, shape (n_partitions,)
@@ -66,11 +66,15 @@ class PairLayout:
 
     @property
     def n_levels(self) -> int:
-        """Number of possible agreement counts, T + 1."""
-        return len(self.group) + 1
+        """Number of possible agreement counts, one more than there are votes."""
+        return int(self.votes.sum(dtype=np.int64)) + 1
 
 
-def pair_layout(ensemble: Ensemble, samples: npt.ArrayLike | None = None) -> PairLayout:
+def pair_layout(
+    ensemble: Ensemble,
+    samples: npt.ArrayLike | None = None,
+    votes: npt.ArrayLike | None = None,
+) -> PairLayout:
     """Lay out the codes of an ensemble for counting pairs.
 
     Parameters
@@ -80,6 +84,8 @@ def pair_layout(ensemble: Ensemble, samples: npt.ArrayLike | None = None) -> Pai
     samples : array-like of int, shape (n_items,), optional
         Samples to compare with each other, in this order. Default all, identical ones
         merged where that pays.
+    votes : array-like of int, shape (n_partitions,), optional
+        Votes of each partition, at least 1. Default one each.
 
     Returns
     -------
@@ -91,8 +97,8 @@ def pair_layout(ensemble: Ensemble, samples: npt.ArrayLike | None = None) -> Pai
     O(n T) time and memory.
     """
     first, group = distinct_partitions(ensemble)
-    largest = max(int(ensemble.codes.max()), ensemble.n_partitions)
-    kind = np.min_scalar_type(largest)
+    each = np.ones(len(group), np.int64) if votes is None else np.asarray(votes)
+    kind = np.min_scalar_type(max(int(ensemble.codes.max()), int(each.sum())))
     by_model = ensemble.codes[first]
     weights = None
     if samples is not None:
@@ -103,8 +109,9 @@ def pair_layout(ensemble: Ensemble, samples: npt.ArrayLike | None = None) -> Pai
     width = -(-len(first) // _LANES) * _LANES
     by_sample = np.zeros((by_model.shape[1], width), dtype=kind)
     by_sample[:, : len(first)] = by_model.T
-    votes = np.bincount(group).astype(kind)
-    return PairLayout(by_model, by_sample, votes, weights, group)
+    per_model = np.zeros(len(first), dtype=np.int64)
+    np.add.at(per_model, group, each)
+    return PairLayout(by_model, by_sample, per_model.astype(kind), weights, group)
 
 
 def count_columns(
@@ -163,6 +170,55 @@ def count_columns(
         pairs += some_pairs
         joint += some_joint
     return pairs, np.ascontiguousarray(joint[:, :n_models].T)
+
+
+def sum_costs(
+    layout: PairLayout,
+    joined: npt.ArrayLike,
+    apart: npt.ArrayLike,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> npt.NDArray[np.float64]:
+    """Sum a cost over all pairs of items, without a table of counts.
+
+    For votes so many that a table with one row per count would not fit a cache.
+
+    Parameters
+    ----------
+    layout : PairLayout
+        Items to compare with each other.
+    joined, apart : array-like of float, shape (n_levels,)
+        Cost of a pair, by the votes that join it, for a model that joins it and for one
+        that does not.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`.
+
+    Returns
+    -------
+    sums : array of float, shape (n_models,)
+        Sum over the unordered pairs, by weight.
+    """
+    costs = np.stack([joined, apart], axis=1)
+    weights = layout.weights
+    if weights is None:
+        weights = np.ones(layout.n_items, dtype=np.int64)
+    codes = (layout.by_model, layout.by_sample, layout.votes, weights)
+    blocks = _pair_blocks((0, layout.n_items), len(layout.by_model))
+    sums = np.zeros(layout.by_sample.shape[1])
+    for some in run_blocks(
+        lambda *block: _sum_costs(*codes, costs, *block),
+        blocks,
+        [_n_pairs(*block) for block in blocks],
+        n_jobs=n_jobs,
+        progress=progress,
+        cancel=cancel,
+        executor=executor,
+    ):
+        sums += some
+    return sums[: len(layout.by_model)]
 
 
 def pair_comparisons(layout: PairLayout) -> int:
@@ -317,3 +373,25 @@ def _count_weighted(  # type: ignore[no-untyped-def]
                 equal = by_sample[i, t] == by_sample[j, t]
                 joint[level, t] += weight if equal else 0
     return pairs, joint
+
+
+@njit(nogil=True, cache=False)
+def _sum_costs(  # type: ignore[no-untyped-def]
+    by_model, by_sample, votes, weights, costs, row_start, row_stop, start, stop
+):
+    """Sum costs (joined, apart), shape (n_levels, 2), of a block under each model."""
+    width = by_sample.shape[1]
+    tile = _column_tile(by_model, start, stop)
+    count = np.empty(_TILE, by_model.dtype)
+    sums = np.zeros(width, np.float64)
+    apart = 0.0
+    for i in range(row_start, min(row_stop, stop - 1)):
+        _count_votes(by_model, votes, i, tile, count)
+        for j in range(max(i + 1, start), stop):
+            level = np.intp(count[j - start])
+            weight = weights[i] * weights[j]
+            apart += weight * costs[level, 1]
+            change = weight * (costs[level, 0] - costs[level, 1])
+            for t in range(width):
+                sums[t] += change if by_sample[i, t] == by_sample[j, t] else 0.0
+    return sums + apart

@@ -179,6 +179,42 @@ def pool_specs(
     return [dict(model.spec) for model in plan_pool(pool, X, random_state).models]
 
 
+def pool_grids(pool: Pool, n_samples: int) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return a pool as plain grids, one per clusterer and setting, to be edited.
+
+    Parameters
+    ----------
+    pool : str or sequence
+        As for `pool_specs`, mappings only.
+    n_samples : int
+        Number of samples; presets leave out what is too slow at this size.
+
+    Returns
+    -------
+    grids : list of dict
+        JSON values only; a list stands for one model per entry.
+    notes : list of str
+        What was left out, and why.
+
+    Raises
+    ------
+    ValueError
+        If the pool or a clusterer is unknown.
+
+    Examples
+    --------
+    >>> pool_grids(("paper-fixed-k", 3), 150)[0][0]
+    {'clusterer': 'k-means', 'n_clusters': 3, 'copies': 50}
+    """
+    notes: list[str] = []
+    entries = _entries(pool, n_samples, notes)
+    grids = [
+        {key: list(v) if _is_list(v) else v for key, v in entry.items()}
+        for entry in entries
+    ]
+    return grids, notes
+
+
 @dataclass(frozen=True)
 class Plan:
     """The models of a pool on given data; what was left out or sampled, as notes."""
