@@ -42,6 +42,7 @@ ORDER = [
     "co_association",
     "graph_partition",
     "evidence",
+    "tile_source",
     "tiles",
     "indices",
     "scores",
