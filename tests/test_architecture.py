@@ -48,8 +48,10 @@ ORDER = [
     "scores",
     "ranking",
     "robustness",
+    "hubs",
     "suggestions",
     "consensus_functions",
+    "consensus_reading",
     "fuzzy",
     "label_match",
     "cns",
@@ -60,6 +62,7 @@ ORDER = [
     "_workers",
     "_fitting",
     "pool",
+    "resampling",
     "nulls",
     "distributed",
 ]
