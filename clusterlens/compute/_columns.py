@@ -234,14 +234,12 @@ def _cast(text: pa.Array | pa.ChunkedArray) -> pd.Series | None:
         # Arrow makes an error message for every cell that fails: try a few first.
         pc.cast(text[:_TRIED], pa.float64())
         numbers = pc.cast(text, pa.float64())
+        fractions = pc.any(pc.not_equal(numbers, pc.floor(numbers))).as_py()
+        if fractions or pc.any(pc.match_substring_regex(text, "[^0-9-]")).as_py():
+            return None if _loses_digits(text, numbers) else numbers.to_pandas()
+        integers = pc.cast(text, pa.int64())
     except pa.ArrowInvalid:
         return None
-    if _loses_digits(text, numbers):
-        return None
-    fractions = pc.any(pc.not_equal(numbers, pc.floor(numbers))).as_py()
-    if fractions or pc.any(pc.match_substring_regex(text, r"[^0-9-]")).as_py():
-        return numbers.to_pandas()
-    integers = pc.cast(text, pa.int64())
     if integers.null_count:
         return pd.Series(integers.to_pandas(integer_object_nulls=True), dtype="Int64")
     return integers.to_pandas()
@@ -251,7 +249,7 @@ def _loses_digits(
     text: pa.Array | pa.ChunkedArray, numbers: pa.Array | pa.ChunkedArray
 ) -> bool:
     """Say whether a cell is a whole number too long for float64 (an identifier)."""
-    long = text.filter(pc.greater(pc.abs(numbers), float(2**53)))
+    long = text.filter(pc.greater_equal(pc.abs(numbers), float(2**53)))
     return bool(pc.any(pc.match_substring_regex(long, r"^[+-]?\d{16,}$")).as_py())
 
 

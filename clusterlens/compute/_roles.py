@@ -164,10 +164,12 @@ def _guess_text(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
     k, present = facts.n_distinct, len(values) - facts.n_missing
     if facts.n_missing == 0 and k == present > 1 and _is_id_name(name):
         return "row id", "named like an identifier, and every value is different"
+    if _plain_name(name) in CODE_NAMES:
+        return "ignore", "named like a code; its digits are no quantity"
     truth = pd.api.types.is_bool_dtype(values.dtype)
     numbers = to_numbers(values)
     share = 0.0 if truth else float(numbers.notna().sum()) / present
-    if share >= _NUMBER_SHARE and _plain_name(name) not in CODE_NAMES:
+    if share >= _NUMBER_SHARE:
         if _has_leading_zeros(values):
             return "ignore", "numbers with leading zeros are codes, not quantities"
         words = pd.unique(values[numbers.isna() & values.notna()])[:3]
@@ -202,7 +204,8 @@ def _guess_label(
     features = [role for role in others if role not in {"row id", "ignore"}]
     if (
         last in possible
-        and guesses[last][0] in {"categorical", "ordinal"}
+        and guesses[last][0] == "categorical"
+        and not pd.api.types.is_bool_dtype(table[last].dtype)
         and len(features) >= 2
         and set(features) == {"numeric"}
         and table[last].value_counts().min() >= 2
