@@ -94,7 +94,7 @@ def plain_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:
     notes: list[str] = []
     if isinstance(frame.columns, pd.RangeIndex):
         frame.columns = [f"column {j}" for j in range(1, frame.shape[1] + 1)]
-    frame.columns = pd.Index(_column_names(list(frame.columns), notes), dtype=object)
+    frame.columns = pd.Index(_column_names(list(frame.columns), notes))
     if not frame.index.is_unique or frame.index.hasnans or frame.index.nlevels > 1:
         notes.append("The index of the table has no unique ids; rows are numbered.")
         frame = frame.reset_index(drop=True)

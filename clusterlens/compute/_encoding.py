@@ -24,8 +24,10 @@ SCALERS = {
     "none": None,
 }
 # Values that stand for "missing" where they lie apart from all others of a column.
-LOW_SENTINELS = frozenset({-99.0, -999.0, -999.25, -9999.0, -99999.0, -32768.0})
-HIGH_SENTINELS = frozenset({999.0, 9999.0, 99999.0, 999999.0, 1e20, 1e30})
+SENTINELS = frozenset(
+    [-99.0, -999.0, -999.25, -9999.0, -99999.0, -32768.0]
+    + [999.0, 9999.0, 99999.0, 999999.0, 1e20, 1e30]
+)
 
 MATRIX_BYTES_LIMIT = 4_000_000_000
 
@@ -280,42 +282,34 @@ def _replace_sentinels(
     numbers: FloatArray, given: Sequence[float] | None
 ) -> list[tuple[float, int]]:
     """Set codes for "missing" in numbers (n,) to NaN in place; return their counts."""
-    found: list[tuple[float, int]] = []
-    while True:
-        code = _outlying_code(numbers) if given is None else _present(numbers, given)
-        if code is None:
-            return found
+    codes = _outlying_codes(numbers) if given is None else list(given)
+    found = []
+    for code in codes:
         at = numbers == code
-        numbers[at] = np.nan
-        found.append((code, int(at.sum())))
+        if at.any():
+            numbers[at] = np.nan
+            found.append((float(code), int(at.sum())))
+    return found
 
 
-def _present(numbers: FloatArray, given: Sequence[float]) -> float | None:
-    """Return one of the given codes that occurs among numbers (n,)."""
-    return next((float(code) for code in given if (numbers == code).any()), None)
-
-
-def _outlying_code(numbers: FloatArray) -> float | None:
-    """Return a well-known code that lies further off than the others reach.
+def _outlying_codes(numbers: FloatArray) -> list[float]:
+    """Return the well-known codes that lie further off than the others reach.
 
     A negative code among values that are otherwise not negative needs no distance.
     """
-    present = numbers[~np.isnan(numbers)]
-    if present.size == 0:
-        return None
-    for code, known in (
-        (present.min(), LOW_SENTINELS),
-        (present.max(), HIGH_SENTINELS),
-    ):
-        if float(code) not in known:
-            continue
-        rest = present[present != code]
-        if rest.size == 0 or rest.min() == rest.max():
-            continue
-        gap = np.abs(rest - code).min()
-        if gap > rest.max() - rest.min() or (code < 0 <= rest.min()):
-            return float(code)
-    return None
+    ends = {float(np.fmin.reduce(numbers)), float(np.fmax.reduce(numbers))}
+    if not ends & SENTINELS:
+        return []
+    known = np.isin(numbers, list(SENTINELS))
+    rest = numbers[~known & ~np.isnan(numbers)]
+    if rest.size == 0 or rest.min() == rest.max():
+        return []
+    low, high = rest.min(), rest.max()
+    return [
+        code
+        for code in sorted(SENTINELS)
+        if max(low - code, code - high) > high - low or code < 0 <= low
+    ]
 
 
 def _level_codes(
