@@ -261,6 +261,10 @@ def _numbers_or_dates(
     rest = words[~missing]
     if rest.empty:
         return pd.Series(np.nan, index=words.index), _missing_remark(words, counts)
+    if len(rest) > _TRIED:
+        tried = _numbers_or_dates(rest[:_TRIED], counts, decimal_comma)[0]
+        if tried is None:
+            return None, []
     values: pd.Series | None = None
     remarks: list[str] = []
     if not rest.map(lambda word: bool(_CODE.fullmatch(word))).any():

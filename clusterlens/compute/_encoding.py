@@ -166,10 +166,21 @@ def make_matrix(
 
 
 def count_copies(X: FloatArray) -> list[str]:
-    """Say how many rows (n, d) are exact copies of an earlier one."""
-    copies = int(pd.DataFrame(X).duplicated().sum())
-    if copies == 0:
-        return []
+    """Say how many rows (n, d) are exact copies of an earlier one.
+
+    Column by column only the rows that are still equal to another one are kept, few
+    after the first columns.
+    """
+    rows = np.arange(len(X))
+    group = np.zeros(len(X), dtype=np.int64)
+    for column in X.T:
+        codes, distinct = pd.factorize(column[rows])
+        group = pd.factorize(group * len(distinct) + codes)[0]
+        shared = np.bincount(group)[group] > 1
+        rows, group = rows[shared], group[shared]
+        if rows.size == 0:
+            return []
+    copies = len(rows) - len(np.unique(group))
     return [f"{copies} row(s) equal an earlier row in all features; they are kept."]
 
 
@@ -183,7 +194,10 @@ def _scale_numbers(X: FloatArray, features: list[Feature], scale: str) -> list[s
     chosen = [j for j, f in enumerate(features) if f.role != "one-hot"]
     scaler = SCALERS[scale]
     if scaler is not None and chosen:
-        X[:, chosen] = scaler().fit_transform(X[:, chosen])
+        if len(chosen) == X.shape[1]:
+            X[:] = scaler(copy=False).fit_transform(X)
+        else:
+            X[:, chosen] = scaler(copy=False).fit_transform(X[:, chosen])
     return [_SCALE_NOTES[scale]] if chosen else []
 
 
