@@ -36,6 +36,7 @@ ORDER = [
     "scores",
     "ranking",
     "robustness",
+    "kernels",
     "suggestions",
     "consensus_functions",
     "fuzzy",
