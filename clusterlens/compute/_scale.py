@@ -65,12 +65,15 @@ class DataScale:
         )
 
     def share_within(self, eps: Any) -> float | None:
-        """Return the share of pairs within eps of each other, if both are known."""
-        if not (
-            self._is_known and self.n_samples > 1 and isinstance(eps, (int, float))
-        ):
-            return None
-        return float(np.mean(self._some_distances <= eps))
+        """Return the share of pairs within eps of each other, as far as it is known."""
+        match eps:
+            case {"of": "pair distances", "quantile": [low, high], "at": at}:
+                return float(low + (high - low) * at)
+            case {"of": "pair distances", "quantile": q}:
+                return float(q)
+            case float() | int() if len(self._X) > 1:
+                return float(np.mean(self._some_distances <= eps))
+        return None
 
     def _between(self, kind: str, low: float, high: float, at: float, ref: Any) -> Any:
         """Return the length at a fraction of the way between two quantiles."""
