@@ -38,7 +38,6 @@ class DataScale:
         else:
             self._X = check_features(X)
             self.n_samples, self.n_features = self._X.shape
-        self._is_known = self._X.size > 0
         self._quantile = cache(self._compute_quantile)
         self._distances = cache(self._compute_distances)
 
@@ -79,7 +78,7 @@ class DataScale:
         """Return the length at a fraction of the way between two quantiles."""
         for q in (low, high, at):
             check_range(q, 0, 1, name="quantile")
-        if not self._is_known:
+        if not self._X.size:
             return ref
         start, end = self._quantile(kind, low), self._quantile(kind, high)
         return start + (end - start) * at

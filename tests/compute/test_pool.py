@@ -20,7 +20,13 @@ from clusterlens.compute._scale import _N_ROWS
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.clusterers import CLUSTERERS, Clusterer
 from clusterlens.compute.ensemble import Ensemble, distinct_partitions
-from clusterlens.compute.pool import POOLS, estimate_pool, pool_specs, run_pool
+from clusterlens.compute.pool import (
+    POOLS,
+    estimate_pool,
+    pool_grids,
+    pool_specs,
+    run_pool,
+)
 from tests.compute.estimators import (
     Constant,
     Dies,
@@ -122,6 +128,15 @@ def test_names_of_a_preset_are_unique_and_specs_plain(X, name):
     estimate = estimate_pool(X, pool)
     assert len(set(estimate.names)) == len(estimate.names)
     json.dumps(pool_specs(pool, X), allow_nan=False)
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_the_grids_of_a_preset_are_plain_and_give_its_specs(name):
+    pool = (name, 3) if callable(POOLS[name]) else name
+    grids, notes = pool_grids(pool, 20_000)
+    assert notes
+    grids = json.loads(json.dumps(grids))
+    assert pool_specs(grids, (20_000, 2)) == pool_specs(pool, (20_000, 2))
 
 
 def test_default_pool_has_five_families_of_similar_size(X):
