@@ -37,7 +37,15 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.clusterers import CLUSTERERS, Clusterer
 from clusterlens.compute.ensemble import Ensemble
-from clusterlens.compute.specs import POOLS, Model, Plan, Pool, plan_pool, pool_specs
+from clusterlens.compute.specs import (
+    POOLS,
+    Model,
+    Plan,
+    Pool,
+    plan_pool,
+    pool_grids,
+    pool_specs,
+)
 
 __all__ = [
     "CLUSTERERS",
@@ -45,6 +53,7 @@ __all__ = [
     "Clusterer",
     "PoolEstimate",
     "estimate_pool",
+    "pool_grids",
     "pool_specs",
     "run_pool",
 ]
