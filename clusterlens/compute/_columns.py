@@ -26,6 +26,7 @@ _ANYWHERE = "? na n/a n.a. nan null <na> #n/a #value! #div/0! #num! #ref! #name?
 _AMONG_NUMBERS = "- -- --- . .. ... * none nil missing unknown nd n.d. n.d (null) – —"
 MISSING_WORDS = frozenset(_ANYWHERE.split())
 MISSING_NUMBERS = MISSING_WORDS | frozenset(_AMONG_NUMBERS.split())
+_TRIED = 1000
 _PLAIN = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?")
 _CODE = re.compile(r"0\d+")
@@ -93,7 +94,7 @@ def plain_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:
     notes: list[str] = []
     if isinstance(frame.columns, pd.RangeIndex):
         frame.columns = [f"column {j}" for j in range(1, frame.shape[1] + 1)]
-    frame.columns = pd.Index(_column_names(list(frame.columns), notes), dtype=object)
+    frame.columns = pd.Index(_column_names(list(frame.columns), notes))
     if not frame.index.is_unique or frame.index.hasnans or frame.index.nlevels > 1:
         notes.append("The index of the table has no unique ids; rows are numbered.")
         frame = frame.reset_index(drop=True)
@@ -165,7 +166,7 @@ def _column_names(given: Sequence[Any], notes: list[str]) -> list[str]:
     texts = ["" if pd.isna(text) else str(text).strip() for text in texts]
     names: dict[str, None] = {}  # a dictionary keeps the order and is quick to search
     for position, text in enumerate(texts, start=1):
-        wanted = text or f"column {position}"
+        wanted = text or f"unnamed column {position}"
         free, count = wanted, 1
         while free in names or (free != text and free in texts):
             count += 1
@@ -192,7 +193,11 @@ def _type_column(values: pd.Series, decimal_comma: bool) -> tuple[pd.Series, lis
     if kind in {"datetime", "datetime64", "date"}:
         return _dates_or_same(values), []
     if kind in {"integer", "floating", "mixed-integer-float", "decimal"}:
-        return pd.to_numeric(values).convert_dtypes(convert_floating=False), []
+        numbers = pd.to_numeric(values)
+        if kind == "integer" and numbers.dtype.kind == "f":
+            return values.astype("Int64"), []
+        if numbers.dtype.kind in "iuf":
+            return numbers, []
     if not values.map(lambda cell: pd.api.types.is_scalar(cell)).all():
         return values, []
     if kind == "bytes":
@@ -225,26 +230,26 @@ def _cast(text: pa.Array | pa.ChunkedArray) -> pd.Series | None:
     zeros = text.filter(pc.starts_with(text, "0"))
     if len(zeros) and pc.any(pc.match_substring_regex(zeros, "^0[0-9xX]")).as_py():
         return None
-    for target in (pa.int64(), pa.float64()):
-        try:
-            numbers = pc.cast(text, target)
-        except pa.ArrowInvalid:
-            continue
-        if target == pa.float64() and _loses_digits(text, numbers):
-            return None
-        if target == pa.int64() and numbers.null_count:
-            return pd.Series(
-                numbers.to_pandas(integer_object_nulls=True), dtype="Int64"
-            )
-        return numbers.to_pandas()
-    return None
+    try:
+        # Arrow makes an error message for every cell that fails: try a few first.
+        pc.cast(text[:_TRIED], pa.float64())
+        numbers = pc.cast(text, pa.float64())
+        fractions = pc.any(pc.not_equal(numbers, pc.floor(numbers))).as_py()
+        if fractions or pc.any(pc.match_substring_regex(text, "[^0-9-]")).as_py():
+            return None if _loses_digits(text, numbers) else numbers.to_pandas()
+        integers = pc.cast(text, pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    if integers.null_count:
+        return pd.Series(integers.to_pandas(integer_object_nulls=True), dtype="Int64")
+    return integers.to_pandas()
 
 
 def _loses_digits(
     text: pa.Array | pa.ChunkedArray, numbers: pa.Array | pa.ChunkedArray
 ) -> bool:
     """Say whether a cell is a whole number too long for float64 (an identifier)."""
-    long = text.filter(pc.greater(pc.abs(numbers), float(2**53)))
+    long = text.filter(pc.greater_equal(pc.abs(numbers), float(2**53)))
     return bool(pc.any(pc.match_substring_regex(long, r"^[+-]?\d{16,}$")).as_py())
 
 
@@ -256,6 +261,10 @@ def _numbers_or_dates(
     rest = words[~missing]
     if rest.empty:
         return pd.Series(np.nan, index=words.index), _missing_remark(words, counts)
+    if len(rest) > _TRIED:
+        tried = _numbers_or_dates(rest[:_TRIED], counts, decimal_comma)[0]
+        if tried is None:
+            return None, []
     values: pd.Series | None = None
     remarks: list[str] = []
     if not rest.map(lambda word: bool(_CODE.fullmatch(word))).any():

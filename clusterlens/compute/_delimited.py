@@ -11,7 +11,6 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -29,6 +28,15 @@ _HEAD = 1 << 18
 _SAMPLE = 500
 _BLOCK = 1 << 24
 _COMMENT = ("#", "%", "//")
+_ENCODINGS = {
+    "utf-8": "UTF-8",
+    "cp1252": "Windows-1252 (western European)",
+    "latin-1": "Latin-1 (western European)",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16",
+    "utf-16-be": "UTF-16",
+    "utf-32": "UTF-32",
+}
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -61,22 +69,24 @@ def read_delimited(data: bytes, source: str) -> tuple[pd.DataFrame, list[str], b
     layout = sniff_layout(head, complete, source)
     separator = layout.separator
     offset = sum(len(line.encode()) for line in _lines(head)[: layout.first_line])
-    body = memoryview(utf8)[offset:]
+    body = utf8[offset:]
     if separator == _BLANKS:
-        body = memoryview(
-            b"\n".join(b"\t".join(r.split()) for r in _rows(body)) + b"\n"
-        )
+        body = b"".join(b"\t".join(row.split()) + b"\n" for row in body.splitlines())
         separator = "\t"
     frame = _read_cells(body, separator, layout, source)
     frame.columns = pd.Index(
         layout.names or [f"column {j}" for j in range(1, layout.width + 1)],
         dtype=object,
     )
-    return frame, [*layout.notes, f"Encoding: {encoding}."], layout.decimal_comma
+    return (
+        frame,
+        [*layout.notes, f"Encoding: {_ENCODINGS.get(encoding, encoding)}."],
+        layout.decimal_comma,
+    )
 
 
 def count_cells(data: bytes) -> int:
-    """Bound the number of cells of a text table from above, without reading it."""
+    """Bound the number of cells of a text table from above, without splitting it."""
     separators = max(data.count(mark.encode()) for mark in (*SEPARATORS, " "))
     return separators + data.count(b"\n") + data.count(b"\r") + 1
 
@@ -92,19 +102,18 @@ def sniff_layout(head: str, complete: bool, source: str) -> Layout:
     records, ends = _split(body, separator, complete)
     width = _usual_width(records)
     first, row_names = _first_record(records, width, source)
-    names = _header(records[first:], width, row_names)
+    names = _commented_header(lines, start, separator, records[first])
+    commented = names is not None
+    names = names or find_header(records[first:], width, row_names)
     notes = _preamble_notes(lines, start, declared, ends[first - 1] if first else 0)
-    data_from = first + 1 if names is not None else first
-    if names is None and (
-        commented := _commented_header(lines, start, separator, width)
-    ):
-        names = commented
+    data_from = first + (names is not None and not commented)
     if data_from == len(records) and complete:
         raise DataError(f"{source} has a header but no rows; give at least one row.")
     decimal_comma = separator != "," and _has_decimal_comma(records[data_from:])
     how = [f"separator {_name(separator)}"]
     how += ["decimal comma"] if decimal_comma else []
-    how += ["first line is a header" if names is not None else "no header"]
+    header = "header in a comment line" if commented else "first line is a header"
+    how += [header if names is not None else "no header"]
     notes.append(f"Read as delimited text: {', '.join(how)}.")
     if row_names:
         notes.append("The header names one column less; the first holds row names.")
@@ -172,11 +181,6 @@ def _head(utf8: bytes) -> tuple[str, bool]:
 def _lines(text: str) -> list[str]:
     """Split text at line ends, which stay."""
     return list(io.StringIO(text, newline=""))
-
-
-def _rows(body: memoryview) -> Iterator[bytes]:
-    """Yield the lines of UTF-8 text that are not blank."""
-    return (line for line in bytes(body).splitlines() if line.strip())
 
 
 def _skip_comments(lines: list[str]) -> tuple[int, str | None]:
@@ -283,7 +287,9 @@ def _first_record(
     return first, False
 
 
-def _header(records: list[list[str]], width: int, row_names: bool) -> list[str] | None:
+def find_header(
+    records: list[list[str]], width: int, row_names: bool = False
+) -> list[str] | None:
     """Return the names in the first record, or None if it is a row of data."""
     first, body = [c.strip() for c in records[0]], records[1:_SAMPLE]
     if len(first) < width:
@@ -314,10 +320,11 @@ def _counts_up(cells: list[str]) -> bool:
 
 
 def _commented_header(
-    lines: list[str], start: int, separator: str, width: int
+    lines: list[str], start: int, separator: str, below: list[str]
 ) -> list[str] | None:
-    """Return the names in the last comment line before the table, if it has them."""
-    if start == 0 or width < 2 or not lines[start - 1].startswith(_COMMENT):
+    """Return the names in a comment line right above a row of data, if it has them."""
+    width = len(below)
+    if start == 0 or width < 2 or not any(map(_is_number, below)):
         return None
     line = lines[start - 1].strip().lstrip("#%/ ")
     names = _split([line], separator, True)[0]
@@ -362,11 +369,10 @@ def _name(separator: str) -> str:
 
 
 def _read_cells(
-    body: memoryview, separator: str, layout: Layout, source: str
+    body: bytes, separator: str, layout: Layout, source: str
 ) -> pd.DataFrame:
     """Split the rows of data (n, d) into text cells."""
     names = [str(j) for j in range(layout.width)]
-    quoted = b'"' in bytes(body[:_HEAD]) or bytes(body).find(b'"') >= 0
     try:
         table = pa_csv.read_csv(
             pa.py_buffer(body),
@@ -374,7 +380,7 @@ def _read_cells(
                 column_names=names, block_size=max(_BLOCK, _longest_line(body))
             ),
             parse_options=pa_csv.ParseOptions(
-                delimiter=separator, newlines_in_values=quoted
+                delimiter=separator, newlines_in_values=b'"' in body
             ),
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
@@ -388,14 +394,14 @@ def _read_cells(
     return table.to_pandas()
 
 
-def _longest_line(body: memoryview) -> int:
+def _longest_line(body: bytes) -> int:
     """Bound the bytes of a block so that no line straddles two of them."""
     return 0 if len(body) <= _BLOCK else min(len(body), 4 * _BLOCK)
 
 
-def _ragged_line(body: memoryview, separator: str, layout: Layout) -> str | None:
+def _ragged_line(body: bytes, separator: str, layout: Layout) -> str | None:
     """Name the first line with the wrong number of cells."""
-    text = io.StringIO(bytes(body).decode(errors="replace"), newline="")
+    text = io.StringIO(body.decode(errors="replace"), newline="")
     reader = csv.reader(text, delimiter=separator)
     before = 0
     try:

@@ -15,8 +15,10 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from clusterlens.compute._delimited import find_header
 from clusterlens.compute._validation import DataError
 
 _CELL_BYTES = 8  # a cell takes at least this in memory
@@ -65,12 +67,40 @@ def check_cells(
 def read_parquet(content: Content) -> Parsed:
     """Read a Parquet file, whose footer states the size."""
     file = pq.ParquetFile(pa.BufferReader(content.data))
-    meta = file.metadata
+    meta, schema = file.metadata, file.schema_arrow
     check_cells(meta.num_rows, meta.num_columns, content)
     groups = [meta.row_group(k).total_byte_size for k in range(meta.num_row_groups)]
     if sum(groups) > content.limit:
         raise too_large(content.source, sum(groups), content.limit, "unpacks to")
-    return Parsed(file.read().to_pandas(), ["Read as Parquet."])
+    # A long text that is stored once may stand in every row: it is kept once until the
+    # total length is known.
+    texts = [j for j, field in enumerate(schema) if _is_text(field.type)]
+    table = pq.ParquetFile(
+        pa.BufferReader(content.data),
+        read_dictionary=[schema.field(j).name for j in texts],
+    ).read()
+    _check_text([table.column(j) for j in texts], content)
+    for j in texts:
+        text = pc.cast(table.column(j), pa.large_string())
+        table = table.set_column(j, schema.field(j).with_type(text.type), text)
+    table = table.replace_schema_metadata(schema.metadata)
+    table.validate(full=True)
+    return Parsed(table.to_pandas(), ["Read as Parquet."])
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    """Say whether a column holds text."""
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _check_text(columns: list[pa.ChunkedArray], content: Content) -> None:
+    """Refuse text that would take too much memory once written out."""
+    total = 0
+    for chunk in (chunk for column in columns for chunk in column.chunks):
+        lengths = pc.cast(pc.binary_length(chunk.dictionary), pa.int64())
+        total += pc.sum(lengths.take(chunk.indices)).as_py() or 0
+    if total > content.limit:
+        raise too_large(content.source, total, content.limit, "unpacks to")
 
 
 def read_npy(content: Content) -> Parsed:
@@ -168,11 +198,13 @@ def read_xlsx(content: Content) -> Parsed:
     """Read the first sheet of a workbook that is not empty."""
     with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
         _check_members(archive.infolist(), content)
+        sheets = [n for n in archive.namelist() if n.startswith("xl/worksheets/sheet")]
+        formulas = any(b"<f>" in archive.read(n) for n in sheets)
     book = openpyxl.load_workbook(
         io.BytesIO(content.data), read_only=True, data_only=True, keep_links=False
     )
-    sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
-    for sheet in sheets or book.worksheets:
+    visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+    for sheet in visible or book.worksheets:
         rows = _sheet_rows(sheet, content)
         if rows:
             break
@@ -181,6 +213,8 @@ def read_xlsx(content: Content) -> Parsed:
     notes = [f"Read as Excel workbook, sheet {sheet.title!r}."]
     others = [repr(s.title) for s in book.worksheets if s is not sheet]
     notes += [f"Sheets left out: {', '.join(others)}."] if others else []
+    if formulas:
+        notes.append("Formulas: the values stored with them; missing where none is.")
     frame, header_note = _frame_of_rows(rows, content)
     return Parsed(frame, [*notes, header_note])
 
@@ -201,7 +235,7 @@ def _sheet_rows(sheet: Any, content: Content) -> list[tuple[Any, ...]]:
 def _frame_of_rows(
     rows: list[tuple[Any, ...]], content: Content
 ) -> tuple[pd.DataFrame, str]:
-    """Make a table of rows of cells; a first row of text only is the header."""
+    """Make a table of rows of cells, and say whether the first one is a header."""
     used = [
         max((j for j, cell in enumerate(row) if cell is not None), default=-1) + 1
         for row in rows
@@ -210,13 +244,14 @@ def _frame_of_rows(
     cells = [(*row[:width], *[None] * (width - len(row))) for row in rows]
     # A title above the table fills fewer cells than the header.
     skipped = next(k for k, n in enumerate(used) if n > 1 or width == 1)
-    head = cells[skipped]
-    named = all(cell is None or isinstance(cell, str) for cell in head)
+    words = [
+        ["" if c is None else str(c) for c in row] for row in cells[skipped:][:500]
+    ]
+    named = find_header(words, width) is not None
     data = cells[skipped + named :]
     if not data:
         raise DataError(f"{content.source} has a header but no rows; give one or more.")
-    names = list(head) if named else [f"column {j}" for j in range(1, width + 1)]
-    frame = pd.DataFrame(data, dtype=object)
-    frame.columns = pd.Index(names, dtype=object)
+    names = words[0] if named else [f"column {j}" for j in range(1, width + 1)]
+    frame = pd.DataFrame(data, columns=pd.Index(names, dtype=object), dtype=object)
     note = "First row is a header." if named else "No header; columns are numbered."
     return frame, note + (f" {skipped} row(s) above it skipped." if skipped else "")

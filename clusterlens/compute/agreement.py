@@ -15,7 +15,12 @@ import numpy as np
 from clusterlens.compute._progress import Cancel, Progress, count_workers
 from clusterlens.compute._validation import read_only
 from clusterlens.compute.ensemble import Ensemble
-from clusterlens.compute.pairs import CountArray, count_columns, pair_layout
+from clusterlens.compute.pairs import (
+    CountArray,
+    count_columns,
+    joined_pairs,
+    pair_layout,
+)
 
 # Measured on one core of a 2024 server processor, per pair and per compared byte.
 _SECONDS_PER_PAIR = 1.5e-9
@@ -73,8 +78,7 @@ class Agreement:
     @cached_property
     def total(self) -> int:
         """Sum of the agreement counts of all n² ordered pairs."""
-        sizes = (np.bincount(codes) for codes in self.ensemble.codes)
-        return sum(int(size @ size) for size in sizes)
+        return sum(joined_pairs(self.ensemble).tolist())
 
     @property
     def mean(self) -> float:

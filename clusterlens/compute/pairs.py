@@ -26,7 +26,9 @@ CountArray = npt.NDArray[np.int64]
 # exact pass is a matter of seconds; above it, rank from a sample of the samples.
 EXACT_COMPARISONS = 300_000_000_000
 
-_TILE = 256  # columns of a block; codes of a tile stay in the first-level cache
+# Columns of a block; their codes stay in the first-level cache.
+TILE_COLUMNS = 256
+
 _BLOCK_COMPARISONS = 2_000_000_000  # about a tenth of a second
 _LANES = 32  # rows of codes are padded to whole vector registers
 _TABLE_BYTES = 4_000_000_000
@@ -68,6 +70,23 @@ class PairLayout:
     def n_levels(self) -> int:
         """Number of possible agreement counts, one more than there are votes."""
         return int(self.votes.sum(dtype=np.int64)) + 1
+
+
+def joined_pairs(ensemble: Ensemble) -> CountArray:
+    """Count the pairs of samples that each partition joins.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+
+    Returns
+    -------
+    joined : array of int64, shape (n_partitions,)
+        Sum of squared cluster sizes: ordered pairs, the pairs (i, i) included.
+    """
+    sizes = (np.bincount(codes) for codes in ensemble.codes)
+    return np.array([size @ size for size in sizes], dtype=np.int64)
 
 
 def pair_layout(
@@ -238,18 +257,6 @@ def pair_comparisons(layout: PairLayout) -> int:
     return layout.n_items * (layout.n_items - 1) // 2 * len(layout.by_model)
 
 
-def compile_kernels() -> None:
-    """Compile what `count_agreements` needs, so that its first caller does not wait."""
-    for n_partitions in (3, 256, 65_536):
-        kind = np.min_scalar_type(n_partitions)
-        codes = np.zeros((1, 2), dtype=kind)
-        rows = np.zeros((2, _LANES), dtype=kind)
-        for weights in (None, np.ones(2, dtype=np.int64)):
-            votes = np.ones(1, dtype=kind)
-            layout = PairLayout(codes, rows, votes, weights, np.zeros(1, dtype=int))
-            _count_block(layout, 0, 2, 0, 2)
-
-
 def _identical_samples(
     by_model: npt.NDArray[Any],
 ) -> tuple[IntArray, CountArray] | None:
@@ -272,11 +279,11 @@ def _pair_blocks(
 ) -> list[tuple[int, int, int, int]]:
     """Cut the pairs i < j, j in columns, into (row start, stop, column start, stop)."""
     start, stop = columns
-    rows = max(_TILE, _BLOCK_COMPARISONS // (_TILE * n_models))
+    rows = max(TILE_COLUMNS, _BLOCK_COMPARISONS // (TILE_COLUMNS * n_models))
     return [
         (low, min(low + rows, right), left, right)
         for left, right in (
-            (c, min(c + _TILE, stop)) for c in range(start, stop, _TILE)
+            (c, min(c + TILE_COLUMNS, stop)) for c in range(start, stop, TILE_COLUMNS)
         )
         for low in range(0, right, rows)
     ]
@@ -301,21 +308,21 @@ def _count_block(
 
 
 @njit(nogil=True, cache=False)
-def _column_tile(by_model, start, stop):  # type: ignore[no-untyped-def]
-    """Codes of the columns, shape (n_models, _TILE), padded on the right."""
-    tile = np.zeros((by_model.shape[0], _TILE), by_model.dtype)
+def column_tile(by_model, start, stop):  # type: ignore[no-untyped-def]
+    """Codes of the columns, shape (n_models, TILE_COLUMNS), padded on the right."""
+    tile = np.zeros((by_model.shape[0], TILE_COLUMNS), by_model.dtype)
     tile[:, : stop - start] = by_model[:, start:stop]
     return tile
 
 
 @njit(nogil=True, cache=False)
-def _count_votes(by_model, votes, i, tile, count):  # type: ignore[no-untyped-def]
-    """Set count, shape (_TILE,), to the votes that join item i and each column."""
+def count_votes(by_model, votes, i, tile, count):  # type: ignore[no-untyped-def]
+    """Set count, shape (TILE_COLUMNS,), to the votes that join i and each column."""
     count[:] = 0
     for t in range(by_model.shape[0]):
         code = by_model[t, i]
         vote = votes[t]
-        for k in range(_TILE):
+        for k in range(TILE_COLUMNS):
             count[k] += vote if tile[t, k] == code else 0
 
 
@@ -330,14 +337,14 @@ def _count_equal(  # type: ignore[no-untyped-def]
     """
     width = by_sample.shape[1]
     one, zero = by_sample.dtype.type(1), by_sample.dtype.type(0)
-    tile = _column_tile(by_model, start, stop)
-    count = np.empty(_TILE, by_model.dtype)
+    tile = column_tile(by_model, start, stop)
+    count = np.empty(TILE_COLUMNS, by_model.dtype)
     small = np.zeros((n_levels, width), by_model.dtype)
     used = np.zeros(n_levels, np.int64)
     pairs = np.zeros(n_levels, np.int64)
     joint = np.zeros((n_levels, width), np.int64)
     for i in range(row_start, min(row_stop, stop - 1)):
-        _count_votes(by_model, votes, i, tile, count)
+        count_votes(by_model, votes, i, tile, count)
         for j in range(max(i + 1, start), stop):
             level = np.intp(count[j - start])
             for t in range(width):
@@ -359,12 +366,12 @@ def _count_weighted(  # type: ignore[no-untyped-def]
 ):
     """Tables of a block of pairs that weigh as much as the product of their items."""
     width = by_sample.shape[1]
-    tile = _column_tile(by_model, start, stop)
-    count = np.empty(_TILE, by_model.dtype)
+    tile = column_tile(by_model, start, stop)
+    count = np.empty(TILE_COLUMNS, by_model.dtype)
     pairs = np.zeros(n_levels, np.int64)
     joint = np.zeros((n_levels, width), np.int64)
     for i in range(row_start, min(row_stop, stop - 1)):
-        _count_votes(by_model, votes, i, tile, count)
+        count_votes(by_model, votes, i, tile, count)
         for j in range(max(i + 1, start), stop):
             level = np.intp(count[j - start])
             weight = weights[i] * weights[j]
@@ -381,12 +388,12 @@ def _sum_costs(  # type: ignore[no-untyped-def]
 ):
     """Sum costs (joined, apart), shape (n_levels, 2), of a block under each model."""
     width = by_sample.shape[1]
-    tile = _column_tile(by_model, start, stop)
-    count = np.empty(_TILE, by_model.dtype)
+    tile = column_tile(by_model, start, stop)
+    count = np.empty(TILE_COLUMNS, by_model.dtype)
     sums = np.zeros(width, np.float64)
     apart = 0.0
     for i in range(row_start, min(row_stop, stop - 1)):
-        _count_votes(by_model, votes, i, tile, count)
+        count_votes(by_model, votes, i, tile, count)
         for j in range(max(i + 1, start), stop):
             level = np.intp(count[j - start])
             weight = weights[i] * weights[j]

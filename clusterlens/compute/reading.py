@@ -174,11 +174,11 @@ def _decompress(data: bytes, source: str, limit: int) -> bytes:
 
 def _parse(content: Content, file_name: str) -> tuple[Parsed, list[str]]:
     """Read content by the first format that recognises it."""
-    head = content.data[:4096]
-    for start, what, remedy in _REFUSED:
-        if head.lstrip().lower().startswith(start):
-            raise DataError(f"{content.source} is {what}; {remedy}.")
+    head = content.data[:64]
     reader = next(r for r in READERS.values() if r.recognises(content.data))
+    for start, what, remedy in _REFUSED:
+        if reader is READERS["text"] and head.lstrip().lower().startswith(start):
+            raise DataError(f"{content.source} is {what}; {remedy}.")
     notes = []
     suffix = Path(file_name.lower().removesuffix(".gz")).suffix
     if any(suffix in r.extensions for r in READERS.values() if r is not reader):
@@ -204,7 +204,8 @@ def _stem(file_name: str) -> str:
 
 def _read_text(content: Content) -> Parsed:
     """Read delimited text."""
-    check_cells(count_cells(content.data), 1, content)
+    if 4 * len(content.data) > content.limit:  # a cell has at least two characters
+        check_cells(count_cells(content.data), 1, content)
     return Parsed(*read_delimited(content.data, content.source))
 
 
@@ -259,6 +260,9 @@ _REFUSED = (
     (b"<html", "a web page", "export the table as CSV"),
     (b"<?xml", "an XML document", "export the table as CSV or .xlsx"),
     (b"{", "JSON or another structured text", "export the table as CSV"),
+    (b"[{", "JSON", "export the table as CSV"),
+    (b"[[", "JSON", "export the table as CSV"),
+    (b"pk\x03\x04", "a zip archive, damaged or not of a table", "unpack or copy it"),
     (b"bzh", "a bzip2 file", "unpack it, or use gzip"),
     (b"\xfd7zxz", "an xz file", "unpack it, or use gzip"),
     (b"\x28\xb5\x2f\xfd", "a Zstandard file", "unpack it, or use gzip"),

@@ -21,7 +21,7 @@ from clusterlens.compute.agreement import Agreement, count_agreements
 from clusterlens.compute.constraints import Constraints
 from clusterlens.compute.ensemble import Ensemble
 from clusterlens.compute.overlaps import partition_overlaps, select_partitions
-from clusterlens.compute.pairs import pair_layout, sum_costs
+from clusterlens.compute.pairs import joined_pairs, pair_layout, sum_costs
 from clusterlens.compute.ranking import (
     SCORES,
     RankArray,
@@ -311,8 +311,8 @@ def _weighted_discotec(
     """
     layout = pair_layout(ensemble, votes=votes)
     n_pairs = ensemble.n_samples**2
-    squares = [int(np.sum(np.bincount(codes) ** 2)) for codes in ensemble.codes]
-    total = sum(int(v) * q for v, q in zip(votes, squares, strict=True))
+    joined = joined_pairs(ensemble).tolist()
+    total = sum(int(v) * q for v, q in zip(votes, joined, strict=True))
     costs = pair_costs(variant, int(votes.sum()), -(-total // n_pairs))
     return 2 * sum_costs(layout, *costs, **run)[layout.group] / n_pairs
 

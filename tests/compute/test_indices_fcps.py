@@ -16,7 +16,7 @@ from clusterlens.compute.indices import INDICES, internal_index
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "fcps"
 EXPECTED = json.loads(
-    (Path(__file__).parents[1] / "reference" / "discotec_fcps.json").read_text()
+    (Path(__file__).parents[1] / "reference" / "internal_indices_fcps.json").read_text()
 )
 NAMES = [name for name in INDICES if "paper" in INDICES[name].definitions]
 DATA_SETS = list(EXPECTED["agglomerative_fixed_K"])
