@@ -164,13 +164,6 @@ def sums_of_smallest(clusters: Clusters, ranks: tuple[int, ...]) -> FloatArray:
     )
 
 
-def compile_kernels() -> None:
-    """Compile what the quadratic indices need, so that a first caller does not wait."""
-    clusters = Clusters.sort(np.array([[0.0], [1.0]]), np.array([0, 1]))
-    row_distances(clusters)
-    sums_of_smallest(clusters, (1,))
-
-
 def _sum_of_smallest(
     clusters: Clusters,
     columns: FloatArray,
