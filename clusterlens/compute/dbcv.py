@@ -40,12 +40,12 @@ def dbcv(clusters: Clusters, metric: Metric = "euclidean") -> float:
     inner, cores, sparseness = [], [], np.empty(len(chosen))
     for position, k in enumerate(chosen):
         members = clusters.X[bounds[k] : bounds[k + 1]]
-        core = core_distances(members, metric, clusters.cancel)
-        edges, weights = spanning_tree(members, core, metric, clusters.cancel)
+        core = core_distances(members, metric, clusters.run["cancel"])
+        edges, weights = spanning_tree(members, core, metric, clusters.run["cancel"])
         is_inner, sparseness[position] = _inner_samples(edges, weights, len(members))
         inner.append(members[is_inner])
         cores.append(core[is_inner])
-    separation = _separations(inner, cores, metric, clusters.cancel)
+    separation = _separations(inner, cores, metric, clusters.run["cancel"])
     largest = np.maximum(separation, sparseness)
     if (largest == 0).any():
         raise Undefined("two clusters coincide in one point")

@@ -72,7 +72,7 @@ def dunn_first_two_classes(clusters: Clusters) -> float:
     if clusters.n_clusters < 2:
         raise Undefined("there is one cluster, so no distance between clusters")
     chosen = np.isin(clusters.labels, np.unique(clusters.labels)[:2])
-    pair = Clusters.sort(clusters.X[chosen], clusters.labels[chosen], clusters.cancel)
+    pair = Clusters.sort(clusters.X[chosen], clusters.labels[chosen], clusters.run)
     gap = row_distances(pair).other_min.min()
     return ratio(gap, row_distances(clusters).own_max.max(), "every cluster diameter")
 
@@ -212,7 +212,7 @@ def _over_row_blocks(
     step = max(1, _BLOCK_PAIRS // clusters.n_samples)
     starts = range(0, clusters.n_samples, step)
     blocks = [(start, min(start + step, clusters.n_samples)) for start in starts]
-    return run_blocks(reduce, blocks, [1] * len(blocks), cancel=clusters.cancel)
+    return run_blocks(reduce, blocks, [1] * len(blocks), **clusters.run)
 
 
 def _n_pairs(clusters: Clusters) -> int:

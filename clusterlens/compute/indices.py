@@ -6,13 +6,14 @@ partition. `INDICES` lists them all with definitions, direction, range, cost, re
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._progress import Cancel
+from clusterlens.compute._progress import Cancel, RunOptions
 from clusterlens.compute._validation import (
     check_choice,
     check_features,
@@ -61,7 +62,9 @@ def internal_index(
     definition: str = "textbook",
     sample_size: int | None = None,
     random_state: int = 0,
+    n_jobs: int | None = None,
     cancel: Cancel | None = None,
+    executor: Executor | None = None,
 ) -> IndexValue:
     """Judge a partition by the features alone.
 
@@ -81,8 +84,13 @@ def internal_index(
         greatest distances (DI) are biased on a sample, means are not.
     random_state : int, default 0
         Seed of that draw.
+    n_jobs : int, optional
+        Threads of quadratic indices, all cores by default; the value does not depend on
+        their number.
     cancel : callable, optional
         Called without argument between blocks; a true answer raises `Cancelled`.
+    executor : concurrent.futures.Executor, optional
+        Threads to use instead of own ones.
 
     Returns
     -------
@@ -124,7 +132,13 @@ def internal_index(
     features = check_features(X)
     vector = check_labels(labels, n_samples=len(features))
     chosen = _choose_samples(name, formula, len(features), sample_size, random_state)
-    clusters = Clusters.sort(features[chosen], vector[chosen], cancel)
+    run: RunOptions = {
+        "n_jobs": n_jobs,
+        "progress": None,
+        "cancel": cancel,
+        "executor": executor,
+    }
+    clusters = Clusters.sort(features[chosen], vector[chosen], run)
     n_used = clusters.n_samples
     reason = ""
     try:

@@ -12,6 +12,7 @@ Cost per pair of classes: O(T n d) for T permutations of n samples with d featur
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import combinations, islice
 from math import comb
@@ -26,8 +27,9 @@ from threadpoolctl import threadpool_limits
 from clusterlens.compute._progress import (
     Cancel,
     Progress,
+    RunOptions,
     raise_if_cancelled,
-    report,
+    run_blocks,
 )
 from clusterlens.compute._validation import (
     FloatArray,
@@ -38,7 +40,7 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.adjusted_measures import ADJUSTED_MEASURES
 from clusterlens.compute.indices import MAX_QUADRATIC_SAMPLES
-from clusterlens.compute.scatter_indices import Clusters, Undefined
+from clusterlens.compute.scatter_indices import ON_OWN_THREADS, Clusters, Undefined
 
 Convention = Literal["paper", "package"]
 
@@ -108,8 +110,10 @@ def label_match(
     max_standard_error: float = 1e-3,
     convention: Convention = "paper",
     random_state: int = 0,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
+    executor: Executor | None = None,
 ) -> LabelCheck:
     """Measure how well the classes of a labelled table match clusters.
 
@@ -133,10 +137,15 @@ def label_match(
         the raw ratio, as its published package does (slightly smaller scores).
     random_state : int, default 0
         Seed. Each pair draws its own numbers, from the seed and its two labels.
+    n_jobs : int, optional
+        Threads, each for a pair of classes. Default all cores; the scores do not depend
+        on it.
     progress : callable, optional
         Called as progress(done, total) after each pair of classes.
     cancel : callable, optional
         Called without argument between blocks; a true answer raises `Cancelled`.
+    executor : concurrent.futures.Executor, optional
+        Threads to use instead of own ones.
 
     Returns
     -------
@@ -190,23 +199,31 @@ def label_match(
             f"labels has {len(classes)} class; give at least two classes to compare."
         )
     samples = {label: features[vector == label] for label in classes}
+
+    def score_pair(a: int, b: int) -> _Row:
+        first, second = samples[a], samples[b]
+        if measure == CH_BTWN:
+            # Seeds have no sign, labels may.
+            rng = np.random.default_rng([random_state, a % 2**64, b % 2**64])
+            result = _ch_btwn(first, second, sampling, rng)
+        else:
+            result = _adjusted(measure, first, second, cancel)
+        return a, b, len(first), len(second), result
+
     pairs = list(combinations(classes, 2))
-    rows: list[_Row] = []
-    # The matrix products are small: on a busy machine BLAS threads only wait, and make
-    # the whole several times slower.
+    # The matrix products are small: BLAS threads only wait for each other, and make the
+    # whole several times slower on a busy machine.
     with threadpool_limits(1, user_api="blas"):
-        for done, (a, b) in enumerate(pairs, 1):
-            raise_if_cancelled(cancel)
-            first, second = samples[a], samples[b]
-            if measure == CH_BTWN:
-                # Seeds have no sign, labels may.
-                rng = np.random.default_rng([random_state, a % 2**64, b % 2**64])
-                result = _ch_btwn(first, second, sampling, rng)
-            else:
-                result = _adjusted(measure, first, second, cancel)
-            rows.append((a, b, len(first), len(second), result))
-            report(progress, done, len(pairs))
-    return _summarise(rows, measure, convention)
+        scored = run_blocks(
+            score_pair,
+            pairs,
+            [1] * len(pairs),
+            n_jobs=n_jobs,
+            progress=progress,
+            cancel=cancel,
+            executor=executor,
+        )
+        return _summarise(list(scored), measure, convention)
 
 
 @dataclass(frozen=True)
@@ -372,7 +389,9 @@ def _adjusted(
             f"the limit is {MAX_QUADRATIC_SAMPLES}; use 'CHI' or draw a sample first."
         )
     codes = np.repeat([0, 1], [len(first), len(second)])
-    pair = Clusters.sort(np.concatenate([first, second]), codes, cancel)
+    # Pairs run on threads already, so that a pair has one.
+    run: RunOptions = {**ON_OWN_THREADS, "n_jobs": 1, "cancel": cancel}
+    pair = Clusters.sort(np.concatenate([first, second]), codes, run)
     try:
         return _PairScore(ADJUSTED_MEASURES[measure](pair))
     except Undefined as undefined:

@@ -21,10 +21,16 @@ import pandas as pd
 from scipy.spatial.distance import cdist
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score
 
-from clusterlens.compute._progress import Cancel, raise_if_cancelled
+from clusterlens.compute._progress import RunOptions, raise_if_cancelled
 from clusterlens.compute._validation import FloatArray, IntArray
 
 BLOCK_ENTRIES = 1 << 21
+ON_OWN_THREADS: RunOptions = {
+    "n_jobs": None,
+    "progress": None,
+    "cancel": None,
+    "executor": None,
+}
 
 
 class Undefined(ArithmeticError):
@@ -54,18 +60,18 @@ class Clusters:
         The given labels, in the same order.
     codes : array of int, shape (n_samples,)
         Ascending cluster numbers 0, 1, ...
-    cancel : callable, optional
-        Asked between blocks of long computations.
+    run : RunOptions
+        Threads and cancelling of long computations.
     """
 
     X: FloatArray
     labels: IntArray
     codes: IntArray
-    cancel: Cancel | None = None
+    run: RunOptions
 
     @classmethod
     def sort(
-        cls, X: FloatArray, labels: IntArray, cancel: Cancel | None = None
+        cls, X: FloatArray, labels: IntArray, run: RunOptions = ON_OWN_THREADS
     ) -> Clusters:
         """Sort samples by cluster, clusters by first appearance.
 
@@ -73,7 +79,7 @@ class Clusters:
         """
         codes = pd.factorize(labels)[0]
         order = np.argsort(codes, kind="stable")
-        return cls(X[order], labels[order], codes[order], cancel)
+        return cls(X[order], labels[order], codes[order], run)
 
     @cached_property
     def sizes(self) -> IntArray:
@@ -174,7 +180,7 @@ class Clusters:
         nearest = np.empty(self.n_samples)
         step = max(1, BLOCK_ENTRIES // self.n_clusters)
         for start in range(0, self.n_samples, step):
-            raise_if_cancelled(self.cancel)
+            raise_if_cancelled(self.run["cancel"])
             block = slice(start, start + step)
             distances = cdist(self.X[block], self.means)
             distances[np.arange(len(distances)), self.codes[block]] = np.inf

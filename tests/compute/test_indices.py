@@ -2,6 +2,7 @@
 
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
 
@@ -336,6 +337,16 @@ def test_cancel_stops_an_index(name):
     definition = "paper" if name == "XBI" else "textbook"
     with pytest.raises(Cancelled):
         internal_index(name, X, labels, definition=definition, cancel=lambda: True)
+
+
+@pytest.mark.parametrize("name", ["CI", "McRao", "DI", "SI", "DBCV"])
+def test_values_do_not_depend_on_the_threads(name, monkeypatch):
+    monkeypatch.setattr(distance_indices, "_BLOCK_PAIRS", 500)
+    X, labels = blobs()
+    one = internal_index(name, X, labels, n_jobs=1)
+    with ThreadPoolExecutor(3) as executor:
+        many = internal_index(name, X, labels, n_jobs=3, executor=executor)
+    assert one == many
 
 
 def test_bad_arguments_are_named():

@@ -2,6 +2,7 @@
 
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -459,6 +460,15 @@ def test_progress_counts_pairs_and_cancel_stops():
     assert seen == [(1, 3), (2, 3), (3, 3)]
     with pytest.raises(Cancelled):
         label_match(X, labels, cancel=lambda: True)
+
+
+@pytest.mark.parametrize("measure", ["CH_btwn", "SI"])
+def test_scores_do_not_depend_on_the_threads(measure):
+    X, labels = iris()
+    one = label_match(X, labels, measure=measure, n_jobs=1)
+    with ThreadPoolExecutor(3) as executor:
+        many = label_match(X, labels, measure=measure, n_jobs=3, executor=executor)
+    pd.testing.assert_frame_equal(one.pairs, many.pairs)
 
 
 @pytest.mark.parametrize(
