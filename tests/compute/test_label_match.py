@@ -373,6 +373,15 @@ def test_nested_rings_score_near_zero():
     assert abs(check.score) < 0.25
 
 
+def test_one_far_outlier_hides_separate_classes():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    X[:100] += 8
+    labels = np.repeat([0, 1], 100)
+    assert label_match(X, labels).score == pytest.approx(1, abs=0.01)
+    X[0] = 50
+    assert label_match(X, labels).score == pytest.approx(0.14, abs=0.02)
+
+
 def test_coinciding_samples_score_zero_with_a_note():
     check = label_match(np.ones((12, 2)), np.repeat([0, 1], 6))
     assert check.score == 0
