@@ -231,10 +231,17 @@ def report_correlation(truth: pd.DataFrame, measures: pd.DataFrame, out: Path) -
             for key in EXTERNAL
         }
         printed = dict(zip(EXTERNAL, PUBLISHED.get(measure, [np.nan] * 4), strict=True))
+        without = [
+            spearmanr(
+                values.loc[names.drop(name), measure], best.loc[names.drop(name), "ami"]
+            ).statistic
+            for name in names
+        ]
         rows.append(
             {"measure": measure}
             | ours
             | {f"{key} printed": value for key, value in printed.items()}
+            | {"ami without one set, min": min(without), "max": max(without)}
         )
     table = pd.DataFrame(rows)
     table.to_csv(out / "correlation.csv", index=False)
