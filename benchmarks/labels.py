@@ -258,7 +258,7 @@ def plot_correlation(table: pd.DataFrame, n_sets: int, path: Path) -> None:
         axis.plot(table[f"{key} printed"], table["measure"], "k|", ms=12, label="paper")
         axis.set_title(key)
     axes[0].invert_yaxis()
-    axes[0].legend()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="upper left", ncols=2)
     figure.suptitle(f"Spearman correlation with the approximate truth, {n_sets} sets")
     save(figure, path)
 
