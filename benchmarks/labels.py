@@ -42,6 +42,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
 from clusterlens.compute.indices import INDICES, internal_index
 from clusterlens.compute.label_match import ADJUSTED_MEASURES, label_match
@@ -353,14 +354,16 @@ def main(arguments: Iterable[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     if chosen.experiment in ("match", "correlation") and chosen.data is None:
         parser.error(f"{chosen.experiment} needs --data")
-    if chosen.experiment == "match":
-        run_match(chosen.data, chosen.out)
-    elif chosen.experiment == "correlation":
-        run_correlation(chosen.data, chosen.out, chosen.minutes, chosen.max_samples)
-    elif chosen.experiment == "stability":
-        run_stability(chosen.out)
-    else:
-        run_ablation(chosen.out, chosen.mixtures)
+    # On tables this small the threads of k-means and of BLAS mostly wait.
+    with threadpool_limits(1):
+        if chosen.experiment == "match":
+            run_match(chosen.data, chosen.out)
+        elif chosen.experiment == "correlation":
+            run_correlation(chosen.data, chosen.out, chosen.minutes, chosen.max_samples)
+        elif chosen.experiment == "stability":
+            run_stability(chosen.out)
+        else:
+            run_ablation(chosen.out, chosen.mixtures)
 
 
 if __name__ == "__main__":
