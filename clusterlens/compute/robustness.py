@@ -343,5 +343,5 @@ def _stage(progress: Progress | None, stage: int, count: int) -> Progress | None
     if progress is None:
         return None
     return lambda done, total: report(
-        progress, _STEPS * stage + _STEPS * done // total, _STEPS * count
+        progress, _STEPS * stage + _STEPS * done // max(total, 1), _STEPS * count
     )

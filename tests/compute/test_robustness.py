@@ -202,3 +202,12 @@ def test_selected_partitions_keep_their_overlaps():
     np.testing.assert_array_equal(known.squares, whole.squares[[7, 2]][:, [7, 2]])
     np.testing.assert_array_equal(known.squares, fresh.squares)
     np.testing.assert_allclose(known.logs, fresh.logs)
+
+
+def test_one_sample_ties_all_models():
+    robustness = rank_robustness(
+        Ensemble(np.zeros((6, 1), int), families=list("aabbbb")),
+        progress=lambda done, total: None,
+    )
+    assert robustness.ranks.tolist() == [1] * 6
+    assert robustness.ranks_equal_families.tolist() == [1] * 6
