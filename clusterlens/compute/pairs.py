@@ -290,9 +290,11 @@ def _pair_blocks(
 
 
 def _n_pairs(row_start: int, row_stop: int, start: int, stop: int) -> int:
-    """Count the pairs i < j of a block."""
-    rows = np.arange(row_start, row_stop)
-    return int((stop - np.maximum(rows + 1, start)).clip(0).sum())
+    """Count the pairs i < j of a block: a rectangle, then a triangle."""
+    rectangle = (min(row_stop, start) - min(row_start, start)) * (stop - start)
+    first, last = max(row_start, start), max(row_start, min(row_stop, stop))
+    height = max(last - first, 0)
+    return rectangle + height * (2 * stop - 1 - first - last) // 2
 
 
 def _count_block(

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from clusterlens.compute._progress import Cancelled
-from clusterlens.compute.agreement import count_agreements
+from clusterlens.compute.agreement import Agreement, count_agreements
 from clusterlens.compute.constraints import Constraints
 from clusterlens.compute.ensemble import Ensemble
 from clusterlens.compute.overlaps import partition_overlaps, select_partitions
@@ -165,6 +165,13 @@ def test_counted_agreements_give_the_same_ranks():
         rank_robustness(ENSEMBLE),
     )
     assert ours.to_frame().equals(theirs.to_frame())
+
+
+def test_estimated_agreements_are_refused():
+    counts = count_agreements(ENSEMBLE)
+    guess = Agreement(ENSEMBLE, counts.pair_counts, counts.joint_counts, exact=False)
+    with pytest.raises(ValueError, match="holds estimated agreements"):
+        rank_robustness(guess)
 
 
 def test_a_score_of_ones_own_has_no_equal_votes_and_says_so():
