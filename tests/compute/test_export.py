@@ -43,6 +43,13 @@ def test_taken_name_gets_a_number():
     assert found["cluster"].tolist() == ["x", "y", "x", "y"]
 
 
+def test_labels_of_hundreds_of_models_are_attached_at_once():
+    ds = prepare(table_with_gaps().fillna(0), roles={"cluster": "ignore"})
+    found = attach_labels(ds, {f"model {t}": [t, 0, 1, 2] for t in range(300)})
+    assert found.shape == (4, 304)
+    assert found["model 299"].tolist() == [299, 0, 1, 2]
+
+
 def test_wrong_number_of_labels_is_refused():
     ds = prepare(table_with_gaps(), missing="drop rows", roles={"cluster": "ignore"})
     with pytest.raises(

@@ -295,6 +295,28 @@ def test_a_cell_outside_the_stated_sheet_size_takes_no_memory():
         load_table(out.getvalue(), max_bytes=1_000_000)
 
 
+def test_years_as_names_of_a_sheet_are_a_header():
+    table = pd.DataFrame({"land": ["A", "B"], 1990: [1.5, 2], 1991: [2, 3]})
+    assert list(load_table(write(table, "xlsx")).table.columns) == [
+        "land",
+        "1990",
+        "1991",
+    ]
+
+
+def test_text_longer_than_the_looked_at_head_is_read_whole():
+    rows = "".join(
+        f'{k},"line {k}\nwith ""quotes"", and more",{k / 7}\n' for k in range(9000)
+    )
+    ds = load_table(("k,text,v\n" + rows).encode())
+    assert ds.table.shape == (9000, 3)
+    assert ds.table["text"].iloc[-1] == 'line 8999\nwith "quotes", and more'
+    with pytest.raises(
+        DataError, match="line 18002 has 2 cells where the others have 3"
+    ):
+        load_table(("k,text,v\n" + rows + "1,2\n").encode())
+
+
 def test_formulas_that_were_never_computed_are_missing_with_a_note():
     table = pd.DataFrame({"a": [1, 2], "b": ["=1+1", "x"]})
     ds = load_table(write(table, "xlsx"))
