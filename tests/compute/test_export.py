@@ -79,13 +79,15 @@ def test_categories_dates_and_odd_objects_are_written():
             "truth": [True, False],
             "whole": pd.array([1, None], dtype="Int64"),
             "span": pd.to_timedelta(["1h", "2h"]),
+            "half": np.array([0.5, 2], dtype=np.float16),
+            "range": pd.cut([1.0, 2.0], 2),
             "cells": [[1], {"a": 2}],
         }
     )
     lines = to_csv_bytes(table).decode().splitlines()
     assert lines[1] == (
         '"\'=a",3,"2020-01-31","2020-01-31 12:00:00.250000",true,1,'
-        '"0 days 01:00:00","[1]"'
+        '"0 days 01:00:00",0.5,"(0.999, 1.5]","[1]"'
     )
     assert lines[2].startswith('"b",1,,"2020-01-01 00:00:00",false,,')
 

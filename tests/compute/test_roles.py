@@ -21,6 +21,7 @@ COLUMNS = {
         "flag": [True, False] * 20,
         "answer": ["yes", "no"] * 20,
         "kind": pd.Categorical(["a", "b"] * 20),
+        "coded": pd.Categorical([1, 2] * 20),
     },
     "ordinal": {
         "level": ["Low", "medium", "HIGH", None] * 10,
