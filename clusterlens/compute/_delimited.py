@@ -232,7 +232,8 @@ def _choose_separator(lines: list[str], complete: bool) -> str:
         if width > 1 and even >= 0.5:
             viable[mark] = (even, width)
     if not viable:
-        return next(m for m in (*SEPARATORS, "\x1f") if not any(m in x for x in lines))
+        unused = (m for m in (*SEPARATORS, "\x1f") if not any(m in x for x in lines))
+        return next(unused, ",")
 
     def quality(mark: str) -> tuple[float, int]:
         others = [other for other in viable if other != mark]

@@ -295,8 +295,8 @@ def _split_by_memory(
 def _too_large(n_bytes: float, limit: float) -> str:
     """Say why a model is refused."""
     return (
-        f"refused, it would need about {n_bytes:.3g} bytes, the limit is {limit:.3g}; "
-        "raise memory_limit, or take a sample of the data."
+        f"refused, it would need about {n_bytes / 1e9:.3g} GB, the limit is "
+        f"{limit / 1e9:.3g} GB; raise memory_limit, or take a sample of the data."
     )
 
 

@@ -447,7 +447,7 @@ def test_a_model_above_the_memory_limit_is_refused_before_it_is_fitted():
     X = np.arange(1000.0)[:, None]
     ensemble = run_pool(X, specs, memory_limit=1.5e7)
     assert ensemble.names == ("k-means k=2",)
-    assert "1.81e+07 bytes, the limit is 1.5e+07" in ensemble.notes[0]
+    assert "0.0181 GB, the limit is 0.015 GB" in ensemble.notes[0]
     assert "refused" in estimate_pool((1_000_000, 2), specs).notes[0]
 
 

@@ -88,7 +88,7 @@ class Server:
 
 def wait_for_server(address: str, process: subprocess.Popen, log: Path) -> None:
     """Return when the server answers; fail with its log if it does not come up."""
-    for _ in range(600):
+    for _ in range(2400):
         if process.poll() is not None:
             break
         try:
