@@ -49,22 +49,33 @@ def test_an_error_in_a_block_reaches_the_caller_and_drops_the_rest():
 def test_a_shared_executor_stays_open_and_gives_others_their_turn():
     order = []
     gate = threading.Event()
+    both_wait = threading.Barrier(2, action=gate.set)
     with ThreadPoolExecutor(1) as executor:
 
-        def block(name, k):
-            gate.wait(timeout=30)
+        def block(name):
+            gate.wait(timeout=60)
             order.append(name)
 
         def consume(name):
-            blocks = [(name, k) for k in range(8)]
-            list(run_blocks(block, blocks, [1] * 8, n_jobs=1, executor=executor))
+            asked = []
+
+            def cancel():  # asked again when the first block has been handed in
+                asked.append(name)
+                if len(asked) == 2:
+                    both_wait.wait(timeout=60)
+                return False
+
+            blocks = [(name,)] * 8
+            run = run_blocks(
+                block, blocks, [1] * 8, n_jobs=1, executor=executor, cancel=cancel
+            )
+            list(run)
 
         sessions = [threading.Thread(target=consume, args=(name,)) for name in "ab"]
         for session in sessions:
             session.start()
-        gate.set()
         for session in sessions:
             session.join()
         assert executor.submit(int).result() == 0
-    first_half = order[:8]
-    assert {"a", "b"} == set(first_half)
+    assert sorted(order[:2]) == ["a", "b"]
+    assert len(order) == 16
