@@ -141,6 +141,9 @@ def _guess(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
         return "ignore", "cells are neither numbers, text nor dates"
     if facts.n_distinct == 1 and len(values) > 1:
         return "ignore", "constant: every value is the same"
+    if present < 0.5 * len(values):
+        share = facts.n_missing / len(values)
+        return "ignore", f"{share:.0%} missing; filling would invent most of the column"
     if facts.kind == "date":
         return "ignore", "dates; as numeric they would count as days"
     if facts.kind == "number":

@@ -195,7 +195,7 @@ def rank_robustness(
     mean over the other models of the family. A score of one's own has no such rank.
 
     Cost: one pass O(n² T) for the agreements if not given, one per family over the
-    models left, and one about four times as dear for equal votes, left out where all
+    models left, and one about twice as dear for equal votes, left out where all
     families have the same size. Average indices need no pass over pairs except for the
     majority.
 

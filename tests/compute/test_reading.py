@@ -103,6 +103,7 @@ def test_npy_records_and_vectors_become_columns():
         ("sep=;\na;b\n1;2\n", (1, 2), "separator ';'"),
         ("1.5,2\n2.5,3\n", (2, 2), "no header"),
         ("0,1,2\n1.5,2,3\n2,3,4\n", (2, 3), "first line is a header"),
+        ("0,1,2\n3,4,5\n6,7,8\n", (3, 3), "no header"),
         ("land,1990,1991\nA,1.5,2\nB,2,3\n", (2, 3), "first line is a header"),
         ("# by me\n# 2020\na,b\n1,2\n", (1, 2), "2 comment line(s) before the table"),
         ("#a,b\n1,2\n3,4\n", (2, 2), "header in a comment line"),
@@ -171,6 +172,7 @@ def test_first_sheet_with_cells_is_read_and_the_others_are_named():
             "line 4 has 2 cells where the others have 3",
         ),
         ('a,b\n"x\ny",1\n2\n3,4\n', "line 4 has 1 cells where the others have 2"),
+        ("t\na,b,c\n1,2\n3,4\n5,6\n", "line 2 has 3 cells where most lines have 2"),
         ("a,b,c\n", "a header but no rows"),
         ("\n \n", "holds no table"),
         ("# only\n", "holds no table"),
@@ -339,6 +341,12 @@ def test_formulas_that_were_never_computed_are_missing_with_a_note():
     assert any("Formulas" in note for note in ds.notes)
 
 
+def test_given_name_tells_of_content_that_differs():
+    ds = load_table(io.BytesIO(b"a,b\n1,2\n"), name="table.xlsx")
+    assert ds.name == "table.xlsx"
+    assert "Named .xlsx, but the content is delimited text." in ds.notes
+
+
 def test_unknown_label_column_is_refused_with_a_hint():
     with pytest.raises(DataError, match="no column 'spezies'; did you mean 'species'"):
         load_table(b"a,species\n1,x\n2,y\n", label="spezies")
@@ -452,6 +460,8 @@ def test_all_research_tables_are_read_as_documented():
             features = set(ds.roles.values()) - {"label", "ignore"}
             assert features == {"numeric"}, (entry["file"], ds.roles)
             ignored = [n for n, role in ds.roles.items() if role == "ignore"]
-            assert all("constant" in ds.role_reasons[n] for n in ignored)
+            reasons = [ds.role_reasons[name].split()[0] for name in ignored]
+            allowed = {"constant:", "65%", "90%"}  # two columns of heartdisease
+            assert set(reasons) <= allowed, (entry["file"], reasons)
             if ds.table.size < 50_000:
                 assert np.isfinite(prepare(ds).X).all()

@@ -53,6 +53,7 @@ COLUMNS = {
         "remark": [f"text number {k} of many" for k in range(N)],
         "zip": ["01234", "04567"] * 20,
         "postcode": RNG.integers(10000, 99999, N),
+        "mostly missing": [None] * 21 + [f"{k / 7}" for k in range(N - 21)],
         "nested": [[k] for k in range(N)],
     },
 }
