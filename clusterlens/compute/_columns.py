@@ -94,7 +94,7 @@ def plain_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:
     notes: list[str] = []
     if isinstance(frame.columns, pd.RangeIndex):
         frame.columns = [f"column {j}" for j in range(1, frame.shape[1] + 1)]
-    frame.columns = pd.Index(_column_names(list(frame.columns), notes), dtype=object)
+    frame.columns = pd.Index(_column_names(list(frame.columns), notes))
     if not frame.index.is_unique or frame.index.hasnans or frame.index.nlevels > 1:
         notes.append("The index of the table has no unique ids; rows are numbered.")
         frame = frame.reset_index(drop=True)
@@ -234,14 +234,12 @@ def _cast(text: pa.Array | pa.ChunkedArray) -> pd.Series | None:
         # Arrow makes an error message for every cell that fails: try a few first.
         pc.cast(text[:_TRIED], pa.float64())
         numbers = pc.cast(text, pa.float64())
+        fractions = pc.any(pc.not_equal(numbers, pc.floor(numbers))).as_py()
+        if fractions or pc.any(pc.match_substring_regex(text, "[^0-9-]")).as_py():
+            return None if _loses_digits(text, numbers) else numbers.to_pandas()
+        integers = pc.cast(text, pa.int64())
     except pa.ArrowInvalid:
         return None
-    if _loses_digits(text, numbers):
-        return None
-    fractions = pc.any(pc.not_equal(numbers, pc.floor(numbers))).as_py()
-    if fractions or pc.any(pc.match_substring_regex(text, r"[^0-9-]")).as_py():
-        return numbers.to_pandas()
-    integers = pc.cast(text, pa.int64())
     if integers.null_count:
         return pd.Series(integers.to_pandas(integer_object_nulls=True), dtype="Int64")
     return integers.to_pandas()
@@ -251,7 +249,7 @@ def _loses_digits(
     text: pa.Array | pa.ChunkedArray, numbers: pa.Array | pa.ChunkedArray
 ) -> bool:
     """Say whether a cell is a whole number too long for float64 (an identifier)."""
-    long = text.filter(pc.greater(pc.abs(numbers), float(2**53)))
+    long = text.filter(pc.greater_equal(pc.abs(numbers), float(2**53)))
     return bool(pc.any(pc.match_substring_regex(long, r"^[+-]?\d{16,}$")).as_py())
 
 
@@ -263,6 +261,10 @@ def _numbers_or_dates(
     rest = words[~missing]
     if rest.empty:
         return pd.Series(np.nan, index=words.index), _missing_remark(words, counts)
+    if len(rest) > _TRIED:
+        tried = _numbers_or_dates(rest[:_TRIED], counts, decimal_comma)[0]
+        if tried is None:
+            return None, []
     values: pd.Series | None = None
     remarks: list[str] = []
     if not rest.map(lambda word: bool(_CODE.fullmatch(word))).any():

@@ -11,7 +11,6 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -70,11 +69,9 @@ def read_delimited(data: bytes, source: str) -> tuple[pd.DataFrame, list[str], b
     layout = sniff_layout(head, complete, source)
     separator = layout.separator
     offset = sum(len(line.encode()) for line in _lines(head)[: layout.first_line])
-    body = memoryview(utf8)[offset:]
+    body = utf8[offset:]
     if separator == _BLANKS:
-        body = memoryview(
-            b"\n".join(b"\t".join(r.split()) for r in _rows(body)) + b"\n"
-        )
+        body = b"".join(b"\t".join(row.split()) + b"\n" for row in body.splitlines())
         separator = "\t"
     frame = _read_cells(body, separator, layout, source)
     frame.columns = pd.Index(
@@ -107,7 +104,7 @@ def sniff_layout(head: str, complete: bool, source: str) -> Layout:
     first, row_names = _first_record(records, width, source)
     names = _commented_header(lines, start, separator, records[first])
     commented = names is not None
-    names = names or _header(records[first:], width, row_names)
+    names = names or find_header(records[first:], width, row_names)
     notes = _preamble_notes(lines, start, declared, ends[first - 1] if first else 0)
     data_from = first + (names is not None and not commented)
     if data_from == len(records) and complete:
@@ -184,11 +181,6 @@ def _head(utf8: bytes) -> tuple[str, bool]:
 def _lines(text: str) -> list[str]:
     """Split text at line ends, which stay."""
     return list(io.StringIO(text, newline=""))
-
-
-def _rows(body: memoryview) -> Iterator[bytes]:
-    """Yield the lines of UTF-8 text that are not blank."""
-    return (line for line in bytes(body).splitlines() if line.strip())
 
 
 def _skip_comments(lines: list[str]) -> tuple[int, str | None]:
@@ -295,7 +287,9 @@ def _first_record(
     return first, False
 
 
-def _header(records: list[list[str]], width: int, row_names: bool) -> list[str] | None:
+def find_header(
+    records: list[list[str]], width: int, row_names: bool = False
+) -> list[str] | None:
     """Return the names in the first record, or None if it is a row of data."""
     first, body = [c.strip() for c in records[0]], records[1:_SAMPLE]
     if len(first) < width:
@@ -375,11 +369,10 @@ def _name(separator: str) -> str:
 
 
 def _read_cells(
-    body: memoryview, separator: str, layout: Layout, source: str
+    body: bytes, separator: str, layout: Layout, source: str
 ) -> pd.DataFrame:
     """Split the rows of data (n, d) into text cells."""
     names = [str(j) for j in range(layout.width)]
-    quoted = b'"' in bytes(body[:_HEAD]) or bytes(body).find(b'"') >= 0
     try:
         table = pa_csv.read_csv(
             pa.py_buffer(body),
@@ -387,7 +380,7 @@ def _read_cells(
                 column_names=names, block_size=max(_BLOCK, _longest_line(body))
             ),
             parse_options=pa_csv.ParseOptions(
-                delimiter=separator, newlines_in_values=quoted
+                delimiter=separator, newlines_in_values=b'"' in body
             ),
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
@@ -401,14 +394,14 @@ def _read_cells(
     return table.to_pandas()
 
 
-def _longest_line(body: memoryview) -> int:
+def _longest_line(body: bytes) -> int:
     """Bound the bytes of a block so that no line straddles two of them."""
     return 0 if len(body) <= _BLOCK else min(len(body), 4 * _BLOCK)
 
 
-def _ragged_line(body: memoryview, separator: str, layout: Layout) -> str | None:
+def _ragged_line(body: bytes, separator: str, layout: Layout) -> str | None:
     """Name the first line with the wrong number of cells."""
-    text = io.StringIO(bytes(body).decode(errors="replace"), newline="")
+    text = io.StringIO(body.decode(errors="replace"), newline="")
     reader = csv.reader(text, delimiter=separator)
     before = 0
     try:

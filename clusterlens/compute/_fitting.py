@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -23,9 +23,14 @@ import cloudpickle  # type: ignore[import-untyped]
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from clusterlens.compute import _workers
 from clusterlens.compute._progress import Cancel, raise_if_cancelled
-from clusterlens.compute._validation import FloatArray, IntArray, check_labels
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    check_features,
+    check_labels,
+)
+from clusterlens.compute._workers import WorkerDied, run_jobs
 from clusterlens.compute.clusterers import Cut
 
 # warnings.catch_warnings changes state of the whole process.
@@ -34,9 +39,12 @@ _IN_PROCESS = threading.Lock()
 
 @dataclass(frozen=True)
 class FitJob:
-    """One fit: its estimator, the models it serves, and how each takes its labels."""
+    """One fit: what makes its estimator, the models it serves, and what it costs.
 
-    estimator: Any
+    With a cut, each model takes its labels from the fit by its own value.
+    """
+
+    make: Callable[[], Any]
     models: tuple[int, ...]
     cut: Cut | None
     values: tuple[Any, ...]
@@ -91,22 +99,37 @@ def _in_workers(
     with tempfile.TemporaryDirectory(prefix="clusterlens-") as folder:
         path = Path(folder) / "X.npy"
         np.save(path, X)
-        payloads = [
-            _workers.Job(cloudpickle.dumps(job), n_bytes=job.n_bytes) for job in jobs
-        ]
-        results = _workers.run_jobs(
+        results = run_jobs(
             partial(_fit_payload, str(path)),
-            payloads,
+            [(_pack(job), job.n_bytes) for job in jobs],
             n_workers=n_workers,
             memory_limit=memory_limit,
             cancel=cancel,
         )
         with closing(results):
             for at, outcome in results:
-                if isinstance(outcome, Exception):
-                    lost = Fit(error=_failure(outcome))
-                    outcome = [lost] * len(jobs[at].models)
+                if isinstance(outcome, WorkerDied):
+                    outcome = [Fit(error=_failure(outcome))] * len(jobs[at].models)
                 yield jobs[at], outcome
+
+
+def _pack(job: FitJob) -> bytes:
+    """Serialise a job for a worker; what fails to load there, fails as a fit does."""
+    try:
+        make = partial(_unpack, cloudpickle.dumps(job.make))
+    except Exception as error:
+        make = partial(_refuse, f"cannot be sent to a worker process: {error}")
+    return cloudpickle.dumps(replace(job, make=make))
+
+
+def _unpack(packed: bytes) -> Any:
+    """Make the estimator in the worker."""
+    return pickle.loads(packed)()
+
+
+def _refuse(reason: str) -> Any:
+    """Fail for a reason known before the fit."""
+    raise TypeError(reason)
 
 
 @lru_cache(maxsize=1)
@@ -115,13 +138,9 @@ def _mapped(path: str) -> FloatArray:
     return np.load(path, mmap_mode="r")
 
 
-def _fit_payload(path: str, payload: bytes) -> list[Fit] | Exception:
-    """Fit a job in a worker process; an estimator may not even load there."""
-    try:
-        job: FitJob = pickle.loads(payload)
-        return _fit_job(np.asarray(_mapped(path)), job)
-    except Exception as error:
-        return RuntimeError(_failure(error))
+def _fit_payload(path: str, payload: bytes) -> list[Fit]:
+    """Fit a job in a worker process."""
+    return _fit_job(np.asarray(_mapped(path)), pickle.loads(payload))
 
 
 def _fit_job(X: FloatArray, job: FitJob) -> list[Fit]:
@@ -140,11 +159,12 @@ def _fit_job(X: FloatArray, job: FitJob) -> list[Fit]:
 
 def _cut_fits(X: FloatArray, job: FitJob, cut: Cut) -> list[Fit]:
     """Fit once and take the labels of each model from it."""
-    job.estimator.fit(X)
+    estimator = job.make()
+    estimator.fit(X)
     fits = []
     for value in job.values:
         try:
-            fits.append(Fit(_compact(cut.labels(job.estimator, value))))
+            fits.append(Fit(_compact(cut.labels(estimator, value))))
         except Exception as error:
             fits.append(Fit(error=_failure(error)))
     return fits
@@ -152,7 +172,7 @@ def _cut_fits(X: FloatArray, job: FitJob, cut: Cut) -> list[Fit]:
 
 def _same_fits(X: FloatArray, job: FitJob) -> list[Fit]:
     """Fit once; all models of the job are copies."""
-    estimator = job.estimator
+    estimator = job.make()
     if hasattr(estimator, "fit_predict"):
         labels = estimator.fit_predict(X)
     else:
@@ -171,17 +191,28 @@ def _compact(labels: IntArray) -> IntArray:
 
 
 def _membership(estimator: Any, X: FloatArray) -> FloatArray | None:
-    """Return the memberships (n_samples, n_clusters) of a soft model."""
-    if hasattr(estimator, "memberships_"):
-        return np.asarray(estimator.memberships_)
-    if hasattr(estimator, "predict_proba"):
-        return np.asarray(estimator.predict_proba(X))
+    """Return the memberships (n_samples, n_clusters) of a soft model, if it has any."""
+    try:
+        if hasattr(estimator, "memberships_"):
+            return _check_membership(estimator.memberships_, len(X))
+        if hasattr(estimator, "predict_proba"):
+            return _check_membership(estimator.predict_proba(X), len(X))
+    except Exception as error:
+        warnings.warn(f"memberships {_failure(error)}", stacklevel=2)
     return None
+
+
+def _check_membership(membership: Any, n_samples: int) -> FloatArray:
+    """Return memberships as a finite (n_samples, n_clusters) array."""
+    array = check_features(membership, name="memberships")
+    if len(array) != n_samples:
+        raise ValueError(f"memberships has {len(array)} rows for {n_samples} samples.")
+    return array
 
 
 def _failure(error: Exception) -> str:
     """Say how a model failed."""
-    return f"failed: {type(error).__name__}: {_one_line(error)}"
+    return f"failed, {type(error).__name__}: {_one_line(error)}"
 
 
 def _one_line(message: object) -> str:

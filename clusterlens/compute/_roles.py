@@ -22,7 +22,8 @@ _NUMBER_SHARE = 0.9  # a column of text is "numbers with some words" from here o
 
 _LABEL_NAMES = (
     "label labels label_true labels_true true_label true_labels ground_truth y_true "
-    "class classes class_label classlabel cluster clusters target species y"
+    "class classes class_label classlabel cluster clusters target species diagnosis "
+    "variety outcome y"
 )
 _ID_NAMES = (
     "id ids row row_id rowid row_name rowname row_names rownames index idx uuid guid "
@@ -54,6 +55,7 @@ _SCALES = (
     "cold, cool, mild, warm, hot",
 )
 ORDERED_SCALES = tuple(tuple(scale.split(", ")) for scale in _SCALES)
+_LOCAL_DATE = r"(\d{1,2}[./-]){2}\d{2,4}.*|\d{4}-\d{2}-\d{2}.*|\d{4}/\d{1,2}/\d{1,2}.*"
 _BRACKET = re.compile(
     r"(?:[<>≤≥]=?\s*|over |under )?(\d+(?:\.\d+)?)(?:\s*(?:-|–|to |\+|: ).*)?"
 )
@@ -164,15 +166,19 @@ def _guess_text(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
     k, present = facts.n_distinct, len(values) - facts.n_missing
     if facts.n_missing == 0 and k == present > 1 and _is_id_name(name):
         return "row id", "named like an identifier, and every value is different"
+    if _plain_name(name) in CODE_NAMES:
+        return "ignore", "named like a code; its digits are no quantity"
     truth = pd.api.types.is_bool_dtype(values.dtype)
     numbers = to_numbers(values)
     share = 0.0 if truth else float(numbers.notna().sum()) / present
-    if share >= _NUMBER_SHARE and _plain_name(name) not in CODE_NAMES:
+    if share >= _NUMBER_SHARE:
         if _has_leading_zeros(values):
             return "ignore", "numbers with leading zeros are codes, not quantities"
         words = pd.unique(values[numbers.isna() & values.notna()])[:3]
         shown = ", ".join(repr(word) for word in words)
         return "numeric", f"{share:.0%} of the cells are numbers; others, like {shown}"
+    if _has_local_dates(values):
+        return "ignore", "dates in a local form; written as 2020-12-31 they can be used"
     if ordered_levels(values) is not None:
         return "ordinal", f"{k} levels with a known order"
     if k <= MAX_LEVELS and (k < present or present <= 2):
@@ -202,7 +208,8 @@ def _guess_label(
     features = [role for role in others if role not in {"row id", "ignore"}]
     if (
         last in possible
-        and guesses[last][0] in {"categorical", "ordinal"}
+        and guesses[last][0] == "categorical"
+        and not pd.api.types.is_bool_dtype(table[last].dtype)
         and len(features) >= 2
         and set(features) == {"numeric"}
         and table[last].value_counts().min() >= 2
@@ -243,6 +250,12 @@ def _counts_up(values: pd.Series) -> bool:
 def _has_leading_zeros(values: pd.Series) -> bool:
     """Say whether a cell of text (n,) looks like 007."""
     return bool(values.dropna().astype("str").str.fullmatch(r"0\d+").any())
+
+
+def _has_local_dates(values: pd.Series) -> bool:
+    """Say whether text (n,) consists of dates that are not in ISO form."""
+    words = pd.Series(pd.unique(values.dropna().astype("str"))[:100], dtype="str")
+    return bool(words.str.fullmatch(_LOCAL_DATE).all())
 
 
 def _ordered_brackets(levels: list[str]) -> list[str] | None:

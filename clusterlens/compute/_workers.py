@@ -8,10 +8,11 @@ the caller's main module, so that a script needs no `if __name__ == "__main__":`
 
 from __future__ import annotations
 
+import os
+import signal
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -21,23 +22,17 @@ from clusterlens.compute._progress import Cancel, raise_if_cancelled
 
 # Seconds between two looks at the cancel callback while workers are busy.
 _POLL_SECONDS = 0.1
+# A process told to end gets this long before it is killed.
+_PATIENCE_SECONDS = 0.5
 
 
 class WorkerDied(RuntimeError):
     """The worker process ended in the middle of a job."""
 
 
-@dataclass(frozen=True)
-class Job:
-    """One call of the worker function: its argument, and the bytes it needs."""
-
-    payload: bytes
-    n_bytes: float = 0.0
-
-
 def run_jobs(
     function: Callable[[bytes], Any],
-    jobs: Sequence[Job],
+    jobs: Sequence[tuple[bytes, float]],
     *,
     n_workers: int,
     memory_limit: float,
@@ -45,8 +40,9 @@ def run_jobs(
 ) -> Generator[tuple[int, Any]]:
     """Yield (position, result) of each job as it ends; WorkerDied where a worker died.
 
-    Jobs start in the given order, except that one waits while it and the running ones
-    need more than memory_limit bytes. The workers end with the iterator.
+    A job is an argument of the function and the bytes of memory its call needs. Jobs
+    start in the given order, except that one waits while it and the running ones need
+    more than memory_limit bytes. The workers end with the iterator.
     """
     waiting = deque(range(len(jobs)))
     idle: list[_Worker] = []
@@ -54,21 +50,23 @@ def run_jobs(
     try:
         while waiting or busy:
             while waiting and len(busy) < n_workers:
-                free = memory_limit - sum(jobs[at].n_bytes for _, at in busy.values())
-                at = next((i for i in waiting if jobs[i].n_bytes <= free), None)
+                raise_if_cancelled(cancel)
+                free = memory_limit - sum(jobs[at][1] for _, at in busy.values())
+                at = next((i for i in waiting if jobs[i][1] <= free), None)
                 if at is None:
                     if busy:
                         break
                     at = waiting[0]
                 waiting.remove(at)
                 worker = idle.pop() if idle else _Worker(function)
-                worker.send(jobs[at].payload)
+                worker.send(jobs[at][0])
                 busy[worker.connection] = worker, at
             raise_if_cancelled(cancel)
             ready = wait(list(busy), timeout=_POLL_SECONDS)
             for connection in [c for c in busy if c in ready]:
-                worker, at = busy.pop(connection)
+                worker, at = busy[connection]
                 result = worker.receive()
+                del busy[connection]
                 if not isinstance(result, WorkerDied):
                     idle.append(worker)
                 yield at, result
@@ -100,15 +98,28 @@ class _Worker:
         try:
             return self.connection.recv()
         except (EOFError, OSError):
+            self._process.join(_PATIENCE_SECONDS)
             self.stop()
-            return WorkerDied(f"worker process ended, code {self._process.exitcode}")
+            return WorkerDied(_cause(self._process.exitcode))
 
     def stop(self) -> None:
         """End the process now and wait until it is gone."""
         self.connection.close()
         if self._process.exitcode is None:
             self._process.terminate()
+            self._process.join(_PATIENCE_SECONDS)
+        if self._process.exitcode is None:
+            os.kill(self._process.pid, signal.SIGKILL)
         self._process.join()
+
+
+def _cause(exitcode: int | None) -> str:
+    """Say how a worker ended."""
+    if exitcode is not None and exitcode < 0:
+        name = signal.strsignal(-exitcode) or "unknown"
+        hint = ", perhaps for want of memory" if -exitcode == signal.SIGKILL else ""
+        return f"its worker process was ended by signal {-exitcode} ({name}){hint}"
+    return f"its worker process ended with code {exitcode}"
 
 
 def _serve(connection: Connection[Any, Any], function: Callable[[bytes], Any]) -> None:

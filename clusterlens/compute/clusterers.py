@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ Law = Callable[[int, int, Parameters], float]
 
 def _linear_bytes(n: int, d: int, _: Parameters) -> float:
     """Bytes of a few working copies of the data."""
-    return 24.0 * n * d + 200.0 * n
+    return 1e7 + 24.0 * n * d + 200.0 * n
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,6 @@ class Clusterer:
         }
 
     @property
-    def makes(self) -> Any:
-        """The class of the estimators."""
-        return getattr(self.make, "func", self.make)
-
-    @property
     def seeded(self) -> bool:
         """Whether the algorithm takes a random_state; otherwise it is deterministic."""
         return "random_state" in self.defaults
@@ -184,6 +179,8 @@ def _cut_tree(tree: AgglomerativeClustering, n_clusters: int) -> IntArray:
 
 def _cut_reachability(optics: OPTICS, xi: float) -> IntArray:
     """Extract the clusters of steepness xi from a reachability plot; (n_samples,)."""
+    if optics.cluster_method != "xi":
+        return optics.labels_
     return cluster_optics_xi(
         reachability=optics.reachability_,
         predecessor=optics.predecessor_,
@@ -196,36 +193,46 @@ def _cut_reachability(optics: OPTICS, xi: float) -> IntArray:
 
 
 def _k(parameters: Parameters) -> int:
-    """Return the number of clusters asked for, or eight."""
-    return parameters.get("n_clusters") or parameters.get("n_components") or 8
+    """Return the number of clusters asked for; eight where that is no such number."""
+    k = parameters.get("n_clusters") or parameters.get("n_components")
+    return k if isinstance(k, int) and k > 0 else 8
 
 
-def _covariance_work(d: int, parameters: Parameters) -> float:
-    """Multiplications per sample and component of one EM step."""
+def _assignments(n: int, parameters: Parameters) -> int:
+    """Distances of samples to centres that one iteration of every start computes."""
+    starts = parameters.get("n_init", 1)
+    return n * _k(parameters) * (starts if isinstance(starts, int) else 1)
+
+
+def _covariance(d: int, parameters: Parameters) -> int:
+    """Further work per distance where covariances have d² entries."""
     full = parameters.get("covariance_type", "full") in ("full", "tied")
-    return d * d if full else 2 * d
+    return d * d if full else 0
 
 
-def _tree_bytes(n: int, d: int, parameters: Parameters) -> float:
-    """Single linkage needs O(n), the others two copies of all distances."""
-    if parameters.get("linkage", "ward") == "single":
-        return 100.0 * n
-    return 8.0 * n * n
+def _is_single(parameters: Parameters) -> bool:
+    """Whether a tree is that of single linkage, which never stores the distances."""
+    return parameters.get("linkage") == "single"
+
+
+def _is_dense(parameters: Parameters) -> bool:
+    """Whether spectral clustering has an affinity of every pair of samples."""
+    return parameters.get("affinity", "rbf") != "nearest_neighbors"
 
 
 def _within(parameters: Parameters) -> float:
     """Share of all pairs of samples within eps of each other."""
-    return float(parameters.get("share_within_eps", 0.05))
-
-
-def _nearest(share: float) -> dict[str, Any]:
-    """Refer to a quantile of the distances to the fifth neighbour."""
-    return {"quantile": share, "of": "neighbour distances"}
+    return float(parameters.get("share_within_eps", 0.02))
 
 
 def _apart(share: float) -> dict[str, Any]:
     """Refer to a quantile of the distances of all pairs."""
     return {"quantile": share, "of": "pair distances"}
+
+
+def _nearest(share: float) -> dict[str, Any]:
+    """Refer to a quantile of the distances to the fifth neighbour."""
+    return {"quantile": share, "of": "neighbour distances"}
 
 
 def _share(share: float) -> dict[str, Any]:
@@ -239,27 +246,25 @@ CLUSTERERS: dict[str, Clusterer] = {
         "k-means",
         KMeans,
         grid={"n_clusters": [2, 3, 4, 5, 6, 8, 10, 15]},
-        seconds=lambda n, d, p: (
-            0.003 + 3e-8 * n * _k(p) * (d + 5) * p.get("n_init", 1)
-            if p.get("n_init") != "auto"
-            else 0.003 + 3e-8 * n * _k(p) * (d + 5)
-        ),
+        seconds=lambda n, d, p: 0.01 + 8e-9 * _assignments(n, p) * (d + 10),
         reference="Arthur & Vassilvitskii (2007), k-means++",
     ),
     "mini-batch k-means": Clusterer(
         "k-means",
         "mini-batch k-means",
         MiniBatchKMeans,
-        grid={"n_clusters": [3, 5, 8]},
-        seconds=lambda n, d, p: 0.02 + 1e-8 * n * _k(p) * (d + 5),
+        grid={"n_clusters": [3, 6]},
+        seconds=lambda n, d, p: 0.015 + 1e-9 * n * _k(p) * (d + 10),
         reference="Sculley (2010), Web-scale k-means clustering",
     ),
     "bisecting k-means": Clusterer(
         "k-means",
         "bisecting k-means",
         BisectingKMeans,
-        grid={"n_clusters": [3, 5, 8]},
-        seconds=lambda n, d, p: 0.003 * _k(p) + 1e-7 * n * (d + 5) * np.log2(_k(p) + 1),
+        grid={"n_clusters": [4, 8]},
+        seconds=lambda n, d, p: (
+            0.01 + 1e-3 * _k(p) + 1.5e-8 * n * (d + 10) * np.log2(_k(p) + 1)
+        ),
         reference="Steinbach, Karypis & Kumar (2000)",
     ),
     "agglomerative": Clusterer(
@@ -270,9 +275,13 @@ CLUSTERERS: dict[str, Clusterer] = {
             "linkage": ["ward", "average", "complete", "single"],
             "n_clusters": [3, 5, 10],
         },
-        seconds=lambda n, d, p: 0.005 + n * n * (1.5e-8 + 1e-9 * d),
-        n_bytes=_tree_bytes,
-        max_samples=12_000,
+        seconds=lambda n, d, p: (
+            0.02 + n * n * (2e-9 + 1.4e-10 * d)
+            if _is_single(p)
+            else 0.02 + n * n * (1.7e-8 + 2.5e-10 * d)
+        ),
+        n_bytes=lambda n, d, p: 1e7 + 100 * n + (0 if _is_single(p) else 8) * n * n,
+        max_samples=15_000,
         reference="Müllner (2011), Modern hierarchical, agglomerative clustering",
         cut=Cut("n_clusters", _cut_tree, {"n_clusters": 1, "compute_full_tree": True}),
     ),
@@ -280,28 +289,32 @@ CLUSTERERS: dict[str, Clusterer] = {
         "agglomerative",
         "Birch",
         Birch,
-        grid={"threshold": [_nearest(0.5)], "n_clusters": [3, 5]},
-        seconds=lambda n, d, p: 2e-4 * n,
+        grid={"threshold": [_apart(0.001)], "n_clusters": [3, 5, 10]},
+        seconds=lambda n, d, p: 0.03 + 2e-5 * n,
+        n_bytes=lambda n, d, p: 1e7 + 0.5 * n * n,
+        max_samples=50_000,
         reference="Zhang, Ramakrishnan & Livny (1996)",
     ),
     "DBSCAN": Clusterer(
         "density",
         "DBSCAN",
         DBSCAN,
-        grid={"eps": [_nearest(q) for q in (0.5, 0.75, 0.9, 0.98)]},
-        seconds=lambda n, d, p: 0.003 + n * n * (2e-9 * d**0.5 + 1e-8 * _within(p)),
-        n_bytes=lambda n, d, p: 24.0 * n * n * _within(p),
+        grid={"eps": [_nearest(q) for q in (0.8, 0.9, 0.95, 0.99)]},
+        seconds=lambda n, d, p: 0.01 + n * n * (6e-11 * d + 3e-8 * _within(p)),
+        n_bytes=lambda n, d, p: 1e7 + 24.0 * n * n * _within(p),
+        max_samples=50_000,
         reference="Ester, Kriegel, Sander & Xu (1996)",
     ),
     "HDBSCAN": Clusterer(
         "density",
         "HDBSCAN",
-        partial(HDBSCAN, copy=True),
+        HDBSCAN,
         grid={
             "min_cluster_size": [_share(s) for s in (0.01, 0.025, 0.05, 0.1)],
             "min_samples": [5],
+            "copy": [True],
         },
-        seconds=lambda n, d, p: 0.01 + n * n * 2e-9 * (d + 3),
+        seconds=lambda n, d, p: 0.01 + n * n * (1.5e-9 + 4.5e-10 * d),
         max_samples=30_000,
         reference="Campello, Moulavi & Sander (2013)",
     ),
@@ -309,10 +322,13 @@ CLUSTERERS: dict[str, Clusterer] = {
         "density",
         "OPTICS",
         OPTICS,
-        grid={"xi": [0.02, 0.05, 0.1], "min_cluster_size": [_share(0.02)]},
-        seconds=lambda n, d, p: 1e-3 * n + 5e-8 * n * n,
-        n_bytes=lambda n, d, p: 1000.0 * n,
-        max_samples=5_000,
+        grid={
+            "min_samples": [_share(0.02)],
+            "min_cluster_size": [_share(0.05)],
+            "xi": [0.005, 0.02, 0.05],
+        },
+        seconds=lambda n, d, p: 5e-4 * n + 1.5e-8 * n * n,
+        max_samples=10_000,
         reference="Ankerst, Breunig, Kriegel & Sander (1999)",
         cut=Cut("xi", _cut_reachability),
     ),
@@ -321,8 +337,10 @@ CLUSTERERS: dict[str, Clusterer] = {
         "mean shift",
         MeanShift,
         grid={"bandwidth": [_apart(0.1), _apart(0.2)], "bin_seeding": [True]},
-        seconds=lambda n, d, p: 1e-4 * n + 1e-7 * n * n,
-        max_samples=2_000,
+        seconds=lambda n, d, p: (
+            0.01 + 3e-4 * n if p.get("bin_seeding") else 0.01 + 2.5e-6 * n * n
+        ),
+        max_samples=20_000,
         reference="Comaniciu & Meer (2002)",
     ),
     "Gaussian mixture": Clusterer(
@@ -330,8 +348,10 @@ CLUSTERERS: dict[str, Clusterer] = {
         "Gaussian mixture ({covariance_type})",
         GaussianMixture,
         grid={"n_components": [2, 3, 5, 8], "covariance_type": ["full", "diag"]},
-        seconds=lambda n, d, p: 0.02 + 2e-8 * n * _k(p) * (10 + _covariance_work(d, p)),
-        n_bytes=lambda n, d, p: 24.0 * n * (d + 2 * _k(p)),
+        seconds=lambda n, d, p: (
+            0.015 + 3e-9 * _assignments(n, p) * (100 + 10 * d + _covariance(d, p))
+        ),
+        n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
         soft=True,
         reference="Dempster, Laird & Rubin (1977)",
     ),
@@ -340,8 +360,10 @@ CLUSTERERS: dict[str, Clusterer] = {
         "Bayesian mixture",
         BayesianGaussianMixture,
         grid={"n_components": [5, 10]},
-        seconds=lambda n, d, p: 0.05 + 1e-7 * n * _k(p) * (10 + _covariance_work(d, p)),
-        n_bytes=lambda n, d, p: 24.0 * n * (d + 2 * _k(p)),
+        seconds=lambda n, d, p: (
+            0.03 + 1.1e-8 * _assignments(n, p) * (500 + _covariance(d, p))
+        ),
+        n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
         soft=True,
         reference="Blei & Jordan (2006), Variational inference for DP mixtures",
     ),
@@ -353,9 +375,11 @@ CLUSTERERS: dict[str, Clusterer] = {
             "n_clusters": [2, 3, 4, 5, 6, 8, 10],
             "affinity": ["nearest_neighbors"],
         },
-        seconds=lambda n, d, p: 0.1 + 1e-8 * n * n,
+        seconds=lambda n, d, p: (
+            0.02 + 1.5e-5 * n + (3e-11 * n if _is_dense(p) else 6e-10 * d) * n * n
+        ),
         n_bytes=lambda n, d, p: (
-            32.0 * n * n if p.get("affinity", "rbf") == "rbf" else 1000.0 * n
+            1e7 + (32.0 if _is_dense(p) else 1.5) * n * n + 2000.0 * n
         ),
         max_samples=10_000,
         reference="von Luxburg (2007), A tutorial on spectral clustering",
@@ -365,9 +389,9 @@ CLUSTERERS: dict[str, Clusterer] = {
         "affinity propagation",
         AffinityPropagation,
         grid={"damping": [0.9]},
-        seconds=lambda n, d, p: 0.01 + 3e-7 * n * n,
-        n_bytes=lambda n, d, p: 40.0 * n * n,
-        max_samples=1_500,
+        seconds=lambda n, d, p: 0.01 + 4e-7 * n * n,
+        n_bytes=lambda n, d, p: 1e7 + 34.0 * n * n,
+        max_samples=2_000,
         reference="Frey & Dueck (2007)",
     ),
 }

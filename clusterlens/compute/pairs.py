@@ -257,18 +257,6 @@ def pair_comparisons(layout: PairLayout) -> int:
     return layout.n_items * (layout.n_items - 1) // 2 * len(layout.by_model)
 
 
-def compile_kernels() -> None:
-    """Compile what `count_agreements` needs, so that its first caller does not wait."""
-    for n_partitions in (3, 256, 65_536):
-        kind = np.min_scalar_type(n_partitions)
-        codes = np.zeros((1, 2), dtype=kind)
-        rows = np.zeros((2, _LANES), dtype=kind)
-        for weights in (None, np.ones(2, dtype=np.int64)):
-            votes = np.ones(1, dtype=kind)
-            layout = PairLayout(codes, rows, votes, weights, np.zeros(1, dtype=int))
-            _count_block(layout, 0, 2, 0, 2)
-
-
 def _identical_samples(
     by_model: npt.NDArray[Any],
 ) -> tuple[IntArray, CountArray] | None:

@@ -12,12 +12,12 @@ from __future__ import annotations
 import heapq
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import joblib
 import numpy as np
 import numpy.typing as npt
 
@@ -25,6 +25,7 @@ from clusterlens.compute._fitting import Fit, FitJob, fit_jobs
 from clusterlens.compute._progress import (
     Cancel,
     Progress,
+    count_workers,
     raise_if_cancelled,
     report,
 )
@@ -32,12 +33,19 @@ from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
     check_features,
-    check_range,
     read_only,
 )
-from clusterlens.compute.clusterers import CLUSTERERS, Clusterer, Cut
+from clusterlens.compute.clusterers import CLUSTERERS, Clusterer
 from clusterlens.compute.ensemble import Ensemble
-from clusterlens.compute.specs import POOLS, Model, Plan, Pool, plan_pool, pool_specs
+from clusterlens.compute.specs import (
+    POOLS,
+    Model,
+    Plan,
+    Pool,
+    plan_pool,
+    pool_grids,
+    pool_specs,
+)
 
 __all__ = [
     "CLUSTERERS",
@@ -45,6 +53,7 @@ __all__ = [
     "Clusterer",
     "PoolEstimate",
     "estimate_pool",
+    "pool_grids",
     "pool_specs",
     "run_pool",
 ]
@@ -52,8 +61,9 @@ __all__ = [
 # Bytes that the models fitted at the same time may take together.
 MEMORY_LIMIT = 4e9
 
-# A worker process is ready, with the clusterers imported, after about this time.
-_START_SECONDS = 2.0
+# What a worker process costs before its first fit: imports, mostly.
+_START_SECONDS = 1.5
+_WORKER_BYTES = 2e8
 # Pools estimated to take less run in this process.
 _IN_PROCESS_SECONDS = 1.0
 
@@ -67,8 +77,8 @@ class PoolEstimate:
     seconds : float
         Wall time of the whole pool.
     n_bytes : float
-        Peak memory of the fits above that of this process.
-    names : tuple of str
+        Peak memory of the fits and their processes, above that of this process.
+    names, families : tuple of str
         One per model.
     model_seconds : array of float, shape (n_models,)
         Fit time of each model; NaN where its clusterer has no cost law.
@@ -79,6 +89,7 @@ class PoolEstimate:
     seconds: float
     n_bytes: float
     names: tuple[str, ...]
+    families: tuple[str, ...]
     model_seconds: FloatArray
     notes: tuple[str, ...]
 
@@ -106,8 +117,9 @@ def run_pool(
     random_state : int, default 0
         Seed of everything random, also of models that bring no seed of their own.
     n_jobs : int, optional
-        Number of worker processes. 1 fits in this process, where a cancel waits for the
-        current fit. Default: one per core, or none for a pool of about a second.
+        Number of worker processes; -1 for one per core. 1 fits in this process, where
+        a cancel waits for the current fit. Default: one per core, or none for a pool of
+        about a second.
     progress : callable, optional
         Called as progress(done, total) with numbers of models.
     cancel : callable, optional
@@ -204,16 +216,15 @@ def estimate_pool(
     n_workers = _n_workers(jobs, n_jobs)
     peaks = sorted((job.n_bytes for job in jobs), reverse=True)
     unknown = int(np.isnan([job.seconds for job in jobs]).sum())
-    notes = [
-        *plan.notes,
-        *(f"{plan.models[at].name} {fit.error}" for at, fit in refused),
-    ]
+    notes = plan.notes + _told((plan.models[at], str(fit.error)) for at, fit in refused)
     if unknown:
         notes.append(f"The time of {unknown} fits is unknown and not counted.")
     return PoolEstimate(
         seconds=_wall_seconds(jobs, n_workers),
-        n_bytes=float(min(sum(peaks[: max(n_workers, 1)]), memory_limit)),
+        n_bytes=_WORKER_BYTES * n_workers
+        + min(sum(peaks[: max(n_workers, 1)]), memory_limit),
         names=tuple(model.name for model in plan.models),
+        families=tuple(model.family for model in plan.models),
         model_seconds=read_only(seconds),
         notes=tuple(notes),
     )
@@ -228,46 +239,41 @@ def _jobs(plan: Plan) -> list[FitJob]:
     return sorted(jobs, key=lambda job: -np.nan_to_num(job.seconds, nan=np.inf))
 
 
-def _cut_of(model: Model) -> Cut | None:
-    """Return how the model is cut from a shared fit, if it is."""
-    cut = model.clusterer.cut if model.clusterer else None
-    if cut is None or model.estimator is not None:
+def _cut_value(model: Model) -> Any:
+    """Return what the model is cut at from a shared fit; None for a fit of its own."""
+    cut = model.clusterer.cut
+    if cut is None or model.make is not None:
         return None
-    return cut if model.spec.get(cut.parameter) is not None else None
+    return {**model.clusterer.defaults, **model.parameters}[cut.parameter]
 
 
 def _fit_key(at: int, model: Model) -> str:
     """Return the same text for models that one fit serves."""
-    if model.estimator is not None:
-        return f"instance {at}"
-    cut = _cut_of(model)
-    spec = {k: v for k, v in model.spec.items() if cut is None or k != cut.parameter}
-    return json.dumps(spec, sort_keys=True)
+    if model.make is not None:
+        return f"estimator {at}"
+    spec = dict(model.spec)
+    cut = model.clusterer.cut if _cut_value(model) is not None else None
+    if cut is not None:
+        spec.pop(cut.parameter, None)
+    return json.dumps([spec, cut is not None], sort_keys=True)
 
 
 def _job(plan: Plan, models: tuple[int, ...]) -> FitJob:
     """Make the job of models that share a fit."""
     first = plan.models[models[0]]
-    cut = _cut_of(first)
-    parameters = first.parameters
-    values: tuple[Any, ...] = ()
-    if cut is not None:
-        values = tuple(plan.models[at].spec[cut.parameter] for at in models)
-        parameters = {**parameters, **cut.fit}
-    estimator = first.estimator
-    if estimator is None and first.clusterer is not None:
-        estimator = first.clusterer.make(**parameters)
-    seconds, n_bytes = _cost(plan, first)
-    return FitJob(estimator, models, cut, values, seconds, n_bytes)
+    values = tuple(_cut_value(plan.models[at]) for at in models)
+    cut = first.clusterer.cut if values[0] is not None else None
+    parameters = {**first.parameters, **(cut.fit if cut else {})}
+    make = first.make or partial(first.clusterer.make, **parameters)
+    return FitJob(make, models, cut, values, *_cost(plan, first))
 
 
 def _cost(plan: Plan, model: Model) -> tuple[float, float]:
     """Apply the cost laws: seconds (NaN where unknown) and bytes."""
     scale, clusterer, parameters = plan.scale, model.clusterer, model.parameters
-    if clusterer is None:
-        return float("nan"), 0.0
-    if scale.share_within and isinstance(parameters.get("eps"), float):
-        parameters["share_within_eps"] = scale.share_within(parameters["eps"])
+    within = scale.share_within(parameters.get("eps"))
+    if within is not None:
+        parameters["share_within_eps"] = within
     shape = scale.n_samples, scale.n_features
     seconds = clusterer.seconds(*shape, parameters) if clusterer.seconds else np.nan
     return float(seconds), float(clusterer.n_bytes(*shape, parameters))
@@ -289,20 +295,18 @@ def _split_by_memory(
 def _too_large(n_bytes: float, limit: float) -> str:
     """Say why a model is refused."""
     return (
-        f"refused: it would need about {n_bytes:.3g} bytes, the limit is {limit:.3g}; "
-        "raise memory_limit, or take a sample of the data."
+        f"refused, it would need about {n_bytes / 1e9:.3g} GB, the limit is "
+        f"{limit / 1e9:.3g} GB; raise memory_limit, or take a sample of the data."
     )
 
 
 def _n_workers(jobs: Sequence[FitJob], n_jobs: int | None) -> int:
     """Return the number of worker processes; 0 fits in this process."""
-    if n_jobs is not None:
-        check_range(n_jobs, 1, 1024, name="n_jobs", integer=True)
-        return 0 if n_jobs == 1 else min(n_jobs, len(jobs))
     # An unknown time is NaN, which is not small.
-    if sum(job.seconds for job in jobs) < _IN_PROCESS_SECONDS:
+    is_small = sum(job.seconds for job in jobs) < _IN_PROCESS_SECONDS
+    if n_jobs == 1 or (n_jobs is None and is_small):
         return 0
-    return min(joblib.cpu_count(), len(jobs))
+    return min(count_workers(n_jobs), len(jobs))
 
 
 def _wall_seconds(jobs: Sequence[FitJob], n_workers: int) -> float:
@@ -316,19 +320,16 @@ def _wall_seconds(jobs: Sequence[FitJob], n_workers: int) -> float:
 
 def _ensemble(plan: Plan, fits: Sequence[Fit]) -> Ensemble:
     """Keep the models that found something; the rest and the warnings are notes."""
-    notes: Counter[str] = Counter(plan.notes)
-    kept = []
-    for at, (model, fit) in enumerate(zip(plan.models, fits, strict=True)):
-        reason = fit.error or _degenerate(np.asarray(fit.labels))
-        notes.update(f"{model.title} warned: {text}" for text in fit.warnings)
-        if reason is None:
-            kept.append(at)
-        else:
-            notes[f"{model.title} {reason}"] += 1
-    told = [text + (f" ({m} runs)" if m > 1 else "") for text, m in notes.items()]
+    reasons = [fit.error or _degenerate(np.asarray(fit.labels)) for fit in fits]
+    kept = [at for at, reason in enumerate(reasons) if reason is None]
+    notes = plan.notes + _told(
+        (model, text)
+        for model, fit, reason in zip(plan.models, fits, reasons, strict=True)
+        for text in ([reason] if reason else [f"warned, {w}" for w in fit.warnings])
+    )
     if not kept:
         raise ValueError(
-            "No model of the pool survived; change the pool. " + " ".join(told)
+            "No model of the pool survived; change the pool. " + " ".join(notes)
         )
     soft = {new: fits[old].membership for new, old in enumerate(kept)}
     return Ensemble(
@@ -337,16 +338,28 @@ def _ensemble(plan: Plan, fits: Sequence[Fit]) -> Ensemble:
         families=[plan.models[at].family for at in kept],
         specs=[plan.models[at].spec for at in kept],
         seconds=[fits[at].seconds for at in kept],
-        notes=told,
+        notes=notes,
         memberships={t: m for t, m in soft.items() if m is not None},
     )
+
+
+def _told(said: Iterable[tuple[Model, str]]) -> list[str]:
+    """Make one note of what is said of several models; runs of a model are counted."""
+    titles: dict[str, Counter[str]] = {}
+    for model, text in said:
+        titles.setdefault(text, Counter())[model.title] += 1
+    return [
+        ", ".join(t + (f" ({m} runs)" if m > 1 else "") for t, m in counts.items())
+        + f": {text}"
+        for text, counts in titles.items()
+    ]
 
 
 def _degenerate(labels: IntArray) -> str | None:
     """Say why labels are no clustering, if so; noise counts as one label."""
     n_labels = len(np.unique(labels))
     if n_labels == 1:
-        return "dropped: it puts all samples into one cluster."
+        return "dropped, all samples are in one cluster."
     if n_labels == labels.size:
-        return "dropped: each sample is a cluster of its own."
+        return "dropped, each sample is a cluster of its own."
     return None

@@ -10,8 +10,7 @@ data decide is a mapping:
 - {"quantile": [0.01, 0.25], "at": 0.5, "of": ...}: that far between two quantiles;
 - {"share": 0.02, "of": "samples"}: that share of the number of samples, at least 5.
 
-Distances cost O(n²) up to 5,000 samples; above, they are those of a random sample, and
-a note says so.
+The spec of a fitted model has the number in its place.
 """
 
 from __future__ import annotations
@@ -22,30 +21,19 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import pdist
 from sklearn.base import clone
-from sklearn.neighbors import NearestNeighbors
 
-from clusterlens.compute._validation import (
-    FloatArray,
-    check_features,
-    check_range,
-)
+from clusterlens.compute._scale import DataScale
+from clusterlens.compute._validation import check_range
 from clusterlens.compute.clusterers import CLUSTERERS, Clusterer
 
 Spec = Mapping[str, Any]
-Pool = str | tuple[str, int] | Sequence[Any]
-
-# Above this many samples, quantiles of distances come from a random sample of them.
-MAX_QUANTILE_SAMPLES = 5_000
-# The cost of DBSCAN depends on how many pairs are within eps; a rough share will do.
-_MAX_COST_SAMPLES = 1_000
-_N_NEIGHBORS = 5
+Pool = str | tuple[str, int] | Spec | Sequence[Any]
 
 
 def _default_grids(*clusterers: str) -> list[Spec]:
@@ -55,20 +43,21 @@ def _default_grids(*clusterers: str) -> list[Spec]:
 
 def _paper_fixed_k(n_clusters: int) -> list[Spec]:
     """Ohl & Lindsten, section 4.3.1: all models have the given number of clusters."""
-    k = n_clusters
-    any_metric = {"linkage": ["single", "complete", "average"], "n_clusters": k}
     return [
-        {"clusterer": "k-means", "n_clusters": k, "copies": 50},
+        {"clusterer": "k-means", "n_clusters": n_clusters, "copies": 50},
         {
             "clusterer": "agglomerative",
-            **any_metric,
+            "linkage": ["single", "complete", "average"],
             "metric": ["euclidean", "manhattan"],
+            "n_clusters": n_clusters,
         },
-        {"clusterer": "agglomerative", "linkage": "ward", "n_clusters": k},
+        {"clusterer": "agglomerative", "linkage": "ward", "n_clusters": n_clusters},
     ]
 
 
 # Name -> list of specs, or a function of the number of clusters that returns them.
+# Mean shift is not in the default: it is either slow or, with binned seeds, finds
+# nothing in more than a few dimensions.
 POOLS: dict[str, Sequence[Spec] | Callable[[int], Sequence[Spec]]] = {
     "default": _default_grids(
         "k-means",
@@ -79,7 +68,6 @@ POOLS: dict[str, Sequence[Spec] | Callable[[int], Sequence[Spec]]] = {
         "DBSCAN",
         "HDBSCAN",
         "OPTICS",
-        "mean shift",
         "Gaussian mixture",
         "Bayesian mixture",
         "spectral",
@@ -98,6 +86,7 @@ POOLS: dict[str, Sequence[Spec] | Callable[[int], Sequence[Spec]]] = {
                 {"share": share, "of": "samples"} for share in (0.01, 0.05)
             ],
             "min_samples": 5,
+            "copy": True,
         },
         {"clusterer": "Gaussian mixture", "n_components": [2, 4, 8]},
     ],
@@ -125,16 +114,16 @@ POOLS: dict[str, Sequence[Spec] | Callable[[int], Sequence[Spec]]] = {
 class Model:
     """One model of a pool: what it is called, its plain spec, and what to fit.
 
-    Runs of one specification share the title; names are unique. An estimator of the
-    caller is fitted as it is, otherwise the clusterer makes one from the spec.
+    Runs of one specification share the title; names are unique. The clusterer makes an
+    estimator from the spec, unless the caller gave one that a spec cannot express.
     """
 
     title: str
     name: str
     family: str
     spec: Spec
-    clusterer: Clusterer | None
-    estimator: Any = None
+    clusterer: Clusterer
+    make: Callable[[], Any] | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -220,7 +209,7 @@ class Plan:
     """The models of a pool on given data; what was left out or sampled, as notes."""
 
     models: list[Model]
-    scale: Scale
+    scale: DataScale
     notes: list[str]
 
 
@@ -229,8 +218,8 @@ def plan_pool(
 ) -> Plan:
     """Return the models of a pool on given data."""
     check_range(random_state, 0, 2**32 - 1, name="random_state", integer=True)
-    notes: list[str] = []
-    scale = _scale(X, random_state, notes)
+    scale = DataScale(X, random_state)
+    notes = scale.notes
     models: list[Model] = []
     copies: Counter[str] = Counter()
     for entry in _entries(pool, scale.n_samples, notes):
@@ -247,6 +236,8 @@ def plan_pool(
 
 def _entries(pool: Pool, n_samples: int, notes: list[str]) -> list[Any]:
     """Return the list a pool stands for, without what is too slow at this size."""
+    if isinstance(pool, Mapping):
+        return [pool]
     if isinstance(pool, str):
         preset = _preset(pool)
     elif len(pool) == 2 and isinstance(pool[0], str):
@@ -277,9 +268,9 @@ def _preset(name: str, n_clusters: Any = None) -> Sequence[Spec]:
     return preset(int(n_clusters))
 
 
-def _too_slow(entry: Spec, n_samples: int, notes: list[str]) -> bool:
+def _too_slow(entry: Any, n_samples: int, notes: list[str]) -> bool:
     """Tell, and note, whether presets leave a clusterer out at this size."""
-    limit = _clusterer(entry).max_samples
+    limit = _clusterer(entry).max_samples if isinstance(entry, Mapping) else None
     if limit is None or n_samples <= limit:
         return False
     notes.append(
@@ -301,18 +292,20 @@ def _clusterer(spec: Spec) -> Clusterer:
 
 
 def _models_of_grid(
-    grid: Spec, scale: Scale, random_state: int, copies: Counter[str]
+    grid: Spec, scale: DataScale, random_state: int, copies: Counter[str]
 ) -> Iterator[Model]:
     """Make the models of one grid; values that resolve to the same are one model."""
     clusterer = _clusterer(grid)
     _check_parameters(clusterer, grid)
+    copies_of_each = grid.get("copies", 1)
+    check_range(copies_of_each, 1, 10_000, name="copies", integer=True)
     seen = set()
     for spec in _product(grid):
         resolved = {key: scale.resolve(value) for key, value in spec.items()}
         if _key(resolved) in seen:
             continue
         seen.add(_key(resolved))
-        for _ in range(grid.get("copies", 1)):
+        for _ in range(copies_of_each):
             if clusterer.seeded and spec.get("random_state") is None:
                 resolved["random_state"] = _seed(_key(spec), random_state, copies)
             title = clusterer.name({k: resolved[k] for k in spec if k != "clusterer"})
@@ -374,47 +367,54 @@ def _seed(key: str, random_state: int, copies: Counter[str]) -> int:
 def _model_of_estimator(
     estimator: Any, random_state: int, copies: Counter[str]
 ) -> Model:
-    """Wrap an estimator instance; a missing seed is filled in on a copy."""
+    """Describe an estimator of the caller; one that a spec can express becomes one."""
+    cls = type(estimator)
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise ValueError(
             f"pool has the entry {estimator!r}; give specs (mappings with a "
             "'clusterer') or estimator instances."
         )
-    known = next((c for c in CLUSTERERS.values() if c.makes is type(estimator)), None)
-    cls = type(estimator)
-    estimator = clone(estimator, safe=False)
+    known = next((n for n, c in CLUSTERERS.items() if c.make is cls), None)
+    clusterer = (
+        CLUSTERERS[known] if known else Clusterer(cls.__name__, cls.__name__, cls)
+    )
     given = _changed_parameters(estimator)
-    if "random_state" in given and given["random_state"] is None:
-        given["random_state"] = _seed(
-            f"{cls.__qualname__} {sorted(given.items())}", random_state, copies
-        )
-        estimator.set_params(random_state=given["random_state"])
-    clusterer = known or Clusterer(cls.__name__, cls.__name__, cls)
-    registered = next((n for n, c in CLUSTERERS.items() if c is known), None)
-    name = registered or f"{cls.__module__}.{cls.__qualname__}"
-    spec = {"clusterer": name, **given}
-    title = clusterer.name(given)
-    return Model(title, title, clusterer.family, spec, known, estimator)
+    name = known or f"{cls.__module__}.{cls.__qualname__}"
+    spec: dict[str, Any] = {"clusterer": name}
+    spec |= {key: _plain_or_text(value) for key, value in given.items()}
+    seed = None
+    if clusterer.seeded and "random_state" not in given:
+        seed = spec["random_state"] = _seed(_key(spec), random_state, copies)
+    title = clusterer.name({k: v for k, v in spec.items() if k != "clusterer"})
+    is_plain = known and all(spec[key] is value for key, value in given.items())
+    make = None if is_plain else partial(_fresh, estimator, seed)
+    return Model(title, title, clusterer.family, spec, clusterer, make)
 
 
 def _changed_parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters that differ from the defaults, and the seed, plain."""
+    """Return the parameters that differ from the defaults of the class."""
     if not hasattr(estimator, "get_params"):
         return {}
     defaults = Clusterer("", "", type(estimator)).defaults
     return {
-        key: _plain_or_text(value)
+        key: value
         for key, value in estimator.get_params(deep=False).items()
-        if key == "random_state" or repr(value) != repr(defaults.get(key))
+        if repr(value) != repr(defaults.get(key))
     }
 
 
 def _plain_or_text(value: Any) -> Any:
-    """Return a plain value as it is, another as its text."""
+    """Return a plain value as it is, another as a name (its text has an address)."""
     try:
         return _plain("", value)
     except ValueError:
-        return repr(value)
+        return f"<{getattr(value, '__name__', type(value).__name__)}>"
+
+
+def _fresh(estimator: Any, seed: int | None) -> Any:
+    """Return an unfitted copy of an estimator, with a seed if it needs one."""
+    copy = clone(estimator, safe=False)
+    return copy if seed is None else copy.set_params(random_state=seed)
 
 
 def _with_unique_names(models: list[Model]) -> list[Model]:
@@ -427,96 +427,3 @@ def _with_unique_names(models: list[Model]) -> list[Model]:
         run = f" run {seen[model.title]}" if total[model.title] > 1 else ""
         named.append(replace(model, name=model.title + run))
     return named
-
-
-@dataclass(frozen=True, eq=False)
-class Scale:
-    """The lengths and sizes that values of a spec can refer to."""
-
-    n_samples: int
-    n_features: int
-    quantile: Callable[[str, float], float] | None
-    share_within: Callable[[float], float] | None
-
-    def resolve(self, value: Any) -> Any:
-        """Return the number a mapping stands for; other values as they are."""
-        if not isinstance(value, Mapping):
-            return value
-        match dict(value):
-            case {"share": share, "of": "samples", **rest} if not rest:
-                return max(_N_NEIGHBORS, round(share * self.n_samples))
-            case {
-                "quantile": [low, high],
-                "at": at,
-                "of": str(distances),
-                **rest,
-            } if not rest and distances in _DISTANCES:
-                if self.quantile is None:
-                    return value
-                start, end = (self.quantile(distances, q) for q in (low, high))
-                return start + (end - start) * at
-            case {"quantile": float(q), "of": str(distances), **rest} if (
-                not rest and distances in _DISTANCES
-            ):
-                return value if self.quantile is None else self.quantile(distances, q)
-        raise ValueError(
-            f"{value!r} is no reference to the data; give e.g. "
-            "{'quantile': 0.1, 'of': 'pair distances'} or "
-            "{'share': 0.02, 'of': 'samples'}."
-        )
-
-
-def _scale(
-    X: npt.ArrayLike | tuple[int, int], random_state: int, notes: list[str]
-) -> Scale:
-    """Describe the data, or only their shape, to the specs."""
-    if isinstance(X, tuple) and len(X) == 2 and all(isinstance(s, int) for s in X):
-        return Scale(X[0], X[1], quantile=None, share_within=None)
-    features = check_features(X)
-    n_samples = len(features)
-
-    @cache
-    def distances(kind: str) -> FloatArray:
-        if n_samples > MAX_QUANTILE_SAMPLES:
-            notes.append(
-                f"Quantiles of {kind} are those of a random sample of "
-                f"{MAX_QUANTILE_SAMPLES:,} of the {n_samples:,} samples."
-            )
-        rng = np.random.default_rng(random_state)
-        size = min(n_samples, MAX_QUANTILE_SAMPLES)
-        rows = np.sort(rng.choice(n_samples, size=size, replace=False))
-        return _DISTANCES[kind](features, rows)
-
-    @cache
-    def quantile(kind: str, q: float) -> float:
-        if n_samples < 2:
-            return 0.0
-        return float(np.quantile(distances(kind), q))
-
-    @cache
-    def some_distances() -> FloatArray:
-        rng = np.random.default_rng(random_state)
-        return pdist(features[rng.permutation(n_samples)[:_MAX_COST_SAMPLES]])
-
-    def share_within(eps: float) -> float:
-        return float(np.mean(some_distances() <= eps)) if n_samples > 1 else 0.0
-
-    return Scale(n_samples, features.shape[1], quantile, share_within)
-
-
-def _pair_distances(X: FloatArray, rows: npt.NDArray[np.intp]) -> FloatArray:
-    """Euclidean distances of all pairs of the given rows, (m (m - 1) / 2,)."""
-    return pdist(X[rows])
-
-
-def _neighbor_distances(X: FloatArray, rows: npt.NDArray[np.intp]) -> FloatArray:
-    """Distances of the given rows to their fifth neighbour among all samples."""
-    k = min(_N_NEIGHBORS, len(X) - 1)
-    search = NearestNeighbors(n_neighbors=k + 1, algorithm="auto").fit(X)
-    return search.kneighbors(X[rows])[0][:, -1]
-
-
-_DISTANCES: dict[str, Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]] = {
-    "pair distances": _pair_distances,
-    "neighbour distances": _neighbor_distances,
-}

@@ -50,6 +50,19 @@ class Constant(BaseEstimator):
         return self
 
 
+class WrongMemberships(Halves):
+    """Has memberships of one sample only."""
+
+    memberships_ = ((0.5, 0.5),)
+
+
+class Stays(Halves):
+    """Cannot be sent to another process."""
+
+    def __getstate__(self):
+        raise RuntimeError("stay here")
+
+
 class ManyLabels:
     """Puts pairs of samples together."""
 

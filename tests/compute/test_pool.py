@@ -2,6 +2,9 @@
 
 import json
 import multiprocessing
+import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -13,10 +16,17 @@ from sklearn.datasets import make_blobs
 from sklearn.mixture import GaussianMixture
 
 from clusterlens.compute._progress import Cancelled
+from clusterlens.compute._scale import _N_ROWS
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.clusterers import CLUSTERERS, Clusterer
 from clusterlens.compute.ensemble import Ensemble, distinct_partitions
-from clusterlens.compute.pool import POOLS, estimate_pool, pool_specs, run_pool
+from clusterlens.compute.pool import (
+    POOLS,
+    estimate_pool,
+    pool_grids,
+    pool_specs,
+    run_pool,
+)
 from tests.compute.estimators import (
     Constant,
     Dies,
@@ -24,6 +34,7 @@ from tests.compute.estimators import (
     Halves,
     ManyLabels,
     Sleeps,
+    WrongMemberships,
 )
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
@@ -38,8 +49,10 @@ def same_partition(a, b):
     return len(distinct_partitions(Ensemble([a, b]))[0]) == 1
 
 
-def temporary_folders():
-    return set(Path(tempfile.gettempdir()).glob("clusterlens-*"))
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
 
 
 @pytest.mark.parametrize("name", CLUSTERERS)
@@ -71,18 +84,20 @@ def test_memberships_are_those_of_the_partition(X):
     np.testing.assert_array_equal(membership.argmax(axis=1), ensemble.labels[0])
 
 
-def test_results_do_not_depend_on_the_number_of_jobs(X):
+def test_results_do_not_depend_on_the_number_of_jobs(X, folder):
     calls = []
-    one = run_pool(X, "quick", n_jobs=1)
-    two = run_pool(X, "quick", n_jobs=2, progress=lambda *at: calls.append(at))
+    pool = [{"clusterer": name, **CLUSTERERS[name].grid} for name in CLUSTERERS]
+    one = run_pool(X, pool, n_jobs=1)
+    two = run_pool(X, pool, n_jobs=2, progress=lambda *at: calls.append(at))
     np.testing.assert_array_equal(one.labels, two.labels)
     assert (one.names, one.specs, one.notes) == (two.names, two.specs, two.notes)
+    assert one.memberships.keys() == two.memberships.keys()
     for t, membership in one.memberships.items():
         np.testing.assert_array_equal(membership, two.memberships[t])
-    total = len(pool_specs("quick", X))
+    total = len(pool_specs(pool, X))
     assert calls[-1] == (total, total)
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
-    assert not temporary_folders()
+    assert not list(folder.iterdir())
 
 
 def test_seeds_do_not_depend_on_the_order_of_the_pool():
@@ -113,6 +128,15 @@ def test_names_of_a_preset_are_unique_and_specs_plain(X, name):
     estimate = estimate_pool(X, pool)
     assert len(set(estimate.names)) == len(estimate.names)
     json.dumps(pool_specs(pool, X), allow_nan=False)
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_the_grids_of_a_preset_are_plain_and_give_its_specs(name):
+    pool = (name, 3) if callable(POOLS[name]) else name
+    grids, notes = pool_grids(pool, 20_000)
+    assert notes
+    grids = json.loads(json.dumps(grids))
+    assert pool_specs(grids, (20_000, 2)) == pool_specs(pool, (20_000, 2))
 
 
 def test_default_pool_has_five_families_of_similar_size(X):
@@ -190,6 +214,56 @@ def test_optics_extractions_are_those_of_single_fits(X):
         np.testing.assert_array_equal(labels, expected)
 
 
+def test_fits_that_are_not_cut_keep_their_own_labels(X):
+    pool = [
+        {"clusterer": "agglomerative", "n_clusters": [2, 4]},
+        {"clusterer": "agglomerative", "n_clusters": None, "distance_threshold": 3.0},
+        {"clusterer": "OPTICS", "cluster_method": ["xi", "dbscan"], "eps": 1.0},
+    ]
+    ensemble = run_pool(X, pool)
+    for spec, labels in zip(ensemble.specs, ensemble.labels, strict=True):
+        parameters = {k: v for k, v in spec.items() if k != "clusterer"}
+        expected = CLUSTERERS[spec["clusterer"]].make(**parameters).fit_predict(X)
+        assert same_partition(labels, expected), spec
+
+
+def test_a_cut_that_is_impossible_costs_its_model_alone():
+    grid = {"clusterer": "agglomerative", "n_clusters": [2, 9]}
+    ensemble = run_pool([[0.0], [1.0], [5.0], [6.0]], grid)
+    assert ensemble.names == ("ward linkage k=2",)
+    assert ensemble.notes == (
+        "ward linkage k=9: failed, ValueError: n_clusters is 9; give a value from 1 "
+        "to 4.",
+    )
+
+
+def test_estimators_that_a_spec_can_express_share_fits_and_cost_laws(X):
+    pool = [AgglomerativeClustering(k, linkage="single") for k in (2, 3)]
+    ensemble = run_pool(X, pool)
+    assert ensemble.names == ("single linkage", "single linkage k=3")
+    assert ensemble.n_clusters.tolist() == [2, 3]
+    assert ensemble.seconds[0] == ensemble.seconds[1]
+    assert np.isfinite(estimate_pool(X, pool).model_seconds).all()
+
+
+def test_estimators_that_no_spec_can_express_are_fitted_as_given(X):
+    def city_block(a, b):
+        return abs(a - b).sum()
+
+    given = DBSCAN(eps=1.0, metric=city_block)
+    ensemble = run_pool(X, [given], n_jobs=1)
+    assert ensemble.names == ("DBSCAN eps=1 metric=<city_block>",)
+    expected = DBSCAN(eps=1.0, metric="manhattan").fit_predict(X)
+    np.testing.assert_array_equal(ensemble.labels[0], expected)
+
+
+def test_wrong_memberships_are_a_note(X):
+    ensemble = run_pool(X, [WrongMemberships()], n_jobs=1)
+    assert ensemble.n_partitions == 1
+    assert not ensemble.memberships
+    assert "memberships has 1 rows for 120 samples" in ensemble.notes[0]
+
+
 def test_noise_keeps_its_label(X):
     ensemble = run_pool(X, [DBSCAN(eps=0.6)])
     assert (ensemble.labels == -1).any()
@@ -218,7 +292,8 @@ def test_quantiles_are_those_of_all_pairs(X):
 
 
 def test_quantiles_of_many_samples_are_sampled_with_a_note(monkeypatch, X):
-    monkeypatch.setattr("clusterlens.compute.specs.MAX_QUANTILE_SAMPLES", 50)
+    monkeypatch.setattr("clusterlens.compute._scale.MAX_QUANTILE_SAMPLES", 50)
+    monkeypatch.setitem(_N_ROWS, "pair distances", 50)
     grid = {"clusterer": "DBSCAN", "eps": {"quantile": 0.1, "of": "pair distances"}}
     ensemble = run_pool(X, [grid])
     assert any("random sample of 50 of the 120 samples" in n for n in ensemble.notes)
@@ -244,21 +319,38 @@ def test_failed_and_degenerate_models_are_notes(X):
     )
     assert ensemble.names == ("Halves", "ManyLabels")
     assert ensemble.notes == (
-        "Fails failed: RuntimeError: no luck at all",
-        "Constant dropped: it puts all samples into one cluster.",
-        "Constant labels=all dropped: each sample is a cluster of its own.",
+        "Fails: failed, RuntimeError: no luck at all",
+        "Constant: dropped, all samples are in one cluster.",
+        "Constant labels=all: dropped, each sample is a cluster of its own.",
     )
     assert calls[-1] == (5, 5)
 
 
 def test_more_than_255_labels_are_kept():
-    ensemble = run_pool(np.arange(700.0)[:, None], [ManyLabels(), Halves()])
+    ensemble = run_pool(np.arange(700.0)[:, None], [ManyLabels(), Halves()], n_jobs=1)
     assert ensemble.n_clusters.tolist() == [350, 2]
 
 
 def test_all_noise_is_degenerate_and_an_empty_pool_says_why(X):
     with pytest.raises(ValueError, match=r"No model of the pool survived.*one cluster"):
         run_pool(X, [DBSCAN(eps=1e-9)])
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"clusterer": "k-means", "n_clusters": "three"},
+        {"clusterer": "bisecting k-means", "n_clusters": -2},
+        {"clusterer": "Gaussian mixture", "n_init": None},
+        {"clusterer": "DBSCAN", "eps": -1.0},
+        {"clusterer": "agglomerative", "n_clusters": 2.5, "linkage": 7},
+        {"clusterer": "OPTICS", "xi": "steep"},
+    ],
+)
+def test_values_that_a_clusterer_refuses_are_notes(X, spec):
+    ensemble = run_pool(X, [spec, {"clusterer": "k-means"}])
+    assert ensemble.names == ("k-means",)
+    assert "failed, InvalidParameterError" in ensemble.notes[0]
 
 
 def test_warnings_become_notes(X, recwarn):
@@ -286,17 +378,19 @@ def test_given_estimators_are_not_changed(X):
     assert ensemble.specs[0]["clusterer"] == "k-means"
 
 
-def test_a_dying_worker_costs_its_model_alone(X):
+def test_a_dying_worker_costs_its_model_alone(X, folder):
     pool = [Dies(), {"clusterer": "k-means", "n_clusters": [2, 3]}, Halves()]
     ensemble = run_pool(X, pool, n_jobs=2)
     assert ensemble.names == ("k-means k=2", "k-means k=3", "Halves")
     assert len(ensemble.notes) == 1
-    assert ensemble.notes[0].startswith("Dies failed: WorkerDied")
+    assert ensemble.notes[0].startswith(
+        "Dies: failed, WorkerDied: its worker process ended with code 3"
+    )
     assert not multiprocessing.active_children()
-    assert not temporary_folders()
+    assert not list(folder.iterdir())
 
 
-def test_cancel_ends_the_workers_and_leaves_nothing(X):
+def test_cancel_ends_the_workers_and_leaves_nothing(X, folder):
     looks = []
 
     def cancel():
@@ -307,7 +401,29 @@ def test_cancel_ends_the_workers_and_leaves_nothing(X):
         run_pool(X, [Sleeps(), Sleeps()], n_jobs=2, cancel=cancel)
     assert looks[-1] == 2
     assert not multiprocessing.active_children()
-    assert not temporary_folders()
+    assert not list(folder.iterdir())
+
+
+def test_a_plain_script_runs_an_estimator_of_its_own(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np\n"
+        "from clusterlens.compute.pool import run_pool\n"
+        "class Mine:\n"
+        "    def fit(self, X):\n"
+        "        self.labels_ = np.arange(len(X)) % 3\n"
+        "print('once')\n"
+        "print(run_pool(np.ones((9, 1)), [Mine()], n_jobs=2).names)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "once\n('Mine',)\n"
 
 
 def test_cancel_between_fits_of_this_process(X):
@@ -329,10 +445,22 @@ def test_a_model_above_the_memory_limit_is_refused_before_it_is_fitted():
         {"clusterer": "k-means", "n_clusters": 2},
     ]
     X = np.arange(1000.0)[:, None]
-    ensemble = run_pool(X, specs, memory_limit=1e6)
+    ensemble = run_pool(X, specs, memory_limit=1.5e7)
     assert ensemble.names == ("k-means k=2",)
-    assert "8e+06 bytes, the limit is 1e+06" in ensemble.notes[0]
+    assert "0.0181 GB, the limit is 0.015 GB" in ensemble.notes[0]
     assert "refused" in estimate_pool((1_000_000, 2), specs).notes[0]
+
+
+def test_the_memory_of_dbscan_grows_with_eps_even_if_only_the_shape_is_known():
+    def n_bytes(eps):
+        return estimate_pool((9000, 2), {"clusterer": "DBSCAN", "eps": eps}).n_bytes
+
+    narrow, wide = (
+        n_bytes({"quantile": q, "of": "pair distances"}) for q in (0.01, 0.2)
+    )
+    between = n_bytes({"quantile": [0.0, 0.4], "at": 0.5, "of": "pair distances"})
+    assert wide == between
+    assert wide > 10 * narrow
 
 
 def test_large_data_leave_slow_clusterers_of_a_preset_out_with_a_note():
@@ -354,6 +482,8 @@ def test_large_data_leave_slow_clusterers_of_a_preset_out_with_a_note():
         ([{"clusterer": "k-means", "k": 3}], "k-means has no parameter 'k'"),
         ([{"clusterer": "DBSCAN", "metric": max}], "metric is <built-in"),
         ([{"clusterer": "DBSCAN", "eps": {"quantile": 0.1}}], "no reference"),
+        ([{"clusterer": "k-means", "copies": 0}], "copies is 0"),
+        ([{"clusterer": "DBSCAN", "eps": {"share": 2, "of": "samples"}}], "share is 2"),
         ([KMeans], "pool has the entry"),
         ([3], "pool has the entry 3"),
     ],
