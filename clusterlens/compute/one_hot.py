@@ -83,7 +83,8 @@ class OneHotRows:
         if self.n_columns <= self.columns.size:
             return self
         used, flat = np.unique(self.columns, return_inverse=True)
-        return OneHotRows(flat.reshape(self.columns.shape), self.weights, len(used))
+        columns = flat.reshape(self.columns.shape).astype(self.columns.dtype)
+        return OneHotRows(columns, self.weights, len(used))
 
 
 class Workers(NamedTuple):
@@ -133,9 +134,9 @@ def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
     first = np.unique(group, return_index=True)[1]
     starts = np.concatenate([[0], np.cumsum(ensemble.n_clusters)])
     n_columns = int(starts[-1])
-    columns = np.empty(
-        (len(first), ensemble.n_partitions), dtype=np.min_scalar_type(n_columns)
-    )
+    # Two types at most, so that kernels compile at most twice.
+    kind = np.uint16 if n_columns <= np.iinfo(np.uint16).max else np.uint32
+    columns = np.empty((len(first), ensemble.n_partitions), dtype=kind)
     for t, codes in enumerate(ensemble.codes):
         columns[:, t] = codes[first] + starts[t]
     return OneHotRows(columns, np.bincount(group), n_columns), group

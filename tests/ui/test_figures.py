@@ -17,9 +17,7 @@ from clusterlens.ui.palette import (
 
 def rgba(picture) -> np.ndarray:
     """Return the colours of a picture, its row coordinate ascending."""
-    channels = [
-        picture.dimension_values(d, flat=False) for d in picture.vdims
-    ]
+    channels = [picture.dimension_values(d, flat=False) for d in picture.vdims]
     return np.stack(channels, axis=-1)
 
 
@@ -77,9 +75,7 @@ def test_lit_samples_keep_their_colour_and_the_others_fade():
     xy = np.array([[0.0, 0.0], [1.0, 1.0]])
     colours = rgb(["#ff0000", "#0000ff"])
     view = figures.map_view(xy)
-    picture = rgba(
-        figures.sample_map(xy, colours, view, pixels=50, lit=np.array([1]))
-    )
+    picture = rgba(figures.sample_map(xy, colours, view, pixels=50, lit=np.array([1])))
     opaque = {tuple(pixel[:3]) for pixel in picture[picture[..., 3] == 255]}
     assert opaque == {(0, 0, 255)}
     assert (picture[..., 3] == 70).any()

@@ -111,9 +111,7 @@ def test_selecting_a_model_recolours_the_map_and_reorders_the_matrix(app, tmp_pa
     expect(app.locator(".cl-ranking-table .tabulator-selected")).to_have_count(1)
     name = app.locator(".cl-ranking-table .tabulator-selected .tabulator-cell").nth(1)
     expect(app.locator(".cl-model")).to_contain_text(name.inner_text())
-    app.wait_for_function(
-        "() => Bokeh.documents.every(d => d.is_idle)", timeout=LONG
-    )
+    app.wait_for_function("() => Bokeh.documents.every(d => d.is_idle)", timeout=LONG)
     assert_changes(app, ".cl-map", before_map)
     assert_changes(app, ".cl-consensus-matrix", before_matrix)
 
