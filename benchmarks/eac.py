@@ -26,6 +26,7 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
 from clusterlens.compute.consensus_functions import consensus_partition
 from clusterlens.compute.density import density, ensemble_nmi, one_hot_loss
@@ -125,13 +126,13 @@ def base_partitions(X: np.ndarray, n_classes: int, seed: int) -> Ensemble:
     rng = np.random.default_rng(seed)
     low = max(n_classes, 2)
     high = max(low, min(int(np.sqrt(len(X))), 100))
-    labels = [
+    models = [
         KMeans(int(k), n_init=N_INIT, random_state=int(rng.integers(2**31)))
-        .fit(X)
-        .labels_
         for k in rng.integers(low, high + 1, N_PARTITIONS)
     ]
-    return Ensemble(labels)
+    # Threads do not pay on tables of this size.
+    with threadpool_limits(1):
+        return Ensemble([model.fit(X).labels_ for model in models])
 
 
 def judge(ensemble: Ensemble, seed: int) -> Iterator[dict]:
