@@ -205,8 +205,10 @@ def consensus_tree(
 
 
 class _Leaf(NamedTuple):
-    """A cluster of the tree: its rows and samples, the sum of squared distances to its
-    mean, and its weight in the density, size times mean consensus inside.
+    """A cluster of the tree.
+
+    `scatter` sums the squared distances to the mean, over `size` samples; `weight` is
+    the part of the cluster in n times the density, size times mean consensus inside.
     """
 
     members: IntArray
