@@ -46,6 +46,7 @@ _BYTE_ORDER_MARKS = (
 )
 _CONTROLS = sorted(set(range(32)) - {9, 10, 11, 12, 13})
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?%?")
+_WHOLE = re.compile(r"\s*-?\d*\s*")
 _COMMA_NUMBER = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 
@@ -101,7 +102,13 @@ def sniff_layout(head: str, complete: bool, source: str) -> Layout:
     separator = declared or _choose_separator(body, complete)
     records, ends = _split(body, separator, complete)
     width = _usual_width(records)
-    first, row_names = _first_record(records, width, source)
+    first, row_names = _first_record(records, width)
+    for record, line in zip(records[:first], [0, *ends], strict=False):
+        if len(record) > width:
+            raise DataError(
+                f"{source}: line {start + line + 1} has {len(record)} cells where most "
+                f"lines have {width}; give every line the same number of cells."
+            )
     names = _commented_header(lines, start, separator, records[first])
     commented = names is not None
     names = names or find_header(records[first:], width, row_names)
@@ -232,7 +239,8 @@ def _choose_separator(lines: list[str], complete: bool) -> str:
         if width > 1 and even >= 0.5:
             viable[mark] = (even, width)
     if not viable:
-        return next(m for m in (*SEPARATORS, "\x1f") if not any(m in x for x in lines))
+        unused = (m for m in (*SEPARATORS, "\x1f") if not any(m in x for x in lines))
+        return next(unused, ",")
 
     def quality(mark: str) -> tuple[float, int]:
         others = [other for other in viable if other != mark]
@@ -270,20 +278,12 @@ def _is_number(cell: str) -> bool:
     return bool(_NUMBER.fullmatch(cell.strip()))
 
 
-def _first_record(
-    records: list[list[str]], width: int, source: str
-) -> tuple[int, bool]:
+def _first_record(records: list[list[str]], width: int) -> tuple[int, bool]:
     """Return where the table begins, and whether its header lacks the row names."""
     first = next(k for k, record in enumerate(records) if len(record) == width)
-    before = records[:first]
-    if first and len(before[-1]) == width - 1 and width > 2:
+    if first and len(records[first - 1]) == width - 1 and width > 2:
         trailing = all(not r[-1].strip() for r in records[first:] if len(r) == width)
         return first - 1, not trailing
-    if any(len(record) > width for record in before):
-        raise DataError(
-            f"{source}: line 1 has {len(before[0])} cells where most lines have "
-            f"{width}; give every line the same number of cells."
-        )
     return first, False
 
 
@@ -301,7 +301,9 @@ def find_header(
         if _is_word(name) and sum(map(_is_number, column)) > 0.5 * len(column):
             return first
     if any(map(_is_number, first)):
-        return first if _counts_up(first) else None
+        # Among nothing but whole numbers, 0, 1, 2 may as well be a row of data.
+        whole = all(_WHOLE.fullmatch(cell) for row in records for cell in row)
+        return first if _counts_up(first) and not whole else None
     recurs = any(name in column for name, column in zip(first, columns, strict=True))
     return first if len(set(first)) == width and not recurs else None
 

@@ -18,6 +18,7 @@ ROLES = ("numeric", "categorical", "ordinal", "label", "row id", "ignore")
 
 MAX_LEVELS = 50  # more levels than this would drown the other features
 MAX_CLASSES = 200
+_TRIED = 1000
 _NUMBER_SHARE = 0.9  # a column of text is "numbers with some words" from here on
 
 _LABEL_NAMES = (
@@ -118,9 +119,11 @@ def ordered_levels(values: pd.Series) -> list[str] | None:
     """Return the levels of text (n,) from low to high, if they form a known scale."""
     if isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered:
         return list(values.cat.categories)
-    levels = list(pd.unique(values.dropna()))
-    few = 2 <= len(levels) <= min(MAX_LEVELS, max(2, len(values) - 1))
-    if not few or not all(isinstance(level, str) for level in levels):
+    found = pd.unique(values.dropna())
+    if not 2 <= len(found) <= min(MAX_LEVELS, max(2, len(values) - 1)):
+        return None
+    levels = list(found)
+    if not all(isinstance(level, str) for level in levels):
         return None
     plain = {level: re.sub(r"[\s_-]+", " ", level.lower()) for level in levels}
     for scale in ORDERED_SCALES:
@@ -138,6 +141,9 @@ def _guess(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
         return "ignore", "cells are neither numbers, text nor dates"
     if facts.n_distinct == 1 and len(values) > 1:
         return "ignore", "constant: every value is the same"
+    if present < 0.5 * len(values):
+        share = facts.n_missing / len(values)
+        return "ignore", f"{share:.0%} missing; filling would invent most of the column"
     if facts.kind == "date":
         return "ignore", "dates; as numeric they would count as days"
     if facts.kind == "number":
@@ -168,9 +174,8 @@ def _guess_text(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
         return "row id", "named like an identifier, and every value is different"
     if _plain_name(name) in CODE_NAMES:
         return "ignore", "named like a code; its digits are no quantity"
-    truth = pd.api.types.is_bool_dtype(values.dtype)
-    numbers = to_numbers(values)
-    share = 0.0 if truth else float(numbers.notna().sum()) / present
+    given = isinstance(values.dtype, pd.CategoricalDtype)
+    numbers, share = (values, 0.0) if given else _numbers_in(values, present)
     if share >= _NUMBER_SHARE:
         if _has_leading_zeros(values):
             return "ignore", "numbers with leading zeros are codes, not quantities"
@@ -186,6 +191,19 @@ def _guess_text(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
     if k == present:
         return "ignore", "text that is different in every row"
     return "ignore", f"text with {k} different values, too many for categories"
+
+
+def _numbers_in(values: pd.Series, present: int) -> tuple[pd.Series, float]:
+    """Return the numbers among cells of text (n,) and their share of those present.
+
+    Where the first cells hold hardly any number, the others are not looked at.
+    """
+    first = values.iloc[:_TRIED]
+    truth = pd.api.types.is_bool_dtype(values.dtype)
+    if truth or to_numbers(first).notna().sum() < 0.5 * first.notna().sum():
+        return values, 0.0
+    numbers = to_numbers(values)
+    return numbers, float(numbers.notna().sum()) / present
 
 
 def _guess_label(

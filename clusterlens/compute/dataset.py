@@ -271,8 +271,8 @@ def prepare(
     In order: infinite values, sentinels and words among numbers become missing; rows
     are dropped; empty and constant columns are left out; missing values are filled;
     numbers and ordered levels are scaled. Two samples with different levels of a
-    category lie sqrt(2) apart in its columns, as two samples one standard deviation to
-    either side would in 0.7 of a numeric one, so that rare levels get no extra weight.
+    category lie sqrt(2) apart in its columns, which is the root mean square distance of
+    two samples in a standardised column of numbers; rare levels get no extra weight.
     Exact copies of rows are counted and kept. Linear in the size of X, whose bytes are
     checked before it is made; `pca` adds O(n d^2).
 

@@ -139,13 +139,23 @@ def _safe_column(values: pd.Series) -> pa.Array | pa.ChunkedArray:
     """Return a column (n,) for writing: text protected, anything odd as text."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(values.cat.categories.dtype)
-    if values.dtype == object or values.dtype.kind in "cm":
+    if not _writable(values):
         values = values.map(str, na_action="ignore").astype("str")
     array = pa.array(values, from_pandas=True)
     if pa.types.is_timestamp(array.type):
         array = _dates(array)
     is_text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
     return _protect(array) if is_text else array
+
+
+def _writable(values: pd.Series) -> bool:
+    """Say whether a column is of numbers, truth values, text or dates."""
+    kind = values.dtype
+    return not pd.api.types.is_object_dtype(kind) and (
+        pd.api.types.is_string_dtype(kind)
+        or pd.api.types.is_datetime64_any_dtype(kind)
+        or kind.kind in "biuf"
+    )
 
 
 def _dates(array: pa.Array) -> pa.Array:

@@ -67,6 +67,15 @@ def test_text_that_is_not_entirely_numeric_stays_as_it_is(words):
     assert remarks == []
 
 
+def test_long_columns_are_decided_by_all_cells():
+    numbers = [str(k / 7) for k in range(3000)]
+    found, remarks = typed(["?", *numbers, "?"])
+    assert found.tolist()[1:-1] == list(map(float, numbers))
+    assert remarks == ["'?' (2 cells) read as missing"]
+    assert typed([*numbers, "x"])[0].tolist() == [*numbers, "x"]
+    assert typed([*numbers, "007"])[0].tolist() == [*numbers, "007"]
+
+
 def test_hint_decides_on_the_ambiguous_comma():
     assert typed(["1,234"])[0].tolist() == [1234]
     assert typed(["1,234"], decimal_comma=True)[0].tolist() == [1.234]
@@ -146,6 +155,26 @@ def test_object_columns_get_the_type_of_their_cells():
         "nested": "object",
     }
     assert found["mixed"].tolist() == ["1", "a", "2.5"]
+
+
+def test_unusual_pandas_types_become_everyday_ones():
+    cells = {
+        "sparse": pd.arrays.SparseArray([0.0, 1.5, 0.0]),
+        "arrow": pd.array([1, None, 3], dtype="int64[pyarrow]"),
+        "stamp": pd.array(["2020-01-01"] * 3, dtype="timestamp[us][pyarrow]"),
+        "month": pd.period_range("2020-01", periods=3, freq="M"),
+        "range": pd.interval_range(0, 3),
+        "python": pd.array(["a", None, "b"], dtype="string[python]"),
+    }
+    found, _ = type_columns(pd.DataFrame(cells))
+    assert {name: str(dtype) for name, dtype in found.dtypes.items()} == {
+        "sparse": "float64",
+        "arrow": "Int64",
+        "stamp": "datetime64[us]",
+        "month": "str",
+        "range": "str",
+        "python": "str",
+    }
 
 
 def test_numbers_among_words_are_found_one_by_one():

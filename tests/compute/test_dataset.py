@@ -192,6 +192,23 @@ def test_codes_for_missing_are_taken_only_where_they_lie_apart(values, codes):
         )
 
 
+@pytest.mark.parametrize("role", ["numeric", "categorical", "label", "row id"])
+def test_cells_that_cannot_be_compared_get_no_role(role):
+    table = pd.DataFrame({"f": [1.0, 2, 4], "cells": [[1], [2], [3]]})
+    assert prepare(table).feature_names == ("f",)
+    with pytest.raises(DataError, match="neither numbers, text nor dates; ignore it"):
+        prepare(table, roles={"cells": role})
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=1))
+def test_number_of_copies_is_that_of_pandas(rows):
+    X = np.array(rows, dtype=float)
+    copies = int(pd.DataFrame(X).duplicated().sum())
+    found = encoding.count_copies(X)
+    assert found == [] if copies == 0 else found[0].startswith(f"{copies} row(s) equal")
+
+
 def test_codes_for_missing_can_be_given_or_switched_off():
     table = pd.DataFrame({"a": [1.0, 2, 3, -999], "b": [1.0, 2, 77, 4]})
     assert prepare(table, sentinels=(), scale="none").X[3, 0] == -999

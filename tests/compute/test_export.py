@@ -43,6 +43,13 @@ def test_taken_name_gets_a_number():
     assert found["cluster"].tolist() == ["x", "y", "x", "y"]
 
 
+def test_labels_of_hundreds_of_models_are_attached_at_once():
+    ds = prepare(table_with_gaps().fillna(0), roles={"cluster": "ignore"})
+    found = attach_labels(ds, {f"model {t}": [t, 0, 1, 2] for t in range(300)})
+    assert found.shape == (4, 304)
+    assert found["model 299"].tolist() == [299, 0, 1, 2]
+
+
 def test_wrong_number_of_labels_is_refused():
     ds = prepare(table_with_gaps(), missing="drop rows", roles={"cluster": "ignore"})
     with pytest.raises(
@@ -72,13 +79,15 @@ def test_categories_dates_and_odd_objects_are_written():
             "truth": [True, False],
             "whole": pd.array([1, None], dtype="Int64"),
             "span": pd.to_timedelta(["1h", "2h"]),
+            "half": np.array([0.5, 2], dtype=np.float16),
+            "range": pd.cut([1.0, 2.0], 2),
             "cells": [[1], {"a": 2}],
         }
     )
     lines = to_csv_bytes(table).decode().splitlines()
     assert lines[1] == (
         '"\'=a",3,"2020-01-31","2020-01-31 12:00:00.250000",true,1,'
-        '"0 days 01:00:00","[1]"'
+        '"0 days 01:00:00",0.5,"(0.999, 1.5]","[1]"'
     )
     assert lines[2].startswith('"b",1,,"2020-01-01 00:00:00",false,,')
 

@@ -21,6 +21,7 @@ COLUMNS = {
         "flag": [True, False] * 20,
         "answer": ["yes", "no"] * 20,
         "kind": pd.Categorical(["a", "b"] * 20),
+        "coded": pd.Categorical([1, 2] * 20),
     },
     "ordinal": {
         "level": ["Low", "medium", "HIGH", None] * 10,
@@ -47,9 +48,12 @@ COLUMNS = {
         "nothing": [None] * N,
         "day": pd.date_range("2020-01-01", periods=N),
         "iso day": pd.date_range("2020-01-01", periods=N).strftime("%Y-%m-%d"),
+        "local day": [f"{k % 28 + 1}.{k % 12 + 1}.2020" for k in range(N)],
+        "stamp": ["2020-01-01T10:00:00+02:00", "2020-01-02T10:00:00+02:00"] * 20,
         "remark": [f"text number {k} of many" for k in range(N)],
         "zip": ["01234", "04567"] * 20,
         "postcode": RNG.integers(10000, 99999, N),
+        "mostly missing": [None] * 21 + [f"{k / 7}" for k in range(N - 21)],
         "nested": [[k] for k in range(N)],
     },
 }

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from sklearn.datasets import make_blobs
 
 HOSTILE = "<img src=x onerror=window.hacked=1>"
-LONG = 120_000
+LONG = 60_000
 
 
 def write_blobs(folder: Path, *, rows: int = 240, name: str = "blobs.csv") -> Path:
