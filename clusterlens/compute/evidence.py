@@ -29,6 +29,7 @@ from clusterlens.compute._validation import (
 from clusterlens.compute.density import weight_between
 from clusterlens.compute.ensemble import Ensemble
 from clusterlens.compute.one_hot import (
+    MAX_ITER,
     Lloyd,
     OneHotRows,
     Workers,
@@ -37,7 +38,6 @@ from clusterlens.compute.one_hot import (
     one_hot_rows,
 )
 
-MAX_ITER = 300
 TRIAL_ROWS = 1 << 13  # above this, the 2-means trials of a split run on a sample
 
 
@@ -230,8 +230,7 @@ def _split(
     own = rows.take(members).compact() if len(members) < rows.n_rows else rows
     lloyd = trials = Lloyd(own, workers)
     if own.n_rows > TRIAL_ROWS:
-        sample = rng.choice(own.n_rows, TRIAL_ROWS, replace=False)
-        trials = Lloyd(own.take(sample), workers)
+        trials = lloyd.sample(TRIAL_ROWS, rng)
     *_, best = best_of_starts(trials, n_parts, n_trials, MAX_ITER, rng)
     if trials is not lloyd:
         best = lloyd.run(best.centres, max_iter=MAX_ITER)
@@ -359,8 +358,12 @@ def consensus_kmeans(
 
     Notes
     -----
-    O(n T n_clusters) time per pass and O(n T) memory. For a fixed number of clusters
-    the smallest loss gives the largest density, up to n_clusters / n:
+    O(n T n_clusters) time per pass and O(n T) memory. Above 16,384 distinct rows (or
+    100 per cluster, if that is more) each seeding first converges on a random sample of
+    that many rows and is then refined on all of them.
+
+    For a fixed number of clusters the smallest loss gives the largest density, up to
+    n_clusters / n:
     density = 1 - loss / (n T) - k / n + (1 / n) sum of the densities D(C) of the
     clusters.
 
@@ -368,6 +371,7 @@ def consensus_kmeans(
     ----------
     Candel, "Linear time evidence accumulation clustering with KMeans" (KM).
     Arthur & Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007.
+    Bradley & Fayyad, "Refining initial points for k-means clustering", ICML 1998.
 
     Examples
     --------
