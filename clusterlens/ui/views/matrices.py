@@ -152,7 +152,7 @@ class Matrices(pn.viewable.Viewer):
         )
 
     def _draw(self, *events: Any) -> None:
-        """Make both figures for a new run or shading; then they follow their streams."""
+        """Make both figures for a new run or shading; streams redraw them later."""
         session = self.session
         if self.source is None:
             return
