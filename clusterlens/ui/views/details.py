@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterlens.compute.export import attach_labels, to_csv_bytes
 from clusterlens.compute.profiles import cluster_profiles
-from clusterlens.ui.kit import badge, card, markup, pmu, pn, safe, table
+from clusterlens.ui.kit import badge, card, flow, markup, pmu, pn, safe, table
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.session import Session
 
@@ -39,6 +39,7 @@ class ModelDetails(pn.viewable.Viewer):
             variant="outlined",
             color="primary",
             button_type="default",
+            margin=(8, 0, 0, 0),
             css_classes=["cl-download"],
             visible=False,
         )
@@ -57,7 +58,9 @@ class ModelDetails(pn.viewable.Viewer):
             for c in np.unique(clusters)
         )
         name = safe(run.ensemble.names[model])
-        count = f"{run.ensemble.n_clusters[model]} clusters"
+        count = f"{len(np.unique(clusters[clusters >= 0]))} clusters"
+        if (clusters < 0).any():
+            count += " and noise"
         self._body.object = (
             f"<p><b>{name}</b> {badge(count)}</p><table><tr><th>cluster</th>"
             "<th class='number'>samples</th><th>most characteristic, against all "
@@ -184,9 +187,16 @@ class SampleDetails(pn.viewable.Viewer):
     def __panel__(self) -> Any:
         return card(
             "Samples",
-            self._sample,
-            pmu.Row(self._brushed_note, self._clear, margin=0),
-            self._place,
+            "",
+            flow(
+                pmu.Column(self._sample, margin=0, styles={"flex": "1 1 340px"}),
+                pmu.Column(
+                    pmu.Row(self._brushed_note, self._clear, margin=0),
+                    self._place,
+                    margin=(0, 0, 0, 24),
+                    styles={"flex": "2 1 520px", "min-width": "0"},
+                ),
+            ),
             css="cl-samples",
         )
 
