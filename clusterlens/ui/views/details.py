@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from typing import Any
 
 import numpy as np
 
 from clusterlens.compute.export import attach_labels, to_csv_bytes
-from clusterlens.compute.profiles import cluster_profiles
+from clusterlens.compute.profiles import ClusterProfiles, cluster_profiles
+from clusterlens.ui.jobs import KERNELS
 from clusterlens.ui.kit import badge, card, flow, markup, pmu, pn, safe, table
 from clusterlens.ui.palette import cluster_colour
-from clusterlens.ui.session import Session
+from clusterlens.ui.session import Run, Session
 
 SHOWN_FEATURES = 3
 SHOWN_VALUES = 12
@@ -45,12 +47,22 @@ class ModelDetails(pn.viewable.Viewer):
         )
         session.param.watch(self._write, ["run", "model"])
 
-    def _write(self, *events: Any) -> None:
+    async def _write(self, *events: Any) -> None:
+        """Profile the clusters off the event loop; the latest wish wins."""
         run, model = self.session.run, self.session.model
         if run is None or not 0 <= model < run.ensemble.n_partitions:
             return
         clusters = run.clusters_of(model)
-        profiles = cluster_profiles(run.dataset, clusters)
+        profiles = await asyncio.get_running_loop().run_in_executor(
+            KERNELS, cluster_profiles, run.dataset, clusters
+        )
+        if (run, model) == (self.session.run, self.session.model):
+            self._show(run, model, clusters, profiles)
+
+    def _show(
+        self, run: Run, model: int, clusters: np.ndarray, profiles: ClusterProfiles
+    ) -> None:
+        """List the clusters with what is characteristic of each."""
         rows = "".join(
             f"<tr><td class='name'>{_cluster_mark(int(c))}</td>"
             f"<td class='number'>{np.count_nonzero(clusters == c):,}</td>"

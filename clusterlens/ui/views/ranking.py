@@ -32,7 +32,7 @@ WIDTHS = {
     "majority": 72,
     "seconds": 60,
 }
-PAGE_SIZE = 9
+PAGE_SIZE = 12
 NUMBERS = ("n_clusters", "score", "range", "majority", "seconds")
 
 
