@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sklearn.datasets import make_blobs
 
+IDLE = "Bokeh.documents.every(d => d.is_idle)"
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 LONG = 60_000
 
@@ -118,7 +119,7 @@ def test_selecting_a_model_recolours_the_map_and_reorders_the_matrix(app, tmp_pa
 
 def assert_changes(app: Page, css: str, before: list[float]) -> None:
     """Wait until a figure shows another picture."""
-    for _ in range(100):
+    for _ in range(600):
         if picture(app, css) != before:
             return
         app.evaluate("() => new Promise(requestAnimationFrame)")
@@ -139,6 +140,41 @@ def test_brushing_a_block_lists_its_samples_and_clear_forgets_them(app, tmp_path
     expect(app.locator(".cl-brushed .tabulator-row").first).to_be_visible()
     app.get_by_role("button", name="Clear").click()
     expect(app.locator(".cl-brushed-note")).to_contain_text("Drag a box")
+
+
+def test_another_threshold_and_a_click_on_a_sample(app, tmp_path):
+    load(app, write_blobs(tmp_path))
+    run_pool(app)
+    before = picture(app, ".cl-binarised-matrix")
+    app.get_by_role("button", name="Majority").click()
+    models = int(app.locator(".cl-state").inner_text().split(": ")[1].split()[0])
+    majority = models // 2 + 1
+    expect(app.locator(".cl-threshold")).to_contain_text(f"Now {majority} ")
+    expect(app.locator(".cl-binarised-matrix")).to_contain_text(
+        f"at least {majority} of {models} models"
+    )
+    assert_changes(app, ".cl-binarised-matrix", before)
+    box = app.locator(".cl-map .bk-Canvas").bounding_box()
+    inspected = app.locator(".cl-inspected")
+    for step in range(1, 15):
+        x, y = box["x"] + box["width"] * step / 15, box["y"] + box["height"] * 0.5
+        app.mouse.click(x, y)
+        app.wait_for_function(IDLE)
+        if "Row" in inspected.evaluate("e => e.shadowRoot.textContent"):
+            break
+    expect(inspected).to_contain_text("Disagreement of the pool about it")
+
+
+def test_another_role_prepares_the_table_again(app, tmp_path):
+    load(app, write_blobs(tmp_path))
+    expect(app.locator(".cl-prepared")).to_contain_text("240 samples × 3 features")
+    cell = app.locator(".cl-roles .tabulator-row").first.locator(".tabulator-cell")
+    cell.nth(1).click()
+    app.locator(".tabulator-edit-list-item").get_by_text("ignore").click()
+    expect(app.locator(".cl-prepared")).to_contain_text(
+        "240 samples × 2 features", timeout=LONG
+    )
+    expect(app.locator(".cl-notes")).to_contain_text("length")
 
 
 def test_cancel_stops_the_pool_and_changes_nothing(app, tmp_path):
