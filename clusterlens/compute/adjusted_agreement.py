@@ -17,7 +17,6 @@ from clusterlens.compute._progress import Cancel, Progress
 from clusterlens.compute._validation import check_choice
 from clusterlens.compute.dirichlet import DirichletFit
 from clusterlens.compute.expected_difference import (
-    Estimate,
     Observed,
     SideDistribution,
     expected_difference,
@@ -28,7 +27,7 @@ from clusterlens.compute.fuzzy_partition import (
     Partition,
     check_partitions,
 )
-from clusterlens.compute.pair_distances import PairWalk
+from clusterlens.compute.pair_distances import Estimate, PairWalk
 from clusterlens.compute.random_models import RANDOM_MODELS, Side, observed_share
 
 DEGENERATE_BELOW = 1e-12
@@ -192,7 +191,7 @@ def adjusted_ndc(
     u, v = check_partitions(U, V)
     walk = PairWalk(exact_limit, n_pairs, n_jobs, progress, cancel)
     streams = np.random.default_rng(random_state).spawn(4)
-    difference = Estimate(*discordance(u, v, streams[0], walk))
+    difference = discordance(u, v, streams[0], walk)
 
     def side(name: str, partition: FuzzyPartition) -> SideDistribution:
         observed = Observed(partition, streams[1 if name == "u" else 2], walk)
@@ -275,7 +274,7 @@ def adjusted_rand(
                 "adjusted_ndc."
             )
     q_u, q_v = _share(u, model, fixed == "u"), _share(v, model, fixed == "v")
-    difference = Estimate(discordance(u, v, np.random.default_rng(0), PairWalk())[0])
+    difference = discordance(u, v, np.random.default_rng(0), PairWalk())
     chance = Estimate(q_u * (1 - q_v) + (1 - q_u) * q_v)
     return _adjust(difference, chance, model, fixed, _notes(u, v))
 

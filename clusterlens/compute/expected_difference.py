@@ -28,6 +28,7 @@ from clusterlens.compute.dirichlet import DirichletFit, draw_pairs
 from clusterlens.compute.fuzzy_partition import FuzzyPartition
 from clusterlens.compute.pair_distances import (
     BINS,
+    Estimate,
     PairDistances,
     PairWalk,
     observed_distances,
@@ -38,16 +39,6 @@ _FIRST_PAIRS = 1 << 12  # drawn per side and replicate at first
 _MOST_PAIRS = 1 << 20
 _MOST_ENTRIES = 1 << 24  # membership entries held at once while drawing, 128 MB
 _NODES = 400
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number, its Monte-Carlo standard error and the largest error of binning."""
-
-    value: float
-    standard_error: float = 0.0
-    error_bound: float = 0.0
-    n_drawn: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from clusterlens.compute.fuzzy_partition import (
     check_partitions,
 )
 from clusterlens.compute.pair_distances import (
+    Estimate,
     PairWalk,
     count_pairs,
     mean_discordance,
@@ -145,8 +146,8 @@ def ndc(
     """
     u, v = check_partitions(U, V)
     walk = PairWalk(exact_limit, n_pairs, n_jobs, progress, cancel)
-    mean, error = discordance(u, v, np.random.default_rng(random_state), walk)
-    return NDC(1 - mean, error, n_pairs if error > 0 else 0)
+    mean = discordance(u, v, np.random.default_rng(random_state), walk)
+    return NDC(1 - mean.value, mean.standard_error, mean.n_drawn)
 
 
 def brouwer_index(U: Partition, V: Partition) -> BrouwerIndex:
@@ -195,16 +196,16 @@ def brouwer_index(U: Partition, V: Partition) -> BrouwerIndex:
 
 def discordance(
     u: FuzzyPartition, v: FuzzyPartition, rng: np.random.Generator, walk: PairWalk
-) -> tuple[float, float]:
-    """Return 1 - NDC and its standard error by the cheapest exact way there is."""
+) -> Estimate:
+    """Return 1 - NDC by the cheapest exact way there is."""
     if u.codes is not None and v.codes is not None:
-        return _discordance_hard(u.codes, v.codes), 0.0
+        return Estimate(_discordance_hard(u.codes, v.codes))
     if u.codes is not None:
-        return _discordance_mixed(v, u.codes), 0.0
+        return Estimate(_discordance_mixed(v, u.codes))
     if v.codes is not None:
-        return _discordance_mixed(u, v.codes), 0.0
+        return Estimate(_discordance_mixed(u, v.codes))
     if u.n_occupied == v.n_occupied == 2:
-        return _discordance_two_clusters(u, v), 0.0
+        return Estimate(_discordance_two_clusters(u, v))
     return mean_discordance(u.occupied, v.occupied, rng, walk)
 
 

@@ -55,6 +55,20 @@ class PairWalk:
         return n_samples <= self.exact_limit
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over pairs of samples or of drawn rows, and how far it may be off.
+
+    `standard_error` is that of the `n_drawn` random pairs behind it (both 0 if there
+    are none), `error_bound` the largest error of binning.
+    """
+
+    value: float
+    standard_error: float = 0.0
+    error_bound: float = 0.0
+    n_drawn: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class PairDistances:
     """A distribution of pair distances, as weighted points.
@@ -118,13 +132,14 @@ def observed_distances(
 
 def mean_discordance(
     u: FloatArray, v: FloatArray, rng: np.random.Generator, walk: PairWalk
-) -> tuple[float, float]:
-    """Return the mean of |d_u - d_v| over the pairs, and its standard error or 0."""
+) -> Estimate:
+    """Return the mean of |d_u - d_v| over the pairs."""
     n_samples = len(u)
     if not walk.is_exact(n_samples):
         i, j = _draw_pairs(n_samples, walk.n_pairs, rng)
         difference = np.abs(_distances_at(u, i, j) - _distances_at(v, i, j))
-        return float(difference.mean()), float(difference.std() / walk.n_pairs**0.5)
+        error = float(difference.std() / walk.n_pairs**0.5)
+        return Estimate(float(difference.mean()), error, n_drawn=walk.n_pairs)
     halves = _half_columns(u), _half_columns(v)
 
     def block(start: int, stop: int) -> float:
@@ -132,7 +147,7 @@ def mean_discordance(
 
     steps = u.shape[1] + v.shape[1]
     total = sum(_over_row_blocks(block, n_samples, steps, walk))
-    return total / (n_samples * (n_samples - 1) / 2), 0.0
+    return Estimate(total / count_pairs(n_samples))
 
 
 def count_pairs(n_samples: int) -> int:
