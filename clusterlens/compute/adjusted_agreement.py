@@ -123,7 +123,7 @@ def adjusted_ndc(
         Seed of all draws.
     precision : float, default 5e-4
         Standard error of the result to aim at: decides the number of draws.
-    floor : float in [0, 0.1], default 1e-6
+    floor : float in [1e-300, 0.1], default 1e-6
         Memberships below it are raised to it for Dirichlet fits only.
     keep_empty : bool, default False
         Count clusters without members in the "flat" model.
@@ -206,6 +206,12 @@ def adjusted_ndc(
 
     x, y = side("u", u), side("v", v)
     chance = expected_difference(x, y, target, streams[3], walk)
+    if DEGENERATE_BELOW < chance.value < 1 - HIGH_EXPECTATION:
+        warnings.warn(
+            f"The {model!r} model expects a concordance of {1 - chance.value:.4f}; "
+            "adjusting so high a value magnifies small differences.",
+            stacklevel=2,
+        )
     n_floored = sum(fit.n_floored for fit in (x, y) if isinstance(fit, DirichletFit))
     return _adjust(difference, chance, model, fixed, _notes(u, v), n_floored, floor)
 
@@ -291,21 +297,12 @@ def _adjust(
     """Adjust 1 - difference by its expectation 1 - chance."""
     degenerate = chance.value <= DEGENERATE_BELOW
     ratio = 0.0 if degenerate else difference.value / chance.value
-    error = 0.0
-    if not degenerate:
-        relative = np.hypot(difference.standard_error, ratio * chance.standard_error)
-        error = float(relative / chance.value)
-        if chance.value < 1 - HIGH_EXPECTATION:
-            warnings.warn(
-                f"The {model!r} model expects a concordance of {1 - chance.value:.4f}; "
-                "adjusting so high a value magnifies small differences.",
-                stacklevel=3,
-            )
+    error = np.hypot(difference.standard_error, ratio * chance.standard_error)
     return AdjustedIndex(
         value=1 - ratio,
         observed=1 - difference.value,
         expected=1 - chance.value,
-        standard_error=error,
+        standard_error=0.0 if degenerate else float(error) / chance.value,
         expected_standard_error=chance.standard_error,
         error_bound=chance.error_bound,
         degenerate=degenerate,

@@ -23,12 +23,11 @@ from scipy.stats import qmc
 from clusterlens.compute._validation import FloatArray, check_range, read_only
 from clusterlens.compute.fuzzy_partition import FuzzyPartition, Partition, as_partition
 
-CATEGORICAL_BELOW = 1e-4  # largest parameter at which rows count as hard
 _CONSTANT_SPREAD = 1e-12  # memberships that differ less count as equal
 _GAUSSIAN_PRECISION = 1e10  # above it the mean row and one closed form are exact
 _MAX_STEPS = 200
 _STICK_CLUSTERS = 3  # up to here Sobol points through stick breaking win
-_STICK_PARAMETER = 1e6  # above it beta quantiles become slow
+_STICK_PRECISION = 1e6  # above it beta quantiles become slow
 _NEIGHBOURS = 8  # pairs made of each drawn row
 
 
@@ -106,7 +105,7 @@ def fit_dirichlet(
         Memberships or hard labels.
     symmetric : bool, default False
         Fit one common parameter for all clusters that have members.
-    floor : float in [0, 0.1], default 1e-6
+    floor : float in [1e-300, 0.1], default 1e-6
         Memberships below it are raised to it, and rows divided by their sums again,
         for the fit only: at an exact zero the likelihood is unbounded. Smaller floors
         are not more exact, they let the zeros alone determine the fit.
@@ -143,7 +142,7 @@ def fit_dirichlet(
     >>> fit_dirichlet([0, 0, 1]).kind
     'categorical'
     """
-    check_range(floor, 0.0, 0.1, name="floor")
+    check_range(floor, 1e-300, 0.1, name="floor")
     u = as_partition(U)
     occupied = u.sizes > 0
     if u.is_hard:
@@ -156,31 +155,35 @@ def fit_dirichlet(
     return DirichletFit(read_only(full), precision, n_floored, floor)
 
 
+def suits_sticks(fit: DirichletFit) -> bool:
+    """Say whether its pairs are better drawn by breaking sticks at Sobol points."""
+    n_clusters = int((fit.mean > 0).sum())
+    return n_clusters <= _STICK_CLUSTERS and fit.precision <= _STICK_PRECISION
+
+
 def draw_pairs(
-    alpha: FloatArray, n_pairs: int, rng: np.random.Generator
+    alpha: FloatArray, n_pairs: int, rng: np.random.Generator, sticks: bool = False
 ) -> tuple[FloatArray, FloatArray]:
     """Draw pairs of Dirichlet rows: their distances and squares, (n_pairs,) each.
 
     The distance is half the L1 one, the square the squared Euclidean one. Each row is
     independent of all but a few others, so means over the pairs are unbiased; their
-    error is to be judged from independent calls. n_pairs is a power of two >= 8.
+    error is to be judged from independent calls. It falls like 1 / sqrt(n_pairs), or
+    nearly 1 / n_pairs with sticks. n_pairs is a power of two >= 8.
     """
     # Distances do not depend on the order of clusters: sorting makes the draws for
     # permuted columns identical.
     ordered = np.sort(alpha[alpha > 0])[::-1]
-    if len(ordered) <= _STICK_CLUSTERS and ordered[0] <= _STICK_PARAMETER:
-        return _stick_pairs(ordered, n_pairs, rng)
-    return _neighbour_pairs(ordered, n_pairs, rng)
+    draw = _stick_pairs if sticks else _neighbour_pairs
+    return draw(ordered, n_pairs, rng)
 
 
 def _floored_rows(u: FuzzyPartition, floor: float) -> tuple[FloatArray, int]:
     """Return the occupied rows with entries >= floor, and how many were raised."""
     rows = u.occupied
-    # An exact zero has no likelihood, so even floor = 0 means the smallest number.
-    least = max(floor, float(np.finfo(float).tiny))
-    n_floored = int((rows < least).sum())
+    n_floored = int((rows < floor).sum())
     if n_floored:
-        rows = np.maximum(rows, least)
+        rows = np.maximum(rows, floor)
         rows = rows / rows.sum(axis=1, keepdims=True)
     return rows, n_floored
 
@@ -196,8 +199,6 @@ def _fit_general(rows: FloatArray) -> tuple[FloatArray, float]:
     if start > _GAUSSIAN_PRECISION:
         return mean, (len(mean) - 1) / (-2 * float(mean @ excess))
     alpha = _newton(mean, excess, start)
-    if not np.isfinite(alpha).all() or alpha.max() < CATEGORICAL_BELOW:
-        return mean, 0.0
     return alpha / alpha.sum(), float(alpha.sum())
 
 
@@ -248,10 +249,7 @@ def _fit_symmetric(rows: FloatArray) -> tuple[FloatArray, float]:
         return float(_psi_excess(s) - _psi_excess(s / n_clusters)) + excess
 
     bracket = (n_clusters - 1) / -2 / excess * 0.999, (n_clusters - 0.5) / -excess
-    precision = brentq(slope, *bracket, xtol=1e-300, rtol=1e-14)
-    if precision / n_clusters < CATEGORICAL_BELOW:
-        return mean, 0.0
-    return mean, precision
+    return mean, brentq(slope, *bracket, xtol=1e-300, rtol=1e-14)
 
 
 def _log_excess(rows: FloatArray, mean: FloatArray) -> FloatArray:
@@ -261,8 +259,10 @@ def _log_excess(rows: FloatArray, mean: FloatArray) -> FloatArray:
     all entries if the mean is uniform); leaving them out keeps the digits when rows
     hardly differ.
     """
-    x = rows / mean - 1
-    return (np.log1p(x) - x).mean(axis=0)
+    ratio = rows / mean
+    x = ratio - 1
+    logs = np.where(ratio < 0.5, np.log(ratio), np.log1p(np.maximum(x, -0.5)))
+    return (logs - x).mean(axis=0)
 
 
 def _psi_excess(x: npt.ArrayLike) -> Any:

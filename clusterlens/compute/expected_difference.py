@@ -24,7 +24,7 @@ from scipy.special import betainc, betaincinv, roots_legendre
 
 from clusterlens.compute._progress import raise_if_cancelled
 from clusterlens.compute._validation import FloatArray
-from clusterlens.compute.dirichlet import DirichletFit, draw_pairs
+from clusterlens.compute.dirichlet import DirichletFit, draw_pairs, suits_sticks
 from clusterlens.compute.fuzzy_partition import FuzzyPartition
 from clusterlens.compute.pair_distances import (
     BINS,
@@ -35,7 +35,7 @@ from clusterlens.compute.pair_distances import (
 )
 
 REPLICATES = 8
-_FIRST_PAIRS = 1 << 12  # drawn per side and replicate at first
+_FIRST_PAIRS = 1 << 11  # drawn per side and replicate at first
 _MOST_PAIRS = 1 << 20
 _MOST_ENTRIES = 1 << 24  # membership entries held at once while drawing, 128 MB
 _NODES = 400
@@ -187,7 +187,8 @@ def _legendre_nodes() -> tuple[FloatArray, FloatArray]:
 
 def _draw_order(fit: DirichletFit) -> tuple[float, ...]:
     """Sort key: number of clusters, then the parameters, largest first."""
-    return (float(len(fit.mean)), *np.sort(fit.alpha)[::-1].tolist())
+    alpha = np.sort(fit.alpha[fit.mean > 0])[::-1]
+    return (float(len(alpha)), *alpha.tolist())
 
 
 def _draw_both(
@@ -199,9 +200,12 @@ def _draw_both(
 ) -> Estimate:
     """Estimate with both sides drawn, averaging over all combinations."""
 
+    # Expensive points on one side are wasted beside the noise of plain draws.
+    sticks = suits_sticks(x) and suits_sticks(y)
+
     def replicate(n_pairs: int, rng: np.random.Generator) -> float:
-        from_x, squares_x = draw_pairs(x.alpha, n_pairs, rng)
-        from_y, squares_y = draw_pairs(y.alpha, n_pairs, rng)
+        from_x, squares_x = draw_pairs(x.alpha, n_pairs, rng, sticks)
+        from_y, squares_y = draw_pairs(y.alpha, n_pairs, rng, sticks)
         largest = max(from_x.max(), from_y.max(), 1e-300)
         of_x = _interpolate(_tabulate(from_y, largest, BINS), largest, from_x)
         of_y = _interpolate(_tabulate(from_x, largest, BINS), largest, from_y)
@@ -210,7 +214,7 @@ def _draw_both(
         return float(of_x.mean()) - noise_x - noise_y
 
     n_clusters = max(len(x.mean), len(y.mean))
-    return _replicated(replicate, n_clusters, target, rng, walk)
+    return _replicated(replicate, n_clusters, sticks, target, rng, walk)
 
 
 def _draw_one(
@@ -222,14 +226,15 @@ def _draw_one(
 ) -> Estimate:
     """Estimate with one side drawn and the other one known."""
     from_y = y.difference_from(np.linspace(0, 1, BINS + 1))
+    sticks = suits_sticks(x)
 
     def replicate(n_pairs: int, rng: np.random.Generator) -> float:
-        distances, squares = draw_pairs(x.alpha, n_pairs, rng)
+        distances, squares = draw_pairs(x.alpha, n_pairs, rng, sticks)
         differences = _interpolate(from_y, 1.0, distances)
         noise = _controlled_noise(differences, distances, squares, x)
         return float(differences.mean()) - noise
 
-    drawn = _replicated(replicate, len(x.mean), target, rng, walk)
+    drawn = _replicated(replicate, len(x.mean), sticks, target, rng, walk)
     error = drawn.standard_error
     if isinstance(y, PairDistances) and y.n_drawn:
         sample = PairDistances.from_values(draw_pairs(x.alpha, _FIRST_PAIRS, rng)[0])
@@ -241,6 +246,7 @@ def _draw_one(
 def _replicated(
     replicate: Callable[[int, np.random.Generator], float],
     n_clusters: int,
+    sticks: bool,
     target: Target,
     rng: np.random.Generator,
     walk: PairWalk,
@@ -248,6 +254,7 @@ def _replicated(
     """Average independent replicates of as many pairs as the target error asks for."""
     most = min(_MOST_PAIRS, _power_of_two(8 * _MOST_ENTRIES / n_clusters))
     n_pairs = min(_FIRST_PAIRS, most)
+    rate = 1 if sticks else 2  # the error falls like n_pairs to the power -1 / rate
     while True:
         values = np.empty(REPLICATES)
         with ThreadPoolExecutor(walk.threads) as pool:
@@ -259,7 +266,7 @@ def _replicated(
         error = float(values.std(ddof=1)) / REPLICATES**0.5
         if error <= target(value) or n_pairs >= most:
             return Estimate(value, error, n_drawn=REPLICATES * n_pairs)
-        growth = min(16.0, 2 * (error / max(target(value), 1e-300)) ** 2)
+        growth = min(16.0, 2 * (error / max(target(value), 1e-300)) ** rate)
         n_pairs = min(most, max(2 * n_pairs, _power_of_two(n_pairs * growth)))
 
 
