@@ -8,20 +8,21 @@ has the distances of its model, a side that is kept fixed those it shows.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from clusterlens.compute._progress import Cancel, Progress
-from clusterlens.compute._validation import check_choice
+from clusterlens.compute._progress import Cancel, Progress, RunOptions
+from clusterlens.compute._validation import IntArray, check_choice, check_range
 from clusterlens.compute.dirichlet import DirichletFit
 from clusterlens.compute.expected_difference import (
     Observed,
     SideDistribution,
     expected_difference,
 )
-from clusterlens.compute.fuzzy import discordance
+from clusterlens.compute.fuzzy import discordance, hard_discordance
 from clusterlens.compute.fuzzy_partition import (
     FuzzyPartition,
     Partition,
@@ -61,7 +62,7 @@ class AdjustedIndex:
     floor : float
         That floor.
     n_drawn : int
-        Number of pairs drawn on a random side; 0 for closed forms.
+        Number of random pairs behind it: rows of a random side, or samples; 0 if exact.
     model : str
         Name of the random model.
     fixed : {"u", "v"} or None
@@ -104,6 +105,7 @@ def adjusted_ndc(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
+    executor: Executor | None = None,
 ) -> AdjustedIndex:
     """Compute the degree of concordance of two fuzzy partitions, adjusted for chance.
 
@@ -122,7 +124,8 @@ def adjusted_ndc(
     random_state : int, Generator or None, default 0
         Seed of all draws.
     precision : float, default 5e-4
-        Standard error of the result to aim at: decides the number of draws.
+        Standard error of the result to aim at: decides the number of draws (up to
+        eight million pairs a side). A note says if it was not reached.
     floor : float in [1e-300, 0.1], default 1e-6
         Memberships below it are raised to it for Dirichlet fits only.
     keep_empty : bool, default False
@@ -135,9 +138,12 @@ def adjusted_ndc(
     n_jobs : int, optional
         Number of threads; all cores by default. Does not change the result.
     progress : callable, optional
-        Called as progress(done, total) after each block of pairs, in each pass.
+        Called as progress(done, total), in pairs, after each block; once through for
+        each pass over pairs and each round of draws.
     cancel : callable, optional
         Asked between blocks and draws; true stops with Cancelled.
+    executor : Executor, optional
+        Runs blocks and draws in place of an own pool of threads.
 
     Returns
     -------
@@ -188,8 +194,12 @@ def adjusted_ndc(
     check_choice(model, _names_of("distribution"), name="model")
     if fixed is not None:
         check_choice(fixed, ("u", "v"), name="fixed")
+    check_range(precision, 1e-9, np.inf, name="precision")
     u, v = check_partitions(U, V)
-    walk = PairWalk(exact_limit, n_pairs, n_jobs, progress, cancel)
+    options = RunOptions(
+        n_jobs=n_jobs, progress=progress, cancel=cancel, executor=executor
+    )
+    walk = PairWalk(exact_limit, n_pairs, options)
     streams = np.random.default_rng(random_state).spawn(4)
     difference = discordance(u, v, streams[0], walk)
 
@@ -213,7 +223,11 @@ def adjusted_ndc(
             stacklevel=2,
         )
     n_floored = sum(fit.n_floored for fit in (x, y) if isinstance(fit, DirichletFit))
-    return _adjust(difference, chance, model, fixed, _notes(u, v), n_floored, floor)
+    result = _adjust(difference, chance, model, fixed, _notes(u, v), n_floored, floor)
+    if result.standard_error <= precision:
+        return result
+    note = f"The standard error is above the precision of {precision:g} asked for."
+    return replace(result, notes=(*result.notes, note))
 
 
 def adjusted_rand(
@@ -273,14 +287,8 @@ def adjusted_rand(
     if fixed is not None:
         check_choice(fixed, ("u", "v"), name="fixed")
     u, v = check_partitions(a, b)
-    for name, partition in (("a", u), ("b", v)):
-        if not partition.is_hard:
-            raise ValueError(
-                f"{name} has memberships between 0 and 1; give hard labels, or use "
-                "adjusted_ndc."
-            )
     q_u, q_v = _share(u, model, fixed == "u"), _share(v, model, fixed == "v")
-    difference = discordance(u, v, np.random.default_rng(0), PairWalk())
+    difference = hard_discordance(_hard_codes(u, "a"), _hard_codes(v, "b"))
     chance = Estimate(q_u * (1 - q_v) + (1 - q_u) * q_v)
     return _adjust(difference, chance, model, fixed, _notes(u, v))
 
@@ -308,7 +316,7 @@ def _adjust(
         degenerate=degenerate,
         n_floored=n_floored,
         floor=floor,
-        n_drawn=chance.n_drawn,
+        n_drawn=max(difference.n_drawn, chance.n_drawn),
         model=model,
         fixed=fixed,
         notes=notes,
@@ -328,6 +336,16 @@ def _share(partition: FuzzyPartition, model: str, fixed: bool) -> float:
     """Share of pairs in one cluster, as observed or as the model expects."""
     share = None if fixed else RANDOM_MODELS[model].share_together
     return (share or observed_share)(partition.sizes[partition.sizes > 0])
+
+
+def _hard_codes(partition: FuzzyPartition, name: str) -> IntArray:
+    """Return the codes (n,) of a partition that has to be hard."""
+    if partition.codes is None:
+        raise ValueError(
+            f"{name} has memberships between 0 and 1; give hard labels, or use "
+            "adjusted_ndc."
+        )
+    return partition.codes
 
 
 def _names_of(field: str) -> list[str]:

@@ -14,7 +14,6 @@ standard error.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -22,7 +21,7 @@ import numpy as np
 from numba import njit
 from scipy.special import betainc, betaincinv, roots_legendre
 
-from clusterlens.compute._progress import raise_if_cancelled
+from clusterlens.compute._progress import run_blocks
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.dirichlet import DirichletFit, draw_pairs, suits_sticks
 from clusterlens.compute.fuzzy_partition import FuzzyPartition
@@ -256,12 +255,9 @@ def _replicated(
     n_pairs = min(_FIRST_PAIRS, most)
     rate = 1 if sticks else 2  # the error falls like n_pairs to the power -1 / rate
     while True:
-        values = np.empty(REPLICATES)
-        with ThreadPoolExecutor(walk.threads) as pool:
-            runs = pool.map(replicate, [n_pairs] * REPLICATES, rng.spawn(REPLICATES))
-            for r, run in enumerate(runs):
-                values[r] = run
-                raise_if_cancelled(walk.cancel)
+        runs = [(n_pairs, stream) for stream in rng.spawn(REPLICATES)]
+        work = [n_pairs] * REPLICATES
+        values = np.array(list(run_blocks(replicate, runs, work, **walk.options)))
         value = float(values.mean())
         error = float(values.std(ddof=1)) / REPLICATES**0.5
         if error <= target(value) or n_pairs >= most:

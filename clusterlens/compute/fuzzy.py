@@ -8,12 +8,13 @@ stated number of samples is that last case estimated from pairs drawn at random.
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from clusterlens.compute._progress import Cancel, Progress
+from clusterlens.compute._progress import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import IntArray
 from clusterlens.compute.ensemble import contingency_table
 from clusterlens.compute.fuzzy_partition import (
@@ -87,6 +88,7 @@ def ndc(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
+    executor: Executor | None = None,
 ) -> NDC:
     """Compute the normalised degree of concordance of two fuzzy partitions.
 
@@ -104,9 +106,11 @@ def ndc(
     n_jobs : int, optional
         Number of threads; all cores by default. Does not change the result.
     progress : callable, optional
-        Called as progress(done, total) after each block of pairs.
+        Called as progress(done, total), in pairs, after each block.
     cancel : callable, optional
         Asked between blocks; true stops with Cancelled.
+    executor : Executor, optional
+        Runs the blocks in place of an own pool of threads.
 
     Returns
     -------
@@ -145,7 +149,10 @@ def ndc(
     0.8333333333333334
     """
     u, v = check_partitions(U, V)
-    walk = PairWalk(exact_limit, n_pairs, n_jobs, progress, cancel)
+    options = RunOptions(
+        n_jobs=n_jobs, progress=progress, cancel=cancel, executor=executor
+    )
+    walk = PairWalk(exact_limit, n_pairs, options)
     mean = discordance(u, v, np.random.default_rng(random_state), walk)
     return NDC(1 - mean.value, mean.standard_error, mean.n_drawn)
 
@@ -199,7 +206,7 @@ def discordance(
 ) -> Estimate:
     """Return 1 - NDC by the cheapest exact way there is."""
     if u.codes is not None and v.codes is not None:
-        return Estimate(_discordance_hard(u.codes, v.codes))
+        return hard_discordance(u.codes, v.codes)
     if u.codes is not None:
         return Estimate(_discordance_mixed(v, u.codes))
     if v.codes is not None:
@@ -209,11 +216,11 @@ def discordance(
     return mean_discordance(u.occupied, v.occupied, rng, walk)
 
 
-def _discordance_hard(u: IntArray, v: IntArray) -> float:
+def hard_discordance(u: IntArray, v: IntArray) -> Estimate:
     """Share of pairs that one hard partition (n,) joins and the other separates."""
     both = pairs_together(contingency_table(u, v).data)
     one = pairs_together(np.bincount(u)) + pairs_together(np.bincount(v))
-    return (one - 2 * both) / count_pairs(len(u))
+    return Estimate((one - 2 * both) / count_pairs(len(u)))
 
 
 def _discordance_mixed(soft: FuzzyPartition, codes: IntArray) -> float:

@@ -12,11 +12,10 @@ samples drawn at random, which the results say.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -24,8 +23,13 @@ import numpy.typing as npt
 from numba import njit
 from scipy.spatial.distance import pdist
 
-from clusterlens.compute._progress import Cancel, Progress, raise_if_cancelled, report
-from clusterlens.compute._validation import FloatArray, IntArray, read_only
+from clusterlens.compute._progress import RunOptions, run_blocks
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    check_range,
+    read_only,
+)
 
 LISTED_SAMPLES = 1000  # up to here all pair distances are kept, above they are binned
 BINS = 1 << 16
@@ -37,18 +41,20 @@ _Part = TypeVar("_Part")
 
 @dataclass(frozen=True)
 class PairWalk:
-    """How to go over the pairs of samples: all of them, or how many drawn at random."""
+    """How to go over pairs: all of them, or how many drawn at random; and on what."""
 
     exact_limit: int = 20_000
     n_pairs: int = 1_000_000
-    n_jobs: int | None = None
-    progress: Progress | None = None
-    cancel: Cancel | None = None
+    options: RunOptions = field(
+        default_factory=lambda: RunOptions(
+            n_jobs=None, progress=None, cancel=None, executor=None
+        )
+    )
 
-    @property
-    def threads(self) -> int:
-        """Number of threads to use."""
-        return self.n_jobs or os.cpu_count() or 1
+    def __post_init__(self) -> None:
+        """Check the sizes."""
+        check_range(self.exact_limit, 0, np.inf, name="exact_limit", integer=True)
+        check_range(self.n_pairs, 2, 1e9, name="n_pairs", integer=True)
 
     def is_exact(self, n_samples: int) -> bool:
         """Say whether all pairs are visited."""
@@ -215,22 +221,19 @@ def _over_row_blocks(
 
     The blocks depend on the sizes alone, so sums over them do not depend on n_jobs.
     """
-    starts, stops = _row_blocks(n_samples, steps)
-    with ThreadPoolExecutor(walk.threads) as pool:
-        try:
-            for done, part in enumerate(pool.map(block, starts, stops), start=1):
-                report(walk.progress, done, len(starts))
-                raise_if_cancelled(walk.cancel)
-                yield part
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+    blocks = _row_blocks(n_samples, steps)
+    work = [
+        count_pairs(n_samples - start) - count_pairs(n_samples - stop)
+        for start, stop in blocks
+    ]
+    return run_blocks(block, blocks, work, **walk.options)
 
 
-def _row_blocks(n_samples: int, steps: int) -> tuple[list[int], list[int]]:
+def _row_blocks(n_samples: int, steps: int) -> list[tuple[int, int]]:
     """Cut the rows of the upper triangle where a block's worth of work is full."""
     work = np.cumsum(np.arange(n_samples - 1, 0, -1) * steps) // _BLOCK_STEPS
     stops = (np.flatnonzero(np.diff(work)) + 1).tolist() + [n_samples - 1]
-    return [0, *stops[:-1]], stops
+    return list(pairwise([0, *stops]))
 
 
 def _half_columns(memberships: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -311,3 +312,18 @@ def test_bad_options_are_refused():
 def test_cancel_is_asked():
     with pytest.raises(Cancelled):
         adjusted_ndc(soft(9, 4, seed=1), soft(9, 4, seed=2), "fit", cancel=lambda: True)
+
+
+def test_unreached_precision_is_noted():
+    U, V = soft(150, 3, seed=1), soft(150, 4, seed=2)
+    result = adjusted_ndc(U, V, exact_limit=100, n_pairs=1000)
+    assert result.standard_error > 5e-4
+    assert result.notes == (
+        "The standard error is above the precision of 0.0005 asked for.",
+    )
+
+
+def test_executor_of_the_caller_gives_the_same():
+    U, V = soft(40, 4, seed=1), soft(40, 5, seed=2)
+    with ThreadPoolExecutor(1) as pool:
+        assert adjusted_ndc(U, V, "fit", executor=pool) == adjusted_ndc(U, V, "fit")

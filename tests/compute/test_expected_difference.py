@@ -26,6 +26,11 @@ def observed(U, walk=None):
     return Observed(FuzzyPartition(U), np.random.default_rng(0), walk or PairWalk())
 
 
+def options(**given):
+    nothing = {"n_jobs": None, "progress": None, "cancel": None, "executor": None}
+    return PairWalk(options={**nothing, **given})
+
+
 def solve(x, y, error=1e-4, seed=0, walk=None):
     rng = np.random.default_rng(seed)
     return expected_difference(x, y, lambda value: error, rng, walk or PairWalk())
@@ -179,9 +184,10 @@ def test_draws_stop_at_the_most_and_say_what_was_reached(monkeypatch):
 
 def test_result_does_not_depend_on_the_number_of_threads():
     x, y = DRAWN["both gammas"]
-    assert solve(x, y, walk=PairWalk(n_jobs=1)) == solve(x, y, walk=PairWalk(n_jobs=3))
+    one, many = (solve(x, y, walk=options(n_jobs=n)) for n in (1, 3))
+    assert one == many
 
 
 def test_cancel_stops_between_draws():
     with pytest.raises(Cancelled):
-        solve(*DRAWN["both gammas"], walk=PairWalk(cancel=lambda: True))
+        solve(*DRAWN["both gammas"], walk=options(cancel=lambda: True))
