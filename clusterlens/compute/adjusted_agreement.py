@@ -124,8 +124,8 @@ def adjusted_ndc(
     random_state : int, Generator or None, default 0
         Seed of all draws.
     precision : float, default 5e-4
-        Standard error of the result to aim at: decides the number of draws (up to
-        eight million pairs a side). A note says if it was not reached.
+        Standard error of the result to aim at: decides the number of draws (up to 268
+        million pairs a side). A note says if it was not reached.
     floor : float in [1e-300, 0.1], default 1e-6
         Memberships below it are raised to it for Dirichlet fits only.
     keep_empty : bool, default False
@@ -212,6 +212,7 @@ def adjusted_ndc(
 
     def target(chance: float) -> float:
         # d(value) = difference / chance² d(chance); expected is to be as good at least.
+        chance = max(chance, DEGENERATE_BELOW)
         return precision * min(1.0, chance**2 / max(difference.value, 1e-300))
 
     x, y = side("u", u), side("v", v)

@@ -23,7 +23,12 @@ from scipy.special import betainc, betaincinv, roots_legendre
 
 from clusterlens.compute._progress import run_blocks
 from clusterlens.compute._validation import FloatArray
-from clusterlens.compute.dirichlet import DirichletFit, draw_pairs, suits_sticks
+from clusterlens.compute.dirichlet import (
+    NEIGHBOURS,
+    DirichletFit,
+    draw_pairs,
+    suits_sticks,
+)
 from clusterlens.compute.fuzzy_partition import FuzzyPartition
 from clusterlens.compute.pair_distances import (
     BINS,
@@ -34,9 +39,10 @@ from clusterlens.compute.pair_distances import (
 )
 
 REPLICATES = 8
-_FIRST_PAIRS = 1 << 11  # drawn per side and replicate at first
-_MOST_PAIRS = 1 << 20
-_MOST_ENTRIES = 1 << 24  # membership entries held at once while drawing, 128 MB
+_FIRST_PAIRS = 1 << 13  # drawn per side and replicate at first
+_MOST_PAIRS = 1 << 18  # in one replicate
+_MOST_DRAWN = 1 << 28  # in all
+_MOST_ENTRIES = 1 << 22  # membership entries held at once while drawing, 32 MB
 _NODES = 400
 
 
@@ -250,25 +256,32 @@ def _replicated(
     rng: np.random.Generator,
     walk: PairWalk,
 ) -> Estimate:
-    """Average independent replicates of as many pairs as the target error asks for."""
-    most = min(_MOST_PAIRS, _power_of_two(8 * _MOST_ENTRIES / n_clusters))
-    n_pairs = min(_FIRST_PAIRS, most)
+    """Average independent replicates, first larger and then more, up to the target.
+
+    Pairs of one replicate share rows or one scramble, and are more precise for it; the
+    error is that of the mean over replicates.
+    """
+    largest = min(_MOST_PAIRS, _power_of_two(NEIGHBOURS * _MOST_ENTRIES / n_clusters))
+    n_pairs = min(_FIRST_PAIRS // 4 if sticks else _FIRST_PAIRS, largest)
     rate = 1 if sticks else 2  # the error falls like n_pairs to the power -1 / rate
+    values: list[float] = []
     while True:
         runs = [(n_pairs, stream) for stream in rng.spawn(REPLICATES)]
         work = [n_pairs] * REPLICATES
-        values = np.array(list(run_blocks(replicate, runs, work, **walk.options)))
-        value = float(values.mean())
-        error = float(values.std(ddof=1)) / REPLICATES**0.5
-        if error <= target(value) or n_pairs >= most:
-            return Estimate(value, error, n_drawn=REPLICATES * n_pairs)
-        growth = min(16.0, 2 * (error / max(target(value), 1e-300)) ** rate)
-        n_pairs = min(most, max(2 * n_pairs, _power_of_two(n_pairs * growth)))
+        values += run_blocks(replicate, runs, work, **walk.options)
+        value, n_drawn = float(np.mean(values)), len(values) * n_pairs
+        error = float(np.std(values, ddof=1)) / len(values) ** 0.5
+        if error <= target(value) or n_drawn >= _MOST_DRAWN:
+            return Estimate(value, error, n_drawn=n_drawn)
+        if n_pairs < largest:
+            growth = min(16.0, 2 * (error / target(value)) ** rate)
+            n_pairs = min(largest, max(2 * n_pairs, _power_of_two(n_pairs * growth)))
+            values = []
 
 
 def _power_of_two(number: float) -> int:
-    """Return the power of two at or below number, at least 8."""
-    return 1 << max(3, int(np.log2(number)))
+    """Return the power of two at or below number, at least 512."""
+    return max(512, 1 << int(np.log2(number)))
 
 
 @njit(nogil=True, cache=False)

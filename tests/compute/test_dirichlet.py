@@ -228,6 +228,6 @@ def test_drawn_pairs_have_the_known_moments(alpha, sticks):
 def test_draws_do_not_depend_on_the_order_of_clusters():
     for sticks in (True, False):
         alpha = np.array([0.5, 2.0, 1.0, 3.0, 0.1])
-        a = draw_pairs(alpha, 64, np.random.default_rng(1), sticks)
-        b = draw_pairs(alpha[::-1], 64, np.random.default_rng(1), sticks)
+        a = draw_pairs(alpha, 512, np.random.default_rng(1), sticks)
+        b = draw_pairs(alpha[::-1], 512, np.random.default_rng(1), sticks)
         np.testing.assert_array_equal(a, b)

@@ -176,10 +176,18 @@ def test_finer_targets_draw_more():
 
 
 def test_draws_stop_at_the_most_and_say_what_was_reached(monkeypatch):
-    monkeypatch.setattr(module, "_MOST_PAIRS", 1 << 13)
+    monkeypatch.setattr(module, "_MOST_PAIRS", 1 << 14)
+    monkeypatch.setattr(module, "_MOST_DRAWN", 1 << 19)
     result = solve(*DRAWN["both gammas"], error=1e-9)
-    assert result.n_drawn == module.REPLICATES << 13
+    assert result.n_drawn == 1 << 19
     assert result.standard_error > 1e-9
+
+
+def test_replicates_are_added_where_they_cannot_grow(monkeypatch):
+    monkeypatch.setattr(module, "_MOST_PAIRS", 1 << 13)
+    result = solve(*DRAWN["both gammas"], error=1e-4)
+    assert result.n_drawn > module.REPLICATES << 13
+    assert result.standard_error <= 1e-4
 
 
 def test_result_does_not_depend_on_the_number_of_threads():
