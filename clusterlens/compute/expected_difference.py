@@ -204,7 +204,6 @@ def _draw_both(
     walk: PairWalk,
 ) -> Estimate:
     """Estimate with both sides drawn, averaging over all combinations."""
-
     # Expensive points on one side are wasted beside the noise of plain draws.
     sticks = suits_sticks(x) and suits_sticks(y)
 
@@ -230,12 +229,13 @@ def _draw_one(
     walk: PairWalk,
 ) -> Estimate:
     """Estimate with one side drawn and the other one known."""
-    from_y = y.difference_from(np.linspace(0, 1, BINS + 1))
     sticks = suits_sticks(x)
 
     def replicate(n_pairs: int, rng: np.random.Generator) -> float:
         distances, squares = draw_pairs(x.alpha, n_pairs, rng, sticks)
-        differences = _interpolate(from_y, 1.0, distances)
+        largest = max(distances.max(), 1e-300)
+        edges = np.linspace(0, largest, min(BINS, n_pairs) + 1)
+        differences = _interpolate(y.difference_from(edges), largest, distances)
         noise = _controlled_noise(differences, distances, squares, x)
         return float(differences.mean()) - noise
 

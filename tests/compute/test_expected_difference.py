@@ -132,6 +132,10 @@ DRAWN = {
     "both gammas": (dirichlet(*[0.3] * 10), dirichlet(*[0.6] * 10)),
     "nearly hard": (dirichlet(*[0.01] * 6), dirichlet(0.02, 0.03)),
     "nearly constant": (dirichlet(*[1e7] * 4), dirichlet(1e8, 1e8, 1e8)),
+    "nearly constant observed": (
+        dirichlet(*[1e9] * 4),
+        observed(1 / 3 + 1e-5 * (soft(30, 3, seed=1) - 1 / 3)),
+    ),
     "observed": (dirichlet(0.5, 1.0, 2.0, 0.2), observed(soft(30, 3, seed=1))),
     "flat": (dirichlet(0.5, 1.0, 2.0, 0.2), Flat(3)),
 }
