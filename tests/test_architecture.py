@@ -48,6 +48,7 @@ ORDER = [
     "scores",
     "ranking",
     "robustness",
+    "kernels",
     "hubs",
     "suggestions",
     "consensus_functions",

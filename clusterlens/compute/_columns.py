@@ -28,8 +28,8 @@ MISSING_WORDS = frozenset(_ANYWHERE.split())
 MISSING_NUMBERS = MISSING_WORDS | frozenset(_AMONG_NUMBERS.split())
 _TRIED = 1000
 _PLAIN = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?")
-_CODE = re.compile(r"0\d+")
+_DATE = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?"
+_CODE = r"0\d+"
 _UNIT = re.compile(r"^[$€£¥]\s?|\s?[%$€£¥]$")
 
 
@@ -94,7 +94,7 @@ def plain_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:
     notes: list[str] = []
     if isinstance(frame.columns, pd.RangeIndex):
         frame.columns = [f"column {j}" for j in range(1, frame.shape[1] + 1)]
-    frame.columns = pd.Index(_column_names(list(frame.columns), notes), dtype=object)
+    frame.columns = pd.Index(_column_names(list(frame.columns), notes))
     if not frame.index.is_unique or frame.index.hasnans or frame.index.nlevels > 1:
         notes.append("The index of the table has no unique ids; rows are numbered.")
         frame = frame.reset_index(drop=True)
@@ -180,6 +180,7 @@ def _column_names(given: Sequence[Any], notes: list[str]) -> list[str]:
 
 def _type_column(values: pd.Series, decimal_comma: bool) -> tuple[pd.Series, list[str]]:
     """Type one column of any pandas dtype."""
+    values = _plain_dtype(values)
     if pd.api.types.is_string_dtype(values.dtype) and values.dtype != object:
         typed, remarks = type_text(_to_arrow(values), decimal_comma=decimal_comma)
         return typed.set_axis(values.index), remarks
@@ -205,6 +206,19 @@ def _type_column(values: pd.Series, decimal_comma: bool) -> tuple[pd.Series, lis
     return _type_column(
         values.where(values.isna(), values.map(str)).astype("str"), False
     )
+
+
+def _plain_dtype(values: pd.Series) -> pd.Series:
+    """Return sparse, Arrow, period and interval columns in an everyday type."""
+    dtype = values.dtype
+    if isinstance(dtype, pd.SparseDtype):
+        return pd.Series(np.asarray(values), index=values.index)
+    if isinstance(dtype, pd.ArrowDtype):
+        plain = pa.array(values).to_pandas(integer_object_nulls=True)
+        return plain.set_axis(values.index)
+    if isinstance(dtype, (pd.PeriodDtype, pd.IntervalDtype)):
+        return values.map(str, na_action="ignore").astype("str")
+    return values
 
 
 def _to_arrow(values: pd.Series) -> pa.Array | pa.ChunkedArray:
@@ -234,14 +248,12 @@ def _cast(text: pa.Array | pa.ChunkedArray) -> pd.Series | None:
         # Arrow makes an error message for every cell that fails: try a few first.
         pc.cast(text[:_TRIED], pa.float64())
         numbers = pc.cast(text, pa.float64())
+        fractions = pc.any(pc.not_equal(numbers, pc.floor(numbers))).as_py()
+        if fractions or pc.any(pc.match_substring_regex(text, "[^0-9-]")).as_py():
+            return None if _loses_digits(text, numbers) else numbers.to_pandas()
+        integers = pc.cast(text, pa.int64())
     except pa.ArrowInvalid:
         return None
-    if _loses_digits(text, numbers):
-        return None
-    fractions = pc.any(pc.not_equal(numbers, pc.floor(numbers))).as_py()
-    if fractions or pc.any(pc.match_substring_regex(text, r"[^0-9-]")).as_py():
-        return numbers.to_pandas()
-    integers = pc.cast(text, pa.int64())
     if integers.null_count:
         return pd.Series(integers.to_pandas(integer_object_nulls=True), dtype="Int64")
     return integers.to_pandas()
@@ -251,7 +263,7 @@ def _loses_digits(
     text: pa.Array | pa.ChunkedArray, numbers: pa.Array | pa.ChunkedArray
 ) -> bool:
     """Say whether a cell is a whole number too long for float64 (an identifier)."""
-    long = text.filter(pc.greater(pc.abs(numbers), float(2**53)))
+    long = text.filter(pc.greater_equal(pc.abs(numbers), float(2**53)))
     return bool(pc.any(pc.match_substring_regex(long, r"^[+-]?\d{16,}$")).as_py())
 
 
@@ -263,17 +275,26 @@ def _numbers_or_dates(
     rest = words[~missing]
     if rest.empty:
         return pd.Series(np.nan, index=words.index), _missing_remark(words, counts)
-    values: pd.Series | None = None
-    remarks: list[str] = []
-    if not rest.map(lambda word: bool(_CODE.fullmatch(word))).any():
-        values, remarks = _numbers(rest, decimal_comma)
-    if values is None and rest.map(lambda w: bool(_DATE.fullmatch(w))).all():
-        values = _iso_dates(rest)
+    if _convert(rest[:_TRIED], decimal_comma)[0] is None:
+        return None, []
+    values, remarks = _convert(rest, decimal_comma)
     if values is None:
         return None, []
     return values.reindex(words.index), remarks + _missing_remark(
         words[missing], counts[missing.to_numpy()]
     )
+
+
+def _convert(
+    words: pd.Series, decimal_comma: bool
+) -> tuple[pd.Series | None, list[str]]:
+    """Convert words (k,), none missing, to numbers or dates; None if neither."""
+    if words.str.fullmatch(_CODE).any():
+        return None, []
+    values, remarks = _numbers(words, decimal_comma)
+    if values is None and words.str.fullmatch(_DATE).all():
+        values = _iso_dates(words)
+    return values, remarks
 
 
 def _numbers(
@@ -298,10 +319,13 @@ def _numbers(
 def _strip_unit(words: pd.Series) -> tuple[pd.Series, str]:
     """Remove a percent or currency sign if every word carries the same one."""
     cleaned = words.str.replace("\u2212", "-", regex=False)
-    units = {match.group().strip() for w in cleaned if (match := _UNIT.search(w))}
-    if len(units) != 1 or not cleaned.map(lambda w: bool(_UNIT.search(w))).all():
+    found = _UNIT.search(cleaned.iloc[0])
+    if not found:
         return cleaned, ""
-    return cleaned.str.replace(_UNIT, "", regex=True), units.pop()
+    unit = found.group().strip()
+    if not (cleaned.str.startswith(unit) | cleaned.str.endswith(unit)).all():
+        return cleaned, ""
+    return cleaned.str.replace(_UNIT, "", regex=True), unit
 
 
 def _as_integers(values: pd.Series) -> pd.Series:

@@ -11,7 +11,6 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -47,6 +46,7 @@ _BYTE_ORDER_MARKS = (
 )
 _CONTROLS = sorted(set(range(32)) - {9, 10, 11, 12, 13})
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?%?")
+_WHOLE = re.compile(r"\s*-?\d*\s*")
 _COMMA_NUMBER = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 
@@ -70,11 +70,9 @@ def read_delimited(data: bytes, source: str) -> tuple[pd.DataFrame, list[str], b
     layout = sniff_layout(head, complete, source)
     separator = layout.separator
     offset = sum(len(line.encode()) for line in _lines(head)[: layout.first_line])
-    body = memoryview(utf8)[offset:]
+    body = utf8[offset:]
     if separator == _BLANKS:
-        body = memoryview(
-            b"\n".join(b"\t".join(r.split()) for r in _rows(body)) + b"\n"
-        )
+        body = b"".join(b"\t".join(row.split()) + b"\n" for row in body.splitlines())
         separator = "\t"
     frame = _read_cells(body, separator, layout, source)
     frame.columns = pd.Index(
@@ -104,10 +102,16 @@ def sniff_layout(head: str, complete: bool, source: str) -> Layout:
     separator = declared or _choose_separator(body, complete)
     records, ends = _split(body, separator, complete)
     width = _usual_width(records)
-    first, row_names = _first_record(records, width, source)
+    first, row_names = _first_record(records, width)
+    for record, line in zip(records[:first], [0, *ends], strict=False):
+        if len(record) > width:
+            raise DataError(
+                f"{source}: line {start + line + 1} has {len(record)} cells where most "
+                f"lines have {width}; give every line the same number of cells."
+            )
     names = _commented_header(lines, start, separator, records[first])
     commented = names is not None
-    names = names or _header(records[first:], width, row_names)
+    names = names or find_header(records[first:], width, row_names)
     notes = _preamble_notes(lines, start, declared, ends[first - 1] if first else 0)
     data_from = first + (names is not None and not commented)
     if data_from == len(records) and complete:
@@ -186,11 +190,6 @@ def _lines(text: str) -> list[str]:
     return list(io.StringIO(text, newline=""))
 
 
-def _rows(body: memoryview) -> Iterator[bytes]:
-    """Yield the lines of UTF-8 text that are not blank."""
-    return (line for line in bytes(body).splitlines() if line.strip())
-
-
 def _skip_comments(lines: list[str]) -> tuple[int, str | None]:
     """Return the first line that is no comment, and a separator declared by "sep="."""
     at, declared = 0, None
@@ -240,7 +239,8 @@ def _choose_separator(lines: list[str], complete: bool) -> str:
         if width > 1 and even >= 0.5:
             viable[mark] = (even, width)
     if not viable:
-        return next(m for m in (*SEPARATORS, "\x1f") if not any(m in x for x in lines))
+        unused = (m for m in (*SEPARATORS, "\x1f") if not any(m in x for x in lines))
+        return next(unused, ",")
 
     def quality(mark: str) -> tuple[float, int]:
         others = [other for other in viable if other != mark]
@@ -278,24 +278,18 @@ def _is_number(cell: str) -> bool:
     return bool(_NUMBER.fullmatch(cell.strip()))
 
 
-def _first_record(
-    records: list[list[str]], width: int, source: str
-) -> tuple[int, bool]:
+def _first_record(records: list[list[str]], width: int) -> tuple[int, bool]:
     """Return where the table begins, and whether its header lacks the row names."""
     first = next(k for k, record in enumerate(records) if len(record) == width)
-    before = records[:first]
-    if first and len(before[-1]) == width - 1 and width > 2:
+    if first and len(records[first - 1]) == width - 1 and width > 2:
         trailing = all(not r[-1].strip() for r in records[first:] if len(r) == width)
         return first - 1, not trailing
-    if any(len(record) > width for record in before):
-        raise DataError(
-            f"{source}: line 1 has {len(before[0])} cells where most lines have "
-            f"{width}; give every line the same number of cells."
-        )
     return first, False
 
 
-def _header(records: list[list[str]], width: int, row_names: bool) -> list[str] | None:
+def find_header(
+    records: list[list[str]], width: int, row_names: bool = False
+) -> list[str] | None:
     """Return the names in the first record, or None if it is a row of data."""
     first, body = [c.strip() for c in records[0]], records[1:_SAMPLE]
     if len(first) < width:
@@ -307,7 +301,9 @@ def _header(records: list[list[str]], width: int, row_names: bool) -> list[str] 
         if _is_word(name) and sum(map(_is_number, column)) > 0.5 * len(column):
             return first
     if any(map(_is_number, first)):
-        return first if _counts_up(first) else None
+        # Among nothing but whole numbers, 0, 1, 2 may as well be a row of data.
+        whole = all(_WHOLE.fullmatch(cell) for row in records for cell in row)
+        return first if _counts_up(first) and not whole else None
     recurs = any(name in column for name, column in zip(first, columns, strict=True))
     return first if len(set(first)) == width and not recurs else None
 
@@ -375,11 +371,10 @@ def _name(separator: str) -> str:
 
 
 def _read_cells(
-    body: memoryview, separator: str, layout: Layout, source: str
+    body: bytes, separator: str, layout: Layout, source: str
 ) -> pd.DataFrame:
     """Split the rows of data (n, d) into text cells."""
     names = [str(j) for j in range(layout.width)]
-    quoted = b'"' in bytes(body[:_HEAD]) or bytes(body).find(b'"') >= 0
     try:
         table = pa_csv.read_csv(
             pa.py_buffer(body),
@@ -387,7 +382,7 @@ def _read_cells(
                 column_names=names, block_size=max(_BLOCK, _longest_line(body))
             ),
             parse_options=pa_csv.ParseOptions(
-                delimiter=separator, newlines_in_values=quoted
+                delimiter=separator, newlines_in_values=b'"' in body
             ),
             convert_options=pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
@@ -401,14 +396,14 @@ def _read_cells(
     return table.to_pandas()
 
 
-def _longest_line(body: memoryview) -> int:
+def _longest_line(body: bytes) -> int:
     """Bound the bytes of a block so that no line straddles two of them."""
     return 0 if len(body) <= _BLOCK else min(len(body), 4 * _BLOCK)
 
 
-def _ragged_line(body: memoryview, separator: str, layout: Layout) -> str | None:
+def _ragged_line(body: bytes, separator: str, layout: Layout) -> str | None:
     """Name the first line with the wrong number of cells."""
-    text = io.StringIO(bytes(body).decode(errors="replace"), newline="")
+    text = io.StringIO(body.decode(errors="replace"), newline="")
     reader = csv.reader(text, delimiter=separator)
     before = 0
     try:

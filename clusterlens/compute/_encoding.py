@@ -24,8 +24,10 @@ SCALERS = {
     "none": None,
 }
 # Values that stand for "missing" where they lie apart from all others of a column.
-LOW_SENTINELS = frozenset({-99.0, -999.0, -999.25, -9999.0, -99999.0, -32768.0})
-HIGH_SENTINELS = frozenset({999.0, 9999.0, 99999.0, 999999.0, 1e20, 1e30})
+SENTINELS = frozenset(
+    [-99.0, -999.0, -999.25, -9999.0, -99999.0, -32768.0]
+    + [999.0, 9999.0, 99999.0, 999999.0, 1e20, 1e30]
+)
 
 MATRIX_BYTES_LIMIT = 4_000_000_000
 
@@ -164,10 +166,21 @@ def make_matrix(
 
 
 def count_copies(X: FloatArray) -> list[str]:
-    """Say how many rows (n, d) are exact copies of an earlier one."""
-    copies = int(pd.DataFrame(X).duplicated().sum())
-    if copies == 0:
-        return []
+    """Say how many rows (n, d) are exact copies of an earlier one.
+
+    Column by column only the rows that are still equal to another one are kept, few
+    after the first columns.
+    """
+    rows = np.arange(len(X))
+    group = np.zeros(len(X), dtype=np.int64)
+    for column in X.T:
+        codes, distinct = pd.factorize(column[rows])
+        group = pd.factorize(group * len(distinct) + codes)[0]
+        shared = np.bincount(group)[group] > 1
+        rows, group = rows[shared], group[shared]
+        if rows.size == 0:
+            return []
+    copies = len(rows) - len(np.unique(group))
     return [f"{copies} row(s) equal an earlier row in all features; they are kept."]
 
 
@@ -181,7 +194,10 @@ def _scale_numbers(X: FloatArray, features: list[Feature], scale: str) -> list[s
     chosen = [j for j, f in enumerate(features) if f.role != "one-hot"]
     scaler = SCALERS[scale]
     if scaler is not None and chosen:
-        X[:, chosen] = scaler().fit_transform(X[:, chosen])
+        if len(chosen) == X.shape[1]:
+            X[:] = scaler(copy=False).fit_transform(X)
+        else:
+            X[:, chosen] = scaler(copy=False).fit_transform(X[:, chosen])
     return [_SCALE_NOTES[scale]] if chosen else []
 
 
@@ -280,42 +296,34 @@ def _replace_sentinels(
     numbers: FloatArray, given: Sequence[float] | None
 ) -> list[tuple[float, int]]:
     """Set codes for "missing" in numbers (n,) to NaN in place; return their counts."""
-    found: list[tuple[float, int]] = []
-    while True:
-        code = _outlying_code(numbers) if given is None else _present(numbers, given)
-        if code is None:
-            return found
+    codes = _outlying_codes(numbers) if given is None else list(given)
+    found = []
+    for code in codes:
         at = numbers == code
-        numbers[at] = np.nan
-        found.append((code, int(at.sum())))
+        if at.any():
+            numbers[at] = np.nan
+            found.append((float(code), int(at.sum())))
+    return found
 
 
-def _present(numbers: FloatArray, given: Sequence[float]) -> float | None:
-    """Return one of the given codes that occurs among numbers (n,)."""
-    return next((float(code) for code in given if (numbers == code).any()), None)
-
-
-def _outlying_code(numbers: FloatArray) -> float | None:
-    """Return a well-known code that lies further off than the others reach.
+def _outlying_codes(numbers: FloatArray) -> list[float]:
+    """Return the well-known codes that lie further off than the others reach.
 
     A negative code among values that are otherwise not negative needs no distance.
     """
-    present = numbers[~np.isnan(numbers)]
-    if present.size == 0:
-        return None
-    for code, known in (
-        (present.min(), LOW_SENTINELS),
-        (present.max(), HIGH_SENTINELS),
-    ):
-        if float(code) not in known:
-            continue
-        rest = present[present != code]
-        if rest.size == 0 or rest.min() == rest.max():
-            continue
-        gap = np.abs(rest - code).min()
-        if gap > rest.max() - rest.min() or (code < 0 <= rest.min()):
-            return float(code)
-    return None
+    ends = {float(np.fmin.reduce(numbers)), float(np.fmax.reduce(numbers))}
+    if not ends & SENTINELS:
+        return []
+    known = np.isin(numbers, list(SENTINELS))
+    rest = numbers[~known & ~np.isnan(numbers)]
+    if rest.size == 0 or rest.min() == rest.max():
+        return []
+    low, high = rest.min(), rest.max()
+    return [
+        code
+        for code in sorted(SENTINELS)
+        if max(low - code, code - high) > high - low or code < 0 <= low
+    ]
 
 
 def _level_codes(

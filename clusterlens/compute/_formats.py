@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from clusterlens.compute._delimited import find_header
 from clusterlens.compute._validation import DataError
 
 _CELL_BYTES = 8  # a cell takes at least this in memory
@@ -234,7 +235,7 @@ def _sheet_rows(sheet: Any, content: Content) -> list[tuple[Any, ...]]:
 def _frame_of_rows(
     rows: list[tuple[Any, ...]], content: Content
 ) -> tuple[pd.DataFrame, str]:
-    """Make a table of rows of cells; a first row of text only is the header."""
+    """Make a table of rows of cells, and say whether the first one is a header."""
     used = [
         max((j for j, cell in enumerate(row) if cell is not None), default=-1) + 1
         for row in rows
@@ -243,13 +244,14 @@ def _frame_of_rows(
     cells = [(*row[:width], *[None] * (width - len(row))) for row in rows]
     # A title above the table fills fewer cells than the header.
     skipped = next(k for k, n in enumerate(used) if n > 1 or width == 1)
-    head = cells[skipped]
-    named = all(cell is None or isinstance(cell, str) for cell in head)
+    words = [
+        ["" if c is None else str(c) for c in row] for row in cells[skipped:][:500]
+    ]
+    named = find_header(words, width) is not None
     data = cells[skipped + named :]
     if not data:
         raise DataError(f"{content.source} has a header but no rows; give one or more.")
-    names = list(head) if named else [f"column {j}" for j in range(1, width + 1)]
-    frame = pd.DataFrame(data, dtype=object)
-    frame.columns = pd.Index(names, dtype=object)
+    names = words[0] if named else [f"column {j}" for j in range(1, width + 1)]
+    frame = pd.DataFrame(data, columns=pd.Index(names, dtype=object), dtype=object)
     note = "First row is a header." if named else "No header; columns are numbered."
     return frame, note + (f" {skipped} row(s) above it skipped." if skipped else "")

@@ -18,11 +18,13 @@ ROLES = ("numeric", "categorical", "ordinal", "label", "row id", "ignore")
 
 MAX_LEVELS = 50  # more levels than this would drown the other features
 MAX_CLASSES = 200
+_TRIED = 1000
 _NUMBER_SHARE = 0.9  # a column of text is "numbers with some words" from here on
 
 _LABEL_NAMES = (
     "label labels label_true labels_true true_label true_labels ground_truth y_true "
-    "class classes class_label classlabel cluster clusters target species y"
+    "class classes class_label classlabel cluster clusters target species diagnosis "
+    "variety outcome y"
 )
 _ID_NAMES = (
     "id ids row row_id rowid row_name rowname row_names rownames index idx uuid guid "
@@ -54,6 +56,7 @@ _SCALES = (
     "cold, cool, mild, warm, hot",
 )
 ORDERED_SCALES = tuple(tuple(scale.split(", ")) for scale in _SCALES)
+_LOCAL_DATE = r"(\d{1,2}[./-]){2}\d{2,4}.*|\d{4}-\d{2}-\d{2}.*|\d{4}/\d{1,2}/\d{1,2}.*"
 _BRACKET = re.compile(
     r"(?:[<>≤≥]=?\s*|over |under )?(\d+(?:\.\d+)?)(?:\s*(?:-|–|to |\+|: ).*)?"
 )
@@ -116,9 +119,11 @@ def ordered_levels(values: pd.Series) -> list[str] | None:
     """Return the levels of text (n,) from low to high, if they form a known scale."""
     if isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered:
         return list(values.cat.categories)
-    levels = list(pd.unique(values.dropna()))
-    few = 2 <= len(levels) <= min(MAX_LEVELS, max(2, len(values) - 1))
-    if not few or not all(isinstance(level, str) for level in levels):
+    found = pd.unique(values.dropna())
+    if not 2 <= len(found) <= min(MAX_LEVELS, max(2, len(values) - 1)):
+        return None
+    levels = list(found)
+    if not all(isinstance(level, str) for level in levels):
         return None
     plain = {level: re.sub(r"[\s_-]+", " ", level.lower()) for level in levels}
     for scale in ORDERED_SCALES:
@@ -136,6 +141,9 @@ def _guess(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
         return "ignore", "cells are neither numbers, text nor dates"
     if facts.n_distinct == 1 and len(values) > 1:
         return "ignore", "constant: every value is the same"
+    if present < 0.5 * len(values):
+        share = facts.n_missing / len(values)
+        return "ignore", f"{share:.0%} missing; filling would invent most of the column"
     if facts.kind == "date":
         return "ignore", "dates; as numeric they would count as days"
     if facts.kind == "number":
@@ -164,15 +172,18 @@ def _guess_text(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
     k, present = facts.n_distinct, len(values) - facts.n_missing
     if facts.n_missing == 0 and k == present > 1 and _is_id_name(name):
         return "row id", "named like an identifier, and every value is different"
-    truth = pd.api.types.is_bool_dtype(values.dtype)
-    numbers = to_numbers(values)
-    share = 0.0 if truth else float(numbers.notna().sum()) / present
-    if share >= _NUMBER_SHARE and _plain_name(name) not in CODE_NAMES:
+    if _plain_name(name) in CODE_NAMES:
+        return "ignore", "named like a code; its digits are no quantity"
+    given = isinstance(values.dtype, pd.CategoricalDtype)
+    numbers, share = (values, 0.0) if given else _numbers_in(values, present)
+    if share >= _NUMBER_SHARE:
         if _has_leading_zeros(values):
             return "ignore", "numbers with leading zeros are codes, not quantities"
         words = pd.unique(values[numbers.isna() & values.notna()])[:3]
         shown = ", ".join(repr(word) for word in words)
         return "numeric", f"{share:.0%} of the cells are numbers; others, like {shown}"
+    if _has_local_dates(values):
+        return "ignore", "dates in a local form; written as 2020-12-31 they can be used"
     if ordered_levels(values) is not None:
         return "ordinal", f"{k} levels with a known order"
     if k <= MAX_LEVELS and (k < present or present <= 2):
@@ -180,6 +191,19 @@ def _guess_text(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
     if k == present:
         return "ignore", "text that is different in every row"
     return "ignore", f"text with {k} different values, too many for categories"
+
+
+def _numbers_in(values: pd.Series, present: int) -> tuple[pd.Series, float]:
+    """Return the numbers among cells of text (n,) and their share of those present.
+
+    Where the first cells hold hardly any number, the others are not looked at.
+    """
+    first = values.iloc[:_TRIED]
+    truth = pd.api.types.is_bool_dtype(values.dtype)
+    if truth or to_numbers(first).notna().sum() < 0.5 * first.notna().sum():
+        return values, 0.0
+    numbers = to_numbers(values)
+    return numbers, float(numbers.notna().sum()) / present
 
 
 def _guess_label(
@@ -202,7 +226,8 @@ def _guess_label(
     features = [role for role in others if role not in {"row id", "ignore"}]
     if (
         last in possible
-        and guesses[last][0] in {"categorical", "ordinal"}
+        and guesses[last][0] == "categorical"
+        and not pd.api.types.is_bool_dtype(table[last].dtype)
         and len(features) >= 2
         and set(features) == {"numeric"}
         and table[last].value_counts().min() >= 2
@@ -243,6 +268,12 @@ def _counts_up(values: pd.Series) -> bool:
 def _has_leading_zeros(values: pd.Series) -> bool:
     """Say whether a cell of text (n,) looks like 007."""
     return bool(values.dropna().astype("str").str.fullmatch(r"0\d+").any())
+
+
+def _has_local_dates(values: pd.Series) -> bool:
+    """Say whether text (n,) consists of dates that are not in ISO form."""
+    words = pd.Series(pd.unique(values.dropna().astype("str"))[:100], dtype="str")
+    return bool(words.str.fullmatch(_LOCAL_DATE).all())
 
 
 def _ordered_brackets(levels: list[str]) -> list[str] | None:

@@ -38,7 +38,6 @@ class DataScale:
         else:
             self._X = check_features(X)
             self.n_samples, self.n_features = self._X.shape
-        self._is_known = self._X.size > 0
         self._quantile = cache(self._compute_quantile)
         self._distances = cache(self._compute_distances)
 
@@ -65,18 +64,21 @@ class DataScale:
         )
 
     def share_within(self, eps: Any) -> float | None:
-        """Return the share of pairs within eps of each other, if both are known."""
-        if not (
-            self._is_known and self.n_samples > 1 and isinstance(eps, (int, float))
-        ):
-            return None
-        return float(np.mean(self._some_distances <= eps))
+        """Return the share of pairs within eps of each other, as far as it is known."""
+        match eps:
+            case {"of": "pair distances", "quantile": [low, high], "at": at}:
+                return float(low + (high - low) * at)
+            case {"of": "pair distances", "quantile": q}:
+                return float(q)
+            case float() | int() if len(self._X) > 1:
+                return float(np.mean(self._some_distances <= eps))
+        return None
 
     def _between(self, kind: str, low: float, high: float, at: float, ref: Any) -> Any:
         """Return the length at a fraction of the way between two quantiles."""
         for q in (low, high, at):
             check_range(q, 0, 1, name="quantile")
-        if not self._is_known:
+        if not self._X.size:
             return ref
         start, end = self._quantile(kind, low), self._quantile(kind, high)
         return start + (end - start) * at

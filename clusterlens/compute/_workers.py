@@ -50,6 +50,7 @@ def run_jobs(
     try:
         while waiting or busy:
             while waiting and len(busy) < n_workers:
+                raise_if_cancelled(cancel)
                 free = memory_limit - sum(jobs[at][1] for _, at in busy.values())
                 at = next((i for i in waiting if jobs[i][1] <= free), None)
                 if at is None:
@@ -63,8 +64,9 @@ def run_jobs(
             raise_if_cancelled(cancel)
             ready = wait(list(busy), timeout=_POLL_SECONDS)
             for connection in [c for c in busy if c in ready]:
-                worker, at = busy.pop(connection)
+                worker, at = busy[connection]
                 result = worker.receive()
+                del busy[connection]
                 if not isinstance(result, WorkerDied):
                     idle.append(worker)
                 yield at, result

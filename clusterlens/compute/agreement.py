@@ -25,7 +25,7 @@ from clusterlens.compute.pairs import (
 # Measured on one core of a 2024 server processor, per pair and per compared byte.
 _SECONDS_PER_PAIR = 1.5e-9
 _SECONDS_PER_BYTE = 4.5e-11
-_WEIGHTED_COST = 4  # weighted pairs are added to 64-bit counters
+_WEIGHTED_COST = 2  # weighted pairs are added to 64-bit counters
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,7 +122,8 @@ def count_agreements(
         Asked between blocks of about a tenth of a second; True stops the count.
     executor : concurrent.futures.Executor, optional
         Threads to use instead of own ones, for instance those a server shares between
-        its sessions; `n_jobs` then says how many blocks may wait at a time.
+        its sessions; `n_jobs` then says how many blocks may wait at a time. Call from
+        outside these threads.
 
     Returns
     -------

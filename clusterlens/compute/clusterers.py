@@ -193,19 +193,21 @@ def _cut_reachability(optics: OPTICS, xi: float) -> IntArray:
 
 
 def _k(parameters: Parameters) -> int:
-    """Return the number of clusters asked for, or eight."""
-    return parameters.get("n_clusters") or parameters.get("n_components") or 8
+    """Return the number of clusters asked for; eight where that is no such number."""
+    k = parameters.get("n_clusters") or parameters.get("n_components")
+    return k if isinstance(k, int) and k > 0 else 8
 
 
-def _starts(parameters: Parameters) -> int:
-    """Return how often the fit starts anew."""
-    given = parameters.get("n_init", 1)
-    return given if isinstance(given, int) else 1
+def _assignments(n: int, parameters: Parameters) -> int:
+    """Distances of samples to centres that one iteration of every start computes."""
+    starts = parameters.get("n_init", 1)
+    return n * _k(parameters) * (starts if isinstance(starts, int) else 1)
 
 
-def _is_full(parameters: Parameters) -> bool:
-    """Whether a mixture has covariances with d² entries."""
-    return parameters.get("covariance_type", "full") in ("full", "tied")
+def _covariance(d: int, parameters: Parameters) -> int:
+    """Further work per distance where covariances have d² entries."""
+    full = parameters.get("covariance_type", "full") in ("full", "tied")
+    return d * d if full else 0
 
 
 def _is_single(parameters: Parameters) -> bool:
@@ -244,7 +246,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         "k-means",
         KMeans,
         grid={"n_clusters": [2, 3, 4, 5, 6, 8, 10, 15]},
-        seconds=lambda n, d, p: 0.01 + 8e-9 * n * _k(p) * (d + 10) * _starts(p),
+        seconds=lambda n, d, p: 0.01 + 8e-9 * _assignments(n, p) * (d + 10),
         reference="Arthur & Vassilvitskii (2007), k-means++",
     ),
     "mini-batch k-means": Clusterer(
@@ -261,7 +263,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         BisectingKMeans,
         grid={"n_clusters": [4, 8]},
         seconds=lambda n, d, p: (
-            0.01 + 1e-3 * _k(p) + 1.5e-8 * n * (d + 10) * np.log2(_k(p)) * _starts(p)
+            0.01 + 1e-3 * _k(p) + 1.5e-8 * n * (d + 10) * np.log2(_k(p) + 1)
         ),
         reference="Steinbach, Karypis & Kumar (2000)",
     ),
@@ -320,7 +322,11 @@ CLUSTERERS: dict[str, Clusterer] = {
         "density",
         "OPTICS",
         OPTICS,
-        grid={"xi": [0.02, 0.05, 0.1], "min_cluster_size": [_share(0.02)]},
+        grid={
+            "min_samples": [_share(0.02)],
+            "min_cluster_size": [_share(0.05)],
+            "xi": [0.005, 0.02, 0.05],
+        },
         seconds=lambda n, d, p: 5e-4 * n + 1.5e-8 * n * n,
         max_samples=10_000,
         reference="Ankerst, Breunig, Kriegel & Sander (1999)",
@@ -332,7 +338,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         MeanShift,
         grid={"bandwidth": [_apart(0.1), _apart(0.2)], "bin_seeding": [True]},
         seconds=lambda n, d, p: (
-            0.01 + 2e-4 * n if p.get("bin_seeding") else 0.01 + 2.5e-6 * n * n
+            0.01 + 3e-4 * n if p.get("bin_seeding") else 0.01 + 2.5e-6 * n * n
         ),
         max_samples=20_000,
         reference="Comaniciu & Meer (2002)",
@@ -343,12 +349,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         GaussianMixture,
         grid={"n_components": [2, 3, 5, 8], "covariance_type": ["full", "diag"]},
         seconds=lambda n, d, p: (
-            0.015
-            + 3e-9
-            * n
-            * _k(p)
-            * _starts(p)
-            * (100 + 10 * d + (d * d if _is_full(p) else 0))
+            0.015 + 3e-9 * _assignments(n, p) * (100 + 10 * d + _covariance(d, p))
         ),
         n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
         soft=True,
@@ -360,7 +361,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         BayesianGaussianMixture,
         grid={"n_components": [5, 10]},
         seconds=lambda n, d, p: (
-            0.03 + 9e-9 * n * _k(p) * _starts(p) * (500 + (d * d if _is_full(p) else 0))
+            0.03 + 1.1e-8 * _assignments(n, p) * (500 + _covariance(d, p))
         ),
         n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
         soft=True,
@@ -374,7 +375,9 @@ CLUSTERERS: dict[str, Clusterer] = {
             "n_clusters": [2, 3, 4, 5, 6, 8, 10],
             "affinity": ["nearest_neighbors"],
         },
-        seconds=lambda n, d, p: 0.02 + 1.5e-5 * n + 6e-10 * n * n * d,
+        seconds=lambda n, d, p: (
+            0.02 + 1.5e-5 * n + (3e-11 * n if _is_dense(p) else 6e-10 * d) * n * n
+        ),
         n_bytes=lambda n, d, p: (
             1e7 + (32.0 if _is_dense(p) else 1.5) * n * n + 2000.0 * n
         ),

@@ -215,6 +215,7 @@ def make_dataset(
     frame, typing_notes = type_columns(frame, decimal_comma=decimal_comma)
     roles, reasons = guess_roles(frame, label=label, row_id=row_id)
     ds = Dataset(frame, roles, reasons, name, (*notes, *own_notes, *typing_notes))
+    _check_usable(ds)
     return _index_by_row_id(ds)
 
 
@@ -270,8 +271,8 @@ def prepare(
     In order: infinite values, sentinels and words among numbers become missing; rows
     are dropped; empty and constant columns are left out; missing values are filled;
     numbers and ordered levels are scaled. Two samples with different levels of a
-    category lie sqrt(2) apart in its columns, as two samples one standard deviation to
-    either side would in 0.7 of a numeric one, so that rare levels get no extra weight.
+    category lie sqrt(2) apart in its columns, which is the root mean square distance of
+    two samples in a standardised column of numbers; rare levels get no extra weight.
     Exact copies of rows are counted and kept. Linear in the size of X, whose bytes are
     checked before it is made; `pca` adds O(n d^2).
 
@@ -308,7 +309,7 @@ def prepare(
         "missing": missing,
         "scale": scale,
         "categorical": categorical,
-        "pca": pca,
+        "pca": int(pca) if isinstance(pca, np.integer) else pca,
         "sentinels": sentinels if isinstance(sentinels, str) else tuple(sentinels),
     }
     prepared = Prepared(
@@ -350,7 +351,21 @@ def _with_roles(ds: Dataset, changes: Mapping[str, str]) -> Dataset:
             if name != chosen[0]:
                 roles[name], reasons[name] = "ignore", f"{chosen[0]!r} is the {role}"
     changed = replace(ds, roles=roles, role_reasons=reasons, prepared=None)
+    _check_usable(changed)
     return _index_by_row_id(changed) if "row id" in changes.values() else changed
+
+
+def _check_usable(ds: Dataset) -> None:
+    """Raise if a column whose cells cannot be compared has a role."""
+    for name, role in ds.roles.items():
+        kind = ds.table[name].dtype
+        if role != "ignore" and (
+            pd.api.types.is_object_dtype(kind) or kind.kind == "c"
+        ):
+            raise DataError(
+                f"Column {name!r} has the role {role!r}, but its cells are neither "
+                "numbers, text nor dates; ignore it, or split it into columns of such."
+            )
 
 
 def _index_by_row_id(ds: Dataset) -> Dataset:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -51,8 +51,10 @@ def attach_labels(ds: Dataset, labels: Mapping[str, npt.ArrayLike]) -> pd.DataFr
     >>> attach_labels(ds, {"cluster": [7, 8]})["cluster"].tolist()
     [7, <NA>, 8]
     """
-    table = ds.table.copy(deep=False)
     rows = ds.table.index.get_indexer(pd.Index(ds.row_ids))
+    position = np.full(len(ds.table), -1)
+    position[rows] = np.arange(len(rows))
+    columns: dict[str, pd.Series] = {}
     for name, given in labels.items():
         values = np.asarray(given)
         if values.shape != rows.shape:
@@ -63,23 +65,19 @@ def attach_labels(ds: Dataset, labels: Mapping[str, npt.ArrayLike]) -> pd.DataFr
         column = pd.Series(values)
         if column.dtype.kind in "iu":
             column = column.astype("Int64" if column.dtype.kind == "i" else "UInt64")
-        full = column.reindex(np.arange(len(rows)))
-        position = np.full(len(table), -1)
-        position[rows] = np.arange(len(rows))
-        table[free_name(name, table.columns)] = full.reindex(position).set_axis(
-            table.index
-        )
-    return table
+        free = free_name(str(name), {*ds.table.columns, *columns})
+        columns[free] = column.reindex(position).set_axis(ds.table.index)
+    return pd.concat([ds.table, pd.DataFrame(columns, index=ds.table.index)], axis=1)
 
 
-def free_name(name: str, taken: pd.Index) -> str:
+def free_name(name: str, taken: Collection[str]) -> str:
     """Return name, with " (2)", " (3)", ... appended if it is taken.
 
     Parameters
     ----------
     name : str
         Wanted name.
-    taken : Index
+    taken : collection of str
         Names in use.
 
     Returns
@@ -128,7 +126,7 @@ def to_csv_bytes(
     """
     if index:
         table = table.copy(deep=False)
-        table.insert(0, free_name("row id", table.columns), table.index)
+        table.insert(0, free_name("row id", set(table.columns)), table.index)
     columns = [_safe_column(table.iloc[:, j]) for j in range(table.shape[1])]
     names = _protect(pa.array([str(n) for n in table.columns], pa.string())).to_pylist()
     out = io.BytesIO()
@@ -141,13 +139,23 @@ def _safe_column(values: pd.Series) -> pa.Array | pa.ChunkedArray:
     """Return a column (n,) for writing: text protected, anything odd as text."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(values.cat.categories.dtype)
-    if values.dtype == object or values.dtype.kind in "cm":
+    if not _writable(values):
         values = values.map(str, na_action="ignore").astype("str")
     array = pa.array(values, from_pandas=True)
     if pa.types.is_timestamp(array.type):
         array = _dates(array)
     is_text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
     return _protect(array) if is_text else array
+
+
+def _writable(values: pd.Series) -> bool:
+    """Say whether a column is of numbers, truth values, text or dates."""
+    kind = values.dtype
+    return not pd.api.types.is_object_dtype(kind) and (
+        pd.api.types.is_string_dtype(kind)
+        or pd.api.types.is_datetime64_any_dtype(kind)
+        or kind.kind in "biuf"
+    )
 
 
 def _dates(array: pa.Array) -> pa.Array:

@@ -257,18 +257,6 @@ def pair_comparisons(layout: PairLayout) -> int:
     return layout.n_items * (layout.n_items - 1) // 2 * len(layout.by_model)
 
 
-def compile_kernels() -> None:
-    """Compile what `count_agreements` needs, so that its first caller does not wait."""
-    for n_partitions in (3, 256, 65_536):
-        kind = np.min_scalar_type(n_partitions)
-        codes = np.zeros((1, 2), dtype=kind)
-        rows = np.zeros((2, _LANES), dtype=kind)
-        for weights in (None, np.ones(2, dtype=np.int64)):
-            votes = np.ones(1, dtype=kind)
-            layout = PairLayout(codes, rows, votes, weights, np.zeros(1, dtype=int))
-            _count_block(layout, 0, 2, 0, 2)
-
-
 def _identical_samples(
     by_model: npt.NDArray[Any],
 ) -> tuple[IntArray, CountArray] | None:
@@ -302,9 +290,11 @@ def _pair_blocks(
 
 
 def _n_pairs(row_start: int, row_stop: int, start: int, stop: int) -> int:
-    """Count the pairs i < j of a block."""
-    rows = np.arange(row_start, row_stop)
-    return int((stop - np.maximum(rows + 1, start)).clip(0).sum())
+    """Count the pairs i < j of a block: a rectangle, then a triangle."""
+    rectangle = (min(row_stop, start) - min(row_start, start)) * (stop - start)
+    first, last = max(row_start, start), max(row_start, min(row_stop, stop))
+    height = max(last - first, 0)
+    return rectangle + height * (2 * stop - 1 - first - last) // 2
 
 
 def _count_block(
@@ -316,21 +306,25 @@ def _count_block(
     if layout.weights is not None:
         return _count_weighted(*codes, layout.weights, layout.n_levels, *block)
     limit = np.iinfo(layout.by_model.dtype).max
-    return _count_equal(*codes, limit, layout.n_levels, *block)
+    pairs, joint, used, small = _count_equal(*codes, limit, layout.n_levels, *block)
+    return pairs + used, joint + small
 
 
 @njit(nogil=True, cache=False)
 def column_tile(by_model, start, stop):  # type: ignore[no-untyped-def]
     """Codes of the columns, shape (n_models, TILE_COLUMNS), padded on the right."""
     tile = np.zeros((by_model.shape[0], TILE_COLUMNS), by_model.dtype)
-    tile[:, : stop - start] = by_model[:, start:stop]
+    for t in range(by_model.shape[0]):
+        for j in range(start, stop):
+            tile[t, j - start] = by_model[t, j]
     return tile
 
 
 @njit(nogil=True, cache=False)
 def count_votes(by_model, votes, i, tile, count):  # type: ignore[no-untyped-def]
     """Set count, shape (TILE_COLUMNS,), to the votes that join i and each column."""
-    count[:] = 0
+    for k in range(TILE_COLUMNS):
+        count[k] = 0
     for t in range(by_model.shape[0]):
         code = by_model[t, i]
         vote = votes[t]
@@ -342,7 +336,7 @@ def count_votes(by_model, votes, i, tile, count):  # type: ignore[no-untyped-def
 def _count_equal(  # type: ignore[no-untyped-def]
     by_model, by_sample, votes, limit, n_levels, row_start, row_stop, start, stop
 ):
-    """Tables of a block of pairs of weight one.
+    """Tables of a block of pairs of weight one, and what is still in the counters.
 
     Joint counts grow in counters as narrow as the codes, which are emptied into the
     64-bit table before they can overflow.
@@ -369,7 +363,7 @@ def _count_equal(  # type: ignore[no-untyped-def]
                 for t in range(width):
                     joint[level, t] += small[level, t]
                     small[level, t] = zero
-    return pairs + used, joint + small
+    return pairs, joint, used, small
 
 
 @njit(nogil=True, cache=False)
@@ -413,4 +407,6 @@ def _sum_costs(  # type: ignore[no-untyped-def]
             change = weight * (costs[level, 0] - costs[level, 1])
             for t in range(width):
                 sums[t] += change if by_sample[i, t] == by_sample[j, t] else 0.0
-    return sums + apart
+    for t in range(width):
+        sums[t] += apart
+    return sums

@@ -37,7 +37,15 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.clusterers import CLUSTERERS, Clusterer
 from clusterlens.compute.ensemble import Ensemble
-from clusterlens.compute.specs import POOLS, Model, Plan, Pool, plan_pool, pool_specs
+from clusterlens.compute.specs import (
+    POOLS,
+    Model,
+    Plan,
+    Pool,
+    plan_pool,
+    pool_grids,
+    pool_specs,
+)
 
 __all__ = [
     "CLUSTERERS",
@@ -45,6 +53,7 @@ __all__ = [
     "Clusterer",
     "PoolEstimate",
     "estimate_pool",
+    "pool_grids",
     "pool_specs",
     "run_pool",
 ]
@@ -286,8 +295,8 @@ def _split_by_memory(
 def _too_large(n_bytes: float, limit: float) -> str:
     """Say why a model is refused."""
     return (
-        f"refused, it would need about {n_bytes:.3g} bytes, the limit is {limit:.3g}; "
-        "raise memory_limit, or take a sample of the data."
+        f"refused, it would need about {n_bytes / 1e9:.3g} GB, the limit is "
+        f"{limit / 1e9:.3g} GB; raise memory_limit, or take a sample of the data."
     )
 
 

@@ -102,10 +102,10 @@ def project(ds: _HasFeatures | npt.ArrayLike, n_components: float = 2) -> Projec
     pca = PCA(n_components=wanted, svd_solver=solver, random_state=0)
     with np.errstate(all="ignore"):
         coordinates = pca.fit_transform(X)
-    if not np.isfinite(coordinates).all():
+    if not np.isfinite(pca.explained_variance_ratio_).all():
         raise DataError(
-            f"X has values up to {np.abs(X).max():g}, too large to compute with; scale "
-            "the features first (prepare does)."
+            f"X has values up to {np.abs(X).max():g}, whose squares are too large or "
+            "too small to compute with; scale the features first (prepare does)."
         )
     missing = int(n_components) - coordinates.shape[1] if whole else 0
     return Projection(

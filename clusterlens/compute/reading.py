@@ -102,7 +102,8 @@ def load_table(
     if isinstance(source, (pd.DataFrame, np.ndarray)):
         return make_dataset(source, name or "table", label, row_id)
     data, file_name = _read_bytes(source, max_bytes)
-    shown = repr(file_name or name or "the file")
+    file_name = file_name or name or ""
+    shown = repr(file_name or "the file")
     content = Content(_decompress(data, shown, max_bytes), shown, max_bytes)
     parsed, notes = _parse(content, file_name)
     return make_dataset(

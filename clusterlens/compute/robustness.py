@@ -177,7 +177,8 @@ def rank_robustness(
     Raises
     ------
     ValueError
-        If the score is unknown or there are fewer than two partitions.
+        If the score is unknown, there are fewer than two partitions, or the agreements
+        are estimates.
     Cancelled
         If `cancel` said so.
 
@@ -194,7 +195,7 @@ def rank_robustness(
     mean over the other models of the family. A score of one's own has no such rank.
 
     Cost: one pass O(n² T) for the agreements if not given, one per family over the
-    models left, and one about four times as dear for equal votes, left out where all
+    models left, and one about twice as dear for equal votes, left out where all
     families have the same size. Average indices need no pass over pairs except for the
     majority.
 
@@ -211,6 +212,11 @@ def rank_robustness(
     ("Without 'b' 2 of 5 models are left, too few...",)
     """
     check_choice(score, SCORES, name="score")
+    if isinstance(ensemble, Agreement) and not ensemble.exact:
+        raise ValueError(
+            "ensemble holds estimated agreements, but every pool is counted in full; "
+            "give an Ensemble of the samples to compare."
+        )
     partitions = partitions_of(ensemble)
     names = tuple(dict.fromkeys(partitions.families))
     n_stages = len(names) + 3
@@ -343,5 +349,5 @@ def _stage(progress: Progress | None, stage: int, count: int) -> Progress | None
     if progress is None:
         return None
     return lambda done, total: report(
-        progress, _STEPS * stage + _STEPS * done // total, _STEPS * count
+        progress, _STEPS * stage + _STEPS * done // max(total, 1), _STEPS * count
     )

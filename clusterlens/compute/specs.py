@@ -43,16 +43,15 @@ def _default_grids(*clusterers: str) -> list[Spec]:
 
 def _paper_fixed_k(n_clusters: int) -> list[Spec]:
     """Ohl & Lindsten, section 4.3.1: all models have the given number of clusters."""
-    k = n_clusters
-    any_metric = {"linkage": ["single", "complete", "average"], "n_clusters": k}
     return [
-        {"clusterer": "k-means", "n_clusters": k, "copies": 50},
+        {"clusterer": "k-means", "n_clusters": n_clusters, "copies": 50},
         {
             "clusterer": "agglomerative",
-            **any_metric,
+            "linkage": ["single", "complete", "average"],
             "metric": ["euclidean", "manhattan"],
+            "n_clusters": n_clusters,
         },
-        {"clusterer": "agglomerative", "linkage": "ward", "n_clusters": k},
+        {"clusterer": "agglomerative", "linkage": "ward", "n_clusters": n_clusters},
     ]
 
 

@@ -231,7 +231,7 @@ def check_order(order: npt.ArrayLike | None, n_samples: int) -> IntArray:
             f"order names sample {times.argmax()} {times.max()} times; give each "
             "sample once."
         )
-    return array
+    return array.astype(np.int64)
 
 
 def count_in_bins(

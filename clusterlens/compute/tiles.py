@@ -34,7 +34,8 @@ Kind = Literal["consensus", "binarised"]
 Range = tuple[int, int]
 TileArray = npt.NDArray[np.float32]
 
-_PROFILE_COLUMNS = 16_384  # clusters of the profiles multiplied at a time
+_MOST_PIXELS = 8_192  # a side
+_PROFILE_ENTRIES = 10_000_000  # of the profiles multiplied at a time
 _PAIR_COMPARISONS = 4_000_000_000  # of a binarised tile, about a tenth of a second
 
 
@@ -111,7 +112,7 @@ def consensus_tile(
     rows, cols : tuple of int, optional
         Half-open ranges of positions in the order. Default all.
     shape : tuple of int, default (600, 600)
-        Pixels (h, w); never more than there are samples in the range.
+        Pixels (h, w), each from 1 to 8,192; fewer if a range has fewer samples.
     order : array-like of int, shape (n_samples,), optional
         Permutation of the samples. Default that of the TileSource, or file order.
     kind : {"consensus", "binarised"}, default "consensus"
@@ -194,7 +195,7 @@ def _edges(span: Range, n_pixels: int, whole: Range, name: str) -> IntArray:
             f"{name} is {tuple(span)}; give a half-open range of positions within "
             f"{whole}."
         )
-    check_range(n_pixels, 1, np.inf, name="shape", integer=True)
+    check_range(n_pixels, 1, _MOST_PIXELS, name="shape", integer=True)
     n_pixels = min(n_pixels, stop - start)
     return start + np.arange(n_pixels + 1) * (stop - start) // n_pixels
 
@@ -219,7 +220,8 @@ def _mean_consensus(
     """Mean consensus of each pixel, shape (h, w), one group of models at a time."""
     joined = np.zeros((len(row_edges) - 1, len(col_edges) - 1), dtype=np.float32)
     same = np.array_equal(row_edges, col_edges)
-    for models in _model_groups(source.starts):
+    n_columns = _PROFILE_ENTRIES // max(joined.shape)
+    for models in _model_groups(source.starts, n_columns):
         columns = _profile(source, col_edges, models)
         rows = columns if same else _profile(source, row_edges, models)
         sizes = np.diff(source.starts)[slice(*models)]
@@ -231,12 +233,12 @@ def _mean_consensus(
     return np.minimum(joined / np.float32(source.votes.sum()), np.float32(1))
 
 
-def _model_groups(starts: npt.NDArray[np.int64]) -> Iterator[Range]:
-    """Half-open ranges of models with not too many clusters together."""
+def _model_groups(starts: npt.NDArray[np.int64], most: int) -> Iterator[Range]:
+    """Half-open ranges of models with at most so many clusters, or of one model."""
     first = 0
     for last in range(1, len(starts)):
         ends = last == len(starts) - 1
-        if ends or starts[last + 1] - starts[first] > _PROFILE_COLUMNS:
+        if ends or starts[last + 1] - starts[first] > most:
             yield first, last
             first = last
 

@@ -67,10 +67,14 @@ TABLE_CSS = """
   font-weight: 400; }
 .pnx-tabulator .tabulator-header .tabulator-col .tabulator-col-content {
   padding: 4px 6px !important; }
-.pnx-tabulator .tabulator-row { min-height: 27px !important; }
+.pnx-tabulator .tabulator-row { min-height: 27px !important;
+  height: 27px !important; }
 .pnx-tabulator .tabulator-row .tabulator-cell { padding: 4px 6px !important;
   height: 27px !important; font-variant-numeric: tabular-nums; }
-.pnx-tabulator .tabulator-row.tabulator-row-even { background: transparent; }
+.pnx-tabulator .tabulator-row, .pnx-tabulator .tabulator-row.tabulator-row-even {
+  background: transparent !important; color: inherit !important; }
+.pnx-tabulator .tabulator-row.tabulator-selectable:hover {
+  background: color-mix(in srgb, #0b8a8a 9%, transparent) !important; }
 .pnx-tabulator .tabulator-row.tabulator-selected,
 .pnx-tabulator .tabulator-row.tabulator-selected:hover {
   background: color-mix(in srgb, #0b8a8a 18%, transparent) !important;
@@ -128,7 +132,8 @@ def card(
         css_classes=[css, "cl-card"],
         sx=CARD_STYLE,
         margin=4,
-        styles={"flex": flex, "min-width": "0"},
+        styles={"flex": flex, "min-width": "0", "align-self": "stretch"},
+        stylesheets=[":host > div { height: 100%; }"],
         **params,
     )
 

@@ -10,6 +10,7 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.views.consensus import ConsensusPage
 from clusterlens.ui.views.data import DataPage
 from clusterlens.ui.views.pool import PoolPage
+from clusterlens.ui.warm import compile_all
 
 # Key, title, icon and class of each page, in reading order.
 VIEWS = (
@@ -189,6 +190,7 @@ def _notices(session: Session) -> pmu.Column:
 def serve_page() -> None:
     """Make a session for the browser that has just connected, and show its page."""
     pn.extension("tabulator", "filedropper")
+    compile_all()
     session = Session()
     build_page(session).servable()
     pn.state.on_session_destroyed(lambda context: session.jobs.close())

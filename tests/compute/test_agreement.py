@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clusterlens.compute import pairs
 from clusterlens.compute._progress import Cancelled
 from clusterlens.compute.agreement import (
     Agreement,
@@ -33,8 +34,8 @@ def random_labels(n_partitions, n_samples, n_clusters, seed=0):
 
 
 def assert_tables_follow_the_definition(agreement, labels):
-    pairs, joint = count_tables(labels)
-    np.testing.assert_array_equal(agreement.pair_counts, pairs)
+    levels, joint = count_tables(labels)
+    np.testing.assert_array_equal(agreement.pair_counts, levels)
     np.testing.assert_array_equal(agreement.joint_counts, joint)
 
 
@@ -121,17 +122,31 @@ def test_ranges_of_columns_add_up():
     parts = [
         count_columns(layout, *r) for r in ((0, 1), (1, 300), (300, 300), (300, 700))
     ]
-    pairs, joint = count_columns(layout)
-    np.testing.assert_array_equal(sum(p for p, _ in parts), pairs)
+    whole, joint = count_columns(layout)
+    np.testing.assert_array_equal(sum(p for p, _ in parts), whole)
     np.testing.assert_array_equal(sum(j for _, j in parts), joint)
+
+
+def test_blocks_cover_every_pair_once(monkeypatch):
+    monkeypatch.setattr(pairs, "_BLOCK_COMPARISONS", 1)
+    layout = pair_layout(Ensemble(random_labels(20, 700, 5)))
+    for columns in ((0, 700), (300, 700), (10, 290)):
+        seen = []
+        counts, _ = count_columns(
+            layout, *columns, progress=lambda *step, to=seen: to.append(step), n_jobs=1
+        )
+        expected = sum(range(*columns))
+        assert seen[-1] == (expected, expected)
+        assert counts.sum() == expected
+        assert len(seen) > 1
 
 
 def test_chosen_samples_are_compared_with_each_other_only():
     labels = random_labels(20, 300, 5)
     samples = np.random.default_rng(1).permutation(300)[:90]
-    pairs, joint = count_columns(pair_layout(Ensemble(labels), samples))
+    counts, joint = count_columns(pair_layout(Ensemble(labels), samples))
     expected_pairs, expected_joint = count_tables(labels[:, samples])
-    assert (2 * pairs)[:-1].tolist() == expected_pairs[:-1].tolist()
+    assert (2 * counts)[:-1].tolist() == expected_pairs[:-1].tolist()
     assert (2 * joint)[:, :-1].tolist() == expected_joint[:, :-1].tolist()
 
 

@@ -20,7 +20,13 @@ from clusterlens.compute._scale import _N_ROWS
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.clusterers import CLUSTERERS, Clusterer
 from clusterlens.compute.ensemble import Ensemble, distinct_partitions
-from clusterlens.compute.pool import POOLS, estimate_pool, pool_specs, run_pool
+from clusterlens.compute.pool import (
+    POOLS,
+    estimate_pool,
+    pool_grids,
+    pool_specs,
+    run_pool,
+)
 from tests.compute.estimators import (
     Constant,
     Dies,
@@ -80,13 +86,15 @@ def test_memberships_are_those_of_the_partition(X):
 
 def test_results_do_not_depend_on_the_number_of_jobs(X, folder):
     calls = []
-    one = run_pool(X, "quick", n_jobs=1)
-    two = run_pool(X, "quick", n_jobs=2, progress=lambda *at: calls.append(at))
+    pool = [{"clusterer": name, **CLUSTERERS[name].grid} for name in CLUSTERERS]
+    one = run_pool(X, pool, n_jobs=1)
+    two = run_pool(X, pool, n_jobs=2, progress=lambda *at: calls.append(at))
     np.testing.assert_array_equal(one.labels, two.labels)
     assert (one.names, one.specs, one.notes) == (two.names, two.specs, two.notes)
+    assert one.memberships.keys() == two.memberships.keys()
     for t, membership in one.memberships.items():
         np.testing.assert_array_equal(membership, two.memberships[t])
-    total = len(pool_specs("quick", X))
+    total = len(pool_specs(pool, X))
     assert calls[-1] == (total, total)
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
     assert not list(folder.iterdir())
@@ -120,6 +128,15 @@ def test_names_of_a_preset_are_unique_and_specs_plain(X, name):
     estimate = estimate_pool(X, pool)
     assert len(set(estimate.names)) == len(estimate.names)
     json.dumps(pool_specs(pool, X), allow_nan=False)
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_the_grids_of_a_preset_are_plain_and_give_its_specs(name):
+    pool = (name, 3) if callable(POOLS[name]) else name
+    grids, notes = pool_grids(pool, 20_000)
+    assert notes
+    grids = json.loads(json.dumps(grids))
+    assert pool_specs(grids, (20_000, 2)) == pool_specs(pool, (20_000, 2))
 
 
 def test_default_pool_has_five_families_of_similar_size(X):
@@ -319,6 +336,23 @@ def test_all_noise_is_degenerate_and_an_empty_pool_says_why(X):
         run_pool(X, [DBSCAN(eps=1e-9)])
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"clusterer": "k-means", "n_clusters": "three"},
+        {"clusterer": "bisecting k-means", "n_clusters": -2},
+        {"clusterer": "Gaussian mixture", "n_init": None},
+        {"clusterer": "DBSCAN", "eps": -1.0},
+        {"clusterer": "agglomerative", "n_clusters": 2.5, "linkage": 7},
+        {"clusterer": "OPTICS", "xi": "steep"},
+    ],
+)
+def test_values_that_a_clusterer_refuses_are_notes(X, spec):
+    ensemble = run_pool(X, [spec, {"clusterer": "k-means"}])
+    assert ensemble.names == ("k-means",)
+    assert "failed, InvalidParameterError" in ensemble.notes[0]
+
+
 def test_warnings_become_notes(X, recwarn):
     ensemble = run_pool(X, [GaussianMixture(4, max_iter=1, tol=0.0)])
     assert any("did not converge" in note for note in ensemble.notes)
@@ -413,8 +447,20 @@ def test_a_model_above_the_memory_limit_is_refused_before_it_is_fitted():
     X = np.arange(1000.0)[:, None]
     ensemble = run_pool(X, specs, memory_limit=1.5e7)
     assert ensemble.names == ("k-means k=2",)
-    assert "1.81e+07 bytes, the limit is 1.5e+07" in ensemble.notes[0]
+    assert "0.0181 GB, the limit is 0.015 GB" in ensemble.notes[0]
     assert "refused" in estimate_pool((1_000_000, 2), specs).notes[0]
+
+
+def test_the_memory_of_dbscan_grows_with_eps_even_if_only_the_shape_is_known():
+    def n_bytes(eps):
+        return estimate_pool((9000, 2), {"clusterer": "DBSCAN", "eps": eps}).n_bytes
+
+    narrow, wide = (
+        n_bytes({"quantile": q, "of": "pair distances"}) for q in (0.01, 0.2)
+    )
+    between = n_bytes({"quantile": [0.0, 0.4], "at": 0.5, "of": "pair distances"})
+    assert wide == between
+    assert wide > 10 * narrow
 
 
 def test_large_data_leave_slow_clusterers_of_a_preset_out_with_a_note():

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from clusterlens.compute._progress import Cancelled
-from clusterlens.compute.agreement import count_agreements
+from clusterlens.compute.agreement import Agreement, count_agreements
 from clusterlens.compute.constraints import Constraints
 from clusterlens.compute.ensemble import Ensemble
 from clusterlens.compute.overlaps import partition_overlaps, select_partitions
@@ -167,6 +167,13 @@ def test_counted_agreements_give_the_same_ranks():
     assert ours.to_frame().equals(theirs.to_frame())
 
 
+def test_estimated_agreements_are_refused():
+    counts = count_agreements(ENSEMBLE)
+    guess = Agreement(ENSEMBLE, counts.pair_counts, counts.joint_counts, exact=False)
+    with pytest.raises(ValueError, match="holds estimated agreements"):
+        rank_robustness(guess)
+
+
 def test_a_score_of_ones_own_has_no_equal_votes_and_says_so():
     SCORES["size"] = Score(
         "", True, "", "", lambda e, **run: np.arange(12.0)[: len_of(e)]
@@ -202,3 +209,12 @@ def test_selected_partitions_keep_their_overlaps():
     np.testing.assert_array_equal(known.squares, whole.squares[[7, 2]][:, [7, 2]])
     np.testing.assert_array_equal(known.squares, fresh.squares)
     np.testing.assert_allclose(known.logs, fresh.logs)
+
+
+def test_one_sample_ties_all_models():
+    robustness = rank_robustness(
+        Ensemble(np.zeros((6, 1), int), families=list("aabbbb")),
+        progress=lambda done, total: None,
+    )
+    assert robustness.ranks.tolist() == [1] * 6
+    assert robustness.ranks_equal_families.tolist() == [1] * 6

@@ -94,7 +94,7 @@ def test_wide_partitions_and_groups_of_models_add_up(monkeypatch):
     labels = np.concatenate([planted_labels(9, 400), planted_labels(3, 400, 90)])
     plain = consensus_tile(TileSource(Ensemble(labels)), shape=(31, 17))
     monkeypatch.setattr("clusterlens.compute.tile_source._WIDE", 50)
-    monkeypatch.setattr(tiles, "_PROFILE_COLUMNS", 12)
+    monkeypatch.setattr(tiles, "_PROFILE_ENTRIES", 12 * 31)
     source = TileSource(Ensemble(labels))
     assert (np.diff(source.starts) == 0).sum() == 3
     split = consensus_tile(source, shape=(31, 17))
@@ -190,6 +190,7 @@ def test_one_sample_has_one_pixel():
         ({"cols": (2, 2)}, r"cols is \(2, 2\)"),
         ({"cols": (-1, 2)}, r"cols is \(-1, 2\)"),
         ({"shape": (0, 3)}, "shape is 0"),
+        ({"shape": (3, 10**6)}, "shape is 1000000; give a value from 1 to 8192"),
         ({"order": [0, 1, 1, 2]}, "names sample 1 2 times"),
         ({"order": [0, 1, 2, 4]}, "names sample 4, but there are 4"),
         ({"order": [0, 1]}, r"order has shape \(2,\)"),

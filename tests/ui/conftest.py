@@ -12,6 +12,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# A resize that reaches a figure before its first layout throws; the figure is drawn all
+# the same. Open upstream: panel-extensions/panel-material-ui issue 548.
+KNOWN_ERROR = "Cannot read properties of undefined (reading 'top_panel')"
 IDLE = "Bokeh.documents.length > 0 && Bokeh.documents.every(d => d.is_idle)"
 
 
@@ -88,7 +91,7 @@ class Server:
 
 def wait_for_server(address: str, process: subprocess.Popen, log: Path) -> None:
     """Return when the server answers; fail with its log if it does not come up."""
-    for _ in range(600):
+    for _ in range(2400):
         if process.poll() is not None:
             break
         try:
@@ -118,5 +121,6 @@ def app(page, server):
     page.goto(f"{server.address}/app")
     page.wait_for_function(f"window.Bokeh && {IDLE}")
     yield page
+    errors = [error for error in errors if error != KNOWN_ERROR]
     assert not errors, "script errors in the page"
     assert not foreign, "requests to another host"

@@ -18,7 +18,7 @@ from clusterlens.ui.kit import badge, card, flow, markup, pmu, pn, safe, table
 from clusterlens.ui.log import Action
 from clusterlens.ui.session import Session
 
-MAX_FILE_SIZE = "1GB"
+MAX_FILE_SIZE = "1000MB"
 CHUNK_BYTES = 5_000_000
 PREVIEW_ROWS = 100
 PAGE_SIZE = 12
