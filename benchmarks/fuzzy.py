@@ -200,7 +200,7 @@ def factorial(out: Path, full: bool) -> None:
     factors = {
         "sides": ("two", "one"),
         "clusters": powers.tolist() if full else (2, 16, 128),
-        "points": (64 * powers).tolist() if full else (128, 512),
+        "points": (64 * powers).tolist() if full else (512, 2048),
         "imbalance": (0.8, 0.6, 0.4, 0.2) if full else (0.8, 0.2),
         "precision": (0.0, 0.01, 0.1, 1.0, 1.5),
         "rate": (0.2, 0.4, 0.6, 0.8, 1.0),

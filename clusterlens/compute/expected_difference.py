@@ -38,8 +38,8 @@ from clusterlens.compute.pair_distances import (
     observed_distances,
 )
 
-REPLICATES = 8
-_FIRST_PAIRS = 1 << 13  # drawn per side and replicate at first
+REPLICATES = 16
+_FIRST_PAIRS = 1 << 12  # drawn per side and replicate at first
 _MOST_PAIRS = 1 << 18  # in one replicate
 _MOST_DRAWN = 1 << 28  # in all
 _MOST_ENTRIES = 1 << 22  # membership entries held at once while drawing, 32 MB
@@ -262,7 +262,7 @@ def _replicated(
     error is that of the mean over replicates.
     """
     largest = min(_MOST_PAIRS, _power_of_two(NEIGHBOURS * _MOST_ENTRIES / n_clusters))
-    n_pairs = min(_FIRST_PAIRS // 4 if sticks else _FIRST_PAIRS, largest)
+    n_pairs = min(_FIRST_PAIRS // 2 if sticks else _FIRST_PAIRS, largest)
     rate = 1 if sticks else 2  # the error falls like n_pairs to the power -1 / rate
     values: list[float] = []
     while True:
@@ -270,7 +270,9 @@ def _replicated(
         work = [n_pairs] * REPLICATES
         values += run_blocks(replicate, runs, work, **walk.options)
         value, n_drawn = float(np.mean(values)), len(values) * n_pairs
-        error = float(np.std(values, ddof=1)) / len(values) ** 0.5
+        # The variance of Student's t, (R - 1) / (R - 3): the error is an estimate too,
+        # and stopping once it is small would flatter it.
+        error = float(np.std(values, ddof=3)) / len(values) ** 0.5
         if error <= target(value) or n_drawn >= _MOST_DRAWN:
             return Estimate(value, error, n_drawn=n_drawn)
         if n_pairs < largest:
