@@ -265,8 +265,7 @@ def adjusted_rand(
     Notes
     -----
     With q the share of pairs that a side joins, under the model or as observed if it
-    is fixed, E = q_a q_b + (1 - q_a)(1 - q_b). O(n) time, and for "num" up to
-    O(n_samples n_clusters) unless clusters are few.
+    is fixed, E = q_a q_b + (1 - q_a)(1 - q_b). Time O(n_samples).
 
     References
     ----------
@@ -288,8 +287,8 @@ def adjusted_rand(
     if fixed is not None:
         check_choice(fixed, ("u", "v"), name="fixed")
     u, v = check_partitions(a, b)
-    q_u, q_v = _share(u, model, fixed == "u"), _share(v, model, fixed == "v")
     difference = hard_discordance(_hard_codes(u, "a"), _hard_codes(v, "b"))
+    q_u, q_v = _share(u, model, fixed == "u"), _share(v, model, fixed == "v")
     chance = Estimate(q_u * (1 - q_v) + (1 - q_u) * q_v)
     return _adjust(difference, chance, model, fixed, _notes(u, v))
 

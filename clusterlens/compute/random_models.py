@@ -94,27 +94,25 @@ def equal_share(sizes: FloatArray) -> float:
 
 
 def stirling_share(sizes: FloatArray) -> float:
-    """S(n - 1, k) / S(n, k) with Stirling numbers of the second kind.
+    """S(n - 1, k) / S(n, k) with Stirling numbers of the second kind, O(sqrt(n)).
 
-    The recurrence S(n, k) = k S(n - 1, k) + S(n - 1, k - 1) makes it 1 / (k + r) with
-    r = S(n - 1, k - 1) / S(n - 1, k). The r of all k advance together from n to n + 1
-    by products and quotients of positive numbers, which lose no digits.
+    S(n, k) k! z^n / n! / (e^z - 1)^k is the probability that k Poisson variables of
+    rate z, none of them zero, sum to n. Fourier inversion of their characteristic
+    function gives the quotient at any rate; that of mean n / k keeps all digits.
     """
     n, k = int(sizes.sum()), len(sizes)
     if k == n:
         return 0.0
-    # r is below k² (1 - 1/k)^(n - 1), nothing beside k once samples are many.
+    # The quotient is 1 / k up to a share of k (1 - 1/k)^(n - 1).
     if 2 * np.log(k) + xlogy(n - 1, 1 - 1 / k) < np.log(np.finfo(float).eps):
         return 1 / k
-    j = np.arange(1, k + 1)
-    ratios = np.zeros(k)  # S(m, j - 1) / S(m, j) for j <= m, at m = 1
-    for m in range(1, n - 1):
-        top = min(m, k)
-        growth = j[:top] + ratios[:top]
-        ratios[1:top] *= growth[:-1] / growth[1:]
-        if m < k:
-            ratios[m] = m * (m + 1) / 2  # S(m + 1, m) / S(m + 1, m + 1)
-    return 1 / (k + float(ratios[k - 1]))
+    mean = n / k
+    rate = max(mean + lambertw(-mean * np.exp(-mean)).real, mean - 1)
+    # The spread of the sum is below sqrt(n): so many angles see no second period.
+    n_angles = 64 + 40 * int(np.sqrt(n))
+    turns = np.exp(2j * np.pi * np.arange(n_angles) / n_angles)
+    powers = (np.expm1(rate * turns) / np.expm1(rate) / turns**mean) ** k
+    return float(rate / n * ((powers * turns).sum() / powers.sum()).real)
 
 
 def bell_share(sizes: FloatArray) -> float:

@@ -54,6 +54,13 @@ def test_all_share_is_the_exact_quotient_of_bell_numbers(n):
     assert bell_share(np.ones(n)) == pytest.approx(exact, rel=1e-12)
 
 
+def test_num_share_keeps_its_digits_for_a_million_samples():
+    n = 10**6
+    exact = 1 / math.comb(n, 2)  # S(n, n - 1) = n (n - 1) / 2, S(n - 1, n - 1) = 1
+    assert stirling_share(sizes_of(n, n - 1)) == pytest.approx(exact, rel=1e-9)
+    assert 0 < stirling_share(sizes_of(n, n // 10)) < 10 / n
+
+
 def test_all_share_falls_like_log_n_over_n_for_many_samples():
     n = 10**6
     share = bell_share(np.array([float(n)]))
