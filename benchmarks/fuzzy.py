@@ -20,7 +20,8 @@ of the Dirichlet parameters.
 
 Hard rows leave exact zeros beside soft ones. The published code lets a zero remove its
 column from the fit, and becomes the categorical model if every column has one; here
-memberships are floored. `fit*` and `sym*` follow the published rule.
+memberships are floored. `fit*` and `sym*` follow the published rule. On such rows
+the two rules differ clearly, and it is the published one that stays near permutation.
 """
 
 import argparse
@@ -231,9 +232,10 @@ def factorial(out: Path, full: bool) -> None:
         for axis, name in zip(axes, names, strict=True):
             means = part.groupby(name)[["ndc", *MODELS, "fit*", "sym*"]].mean()
             print(f"\n{sides}-sided, mean by {name}:\n{means.round(3).to_string()}")
-            means.plot(ax=axis, marker="o", legend=axis is axes[0])
+            means.plot(ax=axis, marker="o", legend=False)
             if name in ("clusters", "points"):
                 axis.set_xscale("log", base=2)
+        axes[-1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
         figure.savefig(
             out / f"fuzzy_factorial_{sides}.png", dpi=150, bbox_inches="tight"
         )

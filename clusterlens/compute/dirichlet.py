@@ -128,7 +128,9 @@ def fit_dirichlet(
     -----
     The soft limit is not the hard model: as rows approach hardness, the fitted
     proportions do not approach the mean row, and they jump to it when the last soft
-    row becomes hard. Time O(n_samples n_clusters).
+    row becomes hard. Where soft rows stand beside exact zeros, the floor decides much
+    of the fit; the permutation model is then the safer one. Time O(n_samples
+    n_clusters).
 
     References
     ----------
