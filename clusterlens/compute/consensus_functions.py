@@ -32,9 +32,10 @@ from clusterlens.compute.co_association import (
     wct_similarity,
 )
 from clusterlens.compute.ensemble import Ensemble
-from clusterlens.compute.evidence import MAX_ITER, consensus_tree
+from clusterlens.compute.evidence import consensus_tree
 from clusterlens.compute.graph_partition import cspa, cspa_spectral, import_metis, mcla
 from clusterlens.compute.one_hot import (
+    MAX_ITER,
     CentreTable,
     Lloyd,
     OneHotRows,

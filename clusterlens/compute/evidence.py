@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from clusterlens.compute._validation import (
 from clusterlens.compute.density import weight_between
 from clusterlens.compute.ensemble import Ensemble
 from clusterlens.compute.one_hot import (
+    MAX_ITER,
     Lloyd,
     OneHotRows,
     Workers,
@@ -37,7 +38,6 @@ from clusterlens.compute.one_hot import (
     one_hot_rows,
 )
 
-MAX_ITER = 300
 TRIAL_ROWS = 1 << 13  # above this, the 2-means trials of a split run on a sample
 
 
@@ -121,9 +121,10 @@ def consensus_tree(
         leaf are equal in all partitions.
     random_state : int, default 0
         Seed. A tree with more leaves continues a tree with fewer.
-    split : {"scatter", "size"}, default "scatter"
+    split : {"scatter", "size", "density"}, default "scatter"
         Which cluster is split next: the one with the largest sum of squared distances
-        to its mean, or the one with the most samples.
+        to its mean, with the most samples, or whose split raises the density of the
+        partition most. For the last, every leaf is split on trial.
     n_trials : int, default 5
         Seedings of each 2-means, of which the best is kept.
     n_jobs : int, optional
@@ -171,34 +172,49 @@ def consensus_tree(
     """
     check_range(max_clusters, 1, ensemble.n_samples, name="max_clusters", integer=True)
     check_range(n_trials, 1, 1000, name="n_trials", integer=True)
-    check_choice(split, ("scatter", "size"), name="split")
+    check_choice(split, ("scatter", "size", "density"), name="split")
     rows, group = one_hot_rows(ensemble)
     everyone = np.arange(rows.n_rows)
     workers = Workers(n_jobs, cancel, executor)
     split_rows = partial(_split, rows, n_trials=n_trials, workers=workers)
     leaves = dict(enumerate(split_rows(everyone, 1, np.random.default_rng(0))))
     parents, losses = [-1], [leaves[0].scatter]
+
+    @cache
+    def halves(node: int) -> list[_Leaf]:
+        rng = np.random.default_rng([random_state, node])
+        return split_rows(leaves[node].members, 2, rng)
+
+    def priority(node: int) -> float:
+        if split == "density":
+            return sum(half.weight for half in halves(node)) - leaves[node].weight
+        return float(getattr(leaves[node], split))
+
     while len(leaves) < max_clusters:
-        divisible = {n: leaf for n, leaf in leaves.items() if len(leaf.members) > 1}
+        divisible = [node for node, leaf in leaves.items() if len(leaf.members) > 1]
         if not divisible:
             break
-        node = max(divisible, key=lambda n: getattr(divisible[n], split))
-        members = leaves.pop(node).members
-        rng = np.random.default_rng([random_state, node])
-        for half in split_rows(members, 2, rng):
+        node = max(divisible, key=priority)
+        for half in halves(node):
             leaves[len(parents)] = half
             parents.append(node)
+        del leaves[node]
         losses.append(sum(leaf.scatter for leaf in leaves.values()))
         report(progress, len(leaves) - 1, max_clusters - 1)
     return _arrange(ensemble, leaves, np.array(parents), np.array(losses), group)
 
 
 class _Leaf(NamedTuple):
-    """A cluster of the tree: its rows, samples, squared distances to its mean."""
+    """A cluster of the tree.
+
+    `scatter` sums the squared distances to the mean, over `size` samples; `weight` is
+    the part of the cluster in n times the density, size times mean consensus inside.
+    """
 
     members: IntArray
     size: int
     scatter: float
+    weight: float
 
 
 def _split(
@@ -214,15 +230,21 @@ def _split(
     own = rows.take(members).compact() if len(members) < rows.n_rows else rows
     lloyd = trials = Lloyd(own, workers)
     if own.n_rows > TRIAL_ROWS:
-        sample = rng.choice(own.n_rows, TRIAL_ROWS, replace=False)
-        trials = Lloyd(own.take(sample), workers)
+        trials = lloyd.sample(TRIAL_ROWS, rng)
     *_, best = best_of_starts(trials, n_parts, n_trials, MAX_ITER, rng)
     if trials is not lloyd:
         best = lloyd.run(best.centres, max_iter=MAX_ITER)
     counts, sizes = best.centres
-    scatters = own.n_partitions * sizes - np.einsum("fc,fc->c", counts, counts) / sizes
+    squares = np.einsum("fc,fc->c", counts, counts)
+    scatters = own.n_partitions * sizes - squares / sizes
+    weights = (squares / own.n_partitions - sizes) / np.maximum(sizes - 1, 1)
     return [
-        _Leaf(members[best.labels == part], int(sizes[part]), float(scatters[part]))
+        _Leaf(
+            members[best.labels == part],
+            int(sizes[part]),
+            float(scatters[part]),
+            float(weights[part]),
+        )
         for part in range(n_parts)
     ]
 
@@ -336,8 +358,12 @@ def consensus_kmeans(
 
     Notes
     -----
-    O(n T n_clusters) time per pass and O(n T) memory. For a fixed number of clusters
-    the smallest loss gives the largest density, up to n_clusters / n:
+    O(n T n_clusters) time per pass and O(n T) memory. Above 16,384 distinct rows (or
+    100 per cluster, if that is more) each seeding first converges on a random sample of
+    that many rows and is then refined on all of them.
+
+    For a fixed number of clusters the smallest loss gives the largest density, up to
+    n_clusters / n:
     density = 1 - loss / (n T) - k / n + (1 / n) sum of the densities D(C) of the
     clusters.
 
@@ -345,6 +371,7 @@ def consensus_kmeans(
     ----------
     Candel, "Linear time evidence accumulation clustering with KMeans" (KM).
     Arthur & Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007.
+    Bradley & Fayyad, "Refining initial points for k-means clustering", ICML 1998.
 
     Examples
     --------

@@ -7,6 +7,7 @@ that it has a name of its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,10 @@ def mcla(
     parts: IntArray = np.arange(rows.n_columns)
     if rows.n_columns > n_clusters:
         weights = np.rint(_JACCARD_UNITS * column_jaccard(rows)).astype(np.int64)
-        parts = metis_parts(csr_array(weights), n_clusters, random_state)
+        # On these dense little graphs the cut of k-way METIS is often far larger.
+        parts = metis_parts(
+            csr_array(weights), n_clusters, random_state, recursive=(True, False)
+        )
     sizes = np.bincount(parts)
     membership = np.zeros((rows.n_columns, len(sizes)))
     membership[np.arange(rows.n_columns), parts] = 1.0 / np.maximum(sizes, 1)[parts]
@@ -132,9 +136,16 @@ def mcla(
     return association.argmax(axis=1)[group]
 
 
-def metis_parts(graph: csr_array, n_parts: int, random_state: int) -> IntArray:
+def metis_parts(
+    graph: csr_array,
+    n_parts: int,
+    random_state: int,
+    *,
+    recursive: Sequence[bool] = (False,),
+) -> IntArray:
     """Part of each vertex (v,) of a symmetric graph (v, v) of whole positive weights.
 
+    Of recursive bisection (True) and the k-way scheme (False) the smaller cut is kept.
     Vertices without edges, which METIS cannot place, go to the smallest part.
     """
     import_metis()
@@ -142,7 +153,9 @@ def metis_parts(graph: csr_array, n_parts: int, random_state: int) -> IntArray:
     linked = np.flatnonzero(degrees)
     parts = np.full(graph.shape[0], n_parts, np.int64)
     if len(linked) > n_parts:
-        parts[linked] = _run_metis(graph[linked][:, linked], n_parts, random_state)
+        inner = graph[linked][:, linked]
+        cuts = [_run_metis(inner, n_parts, random_state, way) for way in recursive]
+        parts[linked] = min(cuts, key=lambda cut: cut[0])[1]
     else:
         parts[linked] = np.arange(len(linked))
     sizes = np.bincount(parts, minlength=n_parts + 1)[:n_parts]
@@ -165,17 +178,19 @@ def import_metis() -> Any:
     return pymetis
 
 
-def _run_metis(graph: csr_array, n_parts: int, random_state: int) -> IntArray:
-    """Parts of the vertices of a graph without isolated ones."""
+def _run_metis(
+    graph: csr_array, n_parts: int, random_state: int, recursive: bool
+) -> tuple[int, IntArray]:
+    """Weight cut, and parts of the vertices of a graph without isolated ones."""
     metis = import_metis()
-    found = metis.part_graph(
+    cut, parts = metis.part_graph(
         n_parts,
         metis.CSRAdjacency(graph.indptr, graph.indices),
         eweights=graph.data,
-        recursive=False,
+        recursive=recursive,
         options=metis.Options(seed=random_state),
     )
-    return np.asarray(found.vertex_part, dtype=np.int64)
+    return int(cut), np.asarray(parts, dtype=np.int64)
 
 
 def _agreement_graph(rows: OneHotRows, group: IntArray) -> csr_array:

@@ -40,6 +40,9 @@ from clusterlens.compute.ensemble import Ensemble
 
 LOOKUPS_PER_BLOCK = 1 << 21  # a few milliseconds, between two looks at cancel
 FEW_CENTRES = 4  # up to here one register per centre beats a vector of centres
+MAX_ITER = 300
+START_ROWS = 1 << 14
+START_ROWS_PER_CENTRE = 100
 MAX_CENTRE_BYTES = 4 << 30
 
 # counts (n_columns, k), masses (k,) -> look-up table (n_columns, k), bias (k,)
@@ -83,7 +86,8 @@ class OneHotRows:
         if self.n_columns <= self.columns.size:
             return self
         used, flat = np.unique(self.columns, return_inverse=True)
-        return OneHotRows(flat.reshape(self.columns.shape), self.weights, len(used))
+        columns = flat.reshape(self.columns.shape).astype(self.columns.dtype)
+        return OneHotRows(columns, self.weights, len(used))
 
 
 class Workers(NamedTuple):
@@ -133,9 +137,9 @@ def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
     first = np.unique(group, return_index=True)[1]
     starts = np.concatenate([[0], np.cumsum(ensemble.n_clusters)])
     n_columns = int(starts[-1])
-    columns = np.empty(
-        (len(first), ensemble.n_partitions), dtype=np.min_scalar_type(n_columns)
-    )
+    # Two types at most, so that kernels compile at most twice.
+    kind = np.uint16 if n_columns <= np.iinfo(np.uint16).max else np.uint32
+    columns = np.empty((len(first), ensemble.n_partitions), dtype=kind)
     for t, codes in enumerate(ensemble.codes):
         columns[:, t] = codes[first] + starts[t]
     return OneHotRows(columns, np.bincount(group), n_columns), group
@@ -204,6 +208,22 @@ class Lloyd:
             if len(moved) == 0:
                 break
         return LloydResult(labels, loss, centres)
+
+    def sample(self, size: int, rng: np.random.Generator) -> Lloyd:
+        """The same algorithm on some of the rows, drawn at random."""
+        chosen = rng.choice(self.rows.n_rows, size, replace=False)
+        masses = self.masses[chosen]
+        return Lloyd(
+            self.rows.take(chosen), self.workers, masses=masses, table=self.table
+        )
+
+    def start(self, n_clusters: int, rng: np.random.Generator) -> Centres:
+        """Seeds; of very many rows, the result on a sample, which saves most passes."""
+        size = max(START_ROWS, START_ROWS_PER_CENTRE * n_clusters)
+        if size >= self.rows.n_rows:
+            return self.seeds(n_clusters, rng)
+        part = self.sample(size, rng)
+        return part.run(part.seeds(n_clusters, rng), max_iter=MAX_ITER).centres
 
     def seeds(self, n_clusters: int, rng: np.random.Generator) -> Centres:
         """Choose distinct rows far apart, by greedy k-means++."""
@@ -291,7 +311,7 @@ def best_of_starts(
     )
     best: LloydResult | None = None
     for child in rng.spawn(n_init):
-        result = lloyd.run(lloyd.seeds(n_clusters, child), max_iter=max_iter)
+        result = lloyd.run(lloyd.start(n_clusters, child), max_iter=max_iter)
         if best is None or result.loss < best.loss:
             best = result
         yield best

@@ -90,14 +90,21 @@ def _run_pool(
     )
     job.enter("Ordering the samples")
     tree = consensus_tree(
-        ensemble, min(TREE_CLUSTERS, ensemble.n_samples), random_state=random_state
+        ensemble,
+        min(TREE_CLUSTERS, ensemble.n_samples),
+        random_state=random_state,
+        executor=KERNELS,
+        progress=job.report,
+        cancel=job.cancelled,
     )
     run = Run(
         name=f"run {len(session.runs) + 1}",
         dataset=dataset,
         ensemble=ensemble,
         agreement=agreement,
-        disagreement=sample_disagreement(ensemble, cancel=job.cancelled),
+        disagreement=sample_disagreement(
+            ensemble, executor=KERNELS, cancel=job.cancelled
+        ),
         tree_order=np.asarray(tree.order),
         projection=session.projection,
     )

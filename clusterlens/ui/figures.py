@@ -23,7 +23,8 @@ hv.extension("bokeh", logo=False)
 STRIP = 0.035
 GAP = 0.01
 MARGIN = STRIP + GAP
-BINARISED_COLOURS = ("#dfe6ec", "#31506e")
+# From nearly clear to full, so that it reads on a light and on a dark page.
+BINARISED_COLOURS = tuple(f"#3a6ea5{alpha:02x}" for alpha in range(20, 256, 5))
 Viewport = tuple[tuple[float, float], tuple[float, float]]
 
 
@@ -176,9 +177,10 @@ def _point_size(n_samples: int, pixels: int) -> int:
     return int(np.clip(round(0.011 * pixels - 0.9 * np.log10(n_samples)), 0, 5))
 
 
-def quiet_toolbar(plot: Any, element: Any) -> None:
-    """Hook: leave the library's logo out of the toolbar."""
+def plain_frame(plot: Any, element: Any) -> None:
+    """Hook: no logo, and the background of the card in light and dark."""
     plot.state.toolbar.logo = None
+    plot.state.update(border_fill_alpha=0, background_fill_alpha=0)
 
 
 def report_zoom_at_once(plot: Any, element: Any) -> None:

@@ -36,14 +36,13 @@ TEXT_CSS = """
 h2 { font-size: 15px; font-weight: 700; margin: 0; }
 h2 small { font-weight: 400; }
 p { margin: 2px 0; }
-.muted { opacity: .68; font-size: 12px; }
-.warn { color: #9a6200; }
-:host(.cl-dark) .warn { color: #e0a030; }
+.muted { color: color-mix(in srgb, currentColor 68%, transparent); font-size: 12px; }
+.warn { color: #b87000; }
 .chip { display: inline-block; padding: 3px 12px; border-radius: 12px;
   margin-right: 6px; background: rgba(255, 255, 255, .2); font-size: 13px; }
 .badge { display: inline-block; padding: 1px 9px; border-radius: 10px; font-size: 12px;
   font-weight: 700; background: color-mix(in srgb, #0b8a8a 14%, transparent);
-  color: color-mix(in srgb, #0b8a8a 78%, currentColor); }
+  color: color-mix(in srgb, #0b8a8a 70%, currentColor); }
 .badge.estimate { background: color-mix(in srgb, #e0a030 22%, transparent);
   color: inherit; }
 .dot { display: inline-block; width: 10px; height: 10px; border-radius: 50%;
@@ -51,7 +50,7 @@ p { margin: 2px 0; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 td, th { padding: 3px 6px; text-align: left; border-bottom: 1px solid
   color-mix(in srgb, currentColor 16%, transparent); vertical-align: top; }
-th { font-weight: 400; opacity: .68; }
+th { font-weight: 400; color: color-mix(in srgb, currentColor 68%, transparent); }
 td.number, th.number { text-align: right; }
 .name { white-space: nowrap; }
 ul { margin: 4px 0; padding-left: 18px; }
@@ -61,7 +60,10 @@ kbd { border: 1px solid color-mix(in srgb, currentColor 30%, transparent);
 
 # Inside the shadow root of each table, over the rules of the widget set.
 TABLE_CSS = """
-.pnx-tabulator.tabulator { font-size: 13px !important; background: transparent; }
+.pnx-tabulator.tabulator { font-size: 13px !important; }
+.pnx-tabulator.tabulator, .pnx-tabulator .tabulator-table,
+.pnx-tabulator .tabulator-header, .pnx-tabulator .tabulator-col,
+.pnx-tabulator .tabulator-footer { background: transparent !important; }
 .pnx-tabulator .tabulator-header .tabulator-col { opacity: .75; }
 .pnx-tabulator .tabulator-header .tabulator-col .tabulator-col-title {
   font-weight: 400; }
@@ -79,9 +81,17 @@ TABLE_CSS = """
 .pnx-tabulator .tabulator-row.tabulator-selected:hover {
   background: color-mix(in srgb, #0b8a8a 18%, transparent) !important;
   color: inherit !important; }
+.pnx-tabulator .tabulator-cell[tabulator-field="bar"] > div > div {
+  height: 9px !important; margin-top: 5px; border-radius: 4px; }
 .pnx-tabulator .tabulator-footer .tabulator-footer-contents { padding: 2px !important; }
 .pnx-tabulator .tabulator-footer .tabulator-page { padding: 2px 8px !important;
   font-size: 12px; }
+"""
+
+# Lets the cards of a line have one height.
+FILL_CSS = """
+:host { align-self: stretch !important; height: auto !important; }
+:host > div { height: 100%; }
 """
 
 CARD_STYLE = {
@@ -132,8 +142,8 @@ def card(
         css_classes=[css, "cl-card"],
         sx=CARD_STYLE,
         margin=4,
-        styles={"flex": flex, "min-width": "0", "align-self": "stretch"},
-        stylesheets=[":host > div { height: 100%; }"],
+        styles={"flex": flex, "min-width": "0"},
+        stylesheets=[FILL_CSS],
         **params,
     )
 

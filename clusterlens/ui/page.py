@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from clusterlens.ui.jobs import Notice
-from clusterlens.ui.kit import CARD_STYLE, THEME, markup, pmu, pn, safe
+from clusterlens.ui.kit import ACCENT, CARD_STYLE, THEME, markup, pmu, pn, safe
 from clusterlens.ui.session import Session
 from clusterlens.ui.views.consensus import ConsensusPage
 from clusterlens.ui.views.data import DataPage
@@ -18,7 +19,15 @@ VIEWS = (
     ("pool", "Pool", "tune", PoolPage),
     ("consensus", "Consensus", "grid_on", ConsensusPage),
 )
+TEMPLATE = Path(__file__).with_name("page.html")
 RAIL_WIDTH = 84
+HEADER_STYLE = {
+    "& .MuiToolbar-root": {"minHeight": "50px !important"},
+    "& .MuiAppBar-root": {
+        "backgroundColor": f"{ACCENT} !important",
+        "color": "#fff !important",
+    },
+}
 
 
 def build_page(session: Session) -> pmu.Page:
@@ -35,11 +44,13 @@ def build_page(session: Session) -> pmu.Page:
     return pmu.Page(
         title="ClusterLens",
         theme_config=THEME,
+        template=TEMPLATE,
         header=[_state(session)],
         main=[
             pmu.Row(_rail(session), content, margin=0, sizing_mode="stretch_width"),
         ],
         sidebar=[],
+        sx=HEADER_STYLE,
     )
 
 

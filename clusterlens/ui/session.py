@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -70,11 +70,17 @@ class Run:
         """Position of the model closest to the consensus by the recommended score."""
         return int(rank_partitions(self.agreement).order[0])
 
-    def clusters_of(self, model: int) -> np.ndarray:
+    @cached_property
+    def clusters_of(self) -> Callable[[int], np.ndarray]:
         """Clusters of a model, numbered like the leader's they match; noise is -1.
 
-        Returns an array of int, shape (n_samples,).
+        `clusters_of(model)` is an array of int, shape (n_samples,); the latest ones
+        are kept, as every redraw asks for them.
         """
+        return lru_cache(maxsize=4)(self._match)
+
+    def _match(self, model: int) -> np.ndarray:
+        """Match the clusters of a model with the leader's."""
         codes = self.ensemble.codes
         matched = match_labels(codes[self.leader], codes[model])
         return np.where(self.ensemble.labels[model] == NOISE, NOISE, matched)

@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._progress import Cancelled
-from clusterlens.compute.density import one_hot_loss
+from clusterlens.compute.density import density, one_hot_loss
 from clusterlens.compute.ensemble import Ensemble
 from clusterlens.compute.evidence import consensus_kmeans, consensus_tree
 from clusterlens.compute.one_hot import one_hot_rows
@@ -156,6 +156,18 @@ def test_split_by_size_halves_the_largest_cluster():
         pairs = np.unique(np.stack([before, after]), axis=1)
         divided = np.bincount(pairs[0]).argmax()
         assert np.bincount(before)[divided] == np.bincount(before).max()
+
+
+def test_split_by_density_gains_most_in_the_first_step():
+    labels, _ = planted(200, 5, 6, keep=0.5, seed=3)
+    ensemble = Ensemble(labels)
+    tree = consensus_tree(ensemble, 4, split="density")
+    gain = density(ensemble, tree.cut(3)) - density(ensemble, tree.cut(2))
+    for split in ("scatter", "size"):
+        other = consensus_tree(ensemble, 4, split=split)
+        assert adjusted_rand_score(tree.cut(2), other.cut(2)) == 1.0
+        rise = density(ensemble, other.cut(3)) - density(ensemble, other.cut(2))
+        assert gain >= rise - 1e-12
 
 
 def test_large_clusters_are_refined_on_all_rows(monkeypatch):

@@ -64,6 +64,19 @@ def test_parts_do_not_change_with_equal_seeds():
         assert_array_equal(first, again)
 
 
+def test_the_scheme_with_the_smaller_cut_is_kept():
+    pytest.importorskip("pymetis")
+    rng = np.random.default_rng(0)
+    weights = np.triu(rng.integers(0, 50, (60, 60)), 1)
+    graph = csr_array(weights + weights.T)
+
+    def cut(recursive):
+        parts = metis_parts(graph, 8, 0, recursive=recursive)
+        return weights[parts[:, None] != parts].sum()
+
+    assert cut((True, False)) == min(cut((True,)), cut((False,)))
+
+
 def test_vertices_without_edges_fill_the_smallest_parts():
     pytest.importorskip("pymetis")
     path = np.zeros((12, 12), np.int64)

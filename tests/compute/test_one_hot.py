@@ -143,6 +143,26 @@ def test_cancel_stops_between_blocks(monkeypatch, n_jobs):
     assert next(looks)
 
 
+def test_starts_from_a_sample_are_refined_on_all_rows(monkeypatch):
+    rows = random_rows(n=3000, p=9)
+    masses = np.random.default_rng(1).integers(1, 5, rows.n_rows)
+    whole = Lloyd(rows, Workers(), masses=masses)
+    *_, plain = best_of_starts(whole, 4, 3, 300, np.random.default_rng(0))
+    monkeypatch.setattr("clusterlens.compute.one_hot.START_ROWS", 500)
+    start = whole.start(4, np.random.default_rng(0))
+    assert start.counts.sum() == 500 * 9
+    *_, sampled = best_of_starts(whole, 4, 3, 300, np.random.default_rng(0))
+    assert sampled.centres.counts.sum() == rows.weights.sum() * 9
+    assert_allclose(sampled.loss, plain.loss, rtol=0.01)
+    # A row that moved would be nearer to another centre.
+    again = whole.run(sampled.centres, max_iter=1)
+    assert_array_equal(again.labels, sampled.labels)
+    for n_jobs in (1, 3):
+        lloyd = Lloyd(rows, Workers(n_jobs), masses=masses)
+        *_, other = best_of_starts(lloyd, 4, 3, 300, np.random.default_rng(0))
+        assert_array_equal(other.labels, sampled.labels)
+
+
 def test_columns_that_cannot_be_filled_are_left_out():
     labels = np.array([[-1] * 50, [-1] * 50, [0, 0] + [-1] * 48])
     rows, _ = one_hot_rows(Ensemble(labels, noise="singletons"))

@@ -12,9 +12,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# A resize that reaches a figure before its first layout throws; the figure is drawn all
-# the same. Open upstream: panel-extensions/panel-material-ui issue 548.
-KNOWN_ERROR = "Cannot read properties of undefined (reading 'top_panel')"
 IDLE = "Bokeh.documents.length > 0 && Bokeh.documents.every(d => d.is_idle)"
 
 
@@ -121,6 +118,5 @@ def app(page, server):
     page.goto(f"{server.address}/app")
     page.wait_for_function(f"window.Bokeh && {IDLE}")
     yield page
-    errors = [error for error in errors if error != KNOWN_ERROR]
     assert not errors, "script errors in the page"
     assert not foreign, "requests to another host"

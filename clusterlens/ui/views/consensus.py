@@ -174,6 +174,6 @@ def _select(label: str, options: dict[str, Any], value: Any, css: str) -> pmu.Se
         value=value,
         size="small",
         width=190,
-        margin=(4, 6),
+        margin=(2, 6),
         css_classes=[css],
     )

@@ -83,6 +83,7 @@ class DataPage(pn.viewable.Viewer):
             label="Next: choose a pool",
             icon="arrow_forward",
             on_click=self._go_on,
+            margin=(8, 0),
             css_classes=["cl-next"],
         )
         self._loaded = self._arrange_loaded()

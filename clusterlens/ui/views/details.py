@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from typing import Any
 
 import numpy as np
 
 from clusterlens.compute.export import attach_labels, to_csv_bytes
-from clusterlens.compute.profiles import cluster_profiles
-from clusterlens.ui.kit import badge, card, markup, pmu, pn, safe, table
+from clusterlens.compute.profiles import ClusterProfiles, cluster_profiles
+from clusterlens.ui.jobs import KERNELS
+from clusterlens.ui.kit import badge, card, flow, markup, pmu, pn, safe, table
 from clusterlens.ui.palette import cluster_colour
-from clusterlens.ui.session import Session
+from clusterlens.ui.session import Run, Session
 
 SHOWN_FEATURES = 3
 SHOWN_VALUES = 12
@@ -39,17 +41,28 @@ class ModelDetails(pn.viewable.Viewer):
             variant="outlined",
             color="primary",
             button_type="default",
+            margin=(8, 0, 0, 0),
             css_classes=["cl-download"],
             visible=False,
         )
         session.param.watch(self._write, ["run", "model"])
 
-    def _write(self, *events: Any) -> None:
+    async def _write(self, *events: Any) -> None:
+        """Profile the clusters off the event loop; the latest wish wins."""
         run, model = self.session.run, self.session.model
         if run is None or not 0 <= model < run.ensemble.n_partitions:
             return
         clusters = run.clusters_of(model)
-        profiles = cluster_profiles(run.dataset, clusters)
+        profiles = await asyncio.get_running_loop().run_in_executor(
+            KERNELS, cluster_profiles, run.dataset, clusters
+        )
+        if (run, model) == (self.session.run, self.session.model):
+            self._show(run, model, clusters, profiles)
+
+    def _show(
+        self, run: Run, model: int, clusters: np.ndarray, profiles: ClusterProfiles
+    ) -> None:
+        """List the clusters with what is characteristic of each."""
         rows = "".join(
             f"<tr><td class='name'>{_cluster_mark(int(c))}</td>"
             f"<td class='number'>{np.count_nonzero(clusters == c):,}</td>"
@@ -57,7 +70,9 @@ class ModelDetails(pn.viewable.Viewer):
             for c in np.unique(clusters)
         )
         name = safe(run.ensemble.names[model])
-        count = f"{run.ensemble.n_clusters[model]} clusters"
+        count = f"{len(np.unique(clusters[clusters >= 0]))} clusters"
+        if (clusters < 0).any():
+            count += " and noise"
         self._body.object = (
             f"<p><b>{name}</b> {badge(count)}</p><table><tr><th>cluster</th>"
             "<th class='number'>samples</th><th>most characteristic, against all "
@@ -184,9 +199,16 @@ class SampleDetails(pn.viewable.Viewer):
     def __panel__(self) -> Any:
         return card(
             "Samples",
-            self._sample,
-            pmu.Row(self._brushed_note, self._clear, margin=0),
-            self._place,
+            "",
+            flow(
+                pmu.Column(self._sample, margin=0, styles={"flex": "1 1 340px"}),
+                pmu.Column(
+                    pmu.Row(self._brushed_note, self._clear, margin=0),
+                    self._place,
+                    margin=(0, 0, 0, 24),
+                    styles={"flex": "2 1 520px", "min-width": "0"},
+                ),
+            ),
             css="cl-samples",
         )
 

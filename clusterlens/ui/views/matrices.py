@@ -21,7 +21,7 @@ from clusterlens.ui.kit import badge, card, flow, markup, pmu, pn
 from clusterlens.ui.palette import cluster_colours
 from clusterlens.ui.session import Session
 
-PIXELS = 300
+PIXELS = 290
 SHARE = "1 1 400px"
 _NAME_OF_POSITION = """
 const first = names.data.first_%(axis)s[0], shown = names.data.%(axis)s[0];
@@ -54,6 +54,7 @@ class Matrices(pn.viewable.Viewer):
         self._consensus_note = markup()
         session.param.watch(self._prepare, ["run", "model", "order_by"])
         session.param.watch(self._describe, ["run", "threshold"])
+        session.param.watch(self._draw, ["shading"])
 
     async def _prepare(self, *events: Any) -> None:
         """Order the labels off the event loop; the latest wish wins."""
@@ -104,12 +105,10 @@ class Matrices(pn.viewable.Viewer):
         full = figures.full_view(self.source.ensemble.n_samples)
         return tuple(x_range or full[0]), tuple(y_range or full[1])
 
-    def _draw_consensus(
-        self, x_range: Any, y_range: Any, source: Any, cnorm: str
-    ) -> hv.Image:
+    def _draw_consensus(self, x_range: Any, y_range: Any, source: Any) -> hv.Image:
         tile = self._tile(self._view(x_range, y_range), "consensus")
         self._name_positions(tile)
-        return figures.matrix_image(tile, pixels=PIXELS).opts(cnorm=cnorm)
+        return figures.matrix_image(tile, pixels=PIXELS)
 
     def _draw_binarised(
         self, x_range: Any, y_range: Any, source: Any, threshold: int
@@ -152,21 +151,27 @@ class Matrices(pn.viewable.Viewer):
             },
         )
 
-    def _draw(self) -> None:
-        """Make both figures of a new run; later they follow their streams."""
+    def _draw(self, *events: Any) -> None:
+        """Make both figures for a new run or shading; streams redraw them later."""
         session = self.session
+        if self.source is None:
+            return
         ranges = hv.streams.RangeXY()
         ordered = hv.streams.Params(self, ["source"])
-        shading = hv.streams.Params(session, ["shading"], rename={"shading": "cnorm"})
         threshold = hv.streams.Params(session, ["threshold"])
-        consensus = hv.DynamicMap(
-            self._draw_consensus, streams=[ranges, ordered, shading]
-        )
+        consensus = hv.DynamicMap(self._draw_consensus, streams=[ranges, ordered])
         binarised = hv.DynamicMap(
             self._draw_binarised, streams=[ranges, ordered, threshold]
         )
         self._places[0][:] = [
-            self._figure(consensus, ranges, "agreement", cmap="viridis", colorbar=True)
+            self._figure(
+                consensus,
+                ranges,
+                "agreement",
+                cmap="viridis",
+                cnorm=session.shading,
+                colorbar=True,
+            )
         ]
         self._places[1][:] = [
             self._figure(
@@ -195,7 +200,7 @@ class Matrices(pn.viewable.Viewer):
                 frame_width=PIXELS,
                 frame_height=PIXELS,
                 toolbar="above",
-                hooks=[figures.quiet_toolbar, figures.report_zoom_at_once],
+                hooks=[figures.plain_frame, figures.report_zoom_at_once],
                 **options,
             )
         )

@@ -16,7 +16,7 @@ TITLES = {
     "model": "model",
     "family": "family",
     "n_clusters": "k",
-    "bar": "distance to the consensus",
+    "bar": "distance",
     "score": "score",
     "range": "range",
     "majority": "majority",
@@ -25,14 +25,14 @@ TITLES = {
 WIDTHS = {
     "rank": 36,
     "family": 100,
-    "bar": 150,
+    "bar": 140,
     "n_clusters": 44,
     "score": 74,
     "range": 64,
     "majority": 72,
     "seconds": 60,
 }
-PAGE_SIZE = 9
+PAGE_SIZE = 12
 NUMBERS = ("n_clusters", "score", "range", "majority", "seconds")
 
 
@@ -89,6 +89,9 @@ class RankingTable(pn.viewable.Viewer):
 
     def _show(self, *events: Any) -> None:
         score = SCORES[self.session.score]
+        self._table.titles = TITLES | {
+            "bar": "agreement" if score.greater_is_better else "distance"
+        }
         bar = "longer" if score.greater_is_better else "shorter"
         note = badge(f"{score.title}: {bar} bar = closer")
         self._note.object = (

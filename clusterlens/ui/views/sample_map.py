@@ -17,7 +17,7 @@ from clusterlens.ui.palette import (
 )
 from clusterlens.ui.session import Session
 
-PIXELS = 300
+PIXELS = 290
 DENSITY = 2
 CLICK_PIXELS = 10
 LEGEND_ENTRIES = 12
@@ -144,7 +144,7 @@ class SampleMap(pn.viewable.Viewer):
                 default_tools=["box_zoom", "pan", "wheel_zoom", "reset"],
                 tools=["tap", "box_select"],
                 active_tools=["box_select", "wheel_zoom", "tap"],
-                hooks=[figures.quiet_toolbar, figures.report_zoom_at_once],
+                hooks=[figures.plain_frame, figures.report_zoom_at_once],
             )
         )
         hv.streams.SingleTap(source=picture).add_subscriber(self._tap)

@@ -33,6 +33,7 @@ class Threshold(pn.viewable.Viewer):
             label="Mean rule",
             size="small",
             variant="outlined",
+            margin=(4, 8, 0, 0),
             on_click=lambda event: self._set(self.session.run.agreement.threshold),
             css_classes=["cl-threshold-mean"],
         )
@@ -40,6 +41,7 @@ class Threshold(pn.viewable.Viewer):
             label="Majority",
             size="small",
             variant="outlined",
+            margin=(4, 0, 0, 0),
             on_click=lambda event: self._set(self._majority_threshold()),
             css_classes=["cl-threshold-majority"],
         )
@@ -88,7 +90,7 @@ class Threshold(pn.viewable.Viewer):
                 xlabel=f"agreement needed (models of {count})",
                 ylabel="rank",
                 legend_position="right",
-                fontsize={"legend": 8, "labels": 9, "ticks": 8},
+                hooks=[figures.plain_frame],
                 toolbar=None,
                 show_legend=True,
             ),
@@ -100,6 +102,8 @@ class Threshold(pn.viewable.Viewer):
 
     def _make_draggable(self, plot: Any, element: Any) -> None:
         """Let the line be dragged; its place is the threshold."""
+        for legend in plot.state.legend:
+            legend.update(label_text_font_size="11px", glyph_width=18, spacing=0)
         self._line = plot.handles["glyph"]
         self._line.editable = True
         self._line.on_change("location", lambda attr, old, new: self._set(round(new)))
@@ -117,9 +121,9 @@ class Threshold(pn.viewable.Viewer):
         if run is None:
             return
         self._note.object = (
-            '<p class="muted">Rank of the leaders (binary score) at every threshold; '
-            f"drag the line. Now {self.session.threshold}; mean rule "
-            f"{run.agreement.threshold}, majority {self._majority_threshold()}.</p>"
+            '<p class="muted">Rank of the leaders at every threshold; drag the line. '
+            f"Now {self.session.threshold} (mean rule {run.agreement.threshold}, "
+            f"majority {self._majority_threshold()}).</p>"
         )
 
     def __panel__(self) -> Any:
