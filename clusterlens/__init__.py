@@ -14,8 +14,14 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "compute._progress": ["Cancelled"],
         "compute._validation": ["DataError"],
+        "compute.adjusted_agreement": [
+            "AdjustedIndex",
+            "adjusted_ndc",
+            "adjusted_rand",
+        ],
         "compute.agreement": ["Agreement", "agreement_seconds", "count_agreements"],
         "compute.clusterers": ["CLUSTERERS", "Clusterer"],
+        "compute.comparators.fuzzy_c_means": ["FuzzyCMeans"],
         "compute.consensus_functions": [
             "CONSENSUS_FUNCTIONS",
             "ConsensusFunction",
@@ -29,10 +35,13 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.constraints": ["ConstraintError", "Constraints"],
         "compute.dataset": ["Dataset", "make_dataset", "prepare"],
         "compute.density": ["density", "ensemble_nmi", "one_hot_loss"],
+        "compute.dirichlet": ["DirichletFit", "fit_dirichlet"],
         "compute.ensemble": ["Ensemble", "match_labels"],
         "compute.evidence": ["ConsensusTree", "consensus_kmeans", "consensus_tree"],
         "compute.examples": ["EXAMPLES", "load_example"],
         "compute.export": ["attach_labels", "to_csv_bytes"],
+        "compute.fuzzy": ["NDC", "BrouwerIndex", "brouwer_index", "ndc"],
+        "compute.fuzzy_partition": ["FuzzyPartition"],
         "compute.hubs": ["Hubs", "find_hubs"],
         "compute.indices": [
             "INDICES",
@@ -47,6 +56,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.pool": ["PoolEstimate", "estimate_pool", "run_pool"],
         "compute.profiles": ["ClusterProfiles", "cluster_profiles"],
         "compute.projection": ["Projection", "project"],
+        "compute.random_models": ["RANDOM_MODELS"],
         "compute.ranking": ["SCORES", "Ranking", "Score", "rank_partitions"],
         "compute.reading": ["READERS", "load_table"],
         "compute.resampling": ["ResampledConsensus", "resample_consensus"],

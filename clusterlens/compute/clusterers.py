@@ -37,6 +37,7 @@ from sklearn.cluster import (
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
 from clusterlens.compute._validation import IntArray
+from clusterlens.compute.comparators.fuzzy_c_means import FuzzyCMeans
 
 Parameters = Mapping[str, Any]
 Law = Callable[[int, int, Parameters], float]
@@ -366,6 +367,18 @@ CLUSTERERS: dict[str, Clusterer] = {
         n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
         soft=True,
         reference="Blei & Jordan (2006), Variational inference for DP mixtures",
+    ),
+    "fuzzy c-means": Clusterer(
+        "k-means",
+        "fuzzy c-means",
+        FuzzyCMeans,
+        grid={"n_clusters": [3, 6]},
+        seconds=lambda n, d, p: (
+            0.01 + 1.5e-7 * n * _k(p) * (d + 10) * p.get("n_init", 1)
+        ),
+        n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
+        soft=True,
+        reference="Bezdek, Ehrlich & Full (1984), FCM",
     ),
     "spectral": Clusterer(
         "affinity",

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -110,7 +111,7 @@ def test_selecting_a_model_recolours_the_map_and_reorders_the_matrix(app, tmp_pa
     before_matrix = picture(app, ".cl-consensus-matrix")
     app.locator(".cl-ranking-table .tabulator-row").last.click()
     expect(app.locator(".cl-ranking-table .tabulator-selected")).to_have_count(1)
-    name = app.locator(".cl-ranking-table .tabulator-selected .tabulator-cell").nth(1)
+    name = app.locator(".cl-ranking-table .tabulator-selected [tabulator-field=model]")
     expect(app.locator(".cl-model")).to_contain_text(name.inner_text())
     app.wait_for_function("() => Bokeh.documents.every(d => d.is_idle)", timeout=LONG)
     assert_changes(app, ".cl-map", before_map)
@@ -142,12 +143,16 @@ def test_brushing_a_block_lists_its_samples_and_clear_forgets_them(app, tmp_path
     expect(app.locator(".cl-brushed-note")).to_contain_text("Drag a box")
 
 
+def text_of(app: Page, css: str) -> str:
+    return app.locator(css).evaluate("e => e.shadowRoot.textContent")
+
+
 def test_another_threshold_and_a_click_on_a_sample(app, tmp_path):
     load(app, write_blobs(tmp_path))
     run_pool(app)
     before = picture(app, ".cl-binarised-matrix")
     app.get_by_role("button", name="Majority").click()
-    models = int(app.locator(".cl-state").inner_text().split(": ")[1].split()[0])
+    models = int(re.search(r"(\d+) models", text_of(app, ".cl-state"))[1])
     majority = models // 2 + 1
     expect(app.locator(".cl-threshold")).to_contain_text(f"Now {majority} ")
     expect(app.locator(".cl-binarised-matrix")).to_contain_text(
@@ -160,7 +165,7 @@ def test_another_threshold_and_a_click_on_a_sample(app, tmp_path):
         x, y = box["x"] + box["width"] * step / 15, box["y"] + box["height"] * 0.5
         app.mouse.click(x, y)
         app.wait_for_function(IDLE)
-        if "Row" in inspected.evaluate("e => e.shadowRoot.textContent"):
+        if "Row" in text_of(app, ".cl-inspected"):
             break
     expect(inspected).to_contain_text("Disagreement of the pool about it")
 
@@ -168,8 +173,7 @@ def test_another_threshold_and_a_click_on_a_sample(app, tmp_path):
 def test_another_role_prepares_the_table_again(app, tmp_path):
     load(app, write_blobs(tmp_path))
     expect(app.locator(".cl-prepared")).to_contain_text("240 samples × 3 features")
-    cell = app.locator(".cl-roles .tabulator-row").first.locator(".tabulator-cell")
-    cell.nth(1).click()
+    app.locator(".cl-roles [tabulator-field=role].tabulator-cell").first.click()
     app.locator(".tabulator-edit-list-item").get_by_text("ignore").click()
     expect(app.locator(".cl-prepared")).to_contain_text(
         "240 samples × 2 features", timeout=LONG
