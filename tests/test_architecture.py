@@ -38,6 +38,7 @@ ORDER = [
     "neighbors",
     "cns_seeds",
     "cns_solvers",
+    "cns_nodes",
     "cns",
     "cns_graph",
     "comparators",

@@ -111,8 +111,8 @@ def smooth_seeds(
             before, bound = bound, run.error_bound(slowest)
             if n_products is None and bound <= tolerance:
                 break
-            # Larger than any entry, or no longer falling: the series diverges here.
-            if not bound < min(before, 1 / alphas[slowest]):
+            # As large as an entry can be, or no longer falling: it diverges here.
+            if not bound < min(before, 1):
                 return smooth_by_powers(
                     table,
                     seeds,
