@@ -1,0 +1,1 @@
+"""Clustering methods that CNS is measured against, as scikit-learn estimators."""
