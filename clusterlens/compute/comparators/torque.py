@@ -62,8 +62,8 @@ class TorqueClustering(ClusterMixin, BaseEstimator):
     their mean over the connections after the first round. The gap after connection i is
     omega_i tau_i / tau_(i+1), where omega_i is the share of the large ones among the
     first i, or 1 where none is large; it is 0 for connections of the first round. With
-    no positive gap the connection of largest torque alone is cut. Equal distances are ordered by sample
-    indices.
+    no positive gap the connection of largest torque alone is cut. Equal distances are
+    ordered by sample indices.
 
     References
     ----------

@@ -93,7 +93,9 @@ def test_torques_descend_and_first_rounds_have_no_gap():
 @pytest.mark.data
 @pytest.mark.skipif(not DATA.exists(), reason="the research data sets are not here")
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-@pytest.mark.parametrize("name", ["iris", "wine", "wdbc", "glass", "ecoli", "zoo"])
+@pytest.mark.parametrize(
+    "name", ["iris", "wine", "wdbc", "glass", "ecoli", "zoo", "vowel"]
+)
 def test_tables_of_the_paper_are_reproduced(name, metric):
     frame = pd.read_csv(DATA / "uci" / f"{name}.csv.gz")
     truth = pd.factorize(frame.pop("label"))[0]
