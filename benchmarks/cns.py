@@ -208,9 +208,13 @@ def run_live(options: argparse.Namespace) -> None:
     """Print median processor times of moves, and their ratios to a direct solve."""
     print("milliseconds of one thread (median): n, features, K, then each move;")
     print("ratios: direct solve of all candidates at one alpha over the move")
-    for n_samples in options.samples:
-        for n_features in options.features:
-            with threadpool_limits(1):
+    with threadpool_limits(1):
+        # Compile everything before the first measurement.
+        list(
+            measure_moves(500, 2, argparse.Namespace(**{**vars(options), "repeats": 2}))
+        )
+        for n_samples in options.samples:
+            for n_features in options.features:
                 for row in measure_moves(n_samples, n_features, options):
                     print(row, flush=True)
 
@@ -232,9 +236,11 @@ def measure_moves(
     yield f"n={n_samples} d={n_features} k={k}: {kind} neighbours {searched:.1f} s"
     alphas = np.geomspace(*live.alpha_range, options.repeats + 2)[1:-1].tolist()
     live.solve(k, alphas[0], 2)
+    fills = [k + 2, k + 1, k]
     previews = [k + 1 + r % 3 for r in range(options.repeats)]
     preview = median_time(lambda r: live.solve(previews[r], alphas[r], 12), options)
-    fill = thread_time(lambda: live.fill(k))
+    # The size that is moved on is filled last, and so kept.
+    fill = float(np.median([thread_time(lambda s=s: live.fill(s)) for s in fills]))
     direct = np.nan
     if n_samples <= options.direct_limit:
         table = with_self_first(neighbor_table(X, k)[0], k)

@@ -46,6 +46,8 @@ from clusterlens.compute.cns_solvers import (
 )
 from clusterlens.compute.neighbors import (
     Table,
+    in_local_order,
+    local_order,
     neighbor_table,
     neighbors_of,
     with_self_first,
@@ -207,6 +209,7 @@ class CNS(ClusterMixin, BaseEstimator):
         version = self._check(len(data))
         self._center = data.mean(axis=0)
         self._points = to_metric(data, self.metric, self._center)
+        self._order = local_order(self._points)
         shape = (
             self._most_clusters,
             len(self.n_neighbors_grid_),
@@ -316,19 +319,24 @@ class CNS(ClusterMixin, BaseEstimator):
         """Q of all candidates for all alphas of the grid."""
         n_samples = len(neighbors)
         check_memory(
-            8 * n_samples * len(seeds) * (len(self.alpha_grid_) + 4),
+            8 * n_samples * len(seeds) * (2 * len(self.alpha_grid_) + 4),
             MEMORY_LIMIT,
             what=f"CNS with {len(seeds)} candidate seeds for {n_samples} samples",
             remedy="give one alpha, a smaller max_clusters, or use CNSGraph.",
         )
-        if self.solver == "powers":
-            return smooth_by_powers(
-                neighbors, seeds, self.alpha_grid_, self.n_products + 1
-            )
         if self.solver == "exact" and n_samples <= LARGEST_DIRECT:
             return solve_directly(neighbors, seeds, self.alpha_grid_)
-        tolerance = _TOLERANCE[self.solver]
-        return smooth_seeds(neighbors, seeds, self.alpha_grid_, tolerance=tolerance)
+        table, rank = in_local_order(neighbors, self._order)
+        if self.solver == "powers":
+            found = smooth_by_powers(
+                table, rank[seeds], self.alpha_grid_, self.n_products + 1
+            )
+        else:
+            tolerance = _TOLERANCE[self.solver]
+            found = smooth_seeds(
+                table, rank[seeds], self.alpha_grid_, tolerance=tolerance
+            )
+        return replace(found, absorption=found.absorption[rank])
 
     def _best_count(self, gains: FloatArray) -> int:
         """Return the number of clusters asked for, or that of the largest gain."""

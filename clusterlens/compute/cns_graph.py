@@ -50,6 +50,7 @@ from clusterlens.compute.neighbors import (
     TREE_DIMENSIONS,
     Table,
     approximate_neighbor_table,
+    local_order,
     neighbor_table,
     with_self_first,
 )
@@ -213,6 +214,7 @@ class CNSGraph:
             self._table = neighbor_table(
                 self._points, max_neighbors, progress=progress, cancel=cancel
             )[0]
+        self._order = local_order(self._points)
         root = math.sqrt(self.n_samples)
         self.alpha_range = (min(0.5 / root, 0.4), min(10 / root, 0.9))
         self._caches: OrderedDict[int, Nodes] = OrderedDict()
@@ -275,7 +277,9 @@ class CNSGraph:
             count = int(np.argmax(found.criterion)) + 1
         else:
             count = min(n_clusters, len(found.seeds))
-        memberships, labels, undecided = first_memberships(found.absorption, count)
+        memberships, labels, undecided = first_memberships(
+            found.absorption, found.nodes.order, count
+        )
         return LiveSolution(
             memberships=read_only(memberships),
             labels=read_only(labels),
@@ -382,7 +386,13 @@ class CNSGraph:
         table = with_self_first(self._table, n_neighbors)
         seeds = farthest_first(self._points, table, max_clusters)
         return solve_nodes(
-            table, seeds, alphas, n_products, progress=progress, cancel=cancel
+            table,
+            self._order,
+            seeds,
+            alphas,
+            n_products,
+            progress=progress,
+            cancel=cancel,
         )
 
 

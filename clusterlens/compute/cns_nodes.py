@@ -19,7 +19,7 @@ from clusterlens.compute._progress import Cancel, Progress
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.cns_seeds import criterion, greedy_order, ideal_gain
 from clusterlens.compute.cns_solvers import smooth_seeds
-from clusterlens.compute.neighbors import Table
+from clusterlens.compute.neighbors import Table, in_local_order
 
 Float32Array = npt.NDArray[np.float32]
 
@@ -29,6 +29,8 @@ class Nodes:
     """Solutions of one graph at several alphas, with what the greedy order needs."""
 
     table: Table
+    order: IntArray
+    """The sample that each row of `absorption` is for, shape (n_samples,)."""
     seeds: IntArray
     alphas: FloatArray
     absorption: Float32Array
@@ -53,6 +55,7 @@ class Ordered:
 
 def solve_nodes(
     table: Table,
+    order: npt.NDArray[np.int64],
     seeds: IntArray,
     alphas: FloatArray,
     n_products: int,
@@ -60,10 +63,14 @@ def solve_nodes(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> Nodes:
-    """Solve at all alphas with n_products shared products, for the candidates seeds."""
+    """Solve at all alphas with n_products shared products, for the candidates seeds.
+
+    The vectors are kept in the given order of the samples (n,), see `local_order`.
+    """
+    local_table, rank = in_local_order(table, order)
     found = smooth_seeds(
-        table,
-        seeds,
+        local_table,
+        rank[seeds],
         alphas,
         n_products=n_products,
         dtype=np.float32,
@@ -74,6 +81,7 @@ def solve_nodes(
     shape = (len(alphas), len(seeds))
     return Nodes(
         table=table,
+        order=order,
         seeds=seeds,
         alphas=alphas,
         absorption=found.absorption,
@@ -143,8 +151,11 @@ def _combine(absorption: Any, weights: Any, order: Any) -> Any:
 
 
 @njit(nogil=True, cache=False)
-def first_memberships(absorption: Any, n_clusters: int) -> Any:
-    """Memberships (n, K), labels (n,) and undecided samples (n,) of the first K."""
+def first_memberships(absorption: Any, order: Any, n_clusters: int) -> Any:
+    """Memberships (n, K), labels (n,) and undecided samples (n,) of the first K.
+
+    Row r of absorption is for sample order[r].
+    """
     n_samples = len(absorption)
     memberships = np.empty((n_samples, n_clusters), np.float32)
     labels = np.empty(n_samples, np.int32)
@@ -158,8 +169,9 @@ def first_memberships(absorption: Any, n_clusters: int) -> Any:
         # Interpolated masses may exceed 1 by the error of the interpolation.
         scale = np.float32(1) / max(mass, np.float32(1))
         share = (np.float32(1) - scale * mass) / np.float32(n_clusters)
+        sample = order[i]
         for c in range(n_clusters):
-            memberships[i, c] = scale * absorption[i, c] + share
-        labels[i] = best
-        undecided[i] = mass == 0
+            memberships[sample, c] = scale * absorption[i, c] + share
+        labels[sample] = best
+        undecided[sample] = mass == 0
     return memberships, labels, undecided

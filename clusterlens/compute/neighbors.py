@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from numba import njit
-from sklearn.neighbors import NearestNeighbors
+from sklearn.neighbors import KDTree, NearestNeighbors
 
 from clusterlens.compute._progress import Cancel, Progress, raise_if_cancelled, report
 from clusterlens.compute._validation import FloatArray
 
 TREE_DIMENSIONS = 8
 _BLOCK = 4096
+_LEAF = 64
 # Rounding of the library's distances, relative to the squared norms.
 _SLACK = 1e-11
 # pynndescent runs parallel numba code, which must not be entered by two threads.
@@ -76,6 +77,27 @@ def with_self_first(table: Table, n_neighbors: int) -> Table:
     """Return the (n, n_neighbors) table in which every sample is its own first."""
     own = np.arange(len(table), dtype=table.dtype)[:, None]
     return np.ascontiguousarray(np.hstack([own, table[:, : n_neighbors - 1]]))
+
+
+def local_order(X: FloatArray) -> npt.NDArray[np.int64]:
+    """Order the samples so that near ones are close in memory, shape (n_samples,).
+
+    The leaves of a k-d tree, one after the other. Products with the neighbour graph are
+    several times faster in this order, once the vectors are larger than the cache.
+    """
+    return np.asarray(KDTree(X, leaf_size=_LEAF).get_arrays()[1], dtype=np.int64)
+
+
+def in_local_order(
+    table: Table, order: npt.NDArray[np.int64]
+) -> tuple[Table, npt.NDArray[np.int32]]:
+    """Renumber a table: row and index r stand for sample order[r].
+
+    Returns the table (n, k) and the rank of each sample, the inverse of the order (n,).
+    """
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return rank[table[order]], rank
 
 
 def approximate_neighbor_table(

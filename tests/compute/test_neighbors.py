@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from clusterlens.compute._progress import Cancelled
 from clusterlens.compute.neighbors import (
     approximate_neighbor_table,
+    in_local_order,
+    local_order,
     neighbor_table,
     neighbors_of,
     with_self_first,
@@ -59,6 +61,24 @@ def test_every_sample_is_its_own_first_neighbor_among_duplicates():
     table = with_self_first(neighbor_table(np.zeros((9, 2)), 8)[0], 4)
     assert table[:, 0].tolist() == list(range(9))
     assert all(len(set(row)) == 4 for row in table.tolist())
+
+
+def test_local_order_is_a_permutation_that_keeps_near_samples_together():
+    X = np.random.default_rng(0).uniform(size=(2000, 2))
+    order = local_order(X)
+    assert sorted(order) == list(range(2000))
+    steps = np.linalg.norm(np.diff(X[order], axis=0), axis=1)
+    assert (
+        np.median(steps) < 0.2 < np.median(np.linalg.norm(np.diff(X, axis=0), axis=1))
+    )
+
+
+def test_reordered_table_links_the_same_samples():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    table, order = neighbor_table(X, 4)[0], np.random.default_rng(1).permutation(50)
+    local, rank = in_local_order(table, order)
+    np.testing.assert_array_equal(order[rank], np.arange(50))
+    np.testing.assert_array_equal(order[local], table[order])
 
 
 def test_cancelled_search_raises():
