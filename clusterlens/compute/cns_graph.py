@@ -218,7 +218,8 @@ class CNSGraph:
         root = math.sqrt(self.n_samples)
         self.alpha_range = (min(0.5 / root, 0.4), min(10 / root, 0.9))
         self._caches: OrderedDict[int, Nodes] = OrderedDict()
-        self._preview: Nodes | None = None
+        # What the latest preview was made for: neighbours, alpha, most candidates.
+        self._preview: tuple[tuple[int, float, int], Nodes | None] = (0, 0.0, 0), None
         self._last: Ordered | None = None
         self._lock = Lock()
 
@@ -356,15 +357,10 @@ class CNSGraph:
         products, few = _PREVIEW if self.n_samples <= _LARGE else _LARGE_PREVIEW
         wanted = 1 if n_clusters == "auto" else n_clusters
         most = min(self.max_clusters, max(few or self.max_clusters, wanted))
-        kept = self._preview
-        if (
-            kept is None
-            or kept.table.shape[1] != n_neighbors
-            or kept.alphas[0] != alpha
-            or wanted > len(kept.seeds)
-        ):
+        key, kept = self._preview
+        if kept is None or key[:2] != (n_neighbors, alpha) or key[2] < most:
             kept = self._solve_nodes(n_neighbors, np.array([alpha]), products, most)
-            self._preview = kept
+            self._preview = (n_neighbors, alpha, most), kept
         return kept
 
     def _solve_nodes(

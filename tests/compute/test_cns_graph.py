@@ -87,6 +87,15 @@ def test_a_size_without_cache_is_a_preview_until_filled():
     assert agreement > 0.95
 
 
+def test_moving_the_count_solves_nothing(monkeypatch):
+    live = CNSGraph(np.repeat(np.eye(3), 5, axis=0), 6)
+    live.solve(4, 0.2, 2)
+    monkeypatch.setattr(
+        "clusterlens.compute.cns_graph.solve_nodes", lambda *_: pytest.fail("solved")
+    )
+    assert [live.solve(4, 0.2, count).n_clusters for count in (1, 3, 5)] == [1, 3, 3]
+
+
 def test_alpha_outside_the_range_is_a_preview(live):
     assert live.solve(12, live.alpha_range[1] + 0.01, 3).preview
     assert not live.solve(12, live.alpha_range[1], 3).preview
