@@ -267,6 +267,24 @@ def test_bad_parameters_are_named(options, message):
         fit(blobs(), **options)
 
 
+def test_constant_columns_change_nothing():
+    X = blobs()
+    widened = np.column_stack([X, np.full(len(X), 7.0)])
+    np.testing.assert_array_equal(fit(X).memberships_, fit(widened).memberships_)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([[0.0, np.nan], [1.0, 2.0]], "contains NaN"),
+        ([[0.0, 1.0]], "minimum of 2 is required"),
+    ],
+)
+def test_unusable_tables_are_refused(X, message):
+    with pytest.raises(ValueError, match=message):
+        CNS().fit(X)
+
+
 def test_row_without_direction_is_refused_under_cosine():
     X = np.vstack([np.eye(3), -np.eye(3), np.zeros((1, 3))])
     with pytest.raises(ValueError, match="row 6 equal to the column means"):
