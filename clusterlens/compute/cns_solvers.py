@@ -38,7 +38,10 @@ N_PLAIN_STEPS = 4
 # Terms below this share of the answer are not added up.
 _NEGLIGIBLE = {np.dtype(np.float32): 1e-9, np.dtype(np.float64): 1e-17}
 _CHECK_EVERY = 24
-_MAX_CHEBYSHEV = 480
+# The series is given up where its error bound grows by this factor.
+_GROWTH = 10
+# Chebyshev terms at most, times the root of alpha: enough for all tolerances.
+_MOST_TERMS = 40
 
 Vectors = npt.NDArray[np.floating[Any]]
 
@@ -100,28 +103,23 @@ def smooth_seeds(
     """
     run = _Series(table, seeds, alphas, dtype)
     slowest = int(np.argmin(alphas))
-    last = _MAX_CHEBYSHEV if n_products is None else n_products
-    bound = math.inf
+    last = n_products or math.ceil(_MOST_TERMS / math.sqrt(alphas[slowest]))
+    # A residual as large as an entry can be, or one that grows, is of no use.
+    best = 1 / alphas[slowest]
     for t in range(1, last + 1):
         raise_if_cancelled(cancel)
-        accelerated = t > N_PLAIN_STEPS + 1
-        run.advance(_hybrid_weights(t, alphas), accelerated)
+        run.advance(_hybrid_weights(t, alphas), t > N_PLAIN_STEPS + 1)
         report(progress, t, last)
-        if t == n_products or (n_products is None and t % _CHECK_EVERY == 0):
-            before, bound = bound, run.error_bound(slowest)
-            if n_products is None and bound <= tolerance:
-                break
-            # As large as an entry can be, or no longer falling: it diverges here.
-            if not bound < min(before, 1):
-                return smooth_by_powers(
-                    table,
-                    seeds,
-                    alphas,
-                    n_products or products_for(tolerance, alphas[slowest]),
-                    dtype=dtype,
-                    cancel=cancel,
-                )
-    return Smoothing(run.sums, t, "chebyshev")
+        if t < last and (n_products or t % _CHECK_EVERY):
+            continue
+        bound = run.error_bound(slowest)
+        if bound <= tolerance or (n_products and bound < best):
+            return Smoothing(run.sums, t, "chebyshev")
+        if not bound < _GROWTH * best:
+            break
+        best = min(best, bound)
+    n_powers = n_products or products_for(tolerance, alphas[slowest])
+    return smooth_by_powers(table, seeds, alphas, n_powers, dtype=dtype, cancel=cancel)
 
 
 def smooth_by_powers(
@@ -294,7 +292,7 @@ def _largest_residual(table: Any, solution: Any, start: Any, alpha: Any) -> floa
         for c in range(n_seeds):
             smoothed = (1 - alpha) * total[c] / n_neighbors
             residual = abs(alpha * start[i, c] - solution[i, c] + smoothed)
-            # Written so that NaN and infinity of a diverged series are not lost.
-            if not residual <= largest:
-                largest = residual
+            if not residual < np.inf:  # also NaN, of a series that diverged
+                return np.inf
+            largest = max(largest, residual)
     return largest

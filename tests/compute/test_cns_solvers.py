@@ -113,6 +113,26 @@ def test_powers_take_over_where_the_chebyshev_series_diverges():
     np.testing.assert_allclose(found.absorption[:, 0], expected, rtol=0, atol=1e-8)
 
 
+def test_small_alphas_take_more_terms_until_the_tolerance():
+    ring = np.arange(200)  # symmetric, so that all eigenvalues are real
+    table = np.stack([ring, (ring + 1) % 200, (ring - 1) % 200], 1).astype(np.int32)
+    alphas = np.array([1e-4])
+    found = smooth_seeds(table, SEEDS[:2] % 200, alphas, tolerance=1e-7)
+    assert found.solver == "chebyshev"
+    assert found.n_products > 500
+    expected = definition(table, SEEDS[:2] % 200, 1e-4)
+    np.testing.assert_allclose(found.absorption[:, 0], expected, rtol=0, atol=1e-7)
+
+
+def test_a_diverged_solution_has_no_finite_bound():
+    table = graph(50)
+    start = starts(table, SEEDS[:1] % 50)
+    for value in (np.nan, np.inf):
+        solution = start.copy()
+        solution[3] = value
+        assert error_bound(table, solution, start, 0.1) == np.inf
+
+
 def test_unreached_samples_are_exactly_zero():
     near = with_self_first(neighbor_table(np.arange(20.0)[:, None], 3)[0], 3)
     table = np.vstack([near, near + 20]).astype(np.int32)
