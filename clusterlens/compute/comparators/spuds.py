@@ -70,8 +70,8 @@ class SPUDS(ClusterMixin, BaseEstimator):
 
     References
     ----------
-    Hofmeyr (2020), Fast and accurate estimation of non-nested spectral clusterings, and
-    arXiv:2503.09134 (2025).
+    Hofmeyr (2019), Improving spectral clustering using the asymptotic value of the
+    normalised cut, arXiv:1703.09975.
 
     Examples
     --------
