@@ -1,13 +1,65 @@
 """ClusterLens: what many clusterings of one table agree on.
 
-The names below are the public compute interface; each lives in the module of
-`clusterlens.compute` that its docstring names. The browser app is `clusterlens.ui` and
-is never imported from here.
+The names below are the public compute interface, by the module of `clusterlens.compute`
+that holds them; a module is imported when one of its names is first used. The browser
+app is `clusterlens.ui` and is never imported from here.
 """
 
-from clusterlens.compute._validation import DataError
-from clusterlens.compute.ensemble import Ensemble
+import lazy_loader
 
 __version__ = "0.1.0"
 
-__all__ = ["DataError", "Ensemble"]
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "compute._progress": ["Cancelled"],
+        "compute._validation": ["DataError"],
+        "compute.agreement": ["Agreement", "agreement_seconds", "count_agreements"],
+        "compute.clusterers": ["CLUSTERERS", "Clusterer"],
+        "compute.consensus_functions": [
+            "CONSENSUS_FUNCTIONS",
+            "ConsensusFunction",
+            "consensus_partition",
+        ],
+        "compute.consensus_reading": [
+            "ClusterConsensus",
+            "cluster_consensus",
+            "consensus_cdf",
+        ],
+        "compute.constraints": ["ConstraintError", "Constraints"],
+        "compute.dataset": ["Dataset", "make_dataset", "prepare"],
+        "compute.density": ["density", "ensemble_nmi", "one_hot_loss"],
+        "compute.ensemble": ["Ensemble", "match_labels"],
+        "compute.evidence": ["ConsensusTree", "consensus_kmeans", "consensus_tree"],
+        "compute.examples": ["EXAMPLES", "load_example"],
+        "compute.export": ["attach_labels", "to_csv_bytes"],
+        "compute.hubs": ["Hubs", "find_hubs"],
+        "compute.indices": [
+            "INDICES",
+            "IndexValue",
+            "external_index",
+            "internal_index",
+        ],
+        "compute.kernels": ["compile_kernels"],
+        "compute.label_match": ["LabelCheck", "label_match"],
+        "compute.nulls": ["NullAgreement", "null_agreement"],
+        "compute.overlaps": ["sample_disagreement"],
+        "compute.pool": ["PoolEstimate", "estimate_pool", "run_pool"],
+        "compute.profiles": ["ClusterProfiles", "cluster_profiles"],
+        "compute.projection": ["Projection", "project"],
+        "compute.ranking": ["SCORES", "Ranking", "Score", "rank_partitions"],
+        "compute.reading": ["READERS", "load_table"],
+        "compute.resampling": ["ResampledConsensus", "resample_consensus"],
+        "compute.robustness": ["Robustness", "rank_robustness"],
+        "compute.scores": [
+            "average_ari",
+            "average_nmi",
+            "discotec",
+            "threshold_scores",
+        ],
+        "compute.spanning_tree": ["AgreementTree", "agreement_tree"],
+        "compute.specs": ["POOLS", "pool_grids", "pool_specs"],
+        "compute.tile_source": ["TileSource", "order_by_partition"],
+        "compute.tiles": ["Tile", "consensus_tile"],
+    },
+)

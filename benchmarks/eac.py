@@ -1,0 +1,243 @@
+"""Evidence accumulation beside the printed tables of Candel (section 5).
+
+    python -m benchmarks.eac FOLDER                       # all sets found in FOLDER
+    python -m benchmarks.eac FOLDER --sets glass ecoli --repeats 8
+    python -m benchmarks.eac FOLDER --report              # only tables and plots
+
+FOLDER holds one table per set, NAME.csv.gz or NAME.parquet, features first and a last
+column "label". Features are standardised; 20 base partitions come from k-means (10
+restarts), k uniform from the number of classes to min(sqrt(n), 100); each consensus
+method makes 20 clusters; 20 repetitions. Every finished repetition is appended to
+eac.csv in the output folder, and a new start goes on from there. Densities of base
+partitions are judged with their own vote included; their k differs from 20, so that
+they are no bar for the methods (splitting tends to raise the density).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from clusterlens.compute.consensus_functions import consensus_partition
+from clusterlens.compute.density import density, ensemble_nmi, one_hot_loss
+from clusterlens.compute.ensemble import Ensemble
+from clusterlens.compute.scores import average_nmi
+
+N_PARTITIONS = 20
+N_CLUSTERS = 20
+N_INIT = 10
+MAX_LINKAGE = 6435  # the paper stops there
+MAX_CSPA = 10_000
+LINKAGES = [
+    f"{linkage}{suffix}"
+    for suffix in ("", "-enhanced")
+    for linkage in ("single", "average", "complete")
+]
+GRAPHS = ["sec", "mcla", "ecc", "cspa"]
+METHODS = ["kmeans", "bisecting-kmeans", *GRAPHS, *LINKAGES]
+# Column of the printed tables -> methods whose best mean it holds.
+PRINTED_COLUMNS = {
+    "Max": ["base max"],
+    "Mean": ["base mean"],
+    "KM": ["kmeans"],
+    "H-KM": ["bisecting-kmeans"],
+    "Best-NH": GRAPHS,
+    "Best-H": LINKAGES,
+}
+PRINTED = Path(__file__).with_name("eac_printed.json")
+FILES = {"landstat": "landsat"}  # printed name -> file, where they differ
+KEYS = ["set", "repetition"]
+
+
+def main() -> None:
+    """Run what is missing, then print and draw what is there."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--sets", nargs="+", default=sorted(printed()["density"]))
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("--report", action="store_true", help="run nothing")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    results = arguments.out / "eac.csv"
+    if not arguments.report:
+        for name in arguments.sets:
+            run_set(arguments.folder, name, arguments.repeats, results)
+    if results.exists():
+        report(pd.read_csv(results), arguments.out)
+
+
+def printed() -> dict[str, dict]:
+    """The tables of the paper, in percent."""
+    return json.loads(PRINTED.read_text(encoding="utf-8"))
+
+
+def run_set(folder: Path, name: str, repeats: int, results: Path) -> None:
+    """Run the repetitions of one set that the results do not hold yet."""
+    table = load(folder, FILES.get(name, name))
+    if table is None:
+        print(f"{name}: no file in {folder}, left out", file=sys.stderr)
+        return
+    X, n_classes = table
+    done = set()
+    if results.exists():
+        done = set(pd.read_csv(results)[KEYS].itertuples(index=False, name=None))
+    for repetition in range(repeats):
+        if (name, repetition) in done:
+            continue
+        start = perf_counter()
+        ensemble = base_partitions(X, n_classes, repetition)
+        rows = pd.DataFrame(judge(ensemble, repetition))
+        rows.insert(0, "set", name)
+        rows.insert(1, "repetition", repetition)
+        rows.to_csv(results, mode="a", header=not results.exists(), index=False)
+        seconds = perf_counter() - start
+        print(f"{name} {repetition + 1}/{repeats}: {seconds:.1f} s", file=sys.stderr)
+
+
+def load(folder: Path, name: str) -> tuple[np.ndarray, int] | None:
+    """Standardised features and number of classes of a set, if there is a file."""
+    if (folder / f"{name}.parquet").exists():
+        frame = pd.read_parquet(folder / f"{name}.parquet")
+    elif (folder / f"{name}.csv.gz").exists():
+        frame = pd.read_csv(folder / f"{name}.csv.gz")
+    else:
+        return None
+    X = frame.iloc[:, :-1].to_numpy(float)
+    spread = X.std(axis=0)
+    X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return X, frame.iloc[:, -1].nunique()
+
+
+def base_partitions(X: np.ndarray, n_classes: int, seed: int) -> Ensemble:
+    """K-means with random numbers of clusters."""
+    rng = np.random.default_rng(seed)
+    low = max(n_classes, 2)
+    high = max(low, min(int(np.sqrt(len(X))), 100))
+    models = [
+        KMeans(int(k), n_init=N_INIT, random_state=int(rng.integers(2**31)))
+        for k in rng.integers(low, high + 1, N_PARTITIONS)
+    ]
+    # Threads do not pay on tables of this size.
+    with threadpool_limits(1):
+        return Ensemble([model.fit(X).labels_ for model in models])
+
+
+def judge(ensemble: Ensemble, seed: int) -> Iterator[dict]:
+    """One row per consensus method, and two for the base partitions."""
+    nmi = average_nmi(ensemble)
+    dense = np.array([density(ensemble, labels) for labels in ensemble.labels])
+    k = ensemble.n_clusters.mean()
+    yield {"method": "base max", "k": k, "nmi": nmi.max(), "density": dense.max()}
+    yield {"method": "base mean", "k": k, "nmi": nmi.mean(), "density": dense.mean()}
+    for method in METHODS:
+        limit = {"cspa": MAX_CSPA, **dict.fromkeys(LINKAGES, MAX_LINKAGE)}
+        if ensemble.n_samples > limit.get(method, np.inf):
+            continue
+        start = perf_counter()
+        with warnings.catch_warnings():
+            # MCLA may return fewer clusters; the column k shows it.
+            warnings.simplefilter("ignore", UserWarning)
+            labels = consensus_partition(ensemble, N_CLUSTERS, method, seed)
+        yield {
+            "method": method,
+            "k": labels.max() + 1,
+            "nmi": ensemble_nmi(ensemble, labels),
+            "density": density(ensemble, labels),
+            "loss": one_hot_loss(ensemble, labels),
+            "seconds": perf_counter() - start,
+        }
+
+
+def report(results: pd.DataFrame, out: Path) -> None:
+    """Print both tables beside the printed values, and draw them."""
+    means = results.groupby(["set", "method"]).mean(numeric_only=True)
+    counts = results.groupby("set")["repetition"].nunique()
+    tables = {
+        measure: compare(means[measure] * 100, printed()[measure])
+        for measure in ("nmi", "density")
+    }
+    for measure, table in tables.items():
+        print(f"\n{measure}, percent: own (printed)")
+        print(table.map(_cell).to_string())
+    print("\nrepetitions:", counts.to_dict())
+    print_details(means)
+    print_winners(means)
+    for measure, table in tables.items():
+        draw(table, measure, out / f"eac_{measure}.png")
+    means.to_csv(out / "eac_means.csv")
+
+
+def compare(means: pd.Series, table: dict[str, list]) -> pd.DataFrame:
+    """Pairs (own, printed) by set and column of the printed table."""
+    rows = {}
+    for name in means.index.unique("set"):
+        own = means[name]
+        rows[name] = {
+            column: (own.reindex(methods).max(), table[name][at])
+            for at, (column, methods) in enumerate(PRINTED_COLUMNS.items())
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _cell(pair: tuple[float, float | None]) -> str:
+    """Format own and printed value."""
+    own, given = (f"{v:.1f}" if v is not None and v == v else "-" for v in pair)
+    return f"{own} ({given})"
+
+
+def print_details(means: pd.DataFrame) -> None:
+    """Print the single methods of the sets for which the paper does."""
+    for name, methods in printed()["methods"].items():
+        if name not in means.index.unique("set"):
+            continue
+        print(f"\n{name}: NMI own (printed), density own (printed)")
+        for method, pair in methods.items():
+            own = 100 * means.loc[(name, method), ["nmi", "density"]]
+            cells = [_cell(both) for both in zip(own, pair, strict=True)]
+            print(f"  {method:18s} {'  '.join(cells)}")
+
+
+def print_winners(means: pd.DataFrame) -> None:
+    """Say where k-means on the one-hot rows is not the densest method of k = 20."""
+    print("\ndensest method with 20 clusters")
+    for name in means.index.unique("set"):
+        dense = means.loc[name, "density"].reindex(METHODS).dropna()
+        best = dense.idxmax()
+        lead = 100 * (dense["kmeans"] - dense.drop("kmeans").max())
+        note = "" if best == "kmeans" else f": {best} instead"
+        print(f"  {name:18s} k-means ahead by {lead:+.2f} points{note}")
+
+
+def draw(table: pd.DataFrame, measure: str, path: Path) -> None:
+    """Plot own against printed values, one colour per column."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6, 6), layout="constrained")
+    for column in table:
+        pairs = np.array(table[column].tolist(), dtype=float)
+        axes.scatter(pairs[:, 1], pairs[:, 0], label=column)
+    axes.axline((50, 50), slope=1, color="grey", linewidth=0.8)
+    axes.set(xlabel=f"printed {measure} (%)", ylabel=f"own {measure} (%)")
+    axes.legend()
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)
+
+
+if __name__ == "__main__":
+    main()

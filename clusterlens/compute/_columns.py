@@ -1,0 +1,373 @@
+"""Cells to values: which text is a number, a date or a missing value.
+
+Text is converted as a whole column or not at all, so that no cell of the table is lost:
+a column that is not entirely numeric stays text, and `to_numbers` says later which of
+its cells are numbers. Long columns are cast by Arrow; only columns that Arrow cannot
+cast are looked at word by word, once per distinct word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clusterlens.compute._validation import DataError
+
+# Words that mean "missing" wherever they stand, and those that do so among numbers only
+# ("none" and "unknown" can be honest categories).
+_ANYWHERE = "? na n/a n.a. nan null <na> #n/a #value! #div/0! #num! #ref! #name? #null!"
+_AMONG_NUMBERS = "- -- --- . .. ... * none nil missing unknown nd n.d. n.d (null) – —"
+MISSING_WORDS = frozenset(_ANYWHERE.split())
+MISSING_NUMBERS = MISSING_WORDS | frozenset(_AMONG_NUMBERS.split())
+_TRIED = 1000
+_PLAIN = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_DATE = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?"
+_CODE = r"0\d+"
+_UNIT = re.compile(r"^[$€£¥]\s?|\s?[%$€£¥]$")
+
+
+@dataclass(frozen=True)
+class NumberStyle:
+    """A way to write numbers: a pattern, what groups digits, and the decimal mark."""
+
+    name: str
+    pattern: str
+    grouping: str = ""
+    decimal: str = "."
+
+    def parse(self, words: pd.Series) -> pd.Series:
+        """Turn words of this style into float64."""
+        for mark in self.grouping:
+            words = words.str.replace(mark, "", regex=False)
+        return words.str.replace(self.decimal, ".", regex=False).astype(np.float64)
+
+
+PLAIN = NumberStyle("plain", _PLAIN)
+COMMA_GROUPS = NumberStyle(
+    "commas between thousands",
+    rf"{_PLAIN}|[+-]?\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?",
+    grouping=",",
+)
+COMMA_DECIMAL = NumberStyle(
+    "decimal comma",
+    r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+|)(?:,\d+)?(?:[eE][+-]?\d+)?(?<=\d)",
+    grouping=".",
+    decimal=",",
+)
+SPACE_GROUPS = NumberStyle(
+    "blanks between thousands",
+    rf"{_PLAIN}|[+-]?\d{{1,3}}(?:[ '\u2019\u00a0\u202f]\d{{3}})+(?:\.\d+)?",
+    grouping=" '\u2019\u00a0\u202f",
+)
+SPACE_GROUPS_COMMA = NumberStyle(
+    "blanks between thousands and decimal comma",
+    r"[+-]?\d{1,3}(?:[ '\u2019\u00a0\u202f]?\d{3})*(?:,\d+)?",
+    grouping=" '\u2019\u00a0\u202f",
+    decimal=",",
+)
+# "1,234" alone is ambiguous: the first style that fits all cells wins.
+STYLES = (PLAIN, COMMA_GROUPS, COMMA_DECIMAL, SPACE_GROUPS, SPACE_GROUPS_COMMA)
+_COMMA_FIRST = (PLAIN, COMMA_DECIMAL, SPACE_GROUPS_COMMA, COMMA_GROUPS, SPACE_GROUPS)
+
+
+def plain_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:
+    """Return a copy with text column names, all different, and a unique index."""
+    try:
+        frame = pd.DataFrame(table).copy(deep=False)
+    except (ValueError, TypeError) as error:
+        raise DataError(
+            f"Table {name!r} cannot be read as rows and columns ({error}); give a "
+            "DataFrame or a two-dimensional array."
+        ) from error
+    if 0 in frame.shape:
+        raise DataError(
+            f"Table {name!r} has {frame.shape[0]} rows and {frame.shape[1]} columns; "
+            "give at least one of each."
+        )
+    notes: list[str] = []
+    if isinstance(frame.columns, pd.RangeIndex):
+        frame.columns = [f"column {j}" for j in range(1, frame.shape[1] + 1)]
+    frame.columns = pd.Index(_column_names(list(frame.columns), notes))
+    if not frame.index.is_unique or frame.index.hasnans or frame.index.nlevels > 1:
+        notes.append("The index of the table has no unique ids; rows are numbered.")
+        frame = frame.reset_index(drop=True)
+    return frame, notes
+
+
+def type_columns(
+    frame: pd.DataFrame, *, decimal_comma: bool = False
+) -> tuple[pd.DataFrame, list[str]]:
+    """Give every column of (n, d) cells its type; say what was changed."""
+    columns, notes = {}, []
+    for name in frame.columns:
+        values, remarks = _type_column(frame[name], decimal_comma)
+        columns[name] = values
+        notes += [f"Column {name!r}: {remark}." for remark in remarks]
+    return pd.DataFrame(columns, index=frame.index, columns=frame.columns), notes
+
+
+def type_text(
+    text: pa.Array | pa.ChunkedArray, *, decimal_comma: bool = False
+) -> tuple[pd.Series, list[str]]:
+    """Read text cells (n,) as numbers, else dates, else words; with remarks."""
+    trimmed = pc.utf8_trim_whitespace(text)
+    trimmed = pc.if_else(pc.equal(trimmed, ""), None, trimmed)
+    if trimmed.null_count == len(trimmed):
+        return pd.Series(np.full(len(trimmed), np.nan)), []
+    numbers = _cast(trimmed)
+    if numbers is not None:
+        return numbers, []
+    codes, distinct = pd.factorize(_to_series(trimmed))
+    words = pd.Series(distinct, dtype="str")
+    counts = np.bincount(codes[codes >= 0], minlength=len(words))
+    values, remarks = _numbers_or_dates(words, counts, decimal_comma)
+    if values is None:
+        values, remarks = _words(words, counts)
+        padded = int(pc.sum(pc.not_equal(trimmed, text)).as_py() or 0)
+        if padded:
+            remarks.append(f"blanks around the text removed in {padded} cell(s)")
+    return values.reindex(codes).reset_index(drop=True), remarks
+
+
+def to_numbers(values: pd.Series) -> pd.Series:
+    """Return float64 (n,); cells that are no number become NaN, dates become days."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.astype(values.cat.categories.dtype)
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return (values - values.min()) / pd.Timedelta(days=1)
+    if pd.api.types.is_timedelta64_dtype(values.dtype):
+        return values.dt.total_seconds() / 86_400
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        array = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        return pd.Series(array, index=values.index)
+    codes, words = pd.factorize(values.astype("str").str.strip())
+    numbers = _best_style_numbers(pd.Series(words, dtype="str"))
+    return numbers.reindex(codes).set_axis(values.index)
+
+
+def count_text(counts: Iterable[tuple[str, int]], limit: int = 5) -> str:
+    """Say how often each word occurs: "'?' (3 cells), 'NA' (1 cell)"."""
+    pairs = list(counts)
+    shown = [f"{w!r} ({c} cell{'s' if c != 1 else ''})" for w, c in pairs[:limit]]
+    more = [f"and {len(pairs) - limit} more"] if len(pairs) > limit else []
+    return ", ".join(shown + more)
+
+
+def _column_names(given: Sequence[Any], notes: list[str]) -> list[str]:
+    """Turn names into text; number the empty and the repeated ones, with a note."""
+    texts = [" / ".join(map(str, n)) if isinstance(n, tuple) else n for n in given]
+    texts = ["" if pd.isna(text) else str(text).strip() for text in texts]
+    names: dict[str, None] = {}  # a dictionary keeps the order and is quick to search
+    for position, text in enumerate(texts, start=1):
+        wanted = text or f"unnamed column {position}"
+        free, count = wanted, 1
+        while free in names or (free != text and free in texts):
+            count += 1
+            free = f"{wanted} ({count})"
+        if free != text:
+            what = "repeats a name" if text else "has no name"
+            notes.append(f"Column {position} {what}; it is called {free!r}.")
+        names[free] = None
+    return list(names)
+
+
+def _type_column(values: pd.Series, decimal_comma: bool) -> tuple[pd.Series, list[str]]:
+    """Type one column of any pandas dtype."""
+    values = _plain_dtype(values)
+    if pd.api.types.is_string_dtype(values.dtype) and values.dtype != object:
+        typed, remarks = type_text(_to_arrow(values), decimal_comma=decimal_comma)
+        return typed.set_axis(values.index), remarks
+    if values.dtype != object:
+        return values, []
+    kind = pd.api.types.infer_dtype(values, skipna=True)
+    if kind == "empty":
+        return pd.Series(np.full(len(values), np.nan), index=values.index), []
+    if kind == "boolean":
+        return values.astype("boolean"), []
+    if kind in {"datetime", "datetime64", "date"}:
+        return _dates_or_same(values), []
+    if kind in {"integer", "floating", "mixed-integer-float", "decimal"}:
+        numbers = pd.to_numeric(values)
+        if kind == "integer" and numbers.dtype.kind == "f":
+            return values.astype("Int64"), []
+        if numbers.dtype.kind in "iuf":
+            return numbers, []
+    if not values.map(lambda cell: pd.api.types.is_scalar(cell)).all():
+        return values, []
+    if kind == "bytes":
+        return values, []
+    return _type_column(
+        values.where(values.isna(), values.map(str)).astype("str"), False
+    )
+
+
+def _plain_dtype(values: pd.Series) -> pd.Series:
+    """Return sparse, Arrow, period and interval columns in an everyday type."""
+    dtype = values.dtype
+    if isinstance(dtype, pd.SparseDtype):
+        return pd.Series(np.asarray(values), index=values.index)
+    if isinstance(dtype, pd.ArrowDtype):
+        plain = pa.array(values).to_pandas(integer_object_nulls=True)
+        return plain.set_axis(values.index)
+    if isinstance(dtype, (pd.PeriodDtype, pd.IntervalDtype)):
+        return values.map(str, na_action="ignore").astype("str")
+    return values
+
+
+def _to_arrow(values: pd.Series) -> pa.Array | pa.ChunkedArray:
+    """Return a string column (n,) as Arrow text."""
+    return pa.array(values, type=pa.large_string(), from_pandas=True)
+
+
+def _to_series(text: pa.Array | pa.ChunkedArray) -> pd.Series:
+    """Return Arrow text (n,) as a pandas string column."""
+    return pd.Series(text.to_pandas(), dtype="str")
+
+
+def _dates_or_same(values: pd.Series) -> pd.Series:
+    """Return datetimes, or the cells as they are if pandas cannot hold them."""
+    try:
+        return pd.to_datetime(values)
+    except (ValueError, OverflowError, TypeError):
+        return values
+
+
+def _cast(text: pa.Array | pa.ChunkedArray) -> pd.Series | None:
+    """Cast plain numbers; None if a cell is no plain number or is a code like 007."""
+    zeros = text.filter(pc.starts_with(text, "0"))
+    if len(zeros) and pc.any(pc.match_substring_regex(zeros, "^0[0-9xX]")).as_py():
+        return None
+    try:
+        # Arrow makes an error message for every cell that fails: try a few first.
+        pc.cast(text[:_TRIED], pa.float64())
+        numbers = pc.cast(text, pa.float64())
+        fractions = pc.any(pc.not_equal(numbers, pc.floor(numbers))).as_py()
+        if fractions or pc.any(pc.match_substring_regex(text, "[^0-9-]")).as_py():
+            return None if _loses_digits(text, numbers) else numbers.to_pandas()
+        integers = pc.cast(text, pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    if integers.null_count:
+        return pd.Series(integers.to_pandas(integer_object_nulls=True), dtype="Int64")
+    return integers.to_pandas()
+
+
+def _loses_digits(
+    text: pa.Array | pa.ChunkedArray, numbers: pa.Array | pa.ChunkedArray
+) -> bool:
+    """Say whether a cell is a whole number too long for float64 (an identifier)."""
+    long = text.filter(pc.greater_equal(pc.abs(numbers), float(2**53)))
+    return bool(pc.any(pc.match_substring_regex(long, r"^[+-]?\d{16,}$")).as_py())
+
+
+def _numbers_or_dates(
+    words: pd.Series, counts: np.ndarray, decimal_comma: bool
+) -> tuple[pd.Series | None, list[str]]:
+    """Convert distinct words (k,) if all of them are numbers or all are ISO dates."""
+    missing = words.str.lower().isin(MISSING_NUMBERS)
+    rest = words[~missing]
+    if rest.empty:
+        return pd.Series(np.nan, index=words.index), _missing_remark(words, counts)
+    if _convert(rest[:_TRIED], decimal_comma)[0] is None:
+        return None, []
+    values, remarks = _convert(rest, decimal_comma)
+    if values is None:
+        return None, []
+    return values.reindex(words.index), remarks + _missing_remark(
+        words[missing], counts[missing.to_numpy()]
+    )
+
+
+def _convert(
+    words: pd.Series, decimal_comma: bool
+) -> tuple[pd.Series | None, list[str]]:
+    """Convert words (k,), none missing, to numbers or dates; None if neither."""
+    if words.str.fullmatch(_CODE).any():
+        return None, []
+    values, remarks = _numbers(words, decimal_comma)
+    if values is None and words.str.fullmatch(_DATE).all():
+        values = _iso_dates(words)
+    return values, remarks
+
+
+def _numbers(
+    words: pd.Series, decimal_comma: bool
+) -> tuple[pd.Series | None, list[str]]:
+    """Convert words (k,) if one number style fits them all."""
+    cleaned, unit = _strip_unit(words)
+    for style in _COMMA_FIRST if decimal_comma else STYLES:
+        if cleaned.str.fullmatch(style.pattern).all():
+            if style is PLAIN and cleaned.str.fullmatch(r"[+-]?\d{16,}").any():
+                return None, []
+            remarks: list[str] = (
+                [] if style is PLAIN else [f"numbers read with {style.name}"]
+            )
+            remarks += [f"the sign {unit!r} removed from the numbers"] if unit else []
+            values = style.parse(cleaned)
+            fractions = cleaned.str.contains(f"[{style.decimal}eE]").any()
+            return (values if fractions else _as_integers(values)), remarks
+    return None, []
+
+
+def _strip_unit(words: pd.Series) -> tuple[pd.Series, str]:
+    """Remove a percent or currency sign if every word carries the same one."""
+    cleaned = words.str.replace("\u2212", "-", regex=False)
+    found = _UNIT.search(cleaned.iloc[0])
+    if not found:
+        return cleaned, ""
+    unit = found.group().strip()
+    if not (cleaned.str.startswith(unit) | cleaned.str.endswith(unit)).all():
+        return cleaned, ""
+    return cleaned.str.replace(_UNIT, "", regex=True), unit
+
+
+def _as_integers(values: pd.Series) -> pd.Series:
+    """Return Int64 if all values are whole, so that they are written back as such."""
+    whole = bool((values == values.round()).all() and values.abs().max() < 2**53)
+    return values.astype("Int64") if whole else values
+
+
+def _iso_dates(words: pd.Series) -> pd.Series | None:
+    """Convert ISO dates; None if one is no day of the calendar."""
+    try:
+        return pd.to_datetime(words, format="ISO8601")
+    except ValueError:
+        return None
+
+
+def _words(words: pd.Series, counts: np.ndarray) -> tuple[pd.Series, list[str]]:
+    """Keep words (k,), with the unmistakable words for a missing value removed.
+
+    "NA" stays among two-letter codes, where it is Namibia.
+    """
+    missing = words.str.lower().isin(MISSING_WORDS)
+    rest = words[~missing]
+    if len(rest) and rest.str.fullmatch("[A-Z]{2}").all():
+        missing &= words != "NA"
+    kept = words.mask(missing)
+    return kept, _missing_remark(words[missing], counts[missing.to_numpy()])
+
+
+def _missing_remark(words: pd.Series, counts: np.ndarray) -> list[str]:
+    """Say which words were read as missing values."""
+    if words.empty:
+        return []
+    return [f"{count_text(zip(words, counts, strict=True))} read as missing"]
+
+
+def _best_style_numbers(words: pd.Series) -> pd.Series:
+    """Convert words (k,) by the style that fits most of them; NaN elsewhere."""
+    cleaned = words.str.replace("\u2212", "-", regex=False)
+    fits = [cleaned.str.fullmatch(style.pattern).fillna(False) for style in STYLES]
+    best = int(np.argmax([fit.sum() for fit in fits]))
+    numbers = pd.Series(np.nan, index=words.index)
+    fit = fits[best].astype(bool)
+    numbers[fit] = STYLES[best].parse(cleaned[fit])
+    return numbers

@@ -1,0 +1,131 @@
+"""What a specification may refer to in the data: distances and the number of samples.
+
+Quantiles of distances cost O(n²) time and memory up to 5,000 samples (0.1 GB); above,
+they are those of a seeded random sample, and a note says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import pdist
+from sklearn.neighbors import NearestNeighbors
+
+from clusterlens.compute._validation import FloatArray, check_features, check_range
+
+Rows = npt.NDArray[np.intp]
+
+# Above this many samples, quantiles of distances come from a random sample of them.
+MAX_QUANTILE_SAMPLES = 5_000
+# The cost of DBSCAN depends on how many pairs are within eps; a rough share will do.
+_MAX_COST_SAMPLES = 1_000
+_N_NEIGHBORS = 5
+
+
+class DataScale:
+    """The lengths and sizes of given data, or of a shape alone; notes collect here."""
+
+    def __init__(self, X: npt.ArrayLike | tuple[int, int], random_state: int) -> None:
+        self.notes: list[str] = []
+        self._random_state = random_state
+        self._X: FloatArray = np.empty((0, 0))
+        if isinstance(X, tuple) and len(X) == 2 and all(isinstance(s, int) for s in X):
+            self.n_samples, self.n_features = X
+        else:
+            self._X = check_features(X)
+            self.n_samples, self.n_features = self._X.shape
+        self._quantile = cache(self._compute_quantile)
+        self._distances = cache(self._compute_distances)
+
+    def resolve(self, value: Any) -> Any:
+        """Return the number a mapping stands for, if known, and other values as is."""
+        if not isinstance(value, Mapping):
+            return value
+        match dict(value):
+            case {"of": "samples", "share": share} if len(value) == 2:
+                check_range(share, 0, 1, name="share")
+                return max(_N_NEIGHBORS, round(share * self.n_samples))
+            case {"of": kind, "quantile": [low, high], "at": at} if (
+                kind in _DISTANCES and len(value) == 3
+            ):
+                return self._between(kind, low, high, at, value)
+            case {"of": kind, "quantile": float() | int() as q} if (
+                kind in _DISTANCES and len(value) == 2
+            ):
+                return self._between(kind, q, q, 0.0, value)
+        raise ValueError(
+            f"{value!r} is no reference to the data; give e.g. "
+            "{'quantile': 0.1, 'of': 'pair distances'} or "
+            "{'share': 0.02, 'of': 'samples'}."
+        )
+
+    def share_within(self, eps: Any) -> float | None:
+        """Return the share of pairs within eps of each other, as far as it is known."""
+        match eps:
+            case {"of": "pair distances", "quantile": [low, high], "at": at}:
+                return float(low + (high - low) * at)
+            case {"of": "pair distances", "quantile": q}:
+                return float(q)
+            case float() | int() if len(self._X) > 1:
+                return float(np.mean(self._some_distances <= eps))
+        return None
+
+    def _between(self, kind: str, low: float, high: float, at: float, ref: Any) -> Any:
+        """Return the length at a fraction of the way between two quantiles."""
+        for q in (low, high, at):
+            check_range(q, 0, 1, name="quantile")
+        if not self._X.size:
+            return ref
+        start, end = self._quantile(kind, low), self._quantile(kind, high)
+        return start + (end - start) * at
+
+    def _compute_quantile(self, kind: str, q: float) -> float:
+        """Return a quantile of distances; zero where one sample has none."""
+        distances = self._distances(kind)
+        return float(np.quantile(distances, q)) if distances.size else 0.0
+
+    def _compute_distances(self, kind: str) -> FloatArray:
+        """Return the distances of a kind, of a random sample if there are many."""
+        n_rows = self.n_samples
+        if self.n_samples > MAX_QUANTILE_SAMPLES:
+            n_rows = _N_ROWS[kind]
+            self.notes.append(
+                f"Quantiles of {kind} are those of a random sample of {n_rows:,} of "
+                f"the {self.n_samples:,} samples."
+            )
+        return _DISTANCES[kind](self._X, self._sample(n_rows))
+
+    def _sample(self, n_rows: int) -> Rows:
+        """Return rows drawn at random without replacement, or all of them."""
+        rng = np.random.default_rng(self._random_state)
+        size = min(n_rows, self.n_samples)
+        return np.sort(rng.choice(self.n_samples, size=size, replace=False))
+
+    @cached_property
+    def _some_distances(self) -> FloatArray:
+        """Distances of the pairs of a small sample."""
+        return pdist(self._X[self._sample(_MAX_COST_SAMPLES)])
+
+
+def _pair_distances(X: FloatArray, rows: Rows) -> FloatArray:
+    """Euclidean distances of all pairs of the given rows, (m (m - 1) / 2,)."""
+    return pdist(X[rows])
+
+
+def _neighbor_distances(X: FloatArray, rows: Rows) -> FloatArray:
+    """Distances of the given rows to their fifth neighbour among all samples, (m,)."""
+    k = min(_N_NEIGHBORS, len(X) - 1)
+    search = NearestNeighbors(n_neighbors=k + 1).fit(X)
+    return search.kneighbors(X[rows])[0][:, -1]
+
+
+_DISTANCES: dict[str, Callable[[FloatArray, Rows], FloatArray]] = {
+    "pair distances": _pair_distances,
+    "neighbour distances": _neighbor_distances,
+}
+# All pairs of m samples, but the neighbours that m samples have among all n.
+_N_ROWS = {"pair distances": MAX_QUANTILE_SAMPLES, "neighbour distances": 1_000}

@@ -1,0 +1,1 @@
+"""Browser app of ClusterLens: one mutable Session, views that read it."""

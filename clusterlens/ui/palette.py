@@ -1,0 +1,50 @@
+"""Colours of clusters, noise and disagreement; each is used for nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import colorcet
+import numpy as np
+
+NOISE_COLOUR = "#8a8f98"
+DISAGREEMENT_COLOURS = ("#2b5c9e", "#9aa0ad", "#e0892b", "#c02a1b")
+
+# Okabe & Ito's colour-blind safe colours first, then distinct ones for many clusters.
+CLUSTER_COLOURS = (
+    "#0072b2",
+    "#e69f00",
+    "#009e73",
+    "#cc79a7",
+    "#56b4e9",
+    "#d55e00",
+    "#b5a900",
+    *colorcet.palette["glasbey_bw_minc_20_maxl_70"],
+)
+
+
+def cluster_colour(cluster: int) -> str:
+    """Return the colour of a cluster; beyond the palette colours repeat."""
+    if cluster < 0:
+        return NOISE_COLOUR
+    return CLUSTER_COLOURS[cluster % len(CLUSTER_COLOURS)]
+
+
+def cluster_colours(clusters: np.ndarray) -> np.ndarray:
+    """Colour cluster numbers, shape (n,), negative is noise; return uint8 (n, 3)."""
+    table = rgb([*CLUSTER_COLOURS, NOISE_COLOUR])
+    noise = len(CLUSTER_COLOURS)
+    return table[np.where(clusters < 0, noise, clusters % noise)]
+
+
+def rgb(colours: Sequence[str]) -> np.ndarray:
+    """Turn colours "#rrggbb" into an array of uint8, shape (n_colours, 3)."""
+    return np.array([list(bytes.fromhex(c[1:])) for c in colours], dtype=np.uint8)
+
+
+def disagreement_colours(values: np.ndarray) -> np.ndarray:
+    """Colour values in [0, 1], shape (n,); return uint8, shape (n, 3)."""
+    stops = np.linspace(0, 1, len(DISAGREEMENT_COLOURS))
+    channels = rgb(DISAGREEMENT_COLOURS).T
+    mixed = [np.interp(values, stops, channel) for channel in channels]
+    return np.rint(np.stack(mixed, axis=1)).astype(np.uint8)

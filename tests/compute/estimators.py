@@ -1,0 +1,73 @@
+"""Estimators of an importable module that behave badly, for worker processes."""
+
+import os
+import time
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+
+class Halves:
+    """Splits the samples in two by position; only fit_predict."""
+
+    def fit(self, X):
+        return self
+
+    def fit_predict(self, X):
+        return (np.arange(len(X)) >= len(X) // 2).astype(int)
+
+
+class Dies:
+    """Ends its process in the middle of a fit."""
+
+    def fit(self, X):
+        os._exit(3)
+
+
+class Sleeps:
+    """Fits for a minute."""
+
+    def fit(self, X):
+        time.sleep(60)
+
+
+class Fails:
+    """Raises in fit."""
+
+    def fit(self, X):
+        raise RuntimeError("no luck\nat all")
+
+
+class Constant(BaseEstimator):
+    """Gives every sample the label of `labels`: "one" or "all"."""
+
+    def __init__(self, labels="one"):
+        self.labels = labels
+
+    def fit(self, X):
+        one = np.zeros(len(X), dtype=int)
+        self.labels_ = one if self.labels == "one" else np.arange(len(X))
+        return self
+
+
+class WrongMemberships(Halves):
+    """Has memberships of one sample only."""
+
+    memberships_ = ((0.5, 0.5),)
+
+
+class Stays(Halves):
+    """Cannot be sent to another process."""
+
+    def __getstate__(self):
+        raise RuntimeError("stay here")
+
+
+class ManyLabels:
+    """Puts pairs of samples together."""
+
+    def fit(self, X):
+        return self
+
+    def predict(self, X):
+        return np.arange(len(X)) // 2

@@ -1,0 +1,208 @@
+"""The main job in a real browser: from a file to a ranking to labelled rows."""
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+from sklearn.datasets import make_blobs
+
+HOSTILE = "<img src=x onerror=window.hacked=1>"
+LONG = 60_000
+
+
+def write_blobs(folder: Path, *, rows: int = 240, name: str = "blobs.csv") -> Path:
+    X, y = make_blobs(rows, 3, centers=4, random_state=0, cluster_std=0.7)
+    frame = pd.DataFrame(X, columns=["length", "width", "height"]).round(4)
+    frame["kind"] = np.array(["a", "b", "c", "d"])[y]
+    path = folder / name
+    frame.to_csv(path, index=False)
+    return path
+
+
+def choose(app: Page, css: str, text: str) -> None:
+    app.locator(css).get_by_role("combobox").click()
+    app.locator(".MuiMenuItem-root").get_by_text(text, exact=True).click()
+
+
+def drop_file(app: Page, path: Path) -> None:
+    app.locator(".cl-file input[type=file]").set_input_files(path)
+
+
+def load(app: Page, path: Path) -> None:
+    drop_file(app, path)
+    expect(app.locator(".cl-prepared")).to_contain_text(
+        "go into the pool", timeout=LONG
+    )
+
+
+def run_pool(app: Page, preset: str = "quick") -> None:
+    app.get_by_role("button", name="Next: choose a pool").click()
+    expect(app.locator(".cl-estimate")).to_contain_text("models")
+    choose(app, ".cl-preset", preset)
+    app.get_by_role("button", name="Run the pool").click()
+    expect(app.locator(".cl-headline")).to_contain_text(
+        "Closest to what this pool agrees on", timeout=LONG
+    )
+    expect(app.locator(".cl-headline")).to_contain_text("rank", timeout=LONG)
+
+
+def picture(app: Page, css: str) -> list[float]:
+    """Return the numbers of the image that a figure shows, once it has one."""
+    handle = app.wait_for_function(
+        """css => {
+          const find = (root) => {
+            const hit = root.querySelector(css);
+            if (hit) return hit;
+            for (const e of root.querySelectorAll('*'))
+              if (e.shadowRoot) { const h = find(e.shadowRoot); if (h) return h; }
+            return null;
+          };
+          const host = find(document);
+          if (!host) return false;
+          const views = Object.values(Bokeh.index).flatMap(function walk(v) {
+            return [v, ...(v.child_views || []).flatMap(walk)];
+          });
+          const plot = views.find(v => v.model.type === 'Figure' && inside(v.el, host));
+          function inside(e, box) {
+            for (; e; e = e.parentNode || e.host) if (e === box) return true;
+            return false;
+          }
+          if (!plot) return false;
+          const glyph = plot.model.renderers.find(
+            r => r.glyph && r.glyph.type.startsWith('Image'));
+          const image = glyph && glyph.data_source.data.image;
+          return image && image.length ? Array.from(image[0]) : false;
+        }""",
+        arg=css,
+    )
+    return handle.json_value()
+
+
+def test_file_to_ranking_to_download(app, tmp_path):
+    path = write_blobs(tmp_path)
+    load(app, path)
+    expect(app.locator(".cl-roles")).to_contain_text("kind")
+    run_pool(app)
+    shares = np.array(picture(app, ".cl-consensus-matrix"))
+    assert shares.min() >= 0
+    assert shares.max() == 1
+    assert set(np.unique(picture(app, ".cl-binarised-matrix"))) == {0, 1}
+    with app.expect_download() as waiting:
+        app.get_by_role("button", name="Download rows").click()
+    content = Path(waiting.value.path()).read_text(encoding="utf-8")
+    rows = list(csv.DictReader(io.StringIO(content)))
+    original = pd.read_csv(path)
+    assert [float(row["length"]) for row in rows] == original["length"].tolist()
+    (added,) = set(rows[0]) - set(original.columns)
+    assert added.startswith("cluster (")
+    assert len({row[added] for row in rows}) >= 2
+
+
+def test_selecting_a_model_recolours_the_map_and_reorders_the_matrix(app, tmp_path):
+    load(app, write_blobs(tmp_path))
+    run_pool(app)
+    before_map = picture(app, ".cl-map")
+    before_matrix = picture(app, ".cl-consensus-matrix")
+    app.locator(".cl-ranking-table .tabulator-row").last.click()
+    expect(app.locator(".cl-ranking-table .tabulator-selected")).to_have_count(1)
+    name = app.locator(".cl-ranking-table .tabulator-selected .tabulator-cell").nth(1)
+    expect(app.locator(".cl-model")).to_contain_text(name.inner_text())
+    app.wait_for_function("() => Bokeh.documents.every(d => d.is_idle)", timeout=LONG)
+    assert_changes(app, ".cl-map", before_map)
+    assert_changes(app, ".cl-consensus-matrix", before_matrix)
+
+
+def assert_changes(app: Page, css: str, before: list[float]) -> None:
+    """Wait until a figure shows another picture."""
+    for _ in range(100):
+        if picture(app, css) != before:
+            return
+        app.evaluate("() => new Promise(requestAnimationFrame)")
+    pytest.fail(f"{css} still shows the same picture")
+
+
+def test_brushing_a_block_lists_its_samples_and_clear_forgets_them(app, tmp_path):
+    load(app, write_blobs(tmp_path))
+    run_pool(app)
+    picture(app, ".cl-consensus-matrix")
+    box = app.locator(".cl-consensus-matrix .bk-Canvas").bounding_box()
+    x, y = box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.3
+    app.mouse.move(x, y)
+    app.mouse.down()
+    app.mouse.move(x + 40, y + 40, steps=5)
+    app.mouse.up()
+    expect(app.locator(".cl-brushed-note")).to_contain_text("brushed", timeout=LONG)
+    expect(app.locator(".cl-brushed .tabulator-row").first).to_be_visible()
+    app.get_by_role("button", name="Clear").click()
+    expect(app.locator(".cl-brushed-note")).to_contain_text("Drag a box")
+
+
+def test_cancel_stops_the_pool_and_changes_nothing(app, tmp_path):
+    load(app, write_blobs(tmp_path, rows=6000))
+    app.get_by_role("button", name="Next: choose a pool").click()
+    expect(app.locator(".cl-estimate")).to_contain_text("models")
+    app.get_by_role("button", name="Run the pool").click()
+    app.get_by_role("button", name="Cancel").click()
+    expect(app.locator(".cl-notice-info")).to_contain_text(
+        "Cancelled: Running the pool. Nothing was changed.", timeout=LONG
+    )
+    expect(app.get_by_role("button", name="Run the pool")).to_be_enabled()
+
+
+def test_a_bad_file_gets_a_message_with_a_remedy(app, tmp_path):
+    path = tmp_path / "broken.parquet"
+    path.write_bytes(b"PAR1 this is not a table PAR1")
+    drop_file(app, path)
+    notice = app.locator(".cl-notice-error")
+    expect(notice).to_contain_text("broken.parquet", timeout=LONG)
+    assert "Traceback" not in notice.inner_text()
+    load(app, write_blobs(tmp_path))
+
+
+def test_hostile_names_are_shown_and_never_run(app, tmp_path):
+    frame = pd.read_csv(write_blobs(tmp_path))
+    frame.insert(0, "key", [f"{HOSTILE}{i}" for i in range(len(frame))])
+    frame = frame.rename(columns={"length": HOSTILE, "kind": f"kind {HOSTILE}"})
+    path = tmp_path / "hostile & co.csv"
+    frame.to_csv(path, index=False)
+    load(app, path)
+    expect(app.locator(".cl-roles")).to_contain_text(HOSTILE)
+    run_pool(app)
+    expect(app.locator(".cl-model")).to_contain_text(HOSTILE, timeout=LONG)
+    picture(app, ".cl-consensus-matrix")
+    box = app.locator(".cl-consensus-matrix .bk-Canvas").bounding_box()
+    app.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.5)
+    expect(app.locator(".bk-tooltip-content").first).to_contain_text(HOSTILE)
+    centre = app.locator(".cl-map .bk-Canvas").bounding_box()
+    app.mouse.move(centre["x"] + 150, centre["y"] + 120)
+    app.mouse.down()
+    app.mouse.move(centre["x"] + 300, centre["y"] + 250, steps=5)
+    app.mouse.up()
+    expect(app.locator(".cl-brushed-note")).to_contain_text("brushed", timeout=LONG)
+    assert app.evaluate("window.hacked") is None
+
+
+def test_dark_mode_restyles_the_page(app, tmp_path):
+    load(app, write_blobs(tmp_path))
+    light = background(app)
+    app.locator("header button").last.click()
+    app.wait_for_function(
+        "light => getComputedStyle(document.body).backgroundColor !== light", arg=light
+    )
+    assert sum(background_levels(app)) < sum(levels(light))
+
+
+def background(app: Page) -> str:
+    return app.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def background_levels(app: Page) -> list[int]:
+    return levels(background(app))
+
+
+def levels(colour: str) -> list[int]:
+    return [int(part) for part in colour.strip("rgba()").split(",")[:3]]
