@@ -2,14 +2,13 @@
 
 * `KMeansSilhouette`: k-means, by the mean silhouette width.
 * `GaussianMixtureBIC`: a Gaussian mixture, by the Bayesian information criterion.
-* `HDBSCANDBCV`: HDBSCAN, by the density-based validity index (extra `dbcv`).
+* `HDBSCANDBCV`: HDBSCAN, by the density-based validity index.
 
 Cost: one fit for each value tried; the silhouette and DBCV compare all pairs.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Self
 
 import numpy as np
@@ -24,13 +23,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
-    check_memory,
     check_range,
 )
 from clusterlens.compute.ensemble import NOISE
+from clusterlens.compute.indices import internal_index
 from clusterlens.compute.neighbors import neighbors_of
-
-MEMORY_LIMIT = 4_000_000_000
 
 
 class KMeansSilhouette(ClusterMixin, BaseEstimator):
@@ -248,9 +245,8 @@ class HDBSCANDBCV(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Noise is merged after the choice. DBCV needs all distances within a cluster and
-    between two: 24 bytes for each pair of the two largest, refused above 4 GB. Where no
-    value has a DBCV, the first that finds a cluster is taken.
+    Noise is merged after the choice. DBCV takes O(n² d) time and O(n d) memory. Where
+    no value has a DBCV, the first that finds a cluster is taken.
 
     References
     ----------
@@ -278,10 +274,8 @@ class HDBSCANDBCV(ClusterMixin, BaseEstimator):
 
         Raises
         ------
-        ImportError
-            If hdbscan, which has the index, is not installed.
-        MemoryError
-            If DBCV would need more than 4 GB.
+        ValueError
+            If X or a parameter cannot be used, or there are more than 50,000 samples.
         """
         data: FloatArray = validate_data(
             self, X, dtype=np.float64, ensure_min_samples=2
@@ -293,7 +287,9 @@ class HDBSCANDBCV(ClusterMixin, BaseEstimator):
             HDBSCAN(min_cluster_size=v, min_samples=v, copy=True).fit_predict(data)
             for v in values
         ]
-        self.scores_ = np.array([_dbcv(data, labels) for labels in tried])
+        self.scores_ = np.array(
+            [float(internal_index("DBCV", data, labels)) for labels in tried]
+        )
         found = [labels.max() >= 0 for labels in tried]
         ranked = np.where(np.isnan(self.scores_), -2, self.scores_) + found
         best = int(np.argmax(ranked))
@@ -317,27 +313,3 @@ def merge_noise(X: FloatArray, labels: IntArray) -> IntArray:
         nearest = neighbors_of(X[noise], X[~noise], 1)[0][:, 0]
         merged[noise] = labels[~noise][nearest]
     return merged
-
-
-def _dbcv(X: FloatArray, labels: IntArray) -> float:
-    """DBCV of one clustering; NaN with fewer than two clusters."""
-    if labels.max() < 1:
-        return np.nan
-    sizes = np.sort(np.bincount(labels[labels != NOISE]))
-    check_memory(
-        24 * int(sizes[-1]) * int(sizes[-1] + sizes[-2]),
-        MEMORY_LIMIT,
-        what=f"DBCV of a cluster of {sizes[-1]} samples",
-        remedy="give fewer samples, or another method.",
-    )
-    try:
-        validity = import_module("hdbscan.validity")
-    except ImportError:
-        raise ImportError(
-            "HDBSCANDBCV needs the package hdbscan for the DBCV index; install "
-            "clusterlens[dbcv]."
-        ) from None
-    # Reachabilities to the power of the dimension overflow in wide data: NaN then.
-    with np.errstate(all="ignore"):
-        score = float(validity.validity_index(X, labels.astype(np.intp)))
-    return score if np.isfinite(score) else np.nan

@@ -1,8 +1,5 @@
 """What all comparators promise: scikit-learn's contract, duplicates, determinism."""
 
-import sys
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -10,7 +7,6 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import (
     adjusted_rand_score,
     homogeneity_score,
-    silhouette_score,
 )
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -35,15 +31,6 @@ ESTIMATORS = [
     SelectiveNN(),
     TorqueClustering(),
 ]
-
-
-@pytest.fixture(autouse=True)
-def density_index(monkeypatch):
-    """Stand in for the index library, which is an extra, by the silhouette."""
-    if "hdbscan" not in sys.modules:
-        validity = SimpleNamespace(validity_index=silhouette_score)
-        monkeypatch.setitem(sys.modules, "hdbscan", SimpleNamespace(validity=validity))
-        monkeypatch.setitem(sys.modules, "hdbscan.validity", validity)
 
 
 def name(estimator):

@@ -1,8 +1,5 @@
 """Model selection picks the best score, and noise is merged afterwards."""
 
-import sys
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -55,13 +52,12 @@ def test_hdbscan_keeps_the_best_index_and_merges_its_noise(monkeypatch):
     scores = iter([0.2, 0.7, np.nan])
     seen = []
 
-    def validity_index(X, labels):
+    def index(name, X, labels):
+        assert name == "DBCV"
         seen.append(labels.copy())
         return next(scores)
 
-    validity = SimpleNamespace(validity_index=validity_index)
-    monkeypatch.setitem(sys.modules, "hdbscan", SimpleNamespace(validity=validity))
-    monkeypatch.setitem(sys.modules, "hdbscan.validity", validity)
+    monkeypatch.setattr(selected_models, "internal_index", index)
     X = blobs()
     model = HDBSCANDBCV((5, 8, 12)).fit(X)
     assert model.min_samples_ == 8
@@ -70,19 +66,8 @@ def test_hdbscan_keeps_the_best_index_and_merges_its_noise(monkeypatch):
     np.testing.assert_array_equal(model.labels_[~model.noise_], seen[1][~model.noise_])
 
 
-def test_missing_index_library_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "hdbscan.validity", None)
-    with pytest.raises(ImportError, match=r"install clusterlens\[dbcv\]"):
-        HDBSCANDBCV().fit(blobs())
-
-
-def test_clusters_too_large_for_the_index_are_refused_first(monkeypatch):
-    monkeypatch.setattr(selected_models, "MEMORY_LIMIT", 1000)
-    with pytest.raises(MemoryError, match="DBCV of a cluster of"):
-        HDBSCANDBCV().fit(blobs())
-
-
-def test_index_is_that_of_the_library():
-    pytest.importorskip("hdbscan.validity")
-    X = blobs(centers=2)
-    assert HDBSCANDBCV().fit(X).n_clusters_ == 2
+def test_one_cluster_has_no_index_and_is_kept():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = HDBSCANDBCV((20, 30)).fit(X)
+    assert model.n_clusters_ == 1
+    assert np.isnan(model.scores_).all()
