@@ -7,7 +7,8 @@
 most 100 principal components; AMI normalised by the larger entropy, ARI, accuracy after
 the best matching) with all methods on the sets found under FOLDER. Every result is
 added to the CSV file at once and not computed again, so the run may be stopped and
-continued.
+continued. `benchmarks/cns_tables.csv` holds a run on 30 tasks, with KM, SC, HDB and MS
+on the smaller ones only (its seconds are of a busy machine).
 
 `live` compares the moves of CNSGraph with a direct sparse solve of the same setting, in
 one run and one thread, as ratios of processor time.
