@@ -1,0 +1,45 @@
+"""Selective nearest neighbours: cores, reached borders and outliers."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_mutual_info_score
+
+from clusterlens.compute.comparators.selective_nn import SelectiveNN
+
+ROOT = Path(__file__).parents[3]
+DATA = ROOT.parent / "shared" / "data"
+TABLES = json.loads((ROOT / "tests/reference/cns_paper_tables.json").read_text())
+
+
+def test_each_round_peels_a_tenth_rounded_up():
+    core, border = SelectiveNN(n_rounds=2)._split(
+        np.random.default_rng(0).normal(size=(95, 2))
+    )
+    assert len(core) == 95 - 10 - 9
+    assert np.array_equal(np.union1d(core, border), np.arange(95))
+
+
+def test_far_samples_are_clusters_of_their_own():
+    X = np.random.default_rng(1).normal(size=(200, 2))
+    X = np.vstack([X, [[50.0, 50.0]]])
+    model = SelectiveNN().fit(X)
+    assert 200 in model.outliers_
+    assert (model.labels_ == model.labels_[200]).sum() == 1
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not DATA.exists(), reason="the research data sets are not here")
+@pytest.mark.parametrize("name", ["wine", "glass", "ecoli", "vowel", "libra"])
+def test_tables_of_the_paper_are_reproduced(name):
+    frame = pd.read_csv(DATA / "uci" / f"{name}.csv.gz")
+    truth = pd.factorize(frame.pop("label"))[0]
+    X = frame.to_numpy(float)
+    labels = SelectiveNN().fit_predict((X - X.mean(axis=0)) / X.std(axis=0))
+    ami = adjusted_mutual_info_score(truth, labels, average_method="max")
+    expected = TABLES["data_sets"][name]["AMI"]["SNNC"]
+    # Ranks break ties at random in the original.
+    assert 100 * ami == pytest.approx(expected, abs=0.02)
