@@ -37,7 +37,18 @@ from sklearn.cluster import (
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
 from clusterlens.compute._validation import IntArray
+from clusterlens.compute.cns import CNS
+from clusterlens.compute.comparators.border_peeling import BorderPeeling
 from clusterlens.compute.comparators.fuzzy_c_means import FuzzyCMeans
+from clusterlens.compute.comparators.knn_mean_shift import KNNMeanShift
+from clusterlens.compute.comparators.selected_models import (
+    HDBSCANDBCV,
+    GaussianMixtureBIC,
+    KMeansSilhouette,
+)
+from clusterlens.compute.comparators.selective_nn import SelectiveNN
+from clusterlens.compute.comparators.spuds import SPUDS
+from clusterlens.compute.comparators.torque import TorqueClustering
 
 Parameters = Mapping[str, Any]
 Law = Callable[[int, int, Parameters], float]
@@ -241,6 +252,13 @@ def _share(share: float) -> dict[str, Any]:
     return {"share": share, "of": "samples"}
 
 
+def _pairs(seconds_per_pair: float) -> Law:
+    """Time of a method that measures the distance of all pairs of samples."""
+    return lambda n, d, p: 0.02 + seconds_per_pair * n * n * (d + 10)
+
+
+_METRICS = {"metric": ["euclidean", "cosine"]}
+
 CLUSTERERS: dict[str, Clusterer] = {
     "k-means": Clusterer(
         "k-means",
@@ -406,5 +424,78 @@ CLUSTERERS: dict[str, Clusterer] = {
         n_bytes=lambda n, d, p: 1e7 + 34.0 * n * n,
         max_samples=2_000,
         reference="Frey & Dueck (2007)",
+    ),
+    "CNS": Clusterer(
+        "neighbour graph",
+        "CNS ({metric})",
+        CNS,
+        grid=_METRICS,
+        seconds=lambda n, d, p: 0.05 + 3e-4 * n + n * n * 2e-10 * (d + 10),
+        n_bytes=lambda n, d, p: 24.0 * n * d + 8000.0 * n,
+        soft=True,
+        reference="Hofmeyr (2025), arXiv:2503.09134",
+    ),
+    "Torque": Clusterer(
+        "agglomerative",
+        "Torque ({metric})",
+        TorqueClustering,
+        grid=_METRICS,
+        seconds=_pairs(5e-10),
+        reference="Yang & Lin (2024), Autonomous clustering",
+    ),
+    "border peeling": Clusterer(
+        "density",
+        "border peeling",
+        BorderPeeling,
+        grid={"n_neighbors": [20]},
+        seconds=_pairs(2e-9),
+        reference="Averbuch-Elor, Bar & Cohen-Or (2020), Border-peeling clustering",
+    ),
+    "selective neighbours": Clusterer(
+        "neighbour graph",
+        "selective neighbours",
+        SelectiveNN,
+        grid={"n_neighbors": [20]},
+        seconds=_pairs(1e-9),
+        reference="Hofmeyr (2025), arXiv:2503.09134, methods compared",
+    ),
+    "kNN mean shift": Clusterer(
+        "density",
+        "kNN mean shift",
+        KNNMeanShift,
+        seconds=_pairs(1e-8),
+        reference="Duong, Beck, Azzag & Lebbah (2016)",
+    ),
+    "SPUDS": Clusterer(
+        "affinity",
+        "SPUDS",
+        SPUDS,
+        seconds=_pairs(2e-8),
+        n_bytes=lambda n, d, p: 9.0 * n * n,
+        max_samples=5_000,
+        reference="Hofmeyr (2019), arXiv:1703.09975",
+    ),
+    "k-means by silhouette": Clusterer(
+        "k-means",
+        "k-means by silhouette",
+        KMeansSilhouette,
+        seconds=lambda n, d, p: 0.5 + 3e-5 * n * (d + 5) + 6e-8 * min(n, 10_000) ** 2,
+        reference="Rousseeuw (1987), Silhouettes",
+    ),
+    "mixture by BIC": Clusterer(
+        "mixture",
+        "mixture by BIC",
+        GaussianMixtureBIC,
+        seconds=lambda n, d, p: 0.3 + 4e-5 * n * (d + 5),
+        soft=True,
+        reference="Fraley & Raftery (2002), Model-based clustering",
+    ),
+    "HDBSCAN by DBCV": Clusterer(
+        "density",
+        "HDBSCAN by DBCV",
+        HDBSCANDBCV,
+        seconds=_pairs(3e-8),
+        max_samples=20_000,
+        reference="Moulavi et al. (2014), Density-based clustering validation",
     ),
 }
