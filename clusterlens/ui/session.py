@@ -102,6 +102,16 @@ class Run:
         return count
 
     @cached_property
+    def copy_of(self) -> np.ndarray:
+        """Number of the distinct partition of each model, shape (n_partitions,)."""
+        return distinct_partitions(self.ensemble)[1]
+
+    def distinct(self, models: np.ndarray) -> np.ndarray:
+        """Keep the first model of each distinct partition, in the given order."""
+        first = np.unique(self.copy_of[models], return_index=True)[1]
+        return models[np.sort(first)]
+
+    @cached_property
     def nearest(self) -> KDTree:
         """Search tree over the map, for clicks."""
         return KDTree(self.projection.coordinates)
@@ -111,7 +121,7 @@ class Run:
         """The pool in words: how many models of each family, how many distinct."""
         families = Counter(self.ensemble.families)
         parts = ", ".join(f"{count} {name}" for name, count in families.most_common())
-        distinct = len(distinct_partitions(self.ensemble)[0])
+        distinct = self.copy_of.max() + 1
         return f"{self.ensemble.n_partitions} models: {parts} · {distinct} distinct"
 
 

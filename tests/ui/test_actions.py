@@ -120,3 +120,17 @@ def test_together_with_counts_agreeing_models(session):
     codes = session.run.ensemble.codes
     expected = (codes == codes[:, [7]]).sum(axis=0)
     np.testing.assert_array_equal(session.run.together_with(7), expected)
+
+
+def test_copies_are_listed_once_in_the_given_order():
+    session = Session()
+    do(session, "load example", name="iris")
+    do(session, "prepare", roles={}, pca=None, **OPTIONS)
+    twice = [{"clusterer": "agglomerative", "n_clusters": [3, 4], "copies": 2}]
+    do(session, "run pool", pool=twice)
+    models = np.array([3, 2, 1, 0])
+    kept = session.run.distinct(models)
+    groups = session.run.copy_of
+    assert len(kept) == 2
+    assert [groups[m] for m in kept] == list(dict.fromkeys(groups[models]))
+    assert "2 distinct" in session.run.make_up

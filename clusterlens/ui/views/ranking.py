@@ -14,26 +14,26 @@ from clusterlens.ui.session import Session
 TITLES = {
     "rank": "#",
     "model": "model",
+    "copies": "same",
     "family": "family",
     "n_clusters": "k",
     "bar": "distance",
     "score": "score",
     "range": "range",
     "majority": "majority",
-    "seconds": "fit (s)",
 }
 WIDTHS = {
     "rank": 36,
+    "copies": 50,
     "family": 100,
     "bar": 140,
     "n_clusters": 44,
     "score": 74,
     "range": 64,
     "majority": 72,
-    "seconds": 60,
 }
 PAGE_SIZE = 12
-NUMBERS = ("n_clusters", "score", "range", "majority", "seconds")
+NUMBERS = ("copies", "n_clusters", "score", "range", "majority")
 
 
 class RankingTable(pn.viewable.Viewer):
@@ -43,6 +43,7 @@ class RankingTable(pn.viewable.Viewer):
         super().__init__(**params)
         self.session = session
         self._note = markup()
+        self._rows = np.empty(0, np.intp)
         self._table = table(
             self._frame(),
             css="cl-ranking-table",
@@ -63,21 +64,20 @@ class RankingTable(pn.viewable.Viewer):
         session.param.watch(self._mark, ["model"])
 
     def _frame(self) -> pd.DataFrame:
-        """One row per model, best first, as the table shows it."""
+        """One row per distinct partition, best first, as the table shows it."""
         session = self.session
         if session.ranking is None:
             return pd.DataFrame({column: [] for column in TITLES})
-        ranking, run = session.ranking, session.run
-        frame = ranking.to_frame()
+        ranking = session.ranking
+        order = self._rows = session.run.distinct(ranking.order)
+        frame = ranking.to_frame().loc[order]
         values = frame["score"].to_numpy(float)
         frame["bar"] = _bar(values, ranking.greater_is_better)
         frame["score"] = [f"{value:.4f}" for value in values]
-        frame["seconds"] = [f"{s:.2f}" for s in run.ensemble.seconds[ranking.order]]
         robustness = session.current_robustness
         if robustness is None:
             frame["range"], frame["majority"] = "…", "…"
         else:
-            order = ranking.order
             frame["range"] = [
                 span(low, high)
                 for low, high in zip(
@@ -95,8 +95,9 @@ class RankingTable(pn.viewable.Viewer):
         bar = "longer" if score.greater_is_better else "shorter"
         note = badge(f"{score.title}: {bar} bar = closer")
         self._note.object = (
-            f"<p class='muted'>{note} <b>range</b>: ranks when any one family is left "
-            "out; <b>majority</b>: rank when more than half must agree.</p>"
+            f"<p class='muted'>{note} <b>same</b>: models with this very partition; "
+            "<b>range</b>: ranks when any one family is left out; <b>majority</b>: "
+            "rank when more than half must agree.</p>"
         )
         self._updating = True
         self._table.value = self._frame()
@@ -108,7 +109,8 @@ class RankingTable(pn.viewable.Viewer):
         session = self.session
         if session.ranking is None or session.model < 0:
             return
-        at = int(np.flatnonzero(session.ranking.order == session.model)[0])
+        copy_of = session.run.copy_of
+        at = int(np.flatnonzero(copy_of[self._rows] == copy_of[session.model])[0])
         self._updating = True
         self._table.selection = [at]
         self._table.page = at // self._table.page_size + 1
@@ -116,7 +118,7 @@ class RankingTable(pn.viewable.Viewer):
 
     def _select(self, event: Any) -> None:
         if not self._updating and event.new:
-            self.session.model = int(self.session.ranking.order[event.new[0]])
+            self.session.model = int(self._rows[event.new[0]])
 
     def __panel__(self) -> Any:
         return card(

@@ -63,7 +63,7 @@ class Threshold(pn.viewable.Viewer):
         run = self.session.run
         if run is None:
             return
-        leaders = self.session.ranking.order[:LEADERS]
+        leaders = run.distinct(self.session.ranking.order)[:LEADERS]
         ranks = rank_values(threshold_scores(run.agreement), False)[leaders]
         names = [run.ensemble.names[t] for t in leaders]
         count = run.ensemble.n_partitions
