@@ -203,5 +203,6 @@ def serve_page() -> None:
     pn.extension("tabulator", "filedropper")
     compile_all()
     session = Session()
+    pn.config.exception_handler = lambda error: session.jobs.fail("This step", error)
     build_page(session).servable()
     pn.state.on_session_destroyed(lambda context: session.jobs.close())
