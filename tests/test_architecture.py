@@ -33,6 +33,7 @@ ORDER = [
     "ensemble",
     "profiles",
     "constraints",
+    "constraint_files",
     "pairs",
     "agreement",
     "overlaps",
