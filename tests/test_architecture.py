@@ -48,6 +48,7 @@ ORDER = [
     "indices",
     "scores",
     "ranking",
+    "progressive",
     "robustness",
     "kernels",
     "hubs",
