@@ -49,7 +49,7 @@ _VARIANTS: dict[str, Variant] = {
     "discotec-tv": "tv",
     "discotec-hellinger": "hellinger",
 }
-_SMALLEST = 100  # samples for which the normal approximation is used
+_SMALLEST = 500  # samples from which the normal approximation is used
 _BLOCK_ROWS = 64
 
 
@@ -171,7 +171,7 @@ def rank_progressively(
     confidence : float, default 0.95
         Of the intervals, between 0 and 1.
     first_size : int, default 2048
-        Samples of the first look, at least 100; the set doubles from look to look.
+        Samples of the first look, at least 500; the set doubles from look to look.
     max_comparisons : int, default 3e11
         Budget of comparisons of two labels: pairs of samples times partitions. If it
         covers all samples, the last look is exact.
@@ -318,7 +318,7 @@ class _Sample:
     ) -> None:
         rng = np.random.default_rng(random_state)
         self.sizes, self.size, self.n_samples = sizes, 0, ensemble.n_samples
-        drawn = rng.choice(ensemble.n_samples, sizes[-1], replace=False)
+        drawn = rng.permutation(ensemble.n_samples)[: sizes[-1]]
         self.layout = pair_layout(ensemble, drawn)
         if threshold is None:
             total = sum(joined_pairs(ensemble).tolist())
