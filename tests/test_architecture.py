@@ -35,6 +35,7 @@ ORDER = [
     "constraints",
     "constraint_files",
     "pairs",
+    "contributions",
     "agreement",
     "overlaps",
     "density",
