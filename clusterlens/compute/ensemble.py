@@ -137,13 +137,12 @@ class Ensemble:
     @cached_property
     def codes(self) -> IntArray:
         """Compact codes, shape (n_partitions, n_samples)."""
-        codes = np.empty(self.labels.shape, dtype=np.uint32)
-        largest = 0
-        for row, labels in zip(codes, self.labels, strict=True):
-            row[:] = pd.factorize(_split_noise(labels, self.noise))[0]
-            largest = max(largest, int(row.max()))
-        compact = codes.astype(np.min_scalar_type(largest), copy=False)
-        return read_only(np.ascontiguousarray(compact))
+        rows = []
+        for labels in self.labels:
+            row, names = pd.factorize(_split_noise(labels, self.noise))
+            rows.append(row.astype(np.min_scalar_type(len(names) - 1)))
+        kind = np.result_type(*{row.dtype for row in rows})
+        return read_only(np.array(rows, dtype=kind))
 
     @cached_property
     def n_clusters(self) -> IntArray:
