@@ -19,7 +19,12 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "adjusted_ndc",
             "adjusted_rand",
         ],
-        "compute.agreement": ["Agreement", "agreement_seconds", "count_agreements"],
+        "compute.agreement": [
+            "Agreement",
+            "agreement_seconds",
+            "count_agreements",
+            "estimate_agreements",
+        ],
         "compute.clusterers": ["CLUSTERERS", "Clusterer"],
         "compute.cns": ["CNS"],
         "compute.cns_graph": ["CNSGraph", "LiveSolution"],

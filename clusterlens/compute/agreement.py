@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from clusterlens.compute._progress import Cancel, Progress, count_workers
-from clusterlens.compute._validation import read_only
+from clusterlens.compute._validation import check_range, read_only
 from clusterlens.compute.ensemble import Ensemble
 from clusterlens.compute.pairs import (
     CountArray,
@@ -157,14 +158,110 @@ def count_agreements(
     pairs, joint = count_columns(
         layout, n_jobs=n_jobs, progress=progress, cancel=cancel, executor=executor
     )
-    # Each unordered pair stands for two ordered ones. An item of weight w holds w²
-    # ordered pairs of identical samples, which all partitions join.
+    # An item of weight w holds w² ordered pairs of identical samples.
     weights = layout.weights
     identical = layout.n_items if weights is None else int(weights @ weights)
+    return Agreement(ensemble, *_ordered(pairs, joint[layout.group], identical))
+
+
+def estimate_agreements(
+    ensemble: Ensemble,
+    n_compared: int,
+    random_state: int = 0,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> Agreement:
+    """Estimate the agreements from some samples compared with each other.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+    n_compared : int
+        Number of samples, from 2 to n, drawn without replacement.
+    random_state : int, default 0
+        Seed of the draw, which `compared_samples` repeats.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`.
+
+    Returns
+    -------
+    agreement : Agreement
+        `exact` is False unless all samples were compared. Its tables count ordered
+        pairs of the drawn samples, with the share of pairs (i, i) that n samples have.
+
+    Raises
+    ------
+    ValueError
+        If n_compared is out of range.
+
+    Notes
+    -----
+    O(n T + n_compared² T). Scores are unbiased up to the rounding of one pair; mean and
+    threshold are exact. `rank_progressively` gives intervals.
+
+    Examples
+    --------
+    >>> ensemble = Ensemble([[0, 0, 1, 1] * 50, [0, 0, 0, 1] * 50])
+    >>> estimate_agreements(ensemble, 100).exact
+    False
+    """
+    n_samples = ensemble.n_samples
+    check_range(n_compared, 2, n_samples, name="n_compared", integer=True)
+    samples = compared_samples(n_samples, n_compared, random_state)
+    layout = pair_layout(ensemble, samples)
+    pairs, joint = count_columns(
+        layout, n_jobs=n_jobs, progress=progress, cancel=cancel, executor=executor
+    )
+    identical = round(n_compared * (n_compared - 1) / (n_samples - 1))
+    tables = _ordered(pairs, joint[layout.group], identical)
+    return Agreement(ensemble, *tables, exact=n_compared == n_samples)
+
+
+def compared_samples(
+    n_samples: int, n_compared: int, random_state: int = 0
+) -> npt.NDArray[np.intp]:
+    """Draw the samples that `estimate_agreements` compares, in ascending order.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples n.
+    n_compared : int
+        Number to draw, at most n.
+    random_state : int, default 0
+        Seed.
+
+    Returns
+    -------
+    samples : array of int, shape (n_compared,)
+        Positions.
+
+    Examples
+    --------
+    >>> compared_samples(5, 5).tolist()
+    [0, 1, 2, 3, 4]
+    """
+    drawn = np.random.default_rng(random_state).choice(
+        n_samples, n_compared, replace=False, shuffle=False
+    )
+    return np.sort(drawn)
+
+
+def _ordered(
+    pairs: CountArray, joint: CountArray, identical: int
+) -> tuple[CountArray, CountArray]:
+    """Turn tables of unordered pairs into ordered ones, pairs (i, i) included.
+
+    All partitions join the identical pairs.
+    """
     pairs, joint = 2 * pairs, 2 * joint
     pairs[-1] += identical
     joint[:, -1] += identical
-    return Agreement(ensemble, pairs, joint[layout.group])
+    return pairs, joint
 
 
 def agreement_seconds(ensemble: Ensemble, *, n_jobs: int | None = None) -> float:

@@ -187,6 +187,30 @@ class Ensemble:
             },
         )
 
+    def take_samples(self, samples: npt.ArrayLike) -> Ensemble:
+        """Return the ensemble restricted to some of the samples.
+
+        Parameters
+        ----------
+        samples : array-like
+            Positions of samples, or a boolean mask of shape (n_samples,).
+
+        Returns
+        -------
+        ensemble : Ensemble
+            All partitions of the chosen samples, in the given order, without notes.
+        """
+        chosen = np.arange(self.n_samples)[np.asarray(samples)]
+        return Ensemble(
+            self.labels[:, chosen],
+            names=self.names,
+            families=self.families,
+            noise=self.noise,
+            specs=self.specs,
+            seconds=self.seconds,
+            memberships={t: m[chosen] for t, m in self.memberships.items()},
+        )
+
     def __repr__(self) -> str:
         """Say the size."""
         return f"Ensemble({self.n_partitions} partitions of {self.n_samples} samples)"

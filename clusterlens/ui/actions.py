@@ -8,18 +8,25 @@ thread, be cancelled, or fail; `Session.commit` then puts action and result in p
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from clusterlens.compute.agreement import count_agreements
+from clusterlens.compute.agreement import (
+    Agreement,
+    compared_samples,
+    count_agreements,
+    estimate_agreements,
+)
 from clusterlens.compute.dataset import Dataset, prepare
-from clusterlens.compute.ensemble import distinct_partitions
+from clusterlens.compute.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.evidence import consensus_tree
 from clusterlens.compute.examples import load_example
 from clusterlens.compute.overlaps import sample_disagreement
+from clusterlens.compute.pairs import EXACT_COMPARISONS
 from clusterlens.compute.pool import run_pool
 from clusterlens.compute.projection import project
 from clusterlens.compute.ranking import SCORES, Ranking, rank_partitions
@@ -30,6 +37,8 @@ from clusterlens.ui.session import Run, Session
 
 Updates = dict[str, Any]
 TREE_CLUSTERS = 64
+# Comparisons of an estimate, about two seconds on two cores.
+SAMPLED_COMPARISONS = 30_000_000_000
 
 
 @dataclass(frozen=True)
@@ -85,9 +94,7 @@ def _run_pool(
     if distinct_only:
         ensemble = ensemble.select(distinct_partitions(ensemble)[0])
     job.enter("Counting agreements")
-    agreement = count_agreements(
-        ensemble, executor=KERNELS, progress=job.report, cancel=job.cancelled
-    )
+    agreement, compared = _count(ensemble, random_state, job)
     job.enter("Ordering the samples")
     tree = consensus_tree(
         ensemble,
@@ -102,17 +109,38 @@ def _run_pool(
         dataset=dataset,
         ensemble=ensemble,
         agreement=agreement,
+        compared=compared,
         disagreement=sample_disagreement(
             ensemble, executor=KERNELS, cancel=job.cancelled
         ),
         tree_order=np.asarray(tree.order),
         projection=session.projection,
     )
+    job.enter("Preparing the pictures")
+    run.nearest.query((0, 0))
     return {
         "runs": (*session.runs, run),
         "page": "consensus",
         **_show(run, session.score, session.colour_by),
     }
+
+
+def _count(
+    ensemble: Ensemble, random_state: int, job: Job
+) -> tuple[Agreement, Ensemble]:
+    """Count all agreements, or estimate them where that would take minutes."""
+    run = {
+        "executor": KERNELS,
+        "progress": job.report,
+        "cancel": job.cancelled,
+    }
+    n, models = ensemble.n_samples, ensemble.n_partitions
+    if n * (n - 1) // 2 * models <= EXACT_COMPARISONS:
+        return count_agreements(ensemble, **run), ensemble
+    some = math.isqrt(2 * SAMPLED_COMPARISONS // models)
+    agreement = estimate_agreements(ensemble, some, random_state, **run)
+    samples = compared_samples(n, some, random_state)
+    return agreement, ensemble.take_samples(samples)
 
 
 def _choose_run(session: Session, job: Job, *, name: str) -> Updates:

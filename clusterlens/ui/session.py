@@ -48,7 +48,10 @@ class Run:
     ensemble : Ensemble
         What the pool found.
     agreement : Agreement
-        The two count tables of the pass over pairs.
+        The two count tables of the pass over pairs; estimated for very many samples.
+    compared : Ensemble
+        The ensemble restricted to the samples that were compared with each other: all
+        of them if the agreement is exact.
     disagreement : array of float, shape (n_samples,)
         Disagreement of the pool about each sample, in [0, 1].
     tree_order : array of int, shape (n_samples,)
@@ -61,6 +64,7 @@ class Run:
     dataset: Dataset
     ensemble: Ensemble
     agreement: Agreement
+    compared: Ensemble
     disagreement: np.ndarray
     tree_order: np.ndarray
     projection: Projection

@@ -12,7 +12,9 @@ from clusterlens.compute._progress import Cancelled
 from clusterlens.compute.agreement import (
     Agreement,
     agreement_seconds,
+    compared_samples,
     count_agreements,
+    estimate_agreements,
 )
 from clusterlens.compute.ensemble import Ensemble
 from clusterlens.compute.pairs import (
@@ -21,6 +23,7 @@ from clusterlens.compute.pairs import (
     pair_comparisons,
     pair_layout,
 )
+from clusterlens.compute.scores import discotec
 from tests.compute.definitions import agreement_counts, count_tables, label_matrices
 
 CASES = json.loads(
@@ -217,3 +220,45 @@ def test_cost_is_stated_from_sizes():
     assert agreement_seconds(large, n_jobs=1) == pytest.approx(
         100 * agreement_seconds(small, n_jobs=1), rel=0.01
     )
+
+
+def test_an_estimate_from_all_samples_is_exact():
+    ensemble = Ensemble(np.random.default_rng(0).integers(0, 4, (5, 40)))
+    whole = estimate_agreements(ensemble, 40)
+    counted = count_agreements(ensemble)
+    assert whole.exact
+    np.testing.assert_array_equal(whole.pair_counts, counted.pair_counts)
+    np.testing.assert_array_equal(whole.joint_counts, counted.joint_counts)
+
+
+def test_an_estimate_holds_the_tables_of_the_drawn_samples():
+    ensemble = Ensemble(np.random.default_rng(1).integers(0, 4, (5, 400)))
+    estimated = estimate_agreements(ensemble, 60, random_state=3)
+    drawn = ensemble.take_samples(compared_samples(400, 60, 3))
+    counted = count_agreements(drawn)
+    assert not estimated.exact
+    assert estimated.threshold == count_agreements(ensemble).threshold
+    np.testing.assert_array_equal(estimated.pair_counts[:-1], counted.pair_counts[:-1])
+    # n samples have a smaller share of pairs (i, i) than 60 of them.
+    fewer = 60 - round(60 * 59 / 399)
+    assert counted.pair_counts[-1] - estimated.pair_counts[-1] == fewer
+    np.testing.assert_array_equal(
+        counted.joint_counts[:, -1] - estimated.joint_counts[:, -1], fewer
+    )
+
+
+def test_estimated_scores_are_unbiased():
+    ensemble = Ensemble(np.random.default_rng(2).integers(0, 3, (6, 120)))
+    exact = discotec(count_agreements(ensemble), variant="kl")
+    draws = [
+        discotec(estimate_agreements(ensemble, 40, seed), variant="kl")
+        for seed in range(300)
+    ]
+    error = np.std(draws, axis=0) / np.sqrt(len(draws))
+    assert (np.abs(np.mean(draws, axis=0) - exact) < 5 * error + 1e-4).all()
+
+
+@pytest.mark.parametrize("n_compared", [1, 41, 2.5])
+def test_a_wrong_number_of_compared_samples_is_refused(n_compared):
+    with pytest.raises(ValueError, match="n_compared"):
+        estimate_agreements(Ensemble(np.zeros((3, 40), int)), n_compared)

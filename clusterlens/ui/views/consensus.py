@@ -120,7 +120,7 @@ class ConsensusPage(pn.viewable.Viewer):
         found = await session.jobs.run(
             "Checking the ranking without each family",
             lambda job: rank_robustness(
-                run.agreement,
+                run.agreement if run.agreement.exact else run.compared,
                 score=score,
                 executor=KERNELS,
                 progress=job.report,

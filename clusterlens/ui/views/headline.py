@@ -72,11 +72,12 @@ class Headline(pn.viewable.Viewer):
         )
 
     def _badge(self) -> str:
-        agreement = self.session.run.agreement
-        count = f"{self.session.run.ensemble.n_samples:,} samples"
-        if agreement.exact:
+        run = self.session.run
+        count = f"{run.ensemble.n_samples:,} samples"
+        if run.agreement.exact:
             return badge(f"computed on all {count}")
-        return badge(f"estimated from some of {count}", kind="estimate")
+        some = f"{run.compared.n_samples:,}"
+        return badge(f"estimated from {some} of {count}", kind="estimate")
 
     def __panel__(self) -> Any:
         return pmu.Paper(
