@@ -106,7 +106,7 @@ def wait_for_server(address: str, process: subprocess.Popen, log: Path) -> None:
 def app(page, server):
     """The app in a fresh browser session; fails on script errors and foreign hosts."""
     errors, foreign = [], []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("pageerror", lambda error: errors.append(error.stack))
     page.on(
         "request",
         lambda request: (

@@ -159,7 +159,7 @@ class DataPage(pn.viewable.Viewer):
         self.session.page = "pool"
 
     def _show_table(self, event: Any) -> None:
-        """Show a newly loaded table."""
+        """Show a newly loaded table; its roles follow when it has been prepared."""
         ds = self.session.table
         self._place[:] = [self._loaded]
         rows, columns = ds.table.shape
@@ -183,7 +183,6 @@ class DataPage(pn.viewable.Viewer):
                 page_size=8,
             )
         ]
-        self._show_roles()
 
     def _show_roles(self) -> None:
         """Show the role of every column and why it has it."""
