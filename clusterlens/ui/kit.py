@@ -121,6 +121,11 @@ def badge(text: str, *, kind: str = "") -> str:
     return f'<span class="badge {kind}">{text}</span>'
 
 
+def mark(colour: str, name: str) -> str:
+    """Return markup of a name behind a dot of its colour; both must be safe."""
+    return f'<span class="dot" style="background:{colour}"></span>{name}'
+
+
 def card(
     title: str,
     note: Any,

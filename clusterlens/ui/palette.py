@@ -23,6 +23,11 @@ CLUSTER_COLOURS = (
 )
 
 
+def cluster_name(cluster: int) -> str:
+    """Name a cluster on screen; numbers start at 1."""
+    return "noise" if cluster < 0 else f"cluster {cluster + 1}"
+
+
 def cluster_colour(cluster: int) -> str:
     """Return the colour of a cluster; beyond the palette colours repeat."""
     if cluster < 0:

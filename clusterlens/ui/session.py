@@ -32,8 +32,6 @@ from clusterlens.compute.robustness import Robustness
 from clusterlens.ui.jobs import Jobs
 from clusterlens.ui.log import Action, ActionLog
 
-NO_MODEL = -1
-
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -146,7 +144,7 @@ class Session(param.Parameterized):
     threshold = param.Integer(0, doc="Agreement needed for a binarised pair.")
     ranking = param.ClassSelector(class_=Ranking, doc="Models of the run in order.")
 
-    model = param.Integer(NO_MODEL, doc="Position of the selected model.")
+    model = param.Integer(-1, doc="Position of the selected model.")
     colour_by = param.Selector(
         default="model", objects=["model", "disagreement", "labels"]
     )

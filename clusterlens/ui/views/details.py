@@ -11,8 +11,8 @@ import numpy as np
 from clusterlens.compute.export import attach_labels, to_csv_bytes
 from clusterlens.compute.profiles import ClusterProfiles, cluster_profiles
 from clusterlens.ui.jobs import KERNELS
-from clusterlens.ui.kit import badge, card, flow, markup, pmu, pn, safe, table
-from clusterlens.ui.palette import cluster_colour
+from clusterlens.ui.kit import badge, card, flow, mark, markup, pmu, pn, safe, table
+from clusterlens.ui.palette import cluster_colour, cluster_name
 from clusterlens.ui.session import Run, Session
 
 SHOWN_FEATURES = 3
@@ -64,7 +64,8 @@ class ModelDetails(pn.viewable.Viewer):
     ) -> None:
         """List the clusters with what is characteristic of each."""
         rows = "".join(
-            f"<tr><td class='name'>{_cluster_mark(int(c))}</td>"
+            "<tr><td class='name'>"
+            f"{mark(cluster_colour(int(c)), cluster_name(int(c)))}</td>"
             f"<td class='number'>{np.count_nonzero(clusters == c):,}</td>"
             f"<td>{safe(profiles.text(c, SHOWN_FEATURES))}</td></tr>"
             for c in np.unique(clusters)
@@ -142,7 +143,7 @@ class SampleDetails(pn.viewable.Viewer):
         cluster = int(run.clusters_of(self.session.model)[position])
         self._sample.object = (
             f"<p><b>Row {safe(row_id)}</b> "
-            f"{_cluster_mark(cluster)} of "
+            f"{mark(cluster_colour(cluster), cluster_name(cluster))} of "
             f"{safe(run.ensemble.names[self.session.model])}</p>"
             f"<p>{self._what_models_say(position)}</p>"
             f"<table>{cells}</table>{rest}"
@@ -176,13 +177,13 @@ class SampleDetails(pn.viewable.Viewer):
         clusters = run.clusters_of(self.session.model)[brushed]
         names, counts = np.unique(clusters, return_counts=True)
         parts = ", ".join(
-            f"{count:,} in {_cluster_name(int(name))}"
+            f"{count:,} in {cluster_name(int(name))}"
             for name, count in zip(names, counts, strict=True)
         )
         self._brushed_note.object = f"<p><b>{len(brushed):,} brushed</b>: {parts}</p>"
         rows = run.dataset.table.loc[run.dataset.row_ids[brushed]]
         frame = rows.reset_index(names="row id" if "row id" not in rows else "row id ")
-        frame.insert(1, "cluster ", [_cluster_name(int(c)) for c in clusters])
+        frame.insert(1, "cluster ", [cluster_name(int(c)) for c in clusters])
         frame.columns = [f"c{k}" for k in range(frame.shape[1])]
         titles = ["row id", "cluster", *map(safe, rows.columns)]
         self._place[:] = [
@@ -211,16 +212,3 @@ class SampleDetails(pn.viewable.Viewer):
             ),
             css="cl-samples",
         )
-
-
-def _cluster_name(cluster: int) -> str:
-    """Name a cluster on screen; numbers start at 1."""
-    return "noise" if cluster < 0 else f"cluster {cluster + 1}"
-
-
-def _cluster_mark(cluster: int) -> str:
-    """Return markup of a cluster's colour and name."""
-    colour = cluster_colour(cluster)
-    return (
-        f"<span class='dot' style='background:{colour}'></span>{_cluster_name(cluster)}"
-    )

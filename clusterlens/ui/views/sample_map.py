@@ -8,11 +8,12 @@ import holoviews as hv
 import numpy as np
 
 from clusterlens.ui import figures
-from clusterlens.ui.kit import card, markup, pmu, pn, safe
+from clusterlens.ui.kit import card, mark, markup, pmu, pn, safe
 from clusterlens.ui.palette import (
     DISAGREEMENT_COLOURS,
     cluster_colour,
     cluster_colours,
+    cluster_name,
     disagreement_colours,
 )
 from clusterlens.ui.session import Session
@@ -108,10 +109,9 @@ class SampleMap(pn.viewable.Viewer):
             entries = [(k, safe(names[k])) for k in np.unique(codes)]
         else:
             clusters = np.unique(run.clusters_of(session.model))
-            entries = [(k, "noise" if k < 0 else f"cluster {k + 1}") for k in clusters]
+            entries = [(k, cluster_name(k)) for k in clusters]
         shown = " ".join(
-            f'<span class="dot" style="background:{cluster_colour(int(k))}"></span>'
-            f"{name} "
+            mark(cluster_colour(int(k)), f"{name} ")
             for k, name in entries[:LEGEND_ENTRIES]
         )
         more = len(entries) - LEGEND_ENTRIES
