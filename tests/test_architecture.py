@@ -77,6 +77,7 @@ ORDER = [
     "cns",
     "cns_graph",
     "comparators",
+    "clusterer",
     "clusterers",
     "_scale",
     "specs",

@@ -31,7 +31,7 @@ from clusterlens.compute._validation import (
     check_labels,
 )
 from clusterlens.compute._workers import WorkerDied, run_jobs
-from clusterlens.compute.clusterers import Cut
+from clusterlens.compute.clusterer import Cut
 
 # warnings.catch_warnings changes state of the whole process.
 _IN_PROCESS = threading.Lock()
