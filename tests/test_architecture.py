@@ -30,6 +30,7 @@ ORDER = [
     "_formats",
     "reading",
     "examples",
+    "contingency",
     "ensemble",
     "profiles",
     "constraints",
