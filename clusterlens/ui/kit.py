@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -97,12 +98,16 @@ FILL_CSS = """
 CARD_STYLE = {
     "border": "1px solid",
     "borderColor": "divider",
-    "padding": "10px 12px",
+    "padding": "8px 12px",
     "boxShadow": "none",
     "height": "100%",
     "boxSizing": "border-box",
     "backgroundImage": "none",
 }
+
+
+# Buttons on the line of a title, no higher than it.
+SMALL_BUTTON = {"padding": "0 6px", "minHeight": 0, "lineHeight": 1.5}
 
 
 def safe(text: Any) -> str:
@@ -132,13 +137,17 @@ def card(
     *content: Any,
     css: str,
     flex: str = "1 1 100%",
+    buttons: Sequence[Any] = (),
     **params: Any,
 ) -> pmu.Paper:
     """Return a titled panel: a noun, one sentence on how to read it, the content.
 
-    `flex` (grow, shrink, basis) says how panels in a `flow` share a line.
+    `flex` (grow, shrink, basis) says how panels in a `flow` share a line; `buttons`
+    stand at the end of the line of the title.
     """
-    heading = markup(f"<h2>{safe(title)}</h2>")
+    heading = markup(f"<h2>{safe(title)}</h2>", sizing_mode="stretch_width")
+    if buttons:
+        heading = pmu.Row(heading, *buttons, margin=0, sizing_mode="stretch_width")
     reading = note if isinstance(note, pn.viewable.Viewable) else markup(note)
     return pmu.Paper(
         heading,

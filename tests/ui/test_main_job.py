@@ -94,7 +94,7 @@ def test_file_to_ranking_to_download(app, tmp_path):
     assert shares.max() == 1
     assert set(np.unique(picture(app, ".cl-binarised-matrix"))) == {0, 1}
     with app.expect_download() as waiting:
-        app.get_by_role("button", name="Download rows").click()
+        app.get_by_role("button", name="Download labelled rows").click()
     content = Path(waiting.value.path()).read_text(encoding="utf-8")
     rows = list(csv.DictReader(io.StringIO(content)))
     original = pd.read_csv(path)
@@ -112,7 +112,7 @@ def test_selecting_a_model_recolours_the_map_and_reorders_the_matrix(app, tmp_pa
     app.locator(".cl-ranking-table .tabulator-row").last.click()
     expect(app.locator(".cl-ranking-table .tabulator-selected")).to_have_count(1)
     name = app.locator(".cl-ranking-table .tabulator-selected [tabulator-field=model]")
-    expect(app.locator(".cl-model")).to_contain_text(name.inner_text())
+    expect(app.locator(".cl-model-name")).to_contain_text(name.inner_text())
     app.wait_for_function("() => Bokeh.documents.every(d => d.is_idle)", timeout=LONG)
     assert_changes(app, ".cl-map", before_map)
     assert_changes(app, ".cl-consensus-matrix", before_matrix)

@@ -140,12 +140,12 @@ class ConsensusPage(pn.viewable.Viewer):
         hints = markup(
             '<p class="muted">click a point to inspect it · drag to brush · wheel to '
             "zoom</p>",
-            margin=(8, 0, 0, 8),
+            margin=(12, 0, 0, 8),
         )
         strip = pmu.Paper(
             pmu.FlexBox(*self._controls.values(), hints, margin=0),
             css_classes=["cl-controls"],
-            sx=CARD_STYLE,
+            sx=CARD_STYLE | {"padding": "5px 12px"},
             margin=4,
             sizing_mode="stretch_width",
         )
@@ -174,6 +174,7 @@ def _select(label: str, options: dict[str, Any], value: Any, css: str) -> pmu.Se
         value=value,
         size="small",
         width=190,
-        margin=(2, 6),
+        margin=(3, 6, 0, 0),
         css_classes=[css],
+        sx={"& .MuiSelect-select": {"padding": "5px 12px", "fontSize": "14px"}},
     )

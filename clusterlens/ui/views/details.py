@@ -11,7 +11,18 @@ import numpy as np
 from clusterlens.compute.export import attach_labels, to_csv_bytes
 from clusterlens.compute.profiles import ClusterProfiles, cluster_profiles
 from clusterlens.ui.jobs import KERNELS
-from clusterlens.ui.kit import badge, card, flow, mark, markup, pmu, pn, safe, table
+from clusterlens.ui.kit import (
+    SMALL_BUTTON,
+    badge,
+    card,
+    flow,
+    mark,
+    markup,
+    pmu,
+    pn,
+    safe,
+    table,
+)
 from clusterlens.ui.palette import cluster_colour, cluster_name
 from clusterlens.ui.session import Run, Session
 
@@ -25,23 +36,28 @@ class ModelDetails(pn.viewable.Viewer):
     def __init__(self, session: Session, **params: Any) -> None:
         super().__init__(**params)
         self.session = session
+        self._note = markup(
+            '<p class="muted">Choose a row of the ranking.</p>',
+            css_classes=["cl-model-name"],
+        )
         self._body = markup(sizing_mode="stretch_width", css_classes=["cl-model"])
         self._scroll = pmu.Column(
             self._body,
-            max_height=260,
+            max_height=240,
             scroll=True,
             margin=0,
             sizing_mode="stretch_width",
         )
         self._download = pmu.FileDownload(
-            label="Download rows with these labels (CSV)",
+            label="Download labelled rows (CSV)",
             callback=self._labelled_rows,
             filename="labels.csv",
             size="small",
-            variant="outlined",
+            variant="text",
             color="primary",
             button_type="default",
-            margin=(8, 0, 0, 0),
+            margin=0,
+            sx=SMALL_BUTTON,
             css_classes=["cl-download"],
             visible=False,
         )
@@ -74,8 +90,9 @@ class ModelDetails(pn.viewable.Viewer):
         count = f"{len(np.unique(clusters[clusters >= 0]))} clusters"
         if (clusters < 0).any():
             count += " and noise"
+        self._note.object = f"<p><b>{name}</b> {badge(count)}</p>"
         self._body.object = (
-            f"<p><b>{name}</b> {badge(count)}</p><table><tr><th>cluster</th>"
+            "<table><tr><th>cluster</th>"
             "<th class='number'>samples</th><th>most characteristic, against all "
             f"samples</th></tr>{rows}</table>"
         )
@@ -94,10 +111,10 @@ class ModelDetails(pn.viewable.Viewer):
     def __panel__(self) -> Any:
         return card(
             "Selected model",
-            '<p class="muted">Choose a row of the ranking.</p>',
+            self._note,
             self._scroll,
-            self._download,
             css="cl-model-details",
+            buttons=[self._download],
         )
 
 
@@ -117,7 +134,7 @@ class SampleDetails(pn.viewable.Viewer):
             visible=False,
             css_classes=["cl-clear"],
         )
-        self._place = pmu.Column(margin=0, sizing_mode="stretch_width")
+        self._place = pn.Column(margin=0, sizing_mode="stretch_width")
         session.param.watch(self._inspect, ["run", "inspected", "model"])
         session.param.watch(self._list, ["run", "brushed", "model"])
 

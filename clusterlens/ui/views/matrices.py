@@ -17,11 +17,11 @@ from clusterlens.compute.tile_source import TileSource
 from clusterlens.compute.tiles import Tile, consensus_tile
 from clusterlens.ui import figures
 from clusterlens.ui.jobs import KERNELS
-from clusterlens.ui.kit import badge, card, flow, markup, pmu, pn
+from clusterlens.ui.kit import badge, card, flow, markup, pn
 from clusterlens.ui.palette import cluster_colours
 from clusterlens.ui.session import Session
 
-PIXELS = 290
+PIXELS = 310
 SHARE = "1 1 400px"
 _NAME_OF_POSITION = """
 const first = names.data.first_%(axis)s[0], shown = names.data.%(axis)s[0];
@@ -41,8 +41,8 @@ class Matrices(pn.viewable.Viewer):
         super().__init__(**params)
         self.session = session
         self._order: np.ndarray = np.empty(0, np.intp)
-        self._wanted: tuple[Any, ...] = ()
-        self._places = [pmu.Column(margin=0), pmu.Column(margin=0)]
+        self._wanted: object = None
+        self._places = [pn.Column(margin=0), pn.Column(margin=0)]
         self._names = ColumnDataSource(
             {f"{p}{a}": [[]] for p in ("first_", "count_", "") for a in ("row", "col")}
         )
@@ -65,11 +65,11 @@ class Matrices(pn.viewable.Viewer):
         )
         if run is None or not 0 <= model < run.ensemble.n_partitions:
             return
-        wanted = self._wanted = (run.name, model, key)
+        wanted = self._wanted = object()
         new_run = self.source is None or self.source.ensemble is not run.ensemble
         loop = asyncio.get_running_loop()
         prepared = await loop.run_in_executor(KERNELS, _ordered, run, model, key)
-        if self._wanted != wanted:
+        if self._wanted is not wanted:
             return
         self._order, source, colours = prepared
         self.param.update(source=source, colours=colours)
@@ -171,6 +171,7 @@ class Matrices(pn.viewable.Viewer):
                 cmap="viridis",
                 cnorm=session.shading,
                 colorbar=True,
+                colorbar_opts={"width": 12},
             )
         ]
         self._places[1][:] = [
@@ -199,7 +200,7 @@ class Matrices(pn.viewable.Viewer):
                 framewise=False,
                 frame_width=PIXELS,
                 frame_height=PIXELS,
-                toolbar="above",
+                toolbar="right",
                 hooks=[figures.plain_frame, figures.report_zoom_at_once],
                 **options,
             )

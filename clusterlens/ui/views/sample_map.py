@@ -8,7 +8,7 @@ import holoviews as hv
 import numpy as np
 
 from clusterlens.ui import figures
-from clusterlens.ui.kit import card, mark, markup, pmu, pn, safe
+from clusterlens.ui.kit import card, mark, markup, pn, safe
 from clusterlens.ui.palette import (
     DISAGREEMENT_COLOURS,
     cluster_colour,
@@ -18,7 +18,7 @@ from clusterlens.ui.palette import (
 )
 from clusterlens.ui.session import Session
 
-PIXELS = 290
+PIXELS = 270
 DENSITY = 2
 CLICK_PIXELS = 10
 LEGEND_ENTRIES = 12
@@ -30,7 +30,7 @@ class SampleMap(pn.viewable.Viewer):
     def __init__(self, session: Session, **params: Any) -> None:
         super().__init__(**params)
         self.session = session
-        self._place = pmu.Column(margin=0)
+        self._place = pn.Column(margin=0)
         self._note = markup()
         self._legend = markup(css_classes=["cl-map-legend"])
         session.param.watch(self._draw, ["run"])
@@ -110,12 +110,11 @@ class SampleMap(pn.viewable.Viewer):
         else:
             clusters = np.unique(run.clusters_of(session.model))
             entries = [(k, cluster_name(k)) for k in clusters]
-        shown = " ".join(
-            mark(cluster_colour(int(k)), f"{name} ")
-            for k, name in entries[:LEGEND_ENTRIES]
+        shown = "&ensp;".join(
+            mark(cluster_colour(int(k)), name) for k, name in entries[:LEGEND_ENTRIES]
         )
         more = len(entries) - LEGEND_ENTRIES
-        return shown + (f"and {more} more" if more > 0 else "")
+        return shown + (f"&ensp;and {more} more" if more > 0 else "")
 
     def _draw(self, event: Any) -> None:
         """Make the figure of a new run; later it follows its streams."""
@@ -140,7 +139,7 @@ class SampleMap(pn.viewable.Viewer):
                 xlabel=f"PC 1 ({first:.0%} of variance)",
                 ylabel=f"PC 2 ({second:.0%})",
                 framewise=False,
-                toolbar="above",
+                toolbar="right",
                 default_tools=["box_zoom", "pan", "wheel_zoom", "reset"],
                 tools=["tap", "box_select"],
                 active_tools=["box_select", "wheel_zoom", "tap"],

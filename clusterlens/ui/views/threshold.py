@@ -11,7 +11,7 @@ from clusterlens.compute.ranking import rank_values
 from clusterlens.compute.scores import threshold_scores
 from clusterlens.ui import figures
 from clusterlens.ui.actions import perform
-from clusterlens.ui.kit import card, markup, pmu, pn
+from clusterlens.ui.kit import SMALL_BUTTON, card, markup, pmu, pn
 from clusterlens.ui.log import Action
 from clusterlens.ui.session import Session
 
@@ -27,21 +27,23 @@ class Threshold(pn.viewable.Viewer):
         super().__init__(**params)
         self.session = session
         self._note = markup()
-        self._place = pmu.Column(margin=0, sizing_mode="stretch_width")
+        self._place = pn.Column(margin=0, sizing_mode="stretch_width")
         self._line: Any = None
         self._reset = pmu.Button(
             label="Mean rule",
             size="small",
-            variant="outlined",
-            margin=(4, 8, 0, 0),
+            variant="text",
+            margin=0,
+            sx=SMALL_BUTTON,
             on_click=lambda event: self._set(self.session.run.agreement.threshold),
             css_classes=["cl-threshold-mean"],
         )
         self._majority = pmu.Button(
             label="Majority",
             size="small",
-            variant="outlined",
-            margin=(4, 0, 0, 0),
+            variant="text",
+            margin=0,
+            sx=SMALL_BUTTON,
             on_click=lambda event: self._set(self._majority_threshold()),
             css_classes=["cl-threshold-majority"],
         )
@@ -82,7 +84,7 @@ class Threshold(pn.viewable.Viewer):
         picture = (curves * lines).opts(
             hv.opts.Curve(color="#808890", line_width=2),
             hv.opts.Overlay(
-                height=170,
+                height=150,
                 responsive=True,
                 xlim=(0, count + 1),
                 ylim=(0.5, min(SHOWN_RANKS, count) + 0.5),
@@ -102,8 +104,6 @@ class Threshold(pn.viewable.Viewer):
 
     def _make_draggable(self, plot: Any, element: Any) -> None:
         """Let the line be dragged; its place is the threshold."""
-        for legend in plot.state.legend:
-            legend.update(label_text_font_size="11px", glyph_width=18, spacing=0)
         self._line = plot.handles["glyph"]
         self._line.editable = True
         self._line.on_change("location", lambda attr, old, new: self._set(round(new)))
@@ -131,6 +131,6 @@ class Threshold(pn.viewable.Viewer):
             "Agreement needed",
             self._note,
             self._place,
-            pmu.Row(self._reset, self._majority, margin=0),
             css="cl-threshold",
+            buttons=[self._reset, self._majority],
         )
