@@ -1,9 +1,24 @@
-"""DISCOTEC: the experiments of Ohl & Lindsten, beside the printed values.
+"""DISCOTEC: the experiments of Ohl & Lindsten, beside their printed values.
 
-    python -m benchmarks.discotec --data FOLDER                   # all parts
+    python -m benchmarks.discotec --data FOLDER                   # all, 15 minutes
     python -m benchmarks.discotec tables --data FOLDER
     python -m benchmarks.discotec scenario1 scenario2 scaling     # need no data
     python -m benchmarks.discotec --report                        # only tables, plots
+
+`tables`: the rank correlation of 24 metrics with the adjusted Rand index of the classes
+(ARI), and the regret of choosing by them, on FCPS and UCI. `suggestions`: answers to
+suggested and to random pairs. `scenario1`, `scenario2`, `scaling`: synthetic pools.
+`constraints`: all pairs of a few labelled samples. The modules beside this one say
+more: `discotec_protocol`, `_tables`, `_answers`, `_synthetic`.
+
+FOLDER holds fcps/NAME.csv.gz and uci/NAME.csv.gz, features first and a last column
+"label"; Iris, Wine, WDBC and Digits come from scikit-learn otherwise. Every finished
+case is appended to discotec_PART.csv in the output folder, and a new start goes on from
+there.
+
+References
+----------
+Ohl, L., Lindsten, F. Discriminative ordering through ensemble consensus (2025).
 """
 
 from __future__ import annotations
@@ -17,15 +32,18 @@ from time import perf_counter
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from benchmarks.discotec_answers import CONSTRAINTS, SUGGESTIONS
 from benchmarks.discotec_protocol import Case, Part, missing
 from benchmarks.discotec_synthetic import SCALING, SCENARIO_1, SCENARIO_2
 from benchmarks.discotec_tables import TABLES
 
 PARTS: dict[str, Part] = {
     "tables": TABLES,
+    "suggestions": SUGGESTIONS,
     "scenario1": SCENARIO_1,
     "scenario2": SCENARIO_2,
     "scaling": SCALING,
+    "constraints": CONSTRAINTS,
 }
 
 

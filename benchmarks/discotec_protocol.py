@@ -19,7 +19,7 @@ sections 4.2 to 4.4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,8 @@ from sklearn import datasets
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
-from clusterlens.compute.agreement import count_agreements
+from clusterlens.compute.agreement import Agreement, count_agreements
+from clusterlens.compute.constraints import Constraints
 from clusterlens.compute.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.indices import INDICES, internal_index
 from clusterlens.compute.pool import run_pool
@@ -220,16 +221,28 @@ def truth(data: DataSet, ensemble: Ensemble) -> np.ndarray:
     return np.array([adjusted_rand_score(data.classes, row) for row in ensemble.labels])
 
 
-def consensus_metrics(ensemble: Ensemble) -> pd.DataFrame:
-    """Values of the six metrics that compare models with each other.
+def consensus_metrics(
+    source: Ensemble | Agreement,
+    metrics: Iterable[str] = CONSENSUS_METRICS,
+    constraints: Constraints | None = None,
+    constraint_weight: float = 1.0,
+) -> pd.DataFrame:
+    """Values of metrics that compare models with each other, all six by default.
 
     Rounded, or identical partitions would differ in the last bits and change a rank
     correlation.
     """
-    agreement = count_agreements(ensemble, n_jobs=1)
+    if isinstance(source, Ensemble):
+        source = count_agreements(source, n_jobs=1)
     columns = {}
-    for metric, score in CONSENSUS_METRICS.items():
-        ranking = rank_partitions(agreement, score, n_jobs=1)
+    for metric in metrics:
+        ranking = rank_partitions(
+            source,
+            CONSENSUS_METRICS[metric],
+            constraints=constraints,
+            constraint_weight=constraint_weight,
+            n_jobs=1,
+        )
         sign = 1 if ranking.greater_is_better else -1
         columns[metric] = sign * np.round(ranking.values, TIE_DECIMALS)
     return pd.DataFrame(columns)
