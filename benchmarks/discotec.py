@@ -61,8 +61,9 @@ def main() -> None:
     if unknown:
         parser.error(f"no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     arguments.out.mkdir(parents=True, exist_ok=True)
-    absent = ", ".join(missing(arguments.data)) or "none"
-    print(f"data sets that are not available: {absent}")
+    absent = [] if arguments.report else missing(arguments.data)
+    if absent:
+        print(f"not available, left out of all means: {', '.join(absent)}")
     for name in arguments.parts or PARTS:
         part = PARTS[name]
         results = arguments.out / f"discotec_{name}.csv"
