@@ -81,6 +81,10 @@ def report(rows: pd.DataFrame, out: Path) -> None:
     """Print and draw all tables beside the printed values."""
     tables = {measure: tabulate(rows, MEASURES[measure]) for measure in MEASURES}
     printed = json.loads(PRINTED.read_text(encoding="utf-8"))
+    counts = rows.groupby(["collection", "protocol"])["set"].nunique()
+    for (collection, protocol), count in counts.items():
+        whole = len(COLLECTIONS[collection])
+        print(f"{collection}, {protocol} K: {count} of {whole} data sets")
     for protocol in tables["tau"]:
         for measure, table in tables.items():
             given = printed[protocol].get(measure, {})
@@ -129,7 +133,7 @@ def print_table(title: str, table: pd.DataFrame, given: dict) -> None:
             },
             index=part.index,
         )
-        print(f"\n{title}, own (printed)")
+        print(f"\n{title}, own (printed); * without chance")
         print(text.to_string())
 
 
