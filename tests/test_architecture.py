@@ -35,6 +35,8 @@ ORDER = [
     "constraints",
     "constraint_files",
     "pairs",
+    "_workers",
+    "distributed",
     "contributions",
     "agreement",
     "overlaps",
@@ -80,12 +82,10 @@ ORDER = [
     "clusterers",
     "_scale",
     "specs",
-    "_workers",
     "_fitting",
     "pool",
     "resampling",
     "nulls",
-    "distributed",
 ]
 
 
