@@ -58,7 +58,6 @@ ORDER = [
     "ranking",
     "progressive",
     "robustness",
-    "kernels",
     "hubs",
     "suggestions",
     "consensus_functions",
@@ -86,6 +85,7 @@ ORDER = [
     "pool",
     "resampling",
     "nulls",
+    "kernels",
 ]
 
 
