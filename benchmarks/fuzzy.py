@@ -163,7 +163,7 @@ def errors(out: Path, full: bool) -> None:
     )
     figure, axes = plt.subplots(figsize=(6, 4))
     axes.loglog(table["paper_spread"], table["spread"], ".")
-    axes.axline((1e-3, 1e-3), slope=1, color="0.6")
+    axes.axline((1e-4, 1e-4), (1e-3, 1e-3), color="0.6")
     axes.set(
         xlabel="standard error of 10^6 quadruples", ylabel="spread of our estimates"
     )

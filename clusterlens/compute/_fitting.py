@@ -33,7 +33,7 @@ from clusterlens.compute._validation import (
     read_only,
 )
 from clusterlens.compute._workers import WorkerDied, run_jobs
-from clusterlens.compute.clusterers import Cut
+from clusterlens.compute.clusterer import Cut
 from clusterlens.compute.distributed import run_on_workers
 
 if TYPE_CHECKING:

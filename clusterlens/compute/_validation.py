@@ -79,6 +79,30 @@ def check_labels(
     return array
 
 
+def check_classes(
+    labels: npt.ArrayLike, *, n_samples: int | None = None, name: str = "labels"
+) -> tuple[IntArray, list[int] | list[str]]:
+    """Return codes (n_samples,) and their sorted names, whole numbers or texts.
+
+    For labels that people gave; those of models are integers, see `check_labels`.
+    """
+    array = np.asarray(labels)
+    if array.dtype.kind in "OUT" and array.ndim == 1:
+        for row, entry in enumerate(array.tolist()):
+            if not isinstance(entry, str):
+                raise ValueError(
+                    f"{name} has the entry {entry!r} at {row}; give a text for every "
+                    "sample, or an integer for every sample."
+                )
+        array = array.astype(np.str_)
+        names, codes = np.unique(array, return_inverse=True)
+        check_labels(codes, n_samples=n_samples, name=name)
+    else:
+        array = check_labels(array, n_samples=n_samples, name=name)
+        names, codes = np.unique(array, return_inverse=True)
+    return codes, names.tolist()
+
+
 def check_choice(value: _Choice, allowed: Collection[_Choice], *, name: str) -> _Choice:
     """Return value if it is one of the allowed names."""
     if value not in allowed:

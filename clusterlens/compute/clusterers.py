@@ -1,7 +1,6 @@
 """CLUSTERERS: the clustering algorithms a pool can run, and what each of them costs.
 
-An entry makes an estimator with scikit-learn's interface (`fit_predict`, or `fit` and
-`labels_` or `predict`) from plain parameters. One line adds another:
+One line adds another algorithm:
 
     CLUSTERERS["my clusterer"] = Clusterer("density", "my clusterer", MyClusterer)
 
@@ -11,10 +10,6 @@ the data alone; they are calibrated to within a factor of about three.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,6 +32,7 @@ from sklearn.cluster import (
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
 from clusterlens.compute._validation import IntArray
+from clusterlens.compute.clusterer import Clusterer, Cut, Law, Parameters
 from clusterlens.compute.cns import CNS
 from clusterlens.compute.comparators.border_peeling import BorderPeeling
 from clusterlens.compute.comparators.fuzzy_c_means import FuzzyCMeans
@@ -49,132 +45,6 @@ from clusterlens.compute.comparators.selected_models import (
 from clusterlens.compute.comparators.selective_nn import SelectiveNN
 from clusterlens.compute.comparators.spuds import SPUDS
 from clusterlens.compute.comparators.torque import TorqueClustering
-
-Parameters = Mapping[str, Any]
-Law = Callable[[int, int, Parameters], float]
-
-
-def _linear_bytes(n: int, d: int, _: Parameters) -> float:
-    """Bytes of a few working copies of the data."""
-    return 1e7 + 24.0 * n * d + 200.0 * n
-
-
-@dataclass(frozen=True)
-class Cut:
-    """Many partitions from one fit: labels(fitted estimator, value of parameter).
-
-    Parameters
-    ----------
-    parameter : str
-        The parameter that does not matter to the fit, e.g. "n_clusters".
-    labels : callable
-        Function of the fitted estimator and a value of the parameter; returns labels of
-        shape (n_samples,).
-    fit : mapping
-        Further parameters the shared fit needs.
-    """
-
-    parameter: str
-    labels: Callable[[Any, Any], IntArray]
-    fit: Parameters = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Clusterer:
-    """A clustering algorithm of the registry.
-
-    Parameters
-    ----------
-    family : str
-        Algorithms of one family tend to agree; robustness leaves out one at a time.
-    title : str
-        What a model is called. A parameter in braces is filled in, e.g. "{linkage}
-        linkage"; the other given parameters follow, unless at the grid's only value.
-    make : callable
-        Class or function that returns an unfitted estimator from keyword parameters.
-    grid : mapping of str to sequence, optional
-        The parameter values of the default pool, combined with each other.
-    seconds : callable, optional
-        Fit time law, a function of n_samples, n_features and the parameters. Without it
-        the time is unknown and no estimate counts it.
-    n_bytes : callable, optional
-        Peak memory law, a function of the same. Default: a few copies of the data.
-    max_samples : int, optional
-        Presets leave the algorithm out, with a note, above this many samples.
-    soft : bool, default False
-        Whether fitted models give memberships (`predict_proba`).
-    reference : str, optional
-        The paper that describes the algorithm.
-    cut : Cut, optional
-        How models that differ in one parameter share a fit.
-
-    Examples
-    --------
-    >>> CLUSTERERS["agglomerative"].name({"linkage": "single", "n_clusters": 10})
-    'single linkage k=10'
-    """
-
-    family: str
-    title: str
-    make: Callable[..., Any]
-    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    seconds: Law | None = None
-    n_bytes: Law = _linear_bytes
-    max_samples: int | None = None
-    soft: bool = False
-    reference: str = ""
-    cut: Cut | None = None
-
-    @cached_property
-    def defaults(self) -> dict[str, Any]:
-        """The keyword parameters of the algorithm and their defaults."""
-        return {
-            name: parameter.default
-            for name, parameter in inspect.signature(self.make).parameters.items()
-            if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-        }
-
-    @property
-    def seeded(self) -> bool:
-        """Whether the algorithm takes a random_state; otherwise it is deterministic."""
-        return "random_state" in self.defaults
-
-    @property
-    def takes_any(self) -> bool:
-        """Whether the algorithm takes keyword parameters it does not name."""
-        parameters = inspect.signature(self.make).parameters.values()
-        return any(p.kind is p.VAR_KEYWORD for p in parameters)
-
-    def name(self, parameters: Parameters) -> str:
-        """Return what the model with these parameters is called.
-
-        Parameters
-        ----------
-        parameters : mapping
-            Given parameters of the model.
-
-        Returns
-        -------
-        name : str
-            Short, for people; the seed is not part of it.
-        """
-        title = self.title.format_map({**self.defaults, **parameters})
-        rest = [
-            f" {_SHORT.get(key, key)}={_show(value)}"
-            for key, value in parameters.items()
-            if "{" + key + "}" not in self.title
-            and key != "random_state"
-            and self.grid.get(key) != [value]
-        ]
-        return title + "".join(rest)
-
-
-_SHORT = {"n_clusters": "k", "n_components": "k", "min_cluster_size": "size"}
-
-
-def _show(value: Any) -> str:
-    """Print a parameter value with four digits at most."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _cut_tree(tree: AgglomerativeClustering, n_clusters: int) -> IntArray:

@@ -21,8 +21,9 @@ from clusterlens.compute._validation import (
     read_only,
 )
 from clusterlens.compute.agreement import Agreement
+from clusterlens.compute.contingency import contingency_table
 from clusterlens.compute.density import cluster_densities, weight_between
-from clusterlens.compute.ensemble import Ensemble, contingency_table
+from clusterlens.compute.ensemble import Ensemble
 
 MAX_BYTES = 4 << 30
 CONSENSUS_GRID = read_only(np.linspace(0.0, 1.0, 101))

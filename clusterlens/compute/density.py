@@ -14,7 +14,8 @@ from scipy.sparse import coo_array
 from scipy.stats import entropy
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_labels
-from clusterlens.compute.ensemble import Ensemble, contingency_table
+from clusterlens.compute.contingency import contingency_table
+from clusterlens.compute.ensemble import Ensemble
 
 
 def density(ensemble: Ensemble, labels: npt.ArrayLike) -> float:

@@ -15,8 +15,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import coo_array
 
 from clusterlens.compute._validation import (
     FloatArray,
@@ -239,70 +237,6 @@ def distinct_partitions(ensemble: Ensemble) -> tuple[IntArray, IntArray]:
     group = [seen.setdefault(row.tobytes(), len(seen)) for row in ensemble.codes]
     first = np.unique(group, return_index=True)[1]
     return first, np.asarray(group)
-
-
-def contingency_table(a: npt.ArrayLike, b: npt.ArrayLike) -> coo_array:
-    """Count the samples in each pair of clusters of two partitions.
-
-    Parameters
-    ----------
-    a, b : array-like of int, shape (n_samples,)
-        Compact codes of two partitions.
-
-    Returns
-    -------
-    table : sparse array of int64, shape (a.max() + 1, b.max() + 1)
-        Entry (k, l) is the number of samples in cluster k of a and l of b; each
-        position is stored once.
-
-    Notes
-    -----
-    O(n_samples) time; memory O(stored entries).
-    """
-    rows, columns = np.asarray(a), np.asarray(b)
-    shape = (int(rows.max()) + 1, int(columns.max()) + 1)
-    flat = rows.astype(np.int64) * shape[1] + columns
-    if shape[0] * shape[1] <= max(4 * flat.size, 1 << 16):
-        counts = np.bincount(flat)
-        cells = np.flatnonzero(counts)
-        counts = counts[cells]
-    else:
-        cells, counts = np.unique(flat, return_counts=True)
-    return coo_array((counts, (cells // shape[1], cells % shape[1])), shape=shape)
-
-
-def match_labels(reference: npt.ArrayLike, labels: npt.ArrayLike) -> IntArray:
-    """Rename the clusters of one partition after the clusters of another.
-
-    Parameters
-    ----------
-    reference : array-like of int, shape (n_samples,)
-        Partition whose names are kept.
-    labels : array-like of int, shape (n_samples,)
-        Partition to rename.
-
-    Returns
-    -------
-    renamed : array of int64, shape (n_samples,)
-        The same partition as `labels`. Clusters matched one to one with those of the
-        reference (largest total overlap, Hungarian method) carry their names, the
-        others new names above all names of the reference.
-
-    Notes
-    -----
-    O(n_samples + K^3) for K clusters.
-    """
-    ref_codes, ref_names = pd.factorize(check_labels(reference, name="reference"))
-    n_samples = len(ref_codes)
-    codes, names = pd.factorize(check_labels(labels, n_samples=n_samples))
-    overlap = contingency_table(codes, ref_codes).toarray()
-    rows, columns = linear_sum_assignment(overlap, maximize=True)
-    matched = overlap[rows, columns] > 0
-    new_names = np.full(len(names), NOISE, dtype=np.int64)
-    new_names[rows[matched]] = ref_names[columns[matched]]
-    rest = np.setdiff1d(np.arange(len(names)), rows[matched])
-    new_names[rest] = int(ref_names.max()) + 1 + np.arange(len(rest))
-    return new_names[codes]
 
 
 def _label_matrix(labels: Any) -> IntArray:

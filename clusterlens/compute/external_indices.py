@@ -16,7 +16,7 @@ from sklearn.metrics import (
 from sklearn.metrics.cluster import pair_confusion_matrix
 
 from clusterlens.compute._validation import IntArray, check_memory
-from clusterlens.compute.ensemble import contingency_table
+from clusterlens.compute.contingency import contingency_table
 
 MAX_TABLE_BYTES = 1 << 30
 

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from clusterlens.compute._progress import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import IntArray
-from clusterlens.compute.ensemble import contingency_table
+from clusterlens.compute.contingency import contingency_table
 from clusterlens.compute.fuzzy_partition import (
     FuzzyPartition,
     Partition,

@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from clusterlens.compute._validation import (
     DataError,
     FloatArray,
     IntArray,
+    check_classes,
     check_features,
-    check_labels,
     check_memory,
     check_range,
     read_only,
@@ -46,7 +45,7 @@ class FuzzyPartition:
     memberships : array-like, shape (n_samples, n_clusters) or (n_samples,)
         Non-negative memberships whose rows sum to one within 1e-6 (they are then
         divided by their sum), as given by `predict_proba`, `memberships_` or a table;
-        or hard labels, one integer per sample. Values of labels are names only; -1 is
+        or hard labels, an integer or text each. Values of labels are names only; -1 is
         a cluster like the others.
     normalize : bool, default False
         Divide rows with any positive sum by it. Without this, possibilistic
@@ -93,7 +92,7 @@ class FuzzyPartition:
     def __init__(self, memberships: npt.ArrayLike, *, normalize: bool = False) -> None:
         array = np.asarray(memberships)
         if array.ndim == 1:
-            fields = _from_labels(check_labels(array, name="memberships"))
+            fields = _from_labels(*check_classes(array, name="memberships"))
         else:
             fields = _from_rows(_check_rows(array, normalize), normalize)
         for key, value in fields.items():
@@ -183,9 +182,8 @@ def as_partition(U: Partition, *, name: str = "U") -> FuzzyPartition:
         raise type(error)(message) from None
 
 
-def _from_labels(labels: IntArray) -> dict[str, Any]:
-    """Return the fields of a partition given by labels (n,), columns by label."""
-    codes, names = pd.factorize(labels, sort=True)
+def _from_labels(codes: IntArray, names: list[Any]) -> dict[str, Any]:
+    """Return the fields of a partition given by codes (n,) of the names of columns."""
     return {
         "n_samples": len(codes),
         "n_clusters": len(names),

@@ -11,13 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from clusterlens.compute._progress import Cancel, RunOptions
 from clusterlens.compute._validation import (
     check_choice,
+    check_classes,
     check_features,
-    check_labels,
     check_range,
 )
 from clusterlens.compute.index_registry import INDICES, Definition
@@ -130,7 +129,7 @@ def internal_index(
     """
     formula = _definition("internal", name, definition)
     features = check_features(X)
-    vector = check_labels(labels, n_samples=len(features))
+    vector, _ = check_classes(labels, n_samples=len(features))
     chosen = _choose_samples(name, formula, len(features), sample_size, random_state)
     run: RunOptions = {
         "n_jobs": n_jobs,
@@ -163,7 +162,7 @@ def external_index(
     ----------
     name : str
         An external index of `INDICES`, such as "ari".
-    labels_true, labels : array-like of int, shape (n_samples,)
+    labels_true, labels : array-like of int or str, shape (n_samples,)
         The reference and the partition to judge. Values are names only; -1 is a cluster
         like any other.
     definition : str, optional
@@ -196,10 +195,9 @@ def external_index(
     0.75
     """
     formula = _definition("external", name, definition)
-    reference = check_labels(labels_true, name="labels_true")
-    vector = check_labels(labels, n_samples=len(reference))
-    codes = [pd.factorize(each)[0] for each in (reference, vector)]
-    return IndexValue(formula.function(*codes), n_used=len(vector))
+    reference, _ = check_classes(labels_true, name="labels_true")
+    codes, _ = check_classes(labels, n_samples=len(reference))
+    return IndexValue(formula.function(reference, codes), n_used=len(codes))
 
 
 def _definition(

@@ -34,8 +34,8 @@ from clusterlens.compute._progress import (
 from clusterlens.compute._validation import (
     FloatArray,
     check_choice,
+    check_classes,
     check_features,
-    check_labels,
     check_range,
 )
 from clusterlens.compute.adjusted_measures import ADJUSTED_MEASURES
@@ -122,7 +122,7 @@ def label_match(
     X : array-like of float, shape (n_samples, n_features)
         Finite features. A common factor does not matter, the scaling of single features
         does.
-    labels : array-like of int, shape (n_samples,)
+    labels : array-like of int or str, shape (n_samples,)
         Class of each sample, at least two classes; -1 is a class like any other.
     measure : str, default "CH_btwn"
         "CH_btwn", or one of the later deterministic measures "CHI", "DBI", "I", "XBI",
@@ -195,19 +195,17 @@ def label_match(
     check_choice(measure, MEASURES, name="measure")
     sampling = _Sampling(n_permutations, max_standard_error, convention, cancel)
     features = check_features(X)
-    vector = check_labels(labels, n_samples=len(features))
-    classes = np.unique(vector).tolist()
+    codes, classes = check_classes(labels, n_samples=len(features))
     if len(classes) < 2:
         raise ValueError(
             f"labels has {len(classes)} class; give at least two classes to compare."
         )
-    samples = {label: features[vector == label] for label in classes}
+    samples = {name: features[codes == code] for code, name in enumerate(classes)}
 
-    def score_pair(a: int, b: int) -> _Row:
+    def score_pair(a: int | str, b: int | str) -> _Row:
         first, second = samples[a], samples[b]
         if measure == CH_BTWN:
-            # Seeds have no sign, labels may.
-            rng = np.random.default_rng([random_state, a % 2**64, b % 2**64])
+            rng = np.random.default_rng([random_state, _seed_of(a), _seed_of(b)])
             result = _ch_btwn(first, second, sampling, rng)
         else:
             result = _adjusted(measure, first, second, cancel)
@@ -259,7 +257,14 @@ class _PairScore:
 
 
 # Two class labels, their sizes and the score of the pair.
-_Row = tuple[int, int, int, int, _PairScore]
+_Row = tuple[int | str, int | str, int, int, _PairScore]
+
+
+def _seed_of(label: int | str) -> int:
+    """Number a class by its name alone; seeds have no sign, labels may."""
+    if isinstance(label, str):
+        return int.from_bytes(label.encode(), "little")
+    return label % 2**64
 
 
 def _ch_btwn(

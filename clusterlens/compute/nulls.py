@@ -9,7 +9,7 @@ dependence and breaks the rest.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -73,9 +73,9 @@ class NullAgreement:
     best: float
     null_best: Mapping[str, FloatArray]
     p_values: Mapping[str, float]
-    consensus: FloatArray
-    cdf: FloatArray
-    null_cdf: Mapping[str, FloatArray]
+    consensus: FloatArray = field(repr=False)
+    cdf: FloatArray = field(repr=False)
+    null_cdf: Mapping[str, FloatArray] = field(repr=False)
     n_compared: int
     notes: tuple[str, ...]
 

@@ -36,7 +36,8 @@ from clusterlens.compute._validation import (
     check_features,
     read_only,
 )
-from clusterlens.compute.clusterers import CLUSTERERS, Clusterer
+from clusterlens.compute.clusterer import Clusterer
+from clusterlens.compute.clusterers import CLUSTERERS
 from clusterlens.compute.ensemble import Ensemble
 from clusterlens.compute.specs import (
     POOLS,

@@ -30,7 +30,8 @@ from sklearn.base import clone
 
 from clusterlens.compute._scale import DataScale
 from clusterlens.compute._validation import check_range
-from clusterlens.compute.clusterers import CLUSTERERS, Clusterer
+from clusterlens.compute.clusterer import Clusterer
+from clusterlens.compute.clusterers import CLUSTERERS
 
 Spec = Mapping[str, Any]
 Pool = str | tuple[str, int] | Spec | Sequence[Any]

@@ -19,12 +19,12 @@ import param
 from scipy.spatial import KDTree
 
 from clusterlens.compute.agreement import Agreement
+from clusterlens.compute.contingency import match_labels
 from clusterlens.compute.dataset import Dataset
 from clusterlens.compute.ensemble import (
     NOISE,
     Ensemble,
     distinct_partitions,
-    match_labels,
 )
 from clusterlens.compute.projection import Projection
 from clusterlens.compute.ranking import Ranking, rank_partitions

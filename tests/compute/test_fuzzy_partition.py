@@ -107,3 +107,8 @@ def test_arrays_are_read_only():
     for partition in (FuzzyPartition(soft(4, 2, seed=0)), FuzzyPartition([0, 1])):
         with pytest.raises(ValueError, match="read-only"):
             partition.memberships[0, 0] = 1.0
+
+
+def test_hard_labels_may_be_texts() -> None:
+    partition = FuzzyPartition(["b", "a", "b"])
+    assert partition.memberships.tolist() == [[0, 1], [1, 0], [0, 1]]

@@ -546,3 +546,9 @@ def test_the_registry_holds_the_18_indices_of_the_paper():
     assert {n for n in INTERNAL if "paper" in INTERNAL[n].definitions} == set(
         IRIS["paper"]
     )
+
+
+def test_labels_may_be_texts() -> None:
+    assert external_index("ari", ["b", "b", "a"], [0, 0, 4]) == 1.0
+    X = [[0.0], [1.0], [10.0], [11.0]]
+    assert internal_index("DI", X, ["x", "x", "y", "y"]) == 9.0

@@ -496,3 +496,18 @@ def test_bad_arguments_are_named(arguments, message):
     X, labels = iris()
     with pytest.raises(ValueError, match=message):
         label_match(X, **({"labels": labels} | arguments))
+
+
+def test_classes_may_be_named_by_texts() -> None:
+    X, y = datasets.load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])
+    check = label_match(X, pd.Series(names[y]), n_permutations=50)
+    assert check.pairs["class_a"].tolist() == ["setosa", "setosa", "versicolor"]
+    assert check.score == pytest.approx(label_match(X, y).score, abs=0.01)
+    alone = label_match(X[y > 0], names[y[y > 0]], n_permutations=50)
+    assert alone.score == check.pairs["score"].iloc[-1]
+
+
+def test_a_class_without_a_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="labels has the entry None at 1; give a text"):
+        label_match([[0.0], [1.0], [2.0]], ["a", None, "b"])

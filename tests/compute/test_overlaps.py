@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from clusterlens.compute._progress import Cancelled
-from clusterlens.compute.ensemble import Ensemble, contingency_table
+from clusterlens.compute.contingency import contingency_table
+from clusterlens.compute.ensemble import Ensemble
 from clusterlens.compute.overlaps import partition_overlaps, sample_disagreement
 from tests.compute.definitions import agreement_counts, label_matrices
 

@@ -18,7 +18,8 @@ from sklearn.mixture import GaussianMixture
 from clusterlens.compute._progress import Cancelled
 from clusterlens.compute._scale import _N_ROWS
 from clusterlens.compute._validation import DataError
-from clusterlens.compute.clusterers import CLUSTERERS, Clusterer
+from clusterlens.compute.clusterer import Clusterer
+from clusterlens.compute.clusterers import CLUSTERERS
 from clusterlens.compute.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.pool import (
     POOLS,
