@@ -52,7 +52,8 @@ _CONNECT_SECONDS = 10
 _PATIENCE_SECONDS = 60
 # Seconds between two looks at the cancel callback while workers are busy.
 _POLL_SECONDS = 0.1
-# How often a job starts anew because its data were lost with the workers.
+# How often a job starts anew because its data were lost with the workers, and how often
+# workers may die while the data are sent.
 _MAX_LOSSES = 3
 # Equal results need equal versions of what computes them.
 _SAME_VERSIONS = ("clusterlens", "numpy", "scipy", "scikit-learn", "numba")
@@ -159,6 +160,7 @@ class _Run:
         self.running: dict[_Future, int] = {}
         self.ended: SimpleQueue[_Future] = SimpleQueue()
         self.losses: Counter[int] = Counter()
+        self.failed_sends = 0
 
     def results(self, cancel: Cancel | None) -> Generator[tuple[int, Any]]:
         """Yield (position, result) until all jobs have ended; cancel the rest."""
@@ -179,17 +181,40 @@ class _Run:
     def _fill(self, threads: list[int]) -> None:
         """Start the next jobs, as many as the workers have room for."""
         room = len(threads) if self.one_per_worker else 2 * sum(threads)
-        while self.waiting and len(self.running) < room:
-            if self.data is None or self.data.cancelled():
-                (self.data,) = self.client.scatter(
-                    [self.shared], broadcast=True, hash=False
-                )
+        while self.waiting and self._may_start(room) and self._has_sent():
             at = self.waiting.popleft()
             future = self.client.submit(
                 self.function, self.data, self.jobs[at], pure=False
             )
             future.add_done_callback(self.ended.put)
             self.running[future] = at
+
+    def _may_start(self, room: int) -> bool:
+        """Whether the next job may start; one that all workers died with runs alone.
+
+        A job that ends its workers then costs nothing but itself.
+        """
+        nearby = [self.waiting[0], *self.running.values()]
+        suspected = any(self.losses[at] for at in nearby)
+        return len(self.running) < (1 if suspected else room)
+
+    def _is_there(self, data: _Future) -> bool:
+        """Whether a worker still has the data."""
+        return not data.cancelled() and any(self.client.who_has([data]).values())
+
+    def _has_sent(self) -> bool:
+        """Send the data unless they are there; False if a worker dies meanwhile."""
+        if self.data is None:
+            try:
+                (self.data,) = self.client.scatter(
+                    [self.shared], broadcast=True, hash=False
+                )
+            except (OSError, ValueError, KeyError):
+                self.failed_sends += 1
+                if self.failed_sends == _MAX_LOSSES:
+                    raise
+                return False
+        return True
 
     def _result(self, future: _Future, at: int) -> Any:
         """Return the result of a job, or None if it has to run again."""
@@ -199,10 +224,12 @@ class _Run:
             times = error.allowed_failures + 1
             return WorkerDied(f"workers died while they ran it, {times} in a row")
         except CancelledError:
-            # The last copy of the data went with a worker; they are scattered again.
+            # Mostly, the last copy of the data went with a worker.
+            if self.data is not None and not self._is_there(self.data):
+                self.data = None
             self.losses[at] += 1
             if self.losses[at] == _MAX_LOSSES:
-                return WorkerDied(f"all workers died {_MAX_LOSSES} times during it")
+                return WorkerDied(f"lost with all workers, {_MAX_LOSSES} times")
             self.waiting.appendleft(at)
             return None
 

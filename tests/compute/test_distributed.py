@@ -13,8 +13,10 @@ from clusterlens.compute import distributed
 from clusterlens.compute._progress import Cancelled
 from clusterlens.compute.agreement import count_agreements
 from clusterlens.compute.ensemble import Ensemble
+from clusterlens.compute.nulls import null_agreement
 from clusterlens.compute.pairs import pair_layout
 from clusterlens.compute.pool import POOLS, run_pool
+from clusterlens.compute.resampling import resample_consensus
 from tests.compute.estimators import (
     Constant,
     Dies,
@@ -111,6 +113,18 @@ def test_an_address_will_do(cluster, many_jobs):
     assert_same_tables(remote, count_agreements(ensemble))
 
 
+def test_labels_are_sent_once(client, many_jobs, monkeypatch):
+    sent, scatter = [], dask.Client.scatter
+
+    def count(self, data, **options):
+        sent.append(options["broadcast"])
+        return scatter(self, data, **options)
+
+    monkeypatch.setattr(dask.Client, "scatter", count)
+    count_agreements(random_ensemble(n_samples=1500), client=client)
+    assert sent == [True]
+
+
 @pytest.mark.parametrize("n_samples", [2, 256, 257, 700, 5000])
 @pytest.mark.parametrize("comparisons", [1, 10**6, 10**12])
 def test_ranges_cover_the_columns_once_in_whole_tiles(
@@ -146,46 +160,6 @@ def test_progress_counts_pairs_and_reaches_the_total(client, many_jobs):
     assert done[-1] == totals[-1] == 1500 * 1499 // 2
 
 
-def test_a_killed_worker_changes_nothing_in_the_agreement_pass(client, many_jobs):
-    ensemble = random_ensemble()
-    killed = []
-
-    def kill_a_busy_one(done, total):
-        if not killed:
-            busy = [at for at, tasks in client.processing().items() if tasks]
-            killed.extend(busy[:1])
-            kill(client, killed)
-
-    remote = count_agreements(ensemble, client=client, progress=kill_a_busy_one)
-    assert killed
-    assert not set(killed) & set(client.nthreads())
-    assert_same_tables(remote, count_agreements(ensemble))
-
-
-def test_data_that_died_with_all_workers_are_sent_again(client, many_jobs):
-    client.wait_for_workers(2)
-    ensemble = random_ensemble()
-    killed = []
-
-    def kill_all(done, total):
-        if not killed:
-            killed.extend(client.nthreads())
-            kill(client, killed)
-
-    remote = count_agreements(ensemble, client=client, progress=kill_all)
-    assert len(killed) == 2
-    assert_same_tables(remote, count_agreements(ensemble))
-
-
-def test_a_killed_worker_changes_nothing_in_the_pool(client, X, tmp_path):
-    mark = tmp_path / "died"
-    pool = [DiesOnce(mark), {"clusterer": "k-means", "n_clusters": [2, 3, 4, 5]}]
-    remote = run_pool(X, pool, client=client)
-    assert mark.exists()
-    assert remote.n_partitions == 5
-    assert_same_ensemble(remote, run_pool(X, pool, n_jobs=1))
-
-
 def test_a_pool_finds_what_it_finds_here(client, X):
     calls = []
     pool = [*POOLS["default"], Fails(), Halves(), Constant()]
@@ -194,6 +168,16 @@ def test_a_pool_finds_what_it_finds_here(client, X):
     done, totals = zip(*calls, strict=True)
     assert done[-1] == totals[-1] > remote.n_partitions
     assert sorted(done) == list(done)
+
+
+def test_runs_of_many_pools_find_what_they_find_here(client, X):
+    pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+    nulls = [null_agreement(X, pool, n_draws=1, client=at) for at in (client, None)]
+    assert nulls[0].to_frame().equals(nulls[1].to_frame())
+    resampled = [
+        resample_consensus(X, [2, 3], n_resamples=3, client=at) for at in (client, None)
+    ]
+    assert resampled[0].to_frame().equals(resampled[1].to_frame())
 
 
 def test_threads_of_one_worker_take_turns(X):
@@ -205,25 +189,6 @@ def test_threads_of_one_worker_take_turns(X):
     ):
         remote = run_pool(X, "quick", client=client)
     assert_same_ensemble(remote, run_pool(X, "quick", n_jobs=1))
-
-
-def test_a_fit_that_kills_its_workers_is_a_failed_model(
-    cluster, client, X, monkeypatch
-):
-    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
-    pool = [Dies(), {"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
-    ensemble = run_pool(X, pool, client=client)
-    assert ensemble.n_partitions == 3
-    assert ensemble.notes == (
-        "Dies: failed, WorkerDied: workers died while they ran it, 1 in a row",
-    )
-
-
-def test_a_fit_that_kills_all_workers_again_and_again_is_given_up(client, X):
-    client.wait_for_workers(2)
-    ensemble = run_pool(X, [Dies(), Halves()], client=client)
-    assert ensemble.names == ("Halves",)
-    assert "Dies: failed, WorkerDied" in ensemble.notes[0]
 
 
 def test_a_cancelled_count_leaves_nothing_on_the_cluster(cluster, client, many_jobs):
@@ -282,7 +247,7 @@ def test_a_cluster_without_workers_is_not_waited_for_without_end(monkeypatch):
 def test_dask_is_imported_only_where_it_is_asked_for(monkeypatch):
     code = (
         "import sys, clusterlens as cl\n"
-        "cl.count_agreements(cl.Ensemble([[0, 1], [0, 0]])), cl.run_pool\n"
+        "cl.count_agreements, cl.run_pool\n"
         "print('distributed' in sys.modules)"
     )
     done = subprocess.run(
@@ -292,3 +257,79 @@ def test_dask_is_imported_only_where_it_is_asked_for(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r"pip install 'clusterlens\[dask\]'"):
         count_agreements(random_ensemble(n_samples=10), client="tcp://127.0.0.1:1")
+
+
+def test_a_killed_worker_changes_nothing_in_the_agreement_pass(client, many_jobs):
+    ensemble = random_ensemble()
+    killed = []
+
+    def kill_a_busy_one(done, total):
+        if not killed:
+            busy = [at for at, tasks in client.processing().items() if tasks]
+            killed.extend(busy[:1])
+            kill(client, killed)
+
+    remote = count_agreements(ensemble, client=client, progress=kill_a_busy_one)
+    assert killed
+    assert not set(killed) & set(client.nthreads())
+    assert_same_tables(remote, count_agreements(ensemble))
+
+
+def test_data_that_died_with_all_workers_are_sent_again(client, many_jobs):
+    client.wait_for_workers(2, timeout=60)
+    ensemble = random_ensemble()
+    killed = []
+
+    def kill_all(done, total):
+        if not killed:
+            killed.extend(client.nthreads())
+            kill(client, killed)
+
+    remote = count_agreements(ensemble, client=client, progress=kill_all)
+    assert len(killed) == 2
+    assert_same_tables(remote, count_agreements(ensemble))
+
+
+def test_a_killed_worker_changes_nothing_in_the_pool(client, X, tmp_path):
+    mark = tmp_path / "died"
+    pool = [DiesOnce(mark), {"clusterer": "k-means", "n_clusters": [2, 3, 4, 5]}]
+    remote = run_pool(X, pool, client=client)
+    assert mark.exists()
+    assert remote.n_partitions == 5
+    assert_same_ensemble(remote, run_pool(X, pool, n_jobs=1))
+
+
+def test_a_fit_that_kills_its_workers_is_a_failed_model(
+    cluster, client, X, monkeypatch
+):
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
+    pool = [Dies(), {"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+    ensemble = run_pool(X, pool, client=client)
+    assert ensemble.n_partitions == 3
+    assert ensemble.notes == (
+        "Dies: failed, WorkerDied: workers died while they ran it, 1 in a row",
+    )
+
+
+def test_a_fit_that_is_lost_again_and_again_is_given_up(X):
+    with (
+        dask.LocalCluster(
+            n_workers=1, threads_per_worker=4, processes=False, dashboard_address=":0"
+        ) as cluster,
+        dask.Client(cluster, set_as_default=False) as client,
+    ):
+        lost = []
+
+        def lose():
+            for key in list(client.futures):
+                if "_fit_on_worker" in key and key not in lost and len(lost) < 3:
+                    lost.append(key)
+                    client.cancel([dask.Future(key, client=client)])
+            if len(lost) == 3:
+                dask.Event("go", client=client).set()
+
+        ensemble = run_pool(X, [WaitsForEvent(), Halves()], client=client, cancel=lose)
+    assert ensemble.names == ("Halves",)
+    assert ensemble.notes == (
+        "WaitsForEvent: failed, WorkerDied: lost with all workers, 3 times",
+    )
