@@ -1,4 +1,4 @@
-"""Anytime ranking and tiles up to a million samples, and the coverage of intervals.
+"""Anytime ranking and tiles up to a million samples, coverage of intervals, and Dask.
 
     python -m benchmarks.scale                        # all parts, about half an hour
     python -m benchmarks.scale --parts anytime tiles --max-samples 100000
@@ -10,7 +10,8 @@ intervals, then to every later look, with the mean half-width of the intervals f
 scores and the share of neighbours that are told apart. "tiles": preparing, then tiles
 of 600 x 600 pixels at three zooms. "coverage": how often intervals of a nominal 95 % at
 a fixed size of the sample hold the exact score (mean and worst model) and all exact
-differences of neighbours, over 2,000 draws from fixed populations.
+differences of neighbours, over 2,000 draws from fixed populations. "dask": the exact
+agreement pass on two local workers with one thread each, against two threads.
 
 Every case runs in a process of its own with compiled kernels. Finished cases are kept
 in scale.csv, one line per figure, and not run again.
@@ -49,6 +50,8 @@ REPEATS = 5
 KEY = ["part", "case", "n_samples"]
 
 SCORES = ("binary", "kl")
+EXACT_SAMPLES = 100_000  # largest exact pass; ten times as many take 100 times as long
+
 FIXED_SIZES = (500, FIRST_SIZE)
 POPULATION = 10_000
 FEW_PARTITIONS = 10
@@ -207,9 +210,50 @@ def coverage(case: str, size: int) -> Figures:
     yield "joint coverage of differences", joint / draws
 
 
+def dask(case: str, n_samples: int) -> Figures:
+    """Seconds of the exact pass here and on local workers, kernels compiled in both."""
+    from distributed import Client, LocalCluster
+
+    n_workers = int(case.split()[0])
+    local = {
+        "n_workers": n_workers,
+        "threads_per_worker": 1,
+        "host": "127.0.0.1",
+        "dashboard_address": "127.0.0.1:0",
+    }
+    with LocalCluster(**local) as cluster, Client(cluster) as client:
+        passes = {
+            "local": partial(count_agreements, n_jobs=n_workers),
+            "Dask": partial(count_agreements, client=client),
+        }
+        warm = partial(count_agreements, Ensemble(planted(1_000)), n_jobs=1)
+        warm()
+        client.run(warm)
+        ensemble = Ensemble(planted(n_samples))
+        _ = ensemble.codes
+        seconds: dict[str, list[float]] = {name: [] for name in passes}
+        tables = {}
+        for _ in range(REPEATS):
+            for name, count in passes.items():
+                start = perf_counter()
+                tables[name] = count(ensemble)
+                seconds[name].append(perf_counter() - start)
+    medians = {name: median(each) for name, each in seconds.items()}
+    for name, value in medians.items():
+        yield f"seconds {name}", value
+    yield "Dask over local", medians["Dask"] / medians["local"]
+    joint = tables["local"].joint_counts == tables["Dask"].joint_counts
+    yield "equal", float(joint.all())
+
+
 def _sizes(cases: tuple[str, ...], arguments: argparse.Namespace) -> list:
     """Cases at all sizes asked for, small ones first."""
     return [(c, n) for n in SIZES if n <= arguments.max_samples for c in cases]
+
+
+def _exact_sizes(cases: tuple[str, ...], arguments: argparse.Namespace) -> list:
+    """Cases at the sizes asked for that an exact pass can reach."""
+    return [case for case in _sizes(cases, arguments) if case[1] <= EXACT_SAMPLES]
 
 
 def _draws(arguments: argparse.Namespace) -> list:
@@ -222,11 +266,12 @@ def _draws(arguments: argparse.Namespace) -> list:
     ]
 
 
-# part -> (figures of a case, cases); a part that runs elsewhere is one more line
+# part -> (figures of a case, cases)
 PARTS: dict[str, tuple[Callable[[str, int], Figures], Callable]] = {
     "anytime": (anytime, partial(_sizes, ("binary", "kl"))),
     "tiles": (tiles, partial(_sizes, ("consensus", "binarised"))),
     "coverage": (coverage, _draws),
+    "dask": (dask, partial(_exact_sizes, ("2 workers",))),
 }
 
 
@@ -240,7 +285,7 @@ def report(results: pd.DataFrame, out: Path) -> None:
     except ImportError:
         print("\nNo plot: the extra 'bench' brings matplotlib.", file=sys.stderr)
         return
-    for part in ("anytime", "tiles"):
+    for part in ("anytime", "tiles", "dask"):
         timed = results[(results["part"] == part)]
         timed = timed[timed["figure"].str.startswith("seconds")]
         if timed.empty:

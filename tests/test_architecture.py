@@ -36,6 +36,8 @@ ORDER = [
     "constraints",
     "constraint_files",
     "pairs",
+    "_workers",
+    "distributed",
     "contributions",
     "agreement",
     "overlaps",
@@ -57,7 +59,6 @@ ORDER = [
     "ranking",
     "progressive",
     "robustness",
-    "kernels",
     "hubs",
     "suggestions",
     "consensus_functions",
@@ -82,12 +83,11 @@ ORDER = [
     "clusterers",
     "_scale",
     "specs",
-    "_workers",
     "_fitting",
     "pool",
     "resampling",
     "nulls",
-    "distributed",
+    "kernels",
 ]
 
 

@@ -1,8 +1,9 @@
-"""Fit the jobs of a pool, in this process or in worker processes.
+"""Fit the jobs of a pool, in this process, in worker processes or on a Dask cluster.
 
-A job is one fit that serves one or more models. Workers map the same file of features;
-what a clusterer raises or warns comes back as text, and a worker that dies costs its
-job alone. Each fit uses one thread, so that results do not depend on the machine.
+A job is one fit that serves one or more models. Workers map the same file of features,
+those of a cluster get a copy; what a clusterer raises or warns comes back as text, and
+a worker that dies costs its job alone (on a cluster the job first runs again on other
+workers). Each fit uses one thread, so that results do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 import numpy as np
@@ -29,11 +30,16 @@ from clusterlens.compute._validation import (
     IntArray,
     check_features,
     check_labels,
+    read_only,
 )
 from clusterlens.compute._workers import WorkerDied, run_jobs
 from clusterlens.compute.clusterer import Cut
+from clusterlens.compute.distributed import run_on_workers
 
-# warnings.catch_warnings changes state of the whole process.
+if TYPE_CHECKING:
+    from distributed import Client
+
+# Catching warnings and limiting threads change state of the whole process.
 _IN_PROCESS = threading.Lock()
 
 
@@ -70,8 +76,11 @@ def fit_jobs(
     n_workers: int,
     memory_limit: float,
     cancel: Cancel | None = None,
+    client: Client | str | None = None,
 ) -> Generator[tuple[FitJob, list[Fit]]]:
     """Yield each job with one Fit per model as it ends; 0 workers: in this process."""
+    if client is not None:
+        return _on_cluster(X, jobs, client, cancel)
     if n_workers == 0:
         return _in_process(X, jobs, cancel)
     return _in_workers(X, jobs, n_workers, memory_limit, cancel)
@@ -106,11 +115,32 @@ def _in_workers(
             memory_limit=memory_limit,
             cancel=cancel,
         )
-        with closing(results):
-            for at, outcome in results:
-                if isinstance(outcome, WorkerDied):
-                    outcome = [Fit(error=_failure(outcome))] * len(jobs[at].models)
-                yield jobs[at], outcome
+        yield from _fits_of_jobs(jobs, results)
+
+
+def _on_cluster(
+    X: FloatArray,
+    jobs: Sequence[FitJob],
+    client: Client | str,
+    cancel: Cancel | None,
+) -> Generator[tuple[FitJob, list[Fit]]]:
+    """Fit the jobs on the workers of a Dask cluster, one at a time in each."""
+    packed = [_pack(job) for job in jobs]
+    results = run_on_workers(
+        client, _fit_on_worker, X, packed, one_per_worker=True, cancel=cancel
+    )
+    return _fits_of_jobs(jobs, results)
+
+
+def _fits_of_jobs(
+    jobs: Sequence[FitJob], results: Generator[tuple[int, Any]]
+) -> Generator[tuple[FitJob, list[Fit]]]:
+    """Yield each job with its fits; those of a job that a worker died of failed."""
+    with closing(results):
+        for at, outcome in results:
+            if isinstance(outcome, WorkerDied):
+                outcome = [Fit(error=_failure(outcome))] * len(jobs[at].models)
+            yield jobs[at], outcome
 
 
 def _pack(job: FitJob) -> bytes:
@@ -141,6 +171,14 @@ def _mapped(path: str) -> FloatArray:
 def _fit_payload(path: str, payload: bytes) -> list[Fit]:
     """Fit a job in a worker process."""
     return _fit_job(np.asarray(_mapped(path)), pickle.loads(payload))
+
+
+def _fit_on_worker(X: FloatArray, payload: bytes) -> list[Fit]:
+    """Fit a job on a Dask worker; its threads take turns."""
+    # Received arrays start at any byte, where vector code may round another way.
+    features = read_only(np.require(X, requirements=["C", "ALIGNED"]))
+    with _IN_PROCESS:
+        return _fit_job(features, pickle.loads(payload))
 
 
 def _fit_job(X: FloatArray, job: FitJob) -> list[Fit]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from clusterlens.compute._progress import Cancel, Progress, count_workers
 from clusterlens.compute._validation import check_range, read_only
+from clusterlens.compute.distributed import count_columns_on_workers
 from clusterlens.compute.ensemble import Ensemble
 from clusterlens.compute.pairs import (
     CountArray,
@@ -22,6 +24,9 @@ from clusterlens.compute.pairs import (
     joined_pairs,
     pair_layout,
 )
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 # Measured on one core of a 2024 server processor, per pair and per compared byte.
 _SECONDS_PER_PAIR = 1.5e-9
@@ -108,6 +113,7 @@ def count_agreements(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
     executor: Executor | None = None,
+    client: Client | str | None = None,
 ) -> Agreement:
     """Count how many partitions join each pair of samples, in one pass over the pairs.
 
@@ -125,6 +131,10 @@ def count_agreements(
         Threads to use instead of own ones, for instance those a server shares between
         its sessions; `n_jobs` then says how many blocks may wait at a time. Call from
         outside these threads.
+    client : dask.distributed.Client or str, optional
+        Cluster that counts, or the address of its scheduler; `n_jobs` and `executor`
+        then do not matter. The result is the same to the last bit, also if workers die
+        meanwhile. Needs the extra "dask".
 
     Returns
     -------
@@ -139,12 +149,20 @@ def count_agreements(
         If the tables of so many partitions would be too large.
     Cancelled
         If `cancel` said so.
+    OSError
+        If no scheduler answers at the address of `client`, or it has no workers.
 
     Notes
     -----
     O(n² T) comparisons of bytes, about 2e10 a second and core, and O(n T + T²) memory.
     Identical partitions are compared once; identical samples too where at most half of
     the samples are distinct. More than 255 partitions or clusters double the cost.
+
+    On a cluster every worker process gets the codes, 2 n T bytes or more, once, and
+    compiles the kernels on first use (some seconds). Jobs of about a second go out a
+    few at a time; a worker that dies costs those it was doing. A cancel returns within
+    a second, while what runs on a worker ends there unheard. Dask sends data and
+    functions by pickle: connect to clusters that you trust like this process.
 
     Examples
     --------
@@ -155,9 +173,14 @@ def count_agreements(
     2
     """
     layout = pair_layout(ensemble)
-    pairs, joint = count_columns(
-        layout, n_jobs=n_jobs, progress=progress, cancel=cancel, executor=executor
-    )
+    if client is None:
+        pairs, joint = count_columns(
+            layout, n_jobs=n_jobs, progress=progress, cancel=cancel, executor=executor
+        )
+    else:
+        pairs, joint = count_columns_on_workers(
+            client, layout, progress=progress, cancel=cancel
+        )
     # An item of weight w holds w² ordered pairs of identical samples.
     weights = layout.weights
     identical = layout.n_items if weights is None else int(weights @ weights)

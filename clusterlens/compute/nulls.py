@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,9 @@ from clusterlens.compute.ensemble import Ensemble
 from clusterlens.compute.pool import run_pool
 from clusterlens.compute.ranking import SCORES, rank_partitions
 from clusterlens.compute.specs import Pool
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 MAX_COMPARED = 2_000  # samples whose pairs make the distribution of the consensus
 _FEWEST_MODELS = 2
@@ -122,6 +125,7 @@ def null_agreement(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
+    client: Client | str | None = None,
 ) -> NullAgreement:
     """Run the same pool on the data and on structureless copies of it.
 
@@ -147,6 +151,8 @@ def null_agreement(
         Called as progress(done, total) with numbers of runs of the pool, 1 + 2 n_draws.
     cancel : callable, optional
         Returns True to stop.
+    client : dask.distributed.Client or str, optional
+        As for `run_pool`.
 
     Returns
     -------
@@ -196,7 +202,7 @@ def null_agreement(
     for done, kind in enumerate(kinds, 1):
         table = features if kind == "data" else COPIES[kind](features, rng)
         seed = random_state if kind == "data" else int(rng.integers(2**32))
-        ensemble = run_pool(table, pool, seed, n_jobs, cancel=cancel)
+        ensemble = run_pool(table, pool, seed, n_jobs, cancel=cancel, client=client)
         runs[kind].append(_read(ensemble, score, compared, cancel))
         report(progress, done, len(kinds))
     (real,) = runs.pop("data")

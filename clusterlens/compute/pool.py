@@ -4,7 +4,8 @@ Models that share work are one job: the cuts of one agglomerative tree, the extr
 of one OPTICS ordering, copies of one specification. Jobs run in worker processes, the
 longest first; a small pool runs in this process, where it is done before a worker has
 started. Every model has its own seed, so results depend neither on the number of
-workers nor on the order. A model that fails, or finds one cluster or n, is a note.
+workers, nor on where they are, nor on the order. A model that fails, or finds one
+cluster or n, is a note.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,9 @@ from clusterlens.compute.specs import (
     pool_grids,
     pool_specs,
 )
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 __all__ = [
     "CLUSTERERS",
@@ -104,6 +108,7 @@ def run_pool(
     cancel: Cancel | None = None,
     *,
     memory_limit: float = MEMORY_LIMIT,
+    client: Client | str | None = None,
 ) -> Ensemble:
     """Fit a pool of clusterings to a table.
 
@@ -126,8 +131,12 @@ def run_pool(
     cancel : callable, optional
         Returns True to stop; workers are ended in the middle of a fit.
     memory_limit : float, default 4e9
-        Bytes that models fitted at the same time may take together. A model that alone
-        would take more becomes a note.
+        Bytes that models fitted at the same time may take together; on a cluster, those
+        that the fit in each worker process may take. A model that alone would take more
+        becomes a note.
+    client : dask.distributed.Client or str, optional
+        Cluster that fits, or the address of its scheduler; `n_jobs` then does not
+        matter. The result is the same, apart from seconds. Needs the extra "dask".
 
     Returns
     -------
@@ -143,10 +152,20 @@ def run_pool(
         If the pool is unknown or not one model survives.
     Cancelled
         If cancel returned True.
+    OSError
+        If no scheduler answers at the address of `client`, or it has no workers.
 
     Notes
     -----
     Noise is kept as label -1. Models of a shared fit share its time equally.
+
+    On a cluster every worker process gets the features once and fits one model at a
+    time with one thread, so start workers with one thread each. A fit whose worker dies
+    runs again on others, up to the limit of the scheduler (`allowed-failures`, three by
+    default); then its models fail with that reason, as they do at once on this machine.
+    A cancel returns within a second, while running fits end on their workers unheard.
+    Dask sends data and functions by pickle: connect to clusters that you trust like
+    this process.
 
     Examples
     --------
@@ -166,6 +185,7 @@ def run_pool(
         n_workers=_n_workers(jobs, n_jobs),
         memory_limit=memory_limit,
         cancel=cancel,
+        client=client,
     )
     with closing(running) as results:
         for job, found in results:

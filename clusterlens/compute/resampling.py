@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,9 @@ from clusterlens.compute.consensus_reading import (
 )
 from clusterlens.compute.ensemble import Ensemble
 from clusterlens.compute.pool import run_pool
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 AMBIGUOUS = (0.1, 0.9)
 
@@ -168,6 +171,7 @@ def resample_consensus(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
+    client: Client | str | None = None,
 ) -> ResampledConsensus:
     """Run one clusterer on many subsamples for each number of clusters.
 
@@ -191,6 +195,8 @@ def resample_consensus(
         Called as progress(done, total) with numbers of fits.
     cancel : callable, optional
         Returns True to stop.
+    client : dask.distributed.Client or str, optional
+        As for `run_pool`.
 
     Returns
     -------
@@ -244,7 +250,9 @@ def resample_consensus(
         SubsampledClusterer(CLUSTERERS[clusterer].make(**{parameter: k}), share, seed)
         for seed, k in runs.items()
     ]
-    ensemble = run_pool(features, models, random_state, n_jobs, progress, cancel)
+    ensemble = run_pool(
+        features, models, random_state, n_jobs, progress, cancel, client=client
+    )
     found = np.array([runs[spec["random_state"]] for spec in ensemble.specs])
     return _summarise(ensemble, found, cancel)
 

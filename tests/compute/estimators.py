@@ -1,7 +1,9 @@
 """Estimators of an importable module that behave badly, for worker processes."""
 
 import os
+import signal
 import time
+from pathlib import Path
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -22,6 +24,31 @@ class Dies:
 
     def fit(self, X):
         os._exit(3)
+
+
+class DiesOnce(BaseEstimator):
+    """Is killed in the middle of its first fit, of which it leaves a mark."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def fit(self, X):
+        if not Path(self.mark).exists():
+            Path(self.mark).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.labels_ = np.arange(len(X)) % 5
+        return self
+
+
+class WaitsForEvent(Halves):
+    """Fits on a Dask worker until the event "go" is set."""
+
+    def fit_predict(self, X):
+        from distributed import Event
+
+        Event("started").set()
+        Event("go").wait()
+        return super().fit_predict(X)
 
 
 class Sleeps:
