@@ -8,8 +8,8 @@
 most 100 principal components; AMI normalised by the larger entropy, ARI, accuracy after
 the best matching) with all methods on the sets found under FOLDER. Every result is
 added to the CSV file at once and not computed again, so the run may be stopped and
-continued. `benchmarks/cns_tables.csv` holds a run on 30 tasks (its seconds are of a busy
-machine). What deviates from the printed tables, and why:
+continued. `benchmarks/cns_tables.csv` holds a run on 30 tasks, in seconds of a busy
+machine. What deviates from the printed tables, and why:
 
 * TCe, TCc, CNSe, CNSc: nothing to 0.01 where rows are distinct and complete (15 tasks).
   The frogs are printed for columns as they are; only their KM is that of scaled ones.
