@@ -56,18 +56,19 @@ class SPUDS(ClusterMixin, BaseEstimator):
     n_clusters_ : int
         Number of clusters after small ones were merged.
     sigma_ : float
-        Bandwidth of the Gaussian similarity, in standard deviations of the columns.
+        Bandwidth of the Gaussian similarity.
 
     Notes
     -----
-    Columns are scaled to unit variance. sigma = 1.2 sqrt(m) (4 / ((f + 2) n))^(1/(f+4))
-    where m is the mean of the f covariance eigenvalues above a hundredth of the largest
-    one. A cluster with more than n/50 samples is separated if no straight path from one
-    of its border samples to the nearest sample outside keeps the density, at nine
-    points between, at or above the smaller of the peak densities of the two clusters.
-    Border samples are those that are nearest to some sample of another cluster. From 20
-    clusters C is raised while all are separated, or lowered until they are or two large
-    ones remain. Where no cluster is large, all is repeated with a wider sigma.
+    sigma = 1.2 sqrt(m) (4 / ((f + 2) n))^(1/(f+4)) where m is the mean of the f
+    covariance eigenvalues above a hundredth of the largest one. Scaling the columns is
+    left to the caller. A cluster with more than n/50 samples is separated if no
+    straight path from one of its border samples to the nearest sample outside keeps the
+    density, at nine points between, at or above the smaller of the peak densities of
+    the two clusters. Border samples are those that are nearest to some sample of
+    another cluster. From 20 clusters C is raised while all are separated, or lowered
+    until they are or two large ones remain. Where no cluster is large, all is repeated
+    with a wider sigma.
 
     References
     ----------
@@ -120,18 +121,16 @@ class SPUDS(ClusterMixin, BaseEstimator):
             what=f"SPUDS for {len(data)} samples",
             remedy="give fewer samples, or another method.",
         )
-        spread = data.std(axis=0)
-        scaled = (data - data.mean(axis=0)) / np.where(spread > 0, spread, 1)
         random = check_random_state(self.random_state)
         labels: IntArray = np.zeros(len(data), dtype=np.int64)
-        for attempt in range(_TRIES if spread.any() else 0):
-            self.sigma_ = _bandwidth(scaled, _FACTOR + attempt * _FACTOR_STEP)
-            embedding = _embed(scaled, self.sigma_)
-            search = _Search(scaled, embedding, self.n_init, random)
+        for attempt in range(_TRIES if data.std(axis=0).any() else 0):
+            self.sigma_ = _bandwidth(data, _FACTOR + attempt * _FACTOR_STEP)
+            embedding = _embed(data, self.sigma_)
+            search = _Search(data, embedding, self.n_init, random)
             labels = search.best()
             if search.is_large(labels).any():
                 break
-        labels = _merge_small(scaled, labels)
+        labels = _merge_small(data, labels)
         self.labels_ = np.unique(labels, return_inverse=True)[1]
         self.n_clusters_ = int(self.labels_.max()) + 1
         return self
@@ -210,7 +209,7 @@ class _Search:
 
 
 def _bandwidth(X: FloatArray, factor: float) -> float:
-    """Bandwidth from the leading eigenvalues of the covariance of scaled data."""
+    """Bandwidth from the leading eigenvalues of the covariance."""
     values = np.linalg.eigvalsh(np.atleast_2d(np.cov(X.T)))
     leading = values[values > values.max() / 100]
     f, n_samples = len(leading), len(X)
