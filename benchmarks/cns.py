@@ -15,7 +15,7 @@ machine. What deviates from the printed tables, and why:
   The frogs are printed for columns as they are; only their KM is that of scaled ones.
 * CNSe, CNSc where rows are equal: `duplicates` shows that the reference loses walks
   there (see `losing_walks`). With that, 14 instead of 8 of the 22 results printed for
-  11 sets come out to 0.01, and most others nearly. What is left depends on the order of
+  11 sets come out to 0.01 and most others come closer. The rest depends on the order of
   equal distances: random orders give three more, glass, libra and banknote, in a third
   to a half of the draws. Here no walk is lost.
 * heartdisease: cells are missing, and none of 80 ways to fill or drop them gives the
