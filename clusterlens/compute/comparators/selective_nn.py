@@ -54,7 +54,8 @@ class SelectiveNN(ClusterMixin, BaseEstimator):
     among their k neighbours, s_j being the distance of j to its k-th (not squared, as
     published). A border sample is an outlier where its squared Mahalanobis distance, on
     the two principal components of its target's surroundings, exceeds the 0.99 quantile
-    of chi-square with two degrees of freedom.
+    of chi-square with two degrees of freedom. The surroundings are the k neighbours of
+    the target and, once more if among them, the border samples that would follow it.
 
     References
     ----------
@@ -139,7 +140,8 @@ def _outlying(
     outlying = np.zeros(len(missed), dtype=bool)
     for h in np.unique(target):
         attached = np.flatnonzero(target == h)
-        members = np.union1d(np.append(near[h], h), missed[attached])
+        # As published: without h, and attached neighbours count twice.
+        members = np.concatenate([near[h], missed[attached]])
         center = X[members].mean(axis=0)
         _, spread, axes = np.linalg.svd(X[members] - center, full_matrices=False)
         used = spread[:2] > 1e-12 * max(spread[0], 1e-300)

@@ -1,12 +1,20 @@
 """SPUDS: similarities, embedding and the density along paths."""
 
+import json
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute.comparators import spuds
 from clusterlens.compute.comparators.spuds import SPUDS
+
+ROOT = Path(__file__).parents[3]
+DATA = ROOT.parent / "shared" / "data"
+TABLES = json.loads((ROOT / "tests/reference/cns_paper_tables.json").read_text())
 
 
 def similarities(X, sigma):
@@ -23,7 +31,7 @@ def test_bandwidth_follows_its_formula():
 
 def test_embedding_solves_the_normalised_eigenproblem():
     X = np.random.default_rng(0).normal(size=(150, 2))
-    found = spuds._embed(X, 0.7, np.random.RandomState(0))
+    found = spuds._embed(X, 0.7)
     S = similarities(X, 0.7)
     np.testing.assert_allclose(found.density, S.sum(axis=1), rtol=1e-12)
     np.fill_diagonal(S, 0)
@@ -55,3 +63,29 @@ def test_too_many_samples_are_refused_before_memory_is_taken(monkeypatch):
     monkeypatch.setattr(spuds, "MEMORY_LIMIT", 1000)
     with pytest.raises(MemoryError, match="SPUDS for 50 samples"):
         SPUDS().fit(np.random.default_rng(0).normal(size=(50, 2)))
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not DATA.exists(), reason="the research data sets are not here")
+@pytest.mark.parametrize(
+    ("file", "name"), [("banknote", "banknote"), ("yeast", "yeast_uci")]
+)
+def test_tables_of_the_paper_are_reproduced(file, name):
+    frame = pd.read_csv(DATA / "uci" / f"{file}.csv.gz")
+    truth = pd.factorize(frame.pop("label"))[0]
+    X = frame.to_numpy(float)
+    labels = SPUDS().fit_predict((X - X.mean(axis=0)) / X.std(axis=0))
+    printed = TABLES["data_sets"][name]["ARI"]["SC"]
+    assert 100 * adjusted_rand_score(truth, labels) == pytest.approx(
+        printed, abs=0.0051
+    )
+
+
+def test_a_far_group_of_many_lone_samples_is_embedded():
+    rng = np.random.default_rng(0)
+    X = np.vstack(
+        [rng.normal(size=(100, 2)), 1e3 * np.arange(1, 101)[:, None] + [0, 0]]
+    )
+    vectors = spuds._embed(X, 0.5).vectors
+    assert vectors.shape == (200, 49)
+    assert np.isfinite(vectors).all()
