@@ -16,7 +16,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 ASSETS = Path(__file__).parent
-SIZE = {"width": 1440, "height": 1180}
+SIZE = {"width": 1440, "height": 1150}
 
 
 def main() -> None:

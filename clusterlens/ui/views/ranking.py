@@ -32,7 +32,7 @@ WIDTHS = {
     "range": 64,
     "majority": 72,
 }
-PAGE_SIZE = 7
+PAGE_SIZE = 10
 NUMBERS = ("copies", "n_clusters", "score", "range", "majority")
 
 
@@ -95,9 +95,9 @@ class RankingTable(pn.viewable.Viewer):
         bar = "longer" if score.greater_is_better else "shorter"
         note = badge(f"{score.title}: {bar} bar = closer")
         self._note.object = (
-            f"<p class='muted'>{note} <b>same</b>: models with this partition · "
+            f"<p class='muted'>{note} <b>same</b>: models alike · "
             "<b>range</b>: ranks without any one family · <b>majority</b>: rank "
-            "under majority</p>"
+            "by majority</p>"
         )
         self._updating = True
         self._table.value = self._frame()
