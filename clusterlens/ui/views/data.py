@@ -195,7 +195,7 @@ class DataPage(pn.viewable.Viewer):
                 "missing": ds.table.isna().sum().to_numpy(),
                 "distinct": ds.table.nunique().to_numpy(),
                 "values": [
-                    ", ".join(map(str, ds.table[column].dropna().head(3)))
+                    ", ".join(map(_brief, ds.table[column].dropna().head(3)))
                     for column in ds.table.columns
                 ],
             }
@@ -309,3 +309,8 @@ class DataPage(pn.viewable.Viewer):
 def _shown(shown: int, total: int, what: str) -> str:
     """Say how many are shown, where not all are."""
     return f", the first {shown:,} {what} shown" if shown < total else ""
+
+
+def _brief(value: Any) -> str:
+    """Write a value of the table, a number with few digits."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
