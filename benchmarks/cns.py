@@ -51,13 +51,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linear_sum_assignment
 from sklearn.decomposition import PCA
-from sklearn.metrics import (
-    adjusted_mutual_info_score,
-    adjusted_rand_score,
-    confusion_matrix,
-)
 from threadpoolctl import threadpool_limits
 
 from clusterlens.compute.cns import CNS, Metric, to_metric
@@ -82,6 +76,7 @@ from clusterlens.compute.comparators.selected_models import (
 from clusterlens.compute.comparators.selective_nn import SelectiveNN
 from clusterlens.compute.comparators.spuds import SPUDS
 from clusterlens.compute.comparators.torque import TorqueClustering
+from clusterlens.compute.indices import external_index
 from clusterlens.compute.neighbors import (
     neighbor_table,
     neighbors_of,
@@ -168,13 +163,10 @@ def load_task(folder: Path, task: str) -> tuple[np.ndarray, np.ndarray, bool]:
 
 def score(truth: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     """AMI (max), ARI and accuracy after the best one-to-one matching, times 100."""
-    codes = np.unique(labels, return_inverse=True)[1]
-    table = confusion_matrix(truth, codes)
-    matched = table[linear_sum_assignment(table, maximize=True)].sum()
     return {
-        "AMI": 100 * adjusted_mutual_info_score(truth, codes, average_method="max"),
-        "ARI": 100 * adjusted_rand_score(truth, codes),
-        "ACC": 100 * matched / len(truth),
+        "AMI": 100 * external_index("ami", truth, labels, definition="max"),
+        "ARI": 100 * external_index("ari", truth, labels),
+        "ACC": 100 * external_index("accuracy", truth, labels),
     }
 
 

@@ -95,12 +95,10 @@ def check_classes(
                     "sample, or an integer for every sample."
                 )
         array = array.astype(np.str_)
-        names, codes = np.unique(array, return_inverse=True)
-        check_labels(codes, n_samples=n_samples, name=name)
     else:
-        array = check_labels(array, n_samples=n_samples, name=name)
-        names, codes = np.unique(array, return_inverse=True)
-    return codes, names.tolist()
+        array = check_labels(array, name=name)
+    names, codes = np.unique(array, return_inverse=True)
+    return check_labels(codes, n_samples=n_samples, name=name), names.tolist()
 
 
 def check_choice(value: _Choice, allowed: Collection[_Choice], *, name: str) -> _Choice:

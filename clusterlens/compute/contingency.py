@@ -48,6 +48,18 @@ def contingency_table(a: npt.ArrayLike, b: npt.ArrayLike) -> coo_array:
     return coo_array((counts, (cells // shape[1], cells % shape[1])), shape=shape)
 
 
+def dense_table(a: IntArray, b: IntArray) -> IntArray:
+    """Contingency table of two vectors of codes as an array, if it is not too large."""
+    table = contingency_table(a, b)
+    check_memory(
+        8 * table.shape[0] * table.shape[1],
+        MAX_TABLE_BYTES,
+        what=f"The contingency table of {table.shape[0]} x {table.shape[1]} clusters",
+        remedy="compare partitions with fewer clusters, or use another index.",
+    )
+    return table.toarray()
+
+
 def cross_tab(a: npt.ArrayLike, b: npt.ArrayLike) -> pd.DataFrame:
     """Count the samples in each pair of clusters of two partitions, clusters matched.
 
@@ -84,13 +96,7 @@ def cross_tab(a: npt.ArrayLike, b: npt.ArrayLike) -> pd.DataFrame:
     """
     rows, row_names = check_classes(a, name="a")
     columns, column_names = check_classes(b, n_samples=len(rows), name="b")
-    check_memory(
-        8 * len(row_names) * len(column_names),
-        MAX_TABLE_BYTES,
-        what=f"A table of {len(row_names)} x {len(column_names)} clusters",
-        remedy="compare partitions with fewer clusters.",
-    )
-    counts = contingency_table(rows, columns).toarray()
+    counts = dense_table(rows, columns)
     row_order, column_order = (
         np.r_[matched, np.setdiff1d(np.arange(size), matched)]
         for size, matched in zip(

@@ -15,10 +15,8 @@ from sklearn.metrics import (
 )
 from sklearn.metrics.cluster import pair_confusion_matrix
 
-from clusterlens.compute._validation import IntArray, check_memory
-from clusterlens.compute.contingency import contingency_table
-
-MAX_TABLE_BYTES = 1 << 30
+from clusterlens.compute._validation import IntArray
+from clusterlens.compute.contingency import dense_table
 
 
 def adjusted_rand(labels_true: IntArray, labels: IntArray) -> float:
@@ -51,14 +49,7 @@ def v_measure(labels_true: IntArray, labels: IntArray) -> float:
 
 def matched_accuracy(labels_true: IntArray, labels: IntArray) -> float:
     """Share of samples in clusters that the Hungarian method matches one to one."""
-    table = contingency_table(labels_true, labels)
-    check_memory(
-        8 * table.shape[0] * table.shape[1],
-        MAX_TABLE_BYTES,
-        what=f"The contingency table of {table.shape[0]} by {table.shape[1]} clusters",
-        remedy="compare partitions into fewer clusters, or use another index.",
-    )
-    overlap = table.toarray()
+    overlap = dense_table(labels_true, labels)
     rows, columns = linear_sum_assignment(overlap, maximize=True)
     return float(overlap[rows, columns].sum() / len(labels))
 
