@@ -54,9 +54,13 @@ import pandas as pd
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
-from clusterlens.compute.cns import CNS, Metric, to_metric
-from clusterlens.compute.cns_graph import CNSGraph
-from clusterlens.compute.cns_seeds import (
+from clusterlens.compute.estimators._neighbors import (
+    neighbor_table,
+    neighbors_of,
+    with_self_first,
+)
+from clusterlens.compute.estimators.border_peeling import BorderPeeling
+from clusterlens.compute.estimators.cns._seeds import (
     MAX_LOCAL_MAXIMA,
     VERSIONS,
     clarity,
@@ -64,24 +68,20 @@ from clusterlens.compute.cns_seeds import (
     farthest_first,
     greedy_order,
 )
-from clusterlens.compute.cns_solvers import smooth_seeds, solve_directly
-from clusterlens.compute.comparators.border_peeling import BorderPeeling
-from clusterlens.compute.comparators.knn_mean_shift import KNNMeanShift
-from clusterlens.compute.comparators.selected_models import (
+from clusterlens.compute.estimators.cns._solvers import smooth_seeds, solve_directly
+from clusterlens.compute.estimators.cns.cns import CNS, Metric, to_metric
+from clusterlens.compute.estimators.cns.graph import CNSGraph
+from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
+from clusterlens.compute.estimators.selected_models import (
     HDBSCANDBCV,
     GaussianMixtureBIC,
     KMeansSilhouette,
     merge_noise,
 )
-from clusterlens.compute.comparators.selective_nn import SelectiveNN
-from clusterlens.compute.comparators.spuds import SPUDS
-from clusterlens.compute.comparators.torque import TorqueClustering
-from clusterlens.compute.indices import external_index
-from clusterlens.compute.neighbors import (
-    neighbor_table,
-    neighbors_of,
-    with_self_first,
-)
+from clusterlens.compute.estimators.selective_nn import SelectiveNN
+from clusterlens.compute.estimators.spuds import SPUDS
+from clusterlens.compute.estimators.torque import TorqueClustering
+from clusterlens.compute.indices.indices import external_index
 
 PUBLISHED = Path(__file__).parents[1] / "tests/reference/cns_paper_tables.json"
 SCORES = ("AMI", "ARI", "ACC")

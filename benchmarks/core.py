@@ -30,14 +30,14 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute.agreement import Agreement, count_agreements
-from clusterlens.compute.constraints import Constraints
-from clusterlens.compute.ensemble import Ensemble
-from clusterlens.compute.kernels import compile_kernels
-from clusterlens.compute.ranking import rank_partitions
-from clusterlens.compute.scores import discotec, threshold_scores
-from clusterlens.compute.tile_source import TileSource, order_by_partition
-from clusterlens.compute.tiles import consensus_tile
+from clusterlens.compute.consensus.tile_source import TileSource, order_by_partition
+from clusterlens.compute.consensus.tiles import consensus_tile
+from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.ranking import rank_partitions
+from clusterlens.compute.ranking.scores import discotec, threshold_scores
+from clusterlens.compute.warm import compile_kernels
 
 VARIANTS = ("binary", "kl", "tv", "hellinger")
 KEEP = 0.4  # share of labels that follow the planted partition

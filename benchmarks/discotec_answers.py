@@ -43,12 +43,12 @@ from benchmarks.discotec_protocol import (
     fit,
     truth,
 )
-from clusterlens.compute.agreement import Agreement, count_agreements
-from clusterlens.compute.constraint_files import constraints_from_labels
-from clusterlens.compute.constraints import Constraints
-from clusterlens.compute.ensemble import Ensemble
-from clusterlens.compute.pool import run_pool
-from clusterlens.compute.suggestions import suggest_pairs
+from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
+from clusterlens.compute.ensemble.constraint_files import constraints_from_labels
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.ranking.suggestions import suggest_pairs
 
 CONSTRAINED = ("KL", "Binary", "AARI", "ANMI")
 LABELLED = range(5, 51, 5)

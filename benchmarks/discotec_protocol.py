@@ -30,13 +30,13 @@ from sklearn import datasets
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
-from clusterlens.compute.agreement import Agreement, count_agreements
-from clusterlens.compute.constraints import Constraints
-from clusterlens.compute.ensemble import Ensemble, distinct_partitions
-from clusterlens.compute.indices import INDICES, internal_index
-from clusterlens.compute.pool import run_pool
-from clusterlens.compute.ranking import TIE_DECIMALS, rank_partitions
-from clusterlens.compute.specs import POOLS
+from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.indices.indices import INDICES, internal_index
+from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.pool.specs import POOLS
+from clusterlens.compute.ranking.ranking import TIE_DECIMALS, rank_partitions
 
 COLLECTIONS = {
     "FCPS": (

@@ -30,7 +30,7 @@ from benchmarks.discotec_protocol import (
     correlations,
     draw_curves,
 )
-from clusterlens.compute.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble
 
 N_SAMPLES, N_CLASSES, N_MODELS, REPETITIONS = 200, 10, 50, 50
 RHO_MIN = 0.1

@@ -34,10 +34,10 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from clusterlens.compute.consensus_functions import consensus_partition
-from clusterlens.compute.density import density, ensemble_nmi, one_hot_loss
-from clusterlens.compute.ensemble import Ensemble
-from clusterlens.compute.scores import average_nmi
+from clusterlens.compute.consensus.density import density, ensemble_nmi, one_hot_loss
+from clusterlens.compute.consensus.partition import consensus_partition
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.scores import average_nmi
 
 N_PARTITIONS = 20
 N_CLUSTERS = 20

@@ -26,11 +26,11 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute.consensus_functions import consensus_partition
-from clusterlens.compute.density import density
-from clusterlens.compute.ensemble import Ensemble
-from clusterlens.compute.evidence import consensus_kmeans, consensus_tree
-from clusterlens.compute.spanning_tree import agreement_tree
+from clusterlens.compute.consensus.agreement_tree import agreement_tree
+from clusterlens.compute.consensus.density import density
+from clusterlens.compute.consensus.partition import consensus_partition
+from clusterlens.compute.consensus.tree import consensus_kmeans, consensus_tree
+from clusterlens.compute.ensemble.ensemble import Ensemble
 
 N_PARTITIONS = 100
 N_CLUSTERS = 20

@@ -39,12 +39,12 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
-from clusterlens.compute.adjusted_agreement import adjusted_ndc, adjusted_rand
-from clusterlens.compute.dirichlet import DirichletFit, fit_dirichlet
-from clusterlens.compute.expected_difference import Observed, expected_difference
-from clusterlens.compute.fuzzy import ndc
-from clusterlens.compute.fuzzy_partition import FuzzyPartition
-from clusterlens.compute.pair_distances import PairWalk
+from clusterlens.compute.fuzzy._expected_difference import Observed, expected_difference
+from clusterlens.compute.fuzzy._pair_distances import PairWalk
+from clusterlens.compute.fuzzy.adjusted import adjusted_ndc, adjusted_rand
+from clusterlens.compute.fuzzy.concordance import ndc
+from clusterlens.compute.fuzzy.dirichlet import DirichletFit, fit_dirichlet
+from clusterlens.compute.fuzzy.partition import FuzzyPartition
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

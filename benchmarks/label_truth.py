@@ -25,7 +25,7 @@ from sklearn.cluster import DBSCAN, Birch, KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances
 
-from clusterlens.compute.indices import external_index
+from clusterlens.compute.indices.indices import external_index
 
 # Gone since NumPy 1.24; pyclustering asks for it while it is imported and run.
 np.warnings = warnings

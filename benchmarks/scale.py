@@ -32,13 +32,13 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute.agreement import count_agreements
-from clusterlens.compute.ensemble import Ensemble
-from clusterlens.compute.kernels import compile_kernels
-from clusterlens.compute.progressive import FIRST_SIZE, rank_progressively
-from clusterlens.compute.scores import discotec
-from clusterlens.compute.tile_source import TileSource, order_by_partition
-from clusterlens.compute.tiles import consensus_tile
+from clusterlens.compute.consensus.tile_source import TileSource, order_by_partition
+from clusterlens.compute.consensus.tiles import consensus_tile
+from clusterlens.compute.ensemble.agreement import count_agreements
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.progressive import FIRST_SIZE, rank_progressively
+from clusterlens.compute.ranking.scores import discotec
+from clusterlens.compute.warm import compile_kernels
 
 Figures = Iterator[tuple[str, float]]
 

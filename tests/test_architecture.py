@@ -1,8 +1,9 @@
-"""The compute half stands alone and its files import in one direction."""
+"""The two halves, their rooms, and the direction in which rooms import each other."""
 
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -16,78 +17,19 @@ UI_LIBRARIES = {
     "datashader",
     "param",
 }
-# Each module may import only from modules above it.
-ORDER = [
-    "_progress",
+# From the ground up: a room imports only from itself and from rooms before it.
+ROOMS = [
     "_validation",
-    "_columns",
-    "_roles",
-    "_encoding",
-    "projection",
-    "dataset",
-    "export",
-    "_delimited",
-    "_formats",
-    "reading",
-    "examples",
-    "contingency",
+    "_run",
+    "table",
     "ensemble",
-    "profiles",
-    "constraints",
-    "constraint_files",
-    "pairs",
-    "_workers",
-    "distributed",
-    "contributions",
-    "agreement",
-    "overlaps",
-    "density",
-    "one_hot",
-    "spanning_tree",
-    "co_association",
-    "graph_partition",
-    "evidence",
-    "tile_source",
-    "tiles",
-    "scatter_indices",
-    "distance_indices",
-    "dbcv",
-    "external_indices",
-    "index_registry",
-    "indices",
-    "scores",
     "ranking",
-    "progressive",
-    "robustness",
-    "hubs",
-    "suggestions",
-    "consensus_functions",
-    "consensus_reading",
-    "pair_distances",
-    "fuzzy_partition",
+    "consensus",
+    "indices",
     "fuzzy",
-    "dirichlet",
-    "expected_difference",
-    "random_models",
-    "adjusted_agreement",
-    "adjusted_measures",
-    "label_match",
-    "neighbors",
-    "cns_seeds",
-    "cns_solvers",
-    "cns_nodes",
-    "cns",
-    "cns_graph",
-    "comparators",
-    "clusterer",
-    "clusterers",
-    "_scale",
-    "specs",
-    "_fitting",
+    "estimators",
     "pool",
-    "resampling",
-    "nulls",
-    "kernels",
+    "warm",
 ]
 
 
@@ -97,6 +39,7 @@ def module_name(path: Path) -> str:
 
 
 def imported_modules(path: Path) -> set[str]:
+    """Modules that a file imports anywhere; `from a import b` gives a and a.b."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -108,14 +51,14 @@ def imported_modules(path: Path) -> set[str]:
     return found
 
 
-def rank(module: str) -> int | None:
+def compute_parts(module: str) -> list[str]:
+    """Room and file of a compute module, empty for others."""
     parts = module.split(".")
-    if parts[:2] != ["clusterlens", "compute"] or len(parts) < 3:
-        return None
-    return ORDER.index(parts[2])
+    return parts[2:] if parts[:2] == ["clusterlens", "compute"] else []
 
 
 COMPUTE_FILES = sorted((PACKAGE / "compute").rglob("*.py"))
+COMPUTE_MODULES = {module_name(path) for path in COMPUTE_FILES}
 
 
 @pytest.mark.parametrize("path", COMPUTE_FILES, ids=module_name)
@@ -126,22 +69,38 @@ def test_compute_file_names_no_ui_library(path):
 
 
 @pytest.mark.parametrize("path", COMPUTE_FILES, ids=module_name)
-def test_compute_file_imports_only_files_above_it(path):
-    own = rank(module_name(path))
-    if own is None:
-        return
-    for name in imported_modules(path):
-        other = rank(name)
-        assert other is None or other <= own, f"{path.name} imports {name}"
-        if other == own:
-            assert ORDER[own] == "comparators"
+def test_compute_file_imports_only_rooms_before_its_own(path):
+    own = compute_parts(module_name(path))
+    for name in imported_modules(path) & COMPUTE_MODULES:
+        other = compute_parts(name)
+        if own and other:
+            assert ROOMS.index(other[0]) <= ROOMS.index(own[0]), name
+
+
+@pytest.mark.parametrize("path", COMPUTE_FILES, ids=module_name)
+def test_compute_file_uses_private_files_of_its_own_room_only(path):
+    own = compute_parts(module_name(path))
+    for name in imported_modules(path) & COMPUTE_MODULES:
+        other = compute_parts(name)
+        if own and any(part.startswith("_") for part in other[1:]):
+            assert other[0] == own[0], name
+
+
+def test_imports_between_compute_files_have_no_circle():
+    graph = {
+        module_name(path): (imported_modules(path) & COMPUTE_MODULES)
+        - {module_name(path)}
+        for path in COMPUTE_FILES
+        if path.name != "__init__.py"
+    }
+    TopologicalSorter(graph).prepare()
 
 
 def test_fresh_interpreter_imports_compute_without_ui():
-    modules = [module_name(path) for path in COMPUTE_FILES]
     code = (
         "import importlib, sys\n"
-        f"for name in {['clusterlens', *modules]!r}: importlib.import_module(name)\n"
+        f"for name in {['clusterlens', *sorted(COMPUTE_MODULES)]!r}: "
+        "importlib.import_module(name)\n"
         f"print(sorted({UI_LIBRARIES!r} & set(sys.modules)))"
     )
     done = subprocess.run(

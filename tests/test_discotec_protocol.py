@@ -22,7 +22,7 @@ from benchmarks.discotec_protocol import (
 )
 from benchmarks.discotec_synthetic import one_truth, perturb, two_hubs
 from benchmarks.discotec_tables import PRINTED
-from clusterlens.compute.specs import pool_specs
+from clusterlens.compute.pool.specs import pool_specs
 
 
 def blobs(collection):

@@ -15,22 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute.agreement import (
+from clusterlens.compute.consensus.tree import consensus_tree
+from clusterlens.compute.ensemble.agreement import (
     Agreement,
     compared_samples,
     count_agreements,
     estimate_agreements,
 )
-from clusterlens.compute.dataset import Dataset, prepare
-from clusterlens.compute.ensemble import Ensemble, distinct_partitions
-from clusterlens.compute.evidence import consensus_tree
-from clusterlens.compute.examples import load_example
-from clusterlens.compute.overlaps import sample_disagreement
-from clusterlens.compute.pairs import EXACT_COMPARISONS
-from clusterlens.compute.pool import run_pool
-from clusterlens.compute.projection import project
-from clusterlens.compute.ranking import SCORES, Ranking, rank_partitions
-from clusterlens.compute.reading import load_table
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.ensemble.overlaps import sample_disagreement
+from clusterlens.compute.ensemble.pairs import EXACT_COMPARISONS
+from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.ranking.ranking import SCORES, Ranking, rank_partitions
+from clusterlens.compute.table.dataset import Dataset, prepare
+from clusterlens.compute.table.examples import load_example
+from clusterlens.compute.table.projection import project
+from clusterlens.compute.table.reading import load_table
 from clusterlens.ui.jobs import KERNELS, Job
 from clusterlens.ui.log import Action
 from clusterlens.ui.session import Run, Session

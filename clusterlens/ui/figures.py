@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from clusterlens.compute.tiles import Tile
+from clusterlens.compute.consensus.tiles import Tile
 
 hv.extension("bokeh", logo=False)
 

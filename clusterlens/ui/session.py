@@ -18,17 +18,17 @@ import numpy as np
 import param
 from scipy.spatial import KDTree
 
-from clusterlens.compute.agreement import Agreement
-from clusterlens.compute.contingency import match_labels
-from clusterlens.compute.dataset import Dataset
-from clusterlens.compute.ensemble import (
+from clusterlens.compute.ensemble.agreement import Agreement
+from clusterlens.compute.ensemble.contingency import match_labels
+from clusterlens.compute.ensemble.ensemble import (
     NOISE,
     Ensemble,
     distinct_partitions,
 )
-from clusterlens.compute.projection import Projection
-from clusterlens.compute.ranking import Ranking, rank_partitions
-from clusterlens.compute.robustness import Robustness
+from clusterlens.compute.ranking.ranking import Ranking, rank_partitions
+from clusterlens.compute.ranking.robustness import Robustness
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.jobs import Jobs
 from clusterlens.ui.log import Action, ActionLog
 

@@ -6,10 +6,10 @@ from functools import cache
 
 import numpy as np
 
-from clusterlens.compute.ensemble import Ensemble
-from clusterlens.compute.evidence import consensus_tree
-from clusterlens.compute.kernels import compile_kernels
-from clusterlens.compute.tiles import consensus_tile
+from clusterlens.compute.consensus.tiles import consensus_tile
+from clusterlens.compute.consensus.tree import consensus_tree
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.warm import compile_kernels
 from clusterlens.ui import figures
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.folders import ROOT
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 IDLE = "Bokeh.documents.length > 0 && Bokeh.documents.every(d => d.is_idle)"
 

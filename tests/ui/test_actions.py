@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from clusterlens.compute.ranking import rank_partitions
+from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.ui.actions import ACTIONS, perform
 from clusterlens.ui.log import Action
 from clusterlens.ui.session import Session

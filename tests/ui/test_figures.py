@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from clusterlens.compute.ensemble import Ensemble
-from clusterlens.compute.tiles import consensus_tile
+from clusterlens.compute.consensus.tiles import consensus_tile
+from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui import figures
 from clusterlens.ui.palette import (
     CLUSTER_COLOURS,

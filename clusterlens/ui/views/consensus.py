@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute.ranking import SCORES
-from clusterlens.compute.robustness import rank_robustness
+from clusterlens.compute.ranking.ranking import SCORES
+from clusterlens.compute.ranking.robustness import rank_robustness
 from clusterlens.ui.actions import perform_in_background
 from clusterlens.ui.jobs import KERNELS
 from clusterlens.ui.kit import CARD_STYLE, flow, markup, pmu, pn

@@ -6,13 +6,13 @@ from typing import Any
 
 import pandas as pd
 
-from clusterlens.compute.dataset import (
+from clusterlens.compute.table.dataset import (
     CATEGORICAL_RULES,
     MISSING_RULES,
     ROLES,
     SCALES,
 )
-from clusterlens.compute.examples import EXAMPLES
+from clusterlens.compute.table.examples import EXAMPLES
 from clusterlens.ui.actions import perform_in_background
 from clusterlens.ui.kit import badge, card, flow, markup, pmu, pn, safe, table
 from clusterlens.ui.log import Action

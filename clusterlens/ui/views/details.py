@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute.export import attach_labels, to_csv_bytes
-from clusterlens.compute.profiles import ClusterProfiles, cluster_profiles
+from clusterlens.compute.table.export import attach_labels, to_csv_bytes
+from clusterlens.compute.table.profiles import ClusterProfiles, cluster_profiles
 from clusterlens.ui.jobs import KERNELS
 from clusterlens.ui.kit import (
     SMALL_BUTTON,

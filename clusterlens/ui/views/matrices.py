@@ -13,8 +13,8 @@ import numpy as np
 import param
 from bokeh.models import ColumnDataSource, CustomJSHover, HoverTool
 
-from clusterlens.compute.tile_source import TileSource
-from clusterlens.compute.tiles import Tile, consensus_tile
+from clusterlens.compute.consensus.tile_source import TileSource
+from clusterlens.compute.consensus.tiles import Tile, consensus_tile
 from clusterlens.ui import figures
 from clusterlens.ui.jobs import KERNELS
 from clusterlens.ui.kit import badge, card, flow, markup, pn

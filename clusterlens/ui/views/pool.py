@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from clusterlens.compute.clusterers import CLUSTERERS
-from clusterlens.compute.pool import estimate_pool
-from clusterlens.compute.specs import POOLS, pool_grids, pool_specs
+from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.pool import estimate_pool
+from clusterlens.compute.pool.specs import POOLS, pool_grids, pool_specs
 from clusterlens.ui.actions import perform_in_background
 from clusterlens.ui.kit import badge, card, markup, pmu, pn, safe, table
 from clusterlens.ui.log import Action

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute.ranking import SCORES
+from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.ui.kit import badge, card, markup, pn, span, table
 from clusterlens.ui.session import Session
 

@@ -7,8 +7,8 @@ from typing import Any
 import holoviews as hv
 import numpy as np
 
-from clusterlens.compute.ranking import rank_values
-from clusterlens.compute.scores import threshold_scores
+from clusterlens.compute.ranking.ranking import rank_values
+from clusterlens.compute.ranking.scores import threshold_scores
 from clusterlens.ui import figures
 from clusterlens.ui.actions import perform
 from clusterlens.ui.kit import SMALL_BUTTON, card, markup, pmu, pn

@@ -1,0 +1,1 @@
+"""How long computations run: blocks on threads, worker processes, Dask workers."""

@@ -1,1 +1,0 @@
-"""Clustering methods that CNS is measured against, as scikit-learn estimators."""

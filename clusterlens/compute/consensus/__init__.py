@@ -1,0 +1,1 @@
+"""From an ensemble to one partition, an ordering and pictures."""

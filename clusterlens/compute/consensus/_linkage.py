@@ -1,0 +1,241 @@
+"""The co-association matrix, plain or enhanced, for hierarchical clustering.
+
+The only place where a matrix of all pairs of samples is made: the n (n - 1) / 2
+distances 1 - A_ij in SciPy's condensed form. The enhanced matrix gives a pair that a
+partition separates the similarity of the two clusters instead of 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from scipy.cluster.hierarchy import linkage
+from scipy.sparse import csr_array
+
+from clusterlens.compute._run.blocks import Progress, run_blocks
+from clusterlens.compute._validation import FloatArray, IntArray
+from clusterlens.compute.consensus._lloyd import OneHotRows, Workers, sums_by_centre
+from clusterlens.compute.consensus.agreement_tree import join_edges
+
+_LINES_PER_BLOCK = 8
+_ROWS_PER_PRODUCT = 1 << 14
+ECPCS_STEPS = 20
+WCT_DECAY = 0.9
+
+LinkageMethod = Literal["single", "average", "complete"]
+# columns (b, T) of some rows -> their similarities to all columns (b, n_columns)
+Lines = Callable[[IntArray], FloatArray]
+
+
+def linkage_partition(
+    rows: OneHotRows,
+    group: IntArray,
+    n_clusters: int,
+    linkage_method: LinkageMethod,
+    *,
+    similarity: FloatArray | None = None,
+    workers: Workers,
+    progress: Progress | None = None,
+) -> IntArray:
+    """Cluster the samples by linkage on one minus the co-association matrix.
+
+    Parameters
+    ----------
+    rows : OneHotRows
+        Distinct rows of the ensemble.
+    group : array of int, shape (n_samples,)
+        Row of each sample.
+    n_clusters : int
+        Number of clusters, at most n_samples; exactly so many are returned, also where
+        merges tie.
+    linkage_method : {"single", "average", "complete"}
+        Average is unweighted: each sample counts once.
+    similarity : array of float64, shape (n_columns, n_columns), optional
+        Similarity of the clusters of each partition, 1 on the diagonal and 0 between
+        partitions. Default: the plain matrix.
+    workers : Workers
+        Threads and cancelling.
+    progress : callable, optional
+        Called as progress(done, total) in samples.
+
+    Returns
+    -------
+    labels : array of int64, shape (n_samples,)
+        Numbered in order of first appearance.
+
+    Notes
+    -----
+    O(n² T) time for the matrix and O(n²) for the linkage; 8 n² bytes.
+    """
+    lines = plain_lines(rows) if similarity is None else enhanced_lines(similarity)
+    distances = condensed_distances(rows.columns[group], lines, workers, progress)
+    merges = linkage(distances, linkage_method)[:, :2].astype(np.int64)
+    # Merge m makes node n + m; leaving out the last k - 1 leaves k clusters.
+    n_samples, kept = len(group), len(group) - n_clusters
+    made = n_samples + np.arange(kept)
+    edges = np.concatenate(
+        [np.stack([merges[:kept, side], made], axis=1) for side in (0, 1)]
+    )
+    return join_edges(edges, n_samples + kept)[:n_samples]
+
+
+def condensed_distances(
+    columns: IntArray, lines: Lines, workers: Workers, progress: Progress | None = None
+) -> FloatArray:
+    """Distances 1 - A_ij for i < j, shape (n (n - 1) / 2,), of columns (n, T)."""
+    n, n_partitions = columns.shape
+    distances = np.empty(n * (n - 1) // 2)
+
+    def block(start: int, stop: int) -> None:
+        table = np.ascontiguousarray(lines(columns[start:stop]))
+        sums = np.empty((n - start, stop - start))
+        sums_by_centre(columns[start:], table, sums)
+        for i in range(start, stop):
+            first = i * n - i * (i + 1) // 2
+            agreements = sums[i - start + 1 :, i - start]
+            distances[first : first + n - i - 1] = 1.0 - agreements / n_partitions
+
+    starts = range(0, n - 1, _LINES_PER_BLOCK)
+    blocks = [(start, min(start + _LINES_PER_BLOCK, n - 1)) for start in starts]
+    work = [stop - start for start, stop in blocks]
+    for _ in run_blocks(block, blocks, work, progress=progress, **workers._asdict()):
+        pass
+    # Sums of similarities may exceed T by rounding.
+    return np.maximum(distances, 0.0, out=distances)
+
+
+def plain_lines(rows: OneHotRows) -> Lines:
+    """Lines of the plain matrix: the one-hot rows themselves."""
+
+    def lines(columns: IntArray) -> FloatArray:
+        table = np.zeros((len(columns), rows.n_columns))
+        np.put_along_axis(table, columns.astype(np.int64), 1.0, axis=1)
+        return table
+
+    return lines
+
+
+def enhanced_lines(similarity: FloatArray) -> Lines:
+    """Lines of the enhanced matrix: sums of similarities (n_columns, n_columns)."""
+    return lambda columns: similarity[columns].sum(axis=1)
+
+
+def column_overlaps(rows: OneHotRows) -> FloatArray:
+    """Samples in both of two clusters, H' H, shape (n_columns, n_columns)."""
+    overlaps = np.zeros((rows.n_columns, rows.n_columns))
+    for start in range(0, rows.n_rows, _ROWS_PER_PRODUCT):
+        block = rows.take(np.arange(start, min(start + _ROWS_PER_PRODUCT, rows.n_rows)))
+        one_hot = as_sparse(block)
+        weighted = one_hot.multiply(block.weights[:, None]).tocsr()
+        overlaps += (one_hot.T @ weighted).toarray()
+    return overlaps
+
+
+def as_sparse(rows: OneHotRows) -> csr_array:
+    """The one-hot rows as a sparse matrix, shape (n_rows, n_columns)."""
+    ones = np.ones(rows.columns.size, np.int32)
+    starts = np.arange(0, rows.columns.size + 1, rows.n_partitions)
+    shape = (rows.n_rows, rows.n_columns)
+    return csr_array((ones, rows.columns.ravel().astype(np.int32), starts), shape=shape)
+
+
+def column_jaccard(rows: OneHotRows) -> FloatArray:
+    """Jaccard coefficients of all pairs of clusters, zero diagonal: (n_columns,)²."""
+    jaccard = column_overlaps(rows)
+    sizes = jaccard.diagonal().copy()
+    jaccard /= sizes[:, None] + sizes[None, :] - jaccard
+    np.fill_diagonal(jaccard, 0.0)
+    return jaccard
+
+
+def ecpcs_similarity(rows: OneHotRows, *, steps: int = ECPCS_STEPS) -> FloatArray:
+    """Similarity of clusters by random walks between overlapping clusters.
+
+    Parameters
+    ----------
+    rows : OneHotRows
+        Distinct rows of the ensemble.
+    steps : int, default 20
+        Length of the walks.
+
+    Returns
+    -------
+    similarity : array of float64, shape (n_columns, n_columns)
+        In [0, 1]; 1 on the diagonal, 0 between clusters of different partitions, whose
+        pairs are never asked for.
+
+    Notes
+    -----
+    P holds the Jaccard coefficients, rows divided by their sums. The similarity of two
+    clusters is the cosine of their trajectories, the rows of P, P², ..., P^steps set
+    side by side. A cluster that overlaps no other has similarity 0. O(d³ steps) time
+    and 48 d² bytes for d clusters in all.
+
+    References
+    ----------
+    Huang, Wang, Peng, Lai & Kwoh, "Enhanced ensemble clustering via fast propagation
+    of cluster-wise similarities", IEEE Trans. SMC: Systems 51, 2021,
+    doi:10.1109/TSMC.2018.2876202.
+    """
+    walk = column_jaccard(rows)
+    walk /= np.maximum(walk.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    reached, products = walk.copy(), walk @ walk.T
+    for _ in range(steps - 1):
+        reached = reached @ walk
+        products += reached @ reached.T
+    lengths = np.sqrt(products.diagonal())
+    scale = np.where(lengths > 0, lengths, np.inf)
+    return _within_partitions(rows, products / np.outer(scale, scale))
+
+
+def wct_similarity(rows: OneHotRows, *, decay: float = WCT_DECAY) -> FloatArray:
+    """Similarity of clusters by weighted connected triples.
+
+    Parameters
+    ----------
+    rows : OneHotRows
+        Distinct rows of the ensemble.
+    decay : float, default 0.9
+        Similarity of the most similar pair of different clusters.
+
+    Returns
+    -------
+    similarity : array of float64, shape (n_columns, n_columns)
+        In [0, 1]; 1 on the diagonal, 0 between clusters of different partitions.
+
+    Notes
+    -----
+    decay sum_w min(J_uw, J_vw) / (largest such sum), J the Jaccard coefficients.
+    O(d sum_t k_t²) time and 16 d² bytes for d clusters in all, k_t in partition t.
+
+    References
+    ----------
+    Iam-On, Boongoen, Garrett & Price, "A link-based approach to the cluster ensemble
+    problem", IEEE TPAMI 33, 2011, doi:10.1109/TPAMI.2011.84.
+    """
+    jaccard = column_jaccard(rows)
+    triples = np.zeros_like(jaccard)
+    for low, high in _partition_ranges(rows):
+        for u in range(low, high):
+            shared = np.minimum(jaccard[low:high], jaccard[u]).sum(axis=1)
+            triples[u, low:high] = shared
+    np.fill_diagonal(triples, 0.0)
+    largest = max(float(triples.max()), np.finfo(float).tiny)
+    return _within_partitions(rows, decay * triples / largest)
+
+
+def _partition_ranges(rows: OneHotRows) -> list[tuple[int, int]]:
+    """Half-open range of the columns of each partition."""
+    highs = rows.columns.max(axis=0).astype(np.int64) + 1
+    return list(zip([0, *highs[:-1].tolist()], highs.tolist(), strict=True))
+
+
+def _within_partitions(rows: OneHotRows, similarity: FloatArray) -> FloatArray:
+    """Keep the blocks of the partitions of similarity (d, d); the diagonal is 1."""
+    kept = np.zeros_like(similarity)
+    for low, high in _partition_ranges(rows):
+        kept[low:high, low:high] = similarity[low:high, low:high]
+    np.fill_diagonal(kept, 1.0)
+    return kept

@@ -1,0 +1,375 @@
+"""Consensus functions: one partition out of an ensemble.
+
+`CONSENSUS_FUNCTIONS` lists them by name, each with its cost; `consensus_partition` runs
+one. What does not fit into memory is refused before it is allocated. A function of
+one's own takes one line:
+`CONSENSUS_FUNCTIONS["mine"] = ConsensusFunction(run, cost, reference)`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute._run.blocks import Cancel, Progress
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_memory,
+    check_range,
+)
+from clusterlens.compute.consensus._graphs import (
+    cspa,
+    cspa_spectral,
+    import_metis,
+    mcla,
+)
+from clusterlens.compute.consensus._linkage import (
+    LinkageMethod,
+    ecpcs_similarity,
+    linkage_partition,
+    wct_similarity,
+)
+from clusterlens.compute.consensus._lloyd import (
+    MAX_ITER,
+    CentreTable,
+    Lloyd,
+    OneHotRows,
+    Workers,
+    cluster_samples,
+    one_hot_rows,
+    sums_by_centre,
+)
+from clusterlens.compute.consensus.agreement_tree import agreement_tree
+from clusterlens.compute.consensus.tree import consensus_tree
+from clusterlens.compute.ensemble.ensemble import Ensemble
+
+MAX_BYTES = 4 << 30
+N_INIT = 10
+UNSEEN_SHARE = 1e-12  # ECC: a label no member carries; 0 would cost infinity
+
+
+@dataclass(frozen=True)
+class ConsensusTask:
+    """What a consensus function works on."""
+
+    ensemble: Ensemble
+    rows: OneHotRows
+    group: IntArray
+    n_clusters: int
+    random_state: int
+    workers: Workers
+    progress: Progress | None
+
+
+@dataclass(frozen=True)
+class ConsensusFunction:
+    """A way to make one partition out of an ensemble.
+
+    Parameters
+    ----------
+    run : callable
+        Takes a ConsensusTask, returns labels of shape (n_samples,).
+    cost : str
+        Time and memory in n samples, T partitions, d clusters in all, k clusters.
+    reference : str
+        Where it was published.
+    n_bytes : callable, optional
+        Takes (n_samples, n_columns), returns the bytes above those of the labels that
+        grow faster than linearly. Default: none do.
+    """
+
+    run: Callable[[ConsensusTask], IntArray]
+    cost: str
+    reference: str
+    n_bytes: Callable[[int, int], int] = lambda n, d: 0
+
+
+def consensus_partition(
+    ensemble: Ensemble,
+    n_clusters: int,
+    method: str = "kmeans",
+    random_state: int = 0,
+    *,
+    max_bytes: int = MAX_BYTES,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> IntArray:
+    """Make one partition that agrees with those of an ensemble.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+    n_clusters : int
+        From 1 to n_samples.
+    method : str, default "kmeans"
+        A name in `CONSENSUS_FUNCTIONS`: "kmeans" and "bisecting-kmeans" on the one-hot
+        rows, "sec", "ecc" (all linear in n), "mcla", "single", "average", "complete",
+        these with "-enhanced" or "-wct", "cspa", "cspa-spectral".
+    random_state : int, default 0
+        Seed.
+    max_bytes : int, default 4 GiB
+        Largest matrix that may be made.
+    n_jobs : int, optional
+        Threads. Default: all cores. The result does not depend on it.
+    progress : callable, optional
+        Called as progress(done, total) in the units of the method.
+    cancel : callable, optional
+        Asked between short blocks of work; True stops the computation. The linkage
+        itself, METIS and the eigenvectors cannot be stopped.
+    executor : concurrent.futures.Executor, optional
+        Threads to use instead of own ones.
+
+    Returns
+    -------
+    labels : array of int64, shape (n_samples,)
+        Labels 0, 1, ... in order of first appearance.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+    MemoryError
+        If the method needs more than max_bytes; nothing was allocated.
+    ImportError
+        If method is "cspa" or "mcla" and METIS is not installed.
+    Cancelled
+        If `cancel` said so.
+
+    Warns
+    -----
+    UserWarning
+        If fewer than n_clusters clusters are returned: no partition of the ensemble
+        tells more samples apart, or some meta-clusters of MCLA won no sample.
+
+    Notes
+    -----
+    `CONSENSUS_FUNCTIONS[method].cost` states time and memory, `.reference` the source.
+    The enhanced matrices are reconstructions: the study that compares them names no
+    similarity; "-enhanced" is ECPCS, "-wct" weighted connected triples.
+
+    References
+    ----------
+    Candel, "Linear time evidence accumulation clustering with KMeans".
+    Fred & Jain, "Combining multiple clusterings using evidence accumulation", IEEE
+    TPAMI 27, 2005, doi:10.1109/TPAMI.2005.113.
+
+    Examples
+    --------
+    >>> ensemble = Ensemble([[0, 0, 1, 1, 1], [0, 0, 1, 1, 2], [0, 0, 0, 1, 1]])
+    >>> consensus_partition(ensemble, 2, method="average").tolist()
+    [0, 0, 1, 1, 1]
+    """
+    check_choice(method, CONSENSUS_FUNCTIONS, name="method")
+    check_range(n_clusters, 1, ensemble.n_samples, name="n_clusters", integer=True)
+    function = CONSENSUS_FUNCTIONS[method]
+    n_columns = int(ensemble.n_clusters.sum())
+    check_memory(
+        function.n_bytes(ensemble.n_samples, n_columns),
+        max_bytes,
+        what=f"method={method!r} for {ensemble.n_samples} samples and {n_columns} "
+        "clusters",
+        remedy="use method='kmeans', whose memory is linear, or raise max_bytes.",
+    )
+    rows, group = one_hot_rows(ensemble)
+    labels = group
+    if n_clusters < rows.n_rows:
+        workers = Workers(n_jobs, cancel, executor)
+        task = ConsensusTask(
+            ensemble, rows, group, n_clusters, random_state, workers, progress
+        )
+        labels = pd.factorize(function.run(task))[0].astype(np.int64)
+    _warn_of_fewer(labels, n_clusters, method)
+    return labels
+
+
+def _warn_of_fewer(labels: IntArray, n_clusters: int, method: str) -> None:
+    """Say so if the partition has fewer clusters than asked for."""
+    found = int(labels.max()) + 1
+    if found < n_clusters:
+        warnings.warn(
+            f"n_clusters is {n_clusters}, but method={method!r} finds only {found} "
+            "clusters in this ensemble; these are returned.",
+            stacklevel=3,
+        )
+
+
+def _lloyd(
+    task: ConsensusTask,
+    *,
+    masses: IntArray | None = None,
+    table: CentreTable | None = None,
+) -> IntArray:
+    """Best of ten seeded runs of Lloyd's algorithm."""
+    return cluster_samples(
+        Lloyd(task.rows, task.workers, masses=masses, table=table),
+        task.group,
+        task.n_clusters,
+        task.random_state,
+        N_INIT,
+        MAX_ITER,
+        task.progress,
+    )
+
+
+def _bisect(task: ConsensusTask) -> IntArray:
+    """Bisecting k-means, cut at the leaves."""
+    tree = consensus_tree(
+        task.ensemble,
+        task.n_clusters,
+        task.random_state,
+        progress=task.progress,
+        **task.workers._asdict(),
+    )
+    return tree.leaves
+
+
+def _sec(task: ConsensusTask) -> IntArray:
+    """K-means of h_i / w_i with weights w_i, the row sums of the agreement counts."""
+    rows = task.rows
+    sizes = np.zeros(rows.n_columns)
+    for columns in rows.columns.T:
+        sizes += np.bincount(columns, rows.weights, minlength=rows.n_columns)
+    degrees = np.empty((rows.n_rows, 1))
+    sums_by_centre(rows.columns, sizes[None, :], degrees)
+    return _lloyd(task, masses=degrees[:, 0].astype(np.int64))
+
+
+def log_share_table(
+    counts: IntArray, masses: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Table of ln(share of the members of a cluster that carry a label), no bias.
+
+    The cost of a sample is then the sum over the partitions of the Kullback-Leibler
+    divergence from its label to the labels of the members, up to the constant T.
+    """
+    shares = np.maximum(counts / masses, UNSEEN_SHARE)
+    return np.log(shares), np.zeros(len(masses))
+
+
+def _ecc(task: ConsensusTask) -> IntArray:
+    """K-means with the divergence of labels instead of the squared distance."""
+    return _lloyd(task, table=log_share_table)
+
+
+def _single(task: ConsensusTask) -> IntArray:
+    """Single linkage, from the spanning tree instead of the matrix."""
+    _, cancel, executor = task.workers
+    tree = agreement_tree(
+        task.ensemble, progress=task.progress, cancel=cancel, executor=executor
+    )
+    return tree.cut(task.n_clusters)
+
+
+def _linkage(
+    task: ConsensusTask,
+    *,
+    method: LinkageMethod,
+    similarity: Callable[[OneHotRows], FloatArray] | None = None,
+) -> IntArray:
+    """Linkage on the plain or the enhanced matrix."""
+    return linkage_partition(
+        task.rows,
+        task.group,
+        task.n_clusters,
+        method,
+        similarity=None if similarity is None else similarity(task.rows),
+        workers=task.workers,
+        progress=task.progress,
+    )
+
+
+def _graph(
+    task: ConsensusTask,
+    *,
+    partition: Callable[[OneHotRows, IntArray, int, int], IntArray],
+    metis: bool = True,
+) -> IntArray:
+    """Partition of a graph; a missing METIS is noticed before the graph is made."""
+    if metis:
+        import_metis()
+    return partition(task.rows, task.group, task.n_clusters, task.random_state)
+
+
+def _bytes_of_linkage(n: int, d: int) -> int:
+    """Condensed distances and the copy that the linkage works on."""
+    return 8 * n * n
+
+
+def _bytes_of_enhanced(n: int, d: int) -> int:
+    """The same and six matrices of clusters."""
+    return 8 * n * n + 48 * d * d
+
+
+_EAC = "Candel, Linear time evidence accumulation clustering with KMeans"
+_LINKAGE = "Fred & Jain, IEEE TPAMI 27, 2005"
+_GRAPHS = "Strehl & Ghosh, JMLR 3, 2002"
+_LINEAR = "O(n T k) time per pass, O(n T) memory"
+_SQUARE = "O(n² T) time, 8 n² bytes"
+_SIMILARITIES = {
+    "": (None, "", _LINKAGE),
+    "-enhanced": (
+        ecpcs_similarity,
+        "; O(d³) time, 48 d² bytes",
+        "Huang et al., IEEE Trans. SMC: Systems 51, 2021 (reconstructed)",
+    ),
+    "-wct": (
+        wct_similarity,
+        "; 48 d² bytes",
+        "Iam-On et al., IEEE TPAMI 33, 2011 (reconstructed)",
+    ),
+}
+
+CONSENSUS_FUNCTIONS: dict[str, ConsensusFunction] = {
+    "kmeans": ConsensusFunction(_lloyd, _LINEAR, _EAC),
+    "bisecting-kmeans": ConsensusFunction(
+        _bisect, "O(n T log k) time per pass, O(n T) memory", _EAC
+    ),
+    "sec": ConsensusFunction(
+        _sec, _LINEAR, "Liu, Liu, Wu, Tao & Fu, Spectral ensemble clustering, KDD 2015"
+    ),
+    "ecc": ConsensusFunction(
+        _ecc,
+        _LINEAR,
+        "Liu et al., Entropy-based consensus clustering, Bioinformatics 33, 2017",
+    ),
+    **{
+        f"{method}{suffix}": ConsensusFunction(
+            partial(_linkage, method=method, similarity=similarity),
+            _SQUARE + more,
+            reference,
+            _bytes_of_enhanced if suffix else _bytes_of_linkage,
+        )
+        for suffix, (similarity, more, reference) in _SIMILARITIES.items()
+        for method in ("single", "average", "complete")
+    },
+    "single": ConsensusFunction(_single, "O(n² T) time, O(n T) memory", _LINKAGE),
+    "mcla": ConsensusFunction(
+        partial(_graph, partition=mcla),
+        "O(n T²) time, 48 d² bytes; METIS",
+        _GRAPHS,
+        lambda n, d: 48 * d * d,
+    ),
+    "cspa": ConsensusFunction(
+        partial(_graph, partition=cspa),
+        "O(n² T) time, 40 n² bytes; METIS, near-equal sizes",
+        _GRAPHS,
+        lambda n, d: 40 * n * n,
+    ),
+    "cspa-spectral": ConsensusFunction(
+        partial(_graph, partition=cspa_spectral, metis=False),
+        "O(n² T) time, 40 n² bytes; sizes not balanced",
+        "Shi & Malik, IEEE TPAMI 22, 2000, on the graph of CSPA",
+        lambda n, d: 40 * n * n,
+    ),
+}

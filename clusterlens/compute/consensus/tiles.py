@@ -1,0 +1,346 @@
+"""Tiles: the part of the consensus matrix that a viewport shows.
+
+A heatmap never needs the matrix. With samples in some order, the mean consensus of a
+pixel is the product of two binned one-hot profiles: exact, and independent of the
+number of samples once a `TileSource` is prepared. The binarised matrix has no such
+product; its pixels are counted pair by pair where they cover few and sampled otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from scipy.sparse import coo_array
+
+from clusterlens.compute._run.blocks import run_blocks
+from clusterlens.compute._validation import (
+    IntArray,
+    check_choice,
+    check_range,
+    read_only,
+)
+from clusterlens.compute.consensus.tile_source import (
+    TileSource,
+    check_order,
+    count_in_bins,
+)
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.pairs import TILE_COLUMNS, column_tile, count_votes
+
+Kind = Literal["consensus", "binarised"]
+Range = tuple[int, int]
+TileArray = npt.NDArray[np.float32]
+
+_MOST_PIXELS = 8_192  # a side
+_PROFILE_ENTRIES = 10_000_000  # of the profiles multiplied at a time
+_PAIR_COMPARISONS = 4_000_000_000  # of a binarised tile, about a tenth of a second
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tile:
+    """A rectangle of the consensus matrix, one value per pixel.
+
+    Parameters
+    ----------
+    values : array of float32, shape (h, w)
+        Mean consensus over the pairs of a pixel, or the share of its pairs that are
+        joined, in [0, 1].
+    row_edges, col_edges : array of int, shapes (h + 1,) and (w + 1,)
+        Positions in the order of the samples where pixels begin and end.
+    kind : {"consensus", "binarised"}
+        What the values are.
+    threshold : int or None
+        Agreement count from which a pair counts as joined; None for "consensus".
+    exact : bool
+        False if the values were estimated from a sample of the pairs of each pixel.
+    sampled : int or None
+        Samples drawn per row and per column of pixels; None if exact.
+    """
+
+    values: TileArray
+    row_edges: IntArray
+    col_edges: IntArray
+    kind: Kind
+    threshold: int | None
+    exact: bool
+    sampled: int | None = None
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for name in ("values", "row_edges", "col_edges"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    @property
+    def rows(self) -> Range:
+        """Half-open range of positions of the rows."""
+        return int(self.row_edges[0]), int(self.row_edges[-1])
+
+    @property
+    def cols(self) -> Range:
+        """Half-open range of positions of the columns."""
+        return int(self.col_edges[0]), int(self.col_edges[-1])
+
+    def __repr__(self) -> str:
+        """Say the size and the kind."""
+        kind = f"{'exact' if self.exact else 'sampled'} {self.kind}"
+        return f"Tile({kind}, {self.values.shape}, rows {self.rows}, cols {self.cols})"
+
+
+def consensus_tile(
+    ensemble: Ensemble | TileSource,
+    rows: Range | None = None,
+    cols: Range | None = None,
+    shape: tuple[int, int] = (600, 600),
+    order: npt.ArrayLike | None = None,
+    kind: Kind = "consensus",
+    threshold: int | None = None,
+    *,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    executor: Executor | None = None,
+) -> Tile:
+    """Compute the part of the consensus matrix that a viewport shows.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or TileSource
+        T partitions of n samples. A TileSource has been prepared once for an order;
+        its tiles do not depend on n.
+    rows, cols : tuple of int, optional
+        Half-open ranges of positions in the order. Default all.
+    shape : tuple of int, default (600, 600)
+        Pixels (h, w), each from 1 to 8,192; fewer if a range has fewer samples.
+    order : array-like of int, shape (n_samples,), optional
+        Permutation of the samples. Default that of the TileSource, or file order.
+    kind : {"consensus", "binarised"}, default "consensus"
+        Mean share of partitions that join the pairs of a pixel, or share of the pairs
+        that at least `threshold` partitions join.
+    threshold : int, optional
+        For "binarised": agreement count from 0 to T + 1. Default the smallest that
+        reaches the mean over all pairs.
+    random_state : int, default 0
+        Seed of the sampled pixels of a binarised tile.
+    n_jobs, executor
+        As in `count_agreements`, for binarised tiles.
+
+    Returns
+    -------
+    tile : Tile
+        Values of shape at most (h, w), each in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If a range, the order, the threshold or the shape is not valid.
+
+    Notes
+    -----
+    Consensus: with R[k, c] the share of the samples of pixel row k that are in cluster
+    c, and C likewise for columns, the tile is R C' / T. Exact up to single precision.
+    O(h w D) time for D clusters in all, plus O((h + w) T block) for the counts; for an
+    Ensemble also O(n T) for preparing the samples between the ranges.
+
+    Binarised: exact up to 4e9 comparisons (rows x cols x T). Above that s samples are
+    drawn from each row and each column of pixels, and the s² pairs of a pixel give an
+    unbiased estimate with a standard error of at most 1 / sqrt(2 s).
+
+    Examples
+    --------
+    >>> ensemble = Ensemble([[0, 1, 0, 1], [0, 0, 0, 1]])
+    >>> consensus_tile(ensemble, rows=(0, 1)).values.tolist()
+    [[1.0, 0.5, 1.0, 0.0]]
+    >>> consensus_tile(ensemble, rows=(0, 1), kind="binarised").values.tolist()
+    [[1.0, 0.0, 1.0, 0.0]]
+    """
+    check_choice(kind, ("consensus", "binarised"), name="kind")
+    partitions = ensemble if isinstance(ensemble, Ensemble) else ensemble.ensemble
+    whole = (0, partitions.n_samples)
+    row_edges = _edges(whole if rows is None else rows, shape[0], whole, "rows")
+    col_edges = _edges(whole if cols is None else cols, shape[1], whole, "cols")
+    if threshold is not None and kind == "consensus":
+        raise ValueError(
+            f"threshold is {threshold}, but kind 'consensus' has none; leave it out or "
+            "choose 'binarised'."
+        )
+    low, high = min(row_edges[0], col_edges[0]), max(row_edges[-1], col_edges[-1])
+    source, shift = _source(ensemble, order, low, high)
+    if kind == "consensus":
+        values = _mean_consensus(source, row_edges - shift, col_edges - shift)
+        return Tile(values, row_edges, col_edges, kind, None, exact=True)
+    if threshold is None:
+        threshold = source.threshold
+    check_range(
+        threshold, 0, partitions.n_partitions + 1, name="threshold", integer=True
+    )
+    values, sampled = _joined_share(
+        source,
+        (row_edges - shift, col_edges - shift),
+        threshold,
+        random_state,
+        n_jobs,
+        executor,
+    )
+    exact = sampled is None
+    return Tile(values, row_edges, col_edges, kind, threshold, exact, sampled)
+
+
+def _edges(span: Range, n_pixels: int, whole: Range, name: str) -> IntArray:
+    """Positions where the pixels of a range begin and end, as even as possible."""
+    start, stop = span
+    if not whole[0] <= start < stop <= whole[1]:
+        raise ValueError(
+            f"{name} is {tuple(span)}; give a half-open range of positions within "
+            f"{whole}."
+        )
+    check_range(n_pixels, 1, _MOST_PIXELS, name="shape", integer=True)
+    n_pixels = min(n_pixels, stop - start)
+    return start + np.arange(n_pixels + 1) * (stop - start) // n_pixels
+
+
+def _source(
+    ensemble: Ensemble | TileSource, order: npt.ArrayLike | None, low: int, high: int
+) -> tuple[TileSource, int]:
+    """Prepared samples that include positions low to high, and where they begin."""
+    if isinstance(ensemble, Ensemble):
+        positions = check_order(order, ensemble.n_samples)[low:high]
+        return TileSource.of_some(ensemble, positions), low
+    if order is not None:
+        raise ValueError(
+            "order is fixed by the TileSource; leave it out or prepare another source."
+        )
+    return ensemble, 0
+
+
+def _mean_consensus(
+    source: TileSource, row_edges: IntArray, col_edges: IntArray
+) -> TileArray:
+    """Mean consensus of each pixel, shape (h, w), one group of models at a time."""
+    joined = np.zeros((len(row_edges) - 1, len(col_edges) - 1), dtype=np.float32)
+    same = np.array_equal(row_edges, col_edges)
+    n_columns = _PROFILE_ENTRIES // max(joined.shape)
+    for models in _model_groups(source.starts, n_columns):
+        columns = _profile(source, col_edges, models)
+        rows = columns if same else _profile(source, row_edges, models)
+        sizes = np.diff(source.starts)[slice(*models)]
+        votes = np.repeat(source.votes[slice(*models)], sizes).astype(np.float32)
+        joined += rows @ (columns * votes).T
+    for t in np.flatnonzero(np.diff(source.starts) == 0).tolist():
+        rows, columns = (_sparse_profile(source, e, t) for e in (row_edges, col_edges))
+        joined += source.votes[t] * (rows @ columns.T).toarray()
+    return np.minimum(joined / np.float32(source.votes.sum()), np.float32(1))
+
+
+def _model_groups(starts: npt.NDArray[np.int64], most: int) -> Iterator[Range]:
+    """Half-open ranges of models with at most so many clusters, or of one model."""
+    first = 0
+    for last in range(1, len(starts)):
+        ends = last == len(starts) - 1
+        if ends or starts[last + 1] - starts[first] > most:
+            yield first, last
+            first = last
+
+
+def _profile(source: TileSource, edges: IntArray, models: Range) -> TileArray:
+    """Share of the samples of each bin in each cluster, shape (n_bins, n_columns)."""
+    counts = count_in_bins(source, edges, models)
+    sizes = np.diff(edges)[:, None].astype(np.float32)
+    return np.divide(counts, sizes, dtype=np.float32)
+
+
+def _sparse_profile(source: TileSource, edges: IntArray, model: int) -> Any:
+    """Share of the samples of each bin in each cluster of one model of very many."""
+    sizes = np.diff(edges)
+    codes = source.codes[edges[0] : edges[-1], model].astype(np.int64)
+    bins = np.repeat(np.arange(len(sizes)), sizes)
+    shares = np.repeat(1 / sizes, sizes).astype(np.float32)
+    shape = (len(sizes), int(source.codes[:, model].max()) + 1)
+    return coo_array((shares, (bins, codes)), shape=shape).tocsr()
+
+
+def _joined_share(
+    source: TileSource,
+    edges: tuple[IntArray, IntArray],
+    threshold: int,
+    random_state: int,
+    n_jobs: int | None,
+    executor: Executor | None,
+) -> tuple[TileArray, int | None]:
+    """Share of the pairs of each pixel that enough models join, and samples drawn."""
+    sampled = _n_drawn(edges, len(source.votes))
+    rng = np.random.default_rng(random_state)
+    (rows, row_bins), (cols, col_bins) = (_draw(e, sampled, rng) for e in edges)
+    n_votes = int(source.votes.sum())
+    kind = np.result_type(source.codes.dtype, np.min_scalar_type(n_votes))
+    row_codes, col_codes = (
+        np.ascontiguousarray(source.codes[positions].T, dtype=kind)
+        for positions in (rows, cols)
+    )
+    shape = (len(edges[0]) - 1, len(edges[1]) - 1)
+    joined = np.zeros(shape, dtype=np.int64)
+    starts = range(0, len(cols), TILE_COLUMNS)
+    blocks = [(start, min(start + TILE_COLUMNS, len(cols))) for start in starts]
+    votes = source.votes.astype(kind)
+    parts = run_blocks(
+        lambda *block: _count_joined(
+            row_codes, col_codes, votes, threshold, row_bins, col_bins, shape[0], *block
+        ),
+        blocks,
+        [stop - start for start, stop in blocks],
+        n_jobs=n_jobs,
+        executor=executor,
+    )
+    for (start, _), part in zip(blocks, parts, strict=True):
+        left = col_bins[start]
+        joined[:, left : left + part.shape[1]] += part
+    pairs = np.outer(np.bincount(row_bins), np.bincount(col_bins))
+    return (joined / pairs).astype(np.float32), sampled
+
+
+def _n_drawn(edges: tuple[IntArray, IntArray], n_models: int) -> int | None:
+    """Samples to draw from each row and column of pixels, None for all of them."""
+    spans = [int(e[-1] - e[0]) for e in edges]
+    if math.prod(spans) * n_models <= _PAIR_COMPARISONS:
+        return None
+    n_pixels = math.prod(len(e) - 1 for e in edges)
+    n_drawn = max(1, math.isqrt(_PAIR_COMPARISONS // (n_pixels * n_models)))
+    return n_drawn if max(int(np.diff(e).max()) for e in edges) > n_drawn else None
+
+
+def _draw(
+    edges: IntArray, n_drawn: int | None, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
+    """Positions drawn from each bin, and the bin of each.
+
+    One position from each of n_drawn equal parts of a bin: every position of the bin is
+    equally likely. All positions if no bin holds more than n_drawn.
+    """
+    sizes = np.diff(edges)
+    if n_drawn is None or sizes.max() <= n_drawn:
+        return np.arange(edges[0], edges[-1]), np.repeat(np.arange(len(sizes)), sizes)
+    parts = (np.arange(n_drawn) + rng.random((len(sizes), n_drawn))) / n_drawn
+    offsets = np.minimum((parts * sizes[:, None]).astype(np.int64), sizes[:, None] - 1)
+    positions = edges[:-1, None] + offsets
+    return positions.ravel(), np.repeat(np.arange(len(sizes)), n_drawn)
+
+
+@njit(nogil=True, cache=False)
+def _count_joined(  # type: ignore[no-untyped-def]
+    row_codes, col_codes, votes, threshold, row_bins, col_bins, n_rows, start, stop
+):
+    """Pairs with enough votes by pixel, for columns start to stop and their pixels."""
+    left = col_bins[start]
+    joined = np.zeros((n_rows, col_bins[stop - 1] - left + 1), np.int64)
+    tile = column_tile(col_codes, start, stop)
+    count = np.empty(TILE_COLUMNS, row_codes.dtype)
+    for i in range(row_codes.shape[1]):
+        count_votes(row_codes, votes, i, tile, count)
+        for j in range(start, stop):
+            joined[row_bins[i], col_bins[j] - left] += count[j - start] >= threshold
+    return joined

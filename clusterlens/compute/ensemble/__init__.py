@@ -1,0 +1,1 @@
+"""Partitions, what they agree on, and links between samples."""

@@ -1,0 +1,315 @@
+"""Agreement: how many partitions join each pair of samples, counted once.
+
+One pass over the pairs i < j fills two small tables of integers, from which every
+DISCOTEC score at every threshold follows. O(n² T) time, O(n T + T²) memory.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from clusterlens.compute._run.blocks import Cancel, Progress, count_workers
+from clusterlens.compute._validation import check_range, read_only
+from clusterlens.compute.ensemble._distributed import count_columns_on_workers
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.pairs import (
+    CountArray,
+    count_columns,
+    joined_pairs,
+    pair_layout,
+)
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+# Measured on one core of a 2024 server processor, per pair and per compared byte.
+_SECONDS_PER_PAIR = 1.5e-9
+_SECONDS_PER_BYTE = 4.5e-11
+_WEIGHTED_COST = 2  # weighted pairs are added to 64-bit counters
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement:
+    """Agreement counts of an ensemble, the two tables that every score is made of.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        The T partitions of n samples that were counted.
+    pair_counts : array of int64, shape (n_partitions + 1,)
+        Entry c: ordered pairs of samples, the n pairs (i, i) included, that exactly c
+        partitions join.
+    joint_counts : array of int64, shape (n_partitions, n_partitions + 1)
+        Entry (t, c): those of them that partition t joins.
+    exact : bool, default True
+        False if only some of the samples were compared with each other.
+
+    Raises
+    ------
+    ValueError
+        If the tables do not fit the ensemble.
+
+    Notes
+    -----
+    `mean` and `threshold` come from cluster sizes and are exact in either case.
+    """
+
+    ensemble: Ensemble
+    pair_counts: CountArray
+    joint_counts: CountArray
+    exact: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the tables and make them read-only."""
+        n_partitions = self.ensemble.n_partitions
+        shapes = {
+            "pair_counts": (n_partitions + 1,),
+            "joint_counts": (n_partitions, n_partitions + 1),
+        }
+        for name, shape in shapes.items():
+            table = np.asarray(getattr(self, name), dtype=np.int64)
+            if table.shape != shape:
+                raise ValueError(
+                    f"{name} has shape {table.shape} for {n_partitions} partitions; "
+                    f"give shape {shape}."
+                )
+            object.__setattr__(self, name, read_only(table))
+
+    @cached_property
+    def total(self) -> int:
+        """Sum of the agreement counts of all n² ordered pairs."""
+        return sum(joined_pairs(self.ensemble).tolist())
+
+    @property
+    def mean(self) -> float:
+        """Mean of the consensus matrix over all n² ordered pairs, in (0, 1]."""
+        n_samples, n_partitions = self.ensemble.n_samples, self.ensemble.n_partitions
+        return self.total / (n_samples**2 * n_partitions)
+
+    @property
+    def threshold(self) -> int:
+        """Smallest agreement count that reaches the mean count; no float is involved.
+
+        A pair is joined in the binarised matrix when c n² >= total.
+        """
+        return -(-self.total // self.ensemble.n_samples**2)
+
+    def __repr__(self) -> str:
+        """Say the size and whether all pairs were counted."""
+        kind = "exact" if self.exact else "estimated"
+        return f"Agreement({kind}, {self.ensemble!r})"
+
+
+def count_agreements(
+    ensemble: Ensemble,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+    client: Client | str | None = None,
+) -> Agreement:
+    """Count how many partitions join each pair of samples, in one pass over the pairs.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+    n_jobs : int, optional
+        Number of threads; None means all cores. The result does not depend on it.
+    progress : callable, optional
+        Called as progress(done, total) in pairs of samples.
+    cancel : callable, optional
+        Asked between blocks of about a tenth of a second; True stops the count.
+    executor : concurrent.futures.Executor, optional
+        Threads to use instead of own ones, for instance those a server shares between
+        its sessions; `n_jobs` then says how many blocks may wait at a time. Call from
+        outside these threads.
+    client : dask.distributed.Client or str, optional
+        Cluster that counts, or the address of its scheduler; `n_jobs` and `executor`
+        then do not matter. The result is the same to the last bit, also if workers die
+        meanwhile. Needs the extra "dask".
+
+    Returns
+    -------
+    agreement : Agreement
+        `pair_counts[c]`: ordered pairs (diagonal included) that exactly c partitions
+        join; `joint_counts[t, c]`: those of them that partition t joins. The sums are
+        n² and the sum of squared cluster sizes of t.
+
+    Raises
+    ------
+    MemoryError
+        If the tables of so many partitions would be too large.
+    Cancelled
+        If `cancel` said so.
+    OSError
+        If no scheduler answers at the address of `client`, or it has no workers.
+
+    Notes
+    -----
+    O(n² T) comparisons of bytes, about 2e10 a second and core, and O(n T + T²) memory.
+    Identical partitions are compared once; identical samples too where at most half of
+    the samples are distinct. More than 255 partitions or clusters double the cost.
+
+    On a cluster every worker process gets the codes, 2 n T bytes or more, once, and
+    compiles the kernels on first use (some seconds). Jobs of about a second go out a
+    few at a time; a worker that dies costs those it was doing. A cancel returns within
+    a second, while what runs on a worker ends there unheard. Dask sends data and
+    functions by pickle: connect to clusters that you trust like this process.
+
+    Examples
+    --------
+    >>> agreement = count_agreements(Ensemble([[0, 0, 1, 1], [0, 0, 0, 1]]))
+    >>> agreement.pair_counts.tolist()
+    [4, 6, 6]
+    >>> agreement.threshold
+    2
+    """
+    layout = pair_layout(ensemble)
+    if client is None:
+        pairs, joint = count_columns(
+            layout, n_jobs=n_jobs, progress=progress, cancel=cancel, executor=executor
+        )
+    else:
+        pairs, joint = count_columns_on_workers(
+            client, layout, progress=progress, cancel=cancel
+        )
+    # An item of weight w holds w² ordered pairs of identical samples.
+    weights = layout.weights
+    identical = layout.n_items if weights is None else int(weights @ weights)
+    return Agreement(ensemble, *_ordered(pairs, joint[layout.group], identical))
+
+
+def estimate_agreements(
+    ensemble: Ensemble,
+    n_compared: int,
+    random_state: int = 0,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> Agreement:
+    """Estimate the agreements from some samples compared with each other.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+    n_compared : int
+        Number of samples, from 2 to n, drawn without replacement.
+    random_state : int, default 0
+        Seed of the draw, which `compared_samples` repeats.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`.
+
+    Returns
+    -------
+    agreement : Agreement
+        `exact` is False unless all samples were compared. Its tables count ordered
+        pairs of the drawn samples, with the share of pairs (i, i) that n samples have.
+
+    Raises
+    ------
+    ValueError
+        If n_compared is out of range.
+
+    Notes
+    -----
+    O(n T + n_compared² T). Scores are unbiased up to the rounding of one pair; mean and
+    threshold are exact. `rank_progressively` gives intervals.
+
+    Examples
+    --------
+    >>> ensemble = Ensemble([[0, 0, 1, 1] * 50, [0, 0, 0, 1] * 50])
+    >>> estimate_agreements(ensemble, 100).exact
+    False
+    """
+    n_samples = ensemble.n_samples
+    check_range(n_compared, 2, n_samples, name="n_compared", integer=True)
+    samples = compared_samples(n_samples, n_compared, random_state)
+    layout = pair_layout(ensemble, samples)
+    pairs, joint = count_columns(
+        layout, n_jobs=n_jobs, progress=progress, cancel=cancel, executor=executor
+    )
+    identical = round(n_compared * (n_compared - 1) / (n_samples - 1))
+    tables = _ordered(pairs, joint[layout.group], identical)
+    return Agreement(ensemble, *tables, exact=n_compared == n_samples)
+
+
+def compared_samples(
+    n_samples: int, n_compared: int, random_state: int = 0
+) -> npt.NDArray[np.intp]:
+    """Draw the samples that `estimate_agreements` compares, in ascending order.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples n.
+    n_compared : int
+        Number to draw, at most n.
+    random_state : int, default 0
+        Seed.
+
+    Returns
+    -------
+    samples : array of int, shape (n_compared,)
+        Positions.
+
+    Examples
+    --------
+    >>> compared_samples(5, 5).tolist()
+    [0, 1, 2, 3, 4]
+    """
+    drawn = np.random.default_rng(random_state).choice(
+        n_samples, n_compared, replace=False, shuffle=False
+    )
+    return np.sort(drawn)
+
+
+def _ordered(
+    pairs: CountArray, joint: CountArray, identical: int
+) -> tuple[CountArray, CountArray]:
+    """Turn tables of unordered pairs into ordered ones, pairs (i, i) included.
+
+    All partitions join the identical pairs.
+    """
+    pairs, joint = 2 * pairs, 2 * joint
+    pairs[-1] += identical
+    joint[:, -1] += identical
+    return pairs, joint
+
+
+def agreement_seconds(ensemble: Ensemble, *, n_jobs: int | None = None) -> float:
+    """Estimate how long `count_agreements` will take.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+    n_jobs : int, optional
+        Number of threads; None means all cores.
+
+    Returns
+    -------
+    seconds : float
+        A rough estimate from operation counts, right to a factor of about two on
+        recent processors; compiling on first use (some seconds) is not included.
+
+    Notes
+    -----
+    O(n T) time, without looking at any pair.
+    """
+    layout = pair_layout(ensemble)
+    pairs = layout.n_items * (layout.n_items - 1) // 2
+    row_bytes = layout.by_sample.shape[1] * layout.by_sample.itemsize
+    each = _SECONDS_PER_PAIR + _SECONDS_PER_BYTE * row_bytes
+    cost = 1 if layout.weights is None else _WEIGHTED_COST
+    return cost * pairs * each / count_workers(n_jobs)

@@ -1,0 +1,353 @@
+"""Constraint files: constraints as CSV and JSON by row ids, and from known labels.
+
+Files name rows by their ids, never by position, so that constraints survive another
+preparation of the same table. Reading and writing are linear in rows and pairs.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clusterlens.compute._validation import (
+    DataError,
+    check_choice,
+    check_labels,
+    check_memory,
+)
+from clusterlens.compute.ensemble.constraints import Constraints, PairArray
+from clusterlens.compute.ensemble.ensemble import NOISE
+from clusterlens.compute.table.export import to_csv_bytes
+
+Missing = Literal["refuse", "skip"]
+
+CSV_COLUMNS = ("kind", "row_a", "row_b")
+KINDS = ("must-link", "cannot-link")
+
+_JSON_KEYS = ("must_link", "cannot_link")
+_PAIR_BYTES = 1_000_000_000
+
+
+def constraints_from_labels(labels: npt.ArrayLike, unknown: int = NOISE) -> Constraints:
+    """Make constraints of all pairs of samples whose labels are known.
+
+    Parameters
+    ----------
+    labels : array-like of int, shape (n_samples,)
+        Partial labels.
+    unknown : int, default -1
+        Label of the samples that nothing is known about.
+
+    Returns
+    -------
+    constraints : Constraints
+        A must-link for every pair of equal known labels, a cannot-link for every pair
+        of different ones.
+
+    Raises
+    ------
+    MemoryError
+        If the pairs would take more than 1 GB, from about 5,000 known labels on;
+        nothing has been allocated then.
+
+    Notes
+    -----
+    O(n_samples + m²) time and memory for m known labels.
+
+    References
+    ----------
+    Ohl, L., Lindsten, F. Discriminative ordering through ensemble consensus, section
+    4.4.
+
+    Examples
+    --------
+    >>> constraints = constraints_from_labels([0, -1, 0, 1])
+    >>> constraints.must_link.tolist(), constraints.cannot_link.tolist()
+    ([[0, 2]], [[0, 3], [2, 3]])
+    """
+    given = check_labels(labels)
+    known = np.flatnonzero(given != unknown)
+    check_memory(
+        40 * len(known) * (len(known) - 1),  # pairs, their order, sorted copies
+        _PAIR_BYTES,
+        what=f"The pairs of {len(known)} known labels",
+        remedy="keep the labels of fewer samples, chosen at random.",
+    )
+    first, second = np.triu_indices(len(known), k=1)
+    pairs = np.stack([known[first], known[second]], axis=1)
+    same = given[pairs[:, 0]] == given[pairs[:, 1]]
+    return Constraints(pairs[same], pairs[~same])
+
+
+def constraints_to_csv(constraints: Constraints, row_ids: npt.ArrayLike) -> bytes:
+    r"""Write constraints as CSV, one line per pair.
+
+    Parameters
+    ----------
+    constraints : Constraints
+        Pairs of positions.
+    row_ids : array-like, shape (n_samples,)
+        Id of each sample; as text they must differ.
+
+    Returns
+    -------
+    data : bytes
+        Columns kind ("must-link" or "cannot-link"), row_a and row_b. Ids that a
+        spreadsheet would compute get an apostrophe in front, see `to_csv_bytes`.
+
+    Raises
+    ------
+    DataError
+        If ids are equal as text, or a pair points past the last of them.
+
+    Examples
+    --------
+    >>> constraints_to_csv(Constraints(must_link=[(0, 2)]), ["ada", "bob", "cy"])
+    b'"kind","row_a","row_b"\n"must-link","ada","cy"\n'
+    """
+    names = np.array([_as_text(i) for i in _checked_ids(constraints, row_ids)], object)
+    pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
+    sizes = len(constraints.must_link), len(constraints.cannot_link)
+    columns = (np.repeat(KINDS, sizes), *names[pairs].T)
+    return to_csv_bytes(
+        pd.DataFrame(
+            {
+                name: pd.Series(column, dtype="str")
+                for name, column in zip(CSV_COLUMNS, columns, strict=True)
+            }
+        )
+    )
+
+
+def constraints_from_csv(
+    data: bytes | str, row_ids: npt.ArrayLike, missing: Missing = "refuse"
+) -> Constraints:
+    """Read constraints from the CSV that `constraints_to_csv` writes.
+
+    Parameters
+    ----------
+    data : bytes or str
+        Content of the file, UTF-8, with columns kind, row_a and row_b in any order.
+    row_ids : array-like, shape (n_samples,)
+        Id of each sample, compared as text.
+    missing : {"refuse", "skip"}, default "refuse"
+        What to do with pairs of rows that are not among row_ids, for instance because
+        their preparation dropped them.
+
+    Returns
+    -------
+    constraints : Constraints
+        Pairs of positions in row_ids.
+
+    Raises
+    ------
+    DataError
+        If the file is not of this form, or it names unknown rows and missing is
+        "refuse".
+    ConstraintError
+        If the constraints contradict each other.
+
+    Examples
+    --------
+    >>> text = "kind,row_a,row_b\\ncannot-link,7,9"
+    >>> constraints_from_csv(text, [9, 8, 7]).cannot_link.tolist()
+    [[0, 2]]
+    """
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8-sig")
+        table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as why:
+        raise DataError(
+            f"The constraints cannot be read as CSV ({why}); give UTF-8 text with the "
+            f"columns {', '.join(CSV_COLUMNS)}."
+        ) from None
+    absent = [name for name in CSV_COLUMNS if name not in table]
+    if absent:
+        raise DataError(
+            f"The constraints have no column {absent[0]!r}; give the columns "
+            f"{', '.join(CSV_COLUMNS)}."
+        )
+    odd = ~table["kind"].isin(KINDS)
+    if odd.any():
+        raise DataError(
+            f"The constraints have the kind {table['kind'][odd].iloc[0]!r} in line "
+            f"{int(np.flatnonzero(odd)[0]) + 2}; give 'must-link' or 'cannot-link'."
+        )
+    ends = table[["row_a", "row_b"]]
+    return _constraints(
+        [ends[table["kind"] == kind].to_numpy().tolist() for kind in KINDS],
+        row_ids,
+        missing,
+    )
+
+
+def constraints_to_json(constraints: Constraints, row_ids: npt.ArrayLike) -> str:
+    """Write constraints as JSON.
+
+    Parameters
+    ----------
+    constraints : Constraints
+        Pairs of positions.
+    row_ids : array-like, shape (n_samples,)
+        Id of each sample; as text they must differ.
+
+    Returns
+    -------
+    text : str
+        An object with the lists of pairs "must_link" and "cannot_link". Whole numbers
+        stay numbers, other ids become text.
+
+    Raises
+    ------
+    DataError
+        If ids are equal as text, or a pair points past the last of them.
+
+    Examples
+    --------
+    >>> constraints_to_json(Constraints(must_link=[(0, 1)]), [10, 11])
+    '{"must_link": [[10, 11]], "cannot_link": []}'
+    """
+    ids = _checked_ids(constraints, row_ids)
+    plain = [i if type(i) is int else _as_text(i) for i in ids]
+    return json.dumps(
+        {
+            key: [[plain[a], plain[b]] for a, b in getattr(constraints, key).tolist()]
+            for key in _JSON_KEYS
+        },
+        ensure_ascii=False,
+    )
+
+
+def constraints_from_json(
+    text: bytes | str, row_ids: npt.ArrayLike, missing: Missing = "refuse"
+) -> Constraints:
+    """Read constraints from the JSON that `constraints_to_json` writes.
+
+    Parameters
+    ----------
+    text : bytes or str
+        An object with "must_link", "cannot_link" or both: lists of pairs of row ids.
+    row_ids : array-like, shape (n_samples,)
+        Id of each sample, compared as text.
+    missing : {"refuse", "skip"}, default "refuse"
+        What to do with pairs of rows that are not among row_ids.
+
+    Returns
+    -------
+    constraints : Constraints
+        Pairs of positions in row_ids.
+
+    Raises
+    ------
+    DataError
+        If the text is not of this form, or it names unknown rows and missing is
+        "refuse".
+    ConstraintError
+        If the constraints contradict each other.
+
+    Examples
+    --------
+    >>> constraints_from_json('{"must_link": [["b", "a"]]}', ["a", "b"])
+    Constraints(1 must-links, 0 cannot-links)
+    """
+    try:
+        content = json.loads(text)
+    except (UnicodeDecodeError, json.JSONDecodeError) as why:
+        raise DataError(
+            f"The constraints cannot be read as JSON ({why}); give an object with "
+            "must_link and cannot_link."
+        ) from None
+    if not isinstance(content, dict) or not set(content) <= set(_JSON_KEYS):
+        raise DataError(
+            "The constraints are no JSON object of must_link and cannot_link only; "
+            "give the two lists of pairs of row ids."
+        )
+    given = [content.get(key, []) for key in _JSON_KEYS]
+    for key, pairs in zip(_JSON_KEYS, given, strict=True):
+        if not isinstance(pairs, list) or not all(map(_is_pair, pairs)):
+            raise DataError(
+                f"{key} is not a list of pairs; give [[id, id], ...] with ids that are "
+                "text or numbers."
+            )
+    return _constraints(given, row_ids, missing)
+
+
+def _is_pair(value: Any) -> bool:
+    """Say whether a JSON value is a pair of row ids."""
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(isinstance(i, (str, int, float)) for i in value)
+    )
+
+
+def _constraints(
+    pairs: Sequence[Sequence[Any]], row_ids: npt.ArrayLike, missing: Missing
+) -> Constraints:
+    """Look up the rows of must-links and cannot-links."""
+    check_choice(missing, ("refuse", "skip"), name="missing")
+    position = _positions(row_ids)
+    return Constraints(*(_look_up(some, position, missing) for some in pairs))
+
+
+def _look_up(
+    pairs: Iterable[Sequence[Any]], position: dict[str, int], missing: Missing
+) -> PairArray:
+    """Positions of pairs of row ids, shape (n_pairs, 2)."""
+    found = []
+    for pair in pairs:
+        ends = [_as_text(i) for i in pair]
+        unknown = [i for i in ends if i not in position]
+        if unknown and missing == "refuse":
+            raise DataError(
+                f"The constraints name the row {unknown[0]!r}, which is not among the "
+                f"row ids; correct it, or leave such pairs out with missing='skip'."
+            )
+        if not unknown:
+            found.append([position[i] for i in ends])
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+
+def _positions(row_ids: npt.ArrayLike) -> dict[str, int]:
+    """Map ids as text to positions, also with the apostrophe of a protected cell."""
+    position: dict[str, int] = {}
+    for k, row_id in enumerate(_plain_ids(row_ids)):
+        text = _as_text(row_id)
+        if text in position:
+            raise DataError(
+                f"row_ids has {text!r} at positions {position[text]} and {k}; give ids "
+                "that differ as text."
+            )
+        position[text] = k
+    return {f"'{text}": k for text, k in position.items()} | position
+
+
+def _checked_ids(constraints: Constraints, row_ids: npt.ArrayLike) -> list[Any]:
+    """Row ids as Python values, distinct as text and one for each sample named."""
+    ids = _plain_ids(row_ids)
+    _positions(row_ids)
+    pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
+    if pairs.size and pairs.max() >= len(ids):
+        raise DataError(
+            f"row_ids has {len(ids)} entries, but the constraints name sample "
+            f"{pairs.max()}; give one id per sample."
+        )
+    return ids
+
+
+def _plain_ids(row_ids: npt.ArrayLike) -> list[Any]:
+    """Row ids as a list of Python values."""
+    return pd.Index(np.asarray(row_ids)).tolist()
+
+
+def _as_text(row_id: Any) -> str:
+    """Write an id so that 7, "7" and 7.0 are one row."""
+    if isinstance(row_id, float) and row_id.is_integer():
+        row_id = int(row_id)
+    return str(row_id)

@@ -1,0 +1,303 @@
+"""Overlaps: every pair of partitions compared through its contingency table.
+
+Sums over the cells of the contingency tables of all pairs of models give the plain and
+the adjusted Rand index, mutual information, the total-variation score and each sample's
+disagreement in time linear in the number of samples.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from clusterlens.compute._run.blocks import Cancel, Progress, run_blocks
+from clusterlens.compute._validation import FloatArray, read_only
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+
+_BLOCK_LOOKUPS = 50_000_000  # about a tenth of a second
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Overlaps:
+    """Sums over the contingency tables of all pairs of partitions.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples n.
+    squares : array of int64, shape (n_partitions, n_partitions)
+        Entry (s, t): sum of the squared cells of the table of s and t, which is the
+        number of ordered pairs of samples (diagonal included) that both join; (t, t) is
+        the sum of squared cluster sizes of t.
+    logs : array of float, shape (n_partitions, n_partitions)
+        Entry (s, t): sum of x ln x over the cells x of the table; (t, t) over the
+        cluster sizes of t.
+    """
+
+    n_samples: int
+    squares: npt.NDArray[np.int64]
+    logs: FloatArray
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        object.__setattr__(self, "squares", read_only(self.squares))
+        object.__setattr__(self, "logs", read_only(self.logs))
+
+    @cached_property
+    def adjusted_rand(self) -> FloatArray:
+        """Adjusted Rand index of each pair of partitions, at most 1, shape (T, T).
+
+        Two partitions that agree on every pair of samples have index 1, also where
+        chance leaves no room (both one cluster, both all singletons).
+        """
+        every = float(self.n_samples) ** 2 - self.n_samples
+        both = self.squares.astype(float) - self.n_samples
+        first, second = both.diagonal()[:, None], both.diagonal()[None, :]
+        expected = first * second / max(every, 1.0)
+        room = (first + second) / 2 - expected
+        same = (both == first) & (both == second)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return read_only(np.where(same, 1.0, (both - expected) / room))
+
+    @cached_property
+    def normalized_information(self) -> FloatArray:
+        """Mutual information over the mean entropy, in [0, 1], shape (T, T).
+
+        Two one-cluster partitions have value 1, one of them against another has 0.
+        """
+        entropy = np.log(self.n_samples) - self.logs.diagonal() / self.n_samples
+        first, second = entropy[:, None], entropy[None, :]
+        joint = np.log(self.n_samples) - self.logs / self.n_samples
+        trivial = self.squares.diagonal() == self.n_samples**2
+        information = np.where(
+            trivial[:, None] | trivial[None, :], 0.0, first + second - joint
+        )
+        mean = np.where(trivial[:, None] & trivial[None, :], 0.0, (first + second) / 2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return read_only(np.where(mean > 0, information / mean, 1.0).clip(0.0, 1.0))
+
+    def select(self, models: npt.ArrayLike) -> Overlaps:
+        """Return the overlaps of some of the partitions, as `Ensemble.select` does."""
+        chosen = np.arange(len(self.squares))[np.asarray(models)]
+        both = np.ix_(chosen, chosen)
+        return Overlaps(self.n_samples, self.squares[both], self.logs[both])
+
+
+_KNOWN: WeakKeyDictionary[Ensemble, Overlaps] = WeakKeyDictionary()
+
+
+def partition_overlaps(
+    ensemble: Ensemble,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> Overlaps:
+    """Compare every pair of partitions through its contingency table.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`; progress counts look-ups of labels.
+
+    Returns
+    -------
+    overlaps : Overlaps
+        Sums over the contingency tables. They are kept for as long as the ensemble
+        lives, so that a second call costs nothing.
+
+    Raises
+    ------
+    Cancelled
+        If `cancel` said so.
+
+    Notes
+    -----
+    O(n T²) time and O(n + T²) memory for T distinct partitions, for any number of
+    clusters.
+
+    Examples
+    --------
+    >>> overlaps = partition_overlaps(Ensemble([[0, 0, 1, 1], [0, 0, 0, 1]]))
+    >>> overlaps.squares.tolist()
+    [[8, 6], [6, 10]]
+    """
+    if ensemble not in _KNOWN:
+        first, group = distinct_partitions(ensemble)
+        codes = ensemble.codes[first]
+        sums = np.zeros((2, len(codes), len(codes)))
+        for s, start, stop, squares, logs, _ in _compare_all(
+            codes, np.empty(0), n_jobs, progress, cancel, executor
+        ):
+            sums[:, s, start:stop] = sums[:, start:stop, s] = squares, logs
+        squares, logs = sums[:, group][:, :, group]
+        _KNOWN[ensemble] = Overlaps(ensemble.n_samples, squares.astype(np.int64), logs)
+    return _KNOWN[ensemble]
+
+
+def select_partitions(ensemble: Ensemble, models: npt.ArrayLike) -> Ensemble:
+    """Return some of the partitions together with the overlaps known of them.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions.
+    models : array-like
+        Positions of partitions, or a boolean mask of shape (n_partitions,).
+
+    Returns
+    -------
+    selected : Ensemble
+        As `Ensemble.select`; if the overlaps of the ensemble have been computed, those
+        of the selection need not be.
+    """
+    selected = ensemble.select(models)
+    if ensemble in _KNOWN:
+        _KNOWN[selected] = _KNOWN[ensemble].select(models)
+    return selected
+
+
+def sample_disagreement(
+    ensemble: Ensemble,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> FloatArray:
+    """Measure how much the partitions disagree about each sample.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`; progress counts look-ups of labels.
+
+    Returns
+    -------
+    disagreement : array of float, shape (n_samples,)
+        u_i = 4 mean_j C_ij (1 - C_ij) in [0, 1], j = i included. 0: all partitions give
+        the sample the same companions; 1: half of them join it with each other sample.
+
+    Raises
+    ------
+    Cancelled
+        If `cancel` said so.
+
+    Notes
+    -----
+    The sum over j of C_ij is the mean size of the clusters of i, that of C_ij² the mean
+    size of their intersections over all pairs of partitions. Exact, O(n T²) time for T
+    distinct partitions, O(n) memory per thread.
+
+    Examples
+    --------
+    >>> sample_disagreement(Ensemble([[0, 0, 1, 1], [0, 0, 0, 1]])).tolist()
+    [0.25, 0.25, 0.75, 0.25]
+    """
+    first, group = distinct_partitions(ensemble)
+    codes, votes = ensemble.codes[first], np.bincount(group).astype(float)
+    shared = np.zeros(ensemble.n_samples)  # T² times the sum over j of C_ij²
+    for *_, part in _compare_all(codes, votes, n_jobs, progress, cancel, executor):
+        shared += part
+    sizes = sum(
+        vote * np.bincount(row)[row] for vote, row in zip(votes, codes, strict=True)
+    )
+    n_partitions = ensemble.n_partitions
+    twice_mean = sizes * n_partitions - shared  # T² times the sum of C (1 - C)
+    return 4 * twice_mean / (n_partitions**2 * ensemble.n_samples)
+
+
+def _compare_all(
+    codes: npt.NDArray[Any],
+    votes: FloatArray,
+    n_jobs: int | None,
+    progress: Progress | None,
+    cancel: Cancel | None,
+    executor: Executor | None,
+) -> Any:
+    """Yield (s, start, stop, squares, logs, shared) for all blocks of pairs s <= t.
+
+    If votes, shape (n_models,), are given, `shared`, shape (n_samples,), holds for each
+    sample the weighted sum of the cells it is in; otherwise it is empty.
+    """
+    n_models, n_samples = codes.shape
+    step = max(1, _BLOCK_LOOKUPS // n_samples)
+    blocks = [
+        (s, start, min(start + step, n_models))
+        for s in range(n_models)
+        for start in range(s, n_models, step)
+    ]
+    work = [(stop - start) * n_samples for _, start, stop in blocks]
+    n_clusters = codes.max(axis=1).astype(np.int64) + 1
+    results = run_blocks(
+        lambda *block: _compare(codes, n_clusters, votes, *block),
+        blocks,
+        work,
+        n_jobs=n_jobs,
+        progress=progress,
+        cancel=cancel,
+        executor=executor,
+    )
+    for block, result in zip(blocks, results, strict=True):
+        yield *block, *result
+
+
+@njit(nogil=True, cache=False)
+def _members(codes, n_clusters):  # type: ignore[no-untyped-def]
+    """Samples sorted by cluster, and where each cluster starts."""
+    starts = np.zeros(n_clusters + 1, np.int64)
+    for code in codes:
+        starts[np.intp(code) + 1] += 1
+    starts = np.cumsum(starts)
+    place = starts.copy()
+    order = np.empty(codes.size, np.int64)
+    for i in range(codes.size):
+        order[place[np.intp(codes[i])]] = i
+        place[np.intp(codes[i])] += 1
+    return order, starts
+
+
+@njit(nogil=True, cache=False)
+def _compare(codes, n_clusters, votes, s, start, stop):  # type: ignore[no-untyped-def]
+    """Sums over the tables of model s with models start to stop.
+
+    One row of a table at a time: the members of a cluster of s are counted by their
+    clusters in t, so that the memory is that of one row for any number of clusters.
+    """
+    order, starts = _members(codes[s], n_clusters[s])
+    squares = np.zeros(stop - start, np.float64)
+    logs = np.zeros(stop - start, np.float64)
+    shared = np.zeros(codes.shape[1] if votes.size else 0, np.float64)
+    for t in range(start, stop):
+        cells = np.zeros(n_clusters[t], np.int64)
+        vote = 0.0
+        if votes.size:
+            vote = votes[s] * votes[t] * (1 if s == t else 2)
+        for cluster in range(n_clusters[s]):
+            low, high = starts[cluster], starts[cluster + 1]
+            for k in range(low, high):
+                cells[np.intp(codes[t, order[k]])] += 1
+            if votes.size:
+                for k in range(low, high):
+                    i = order[k]
+                    shared[i] += vote * cells[np.intp(codes[t, i])]
+            for k in range(low, high):
+                b = np.intp(codes[t, order[k]])
+                if cells[b]:
+                    count = np.float64(cells[b])
+                    squares[t - start] += count * count
+                    logs[t - start] += count * np.log(count)
+                    cells[b] = 0
+    return squares, logs, shared

@@ -1,0 +1,412 @@
+"""Pairs: the pass over all pairs of samples, behind every count of agreements.
+
+Codes are kept twice, one row per model to add up the votes that join i and j, and one
+row per sample to book that sum under each model: both inner loops compare contiguous
+bytes. No n x n array is made; blocks of pairs go to threads and their tables add up.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from numba import njit
+
+from clusterlens.compute._run.blocks import Cancel, Progress, count_workers, run_blocks
+from clusterlens.compute._validation import IntArray, check_memory
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+
+CountArray = npt.NDArray[np.int64]
+
+# Comparisons of two labels (pairs of items times distinct partitions) up to which an
+# exact pass is a matter of seconds; above it, rank from a sample of the samples.
+EXACT_COMPARISONS = 300_000_000_000
+
+# Columns of a block; their codes stay in the first-level cache.
+TILE_COLUMNS = 256
+
+_BLOCK_COMPARISONS = 2_000_000_000  # about a tenth of a second
+_LANES = 32  # rows of codes are padded to whole vector registers
+_TABLE_BYTES = 4_000_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class PairLayout:
+    """Codes in the two orders that the pass over pairs reads.
+
+    All arrays of codes share one unsigned type, wide enough for the votes of all models
+    too, so that counters and codes have the same number of lanes in a register.
+
+    Parameters
+    ----------
+    by_model : array of unsigned int, shape (n_models, n_items)
+        Distinct partitions of the items.
+    by_sample : array of unsigned int, shape (n_items, width)
+        The same transposed, padded to whole registers.
+    votes : array of unsigned int, shape (n_models,)
+        Votes of the identical partitions that each model stands for.
+    weights : array of int64, shape (n_items,), or None
+        Number of identical samples that each item stands for; None: one each.
+    group : array of int, shape (n_partitions,)
+        Model that stands for each partition.
+    """
+
+    by_model: npt.NDArray[Any]
+    by_sample: npt.NDArray[Any]
+    votes: npt.NDArray[Any]
+    weights: CountArray | None
+    group: IntArray
+
+    @property
+    def n_items(self) -> int:
+        """Number of items that are compared with each other."""
+        return int(self.by_model.shape[1])
+
+    @property
+    def n_levels(self) -> int:
+        """Number of possible agreement counts, one more than there are votes."""
+        return int(self.votes.sum(dtype=np.int64)) + 1
+
+
+def joined_pairs(ensemble: Ensemble) -> CountArray:
+    """Count the pairs of samples that each partition joins.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+
+    Returns
+    -------
+    joined : array of int64, shape (n_partitions,)
+        Sum of squared cluster sizes: ordered pairs, the pairs (i, i) included.
+    """
+    sizes = (np.bincount(codes) for codes in ensemble.codes)
+    return np.array([size @ size for size in sizes], dtype=np.int64)
+
+
+def pair_layout(
+    ensemble: Ensemble,
+    samples: npt.ArrayLike | None = None,
+    votes: npt.ArrayLike | None = None,
+) -> PairLayout:
+    """Lay out the codes of an ensemble for counting pairs.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions.
+    samples : array-like of int, shape (n_items,), optional
+        Samples to compare with each other, in this order. Default all, identical ones
+        merged where that pays.
+    votes : array-like of int, shape (n_partitions,), optional
+        Votes of each partition, at least 1. Default one each.
+
+    Returns
+    -------
+    layout : PairLayout
+        Distinct partitions of the samples, in both orders.
+
+    Notes
+    -----
+    O(n T) time and memory.
+    """
+    first, group = distinct_partitions(ensemble)
+    each = np.ones(len(group), np.int64) if votes is None else np.asarray(votes)
+    kind = np.min_scalar_type(max(int(ensemble.codes.max()), int(each.sum())))
+    by_model = ensemble.codes[first]
+    weights = None
+    if samples is not None:
+        by_model = by_model[:, np.asarray(samples)]
+    elif (merged := _identical_samples(by_model)) is not None:
+        by_model, weights = by_model[:, merged[0]], merged[1]
+    by_model = np.ascontiguousarray(by_model, dtype=kind)
+    width = -(-len(first) // _LANES) * _LANES
+    by_sample = np.zeros((by_model.shape[1], width), dtype=kind)
+    by_sample[:, : len(first)] = by_model.T
+    per_model = np.zeros(len(first), dtype=np.int64)
+    np.add.at(per_model, group, each)
+    return PairLayout(by_model, by_sample, per_model.astype(kind), weights, group)
+
+
+def count_columns(
+    layout: PairLayout,
+    start: int = 0,
+    stop: int | None = None,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> tuple[CountArray, CountArray]:
+    """Count the agreements of the pairs of items i < j with start <= j < stop.
+
+    Ranges of columns add up: a growing set of samples needs only the new ones, and
+    machines may share the columns of one ensemble.
+
+    Parameters
+    ----------
+    layout : PairLayout
+        Items to compare with each other.
+    start, stop : int
+        Half-open range of j. Default all items.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`.
+
+    Returns
+    -------
+    pair_counts : array of int64, shape (n_levels,)
+        Unordered pairs (by weight) that c partitions join.
+    joint_counts : array of int64, shape (n_models, n_levels)
+        Those of them that each distinct partition joins.
+    """
+    n_models, width = len(layout.by_model), layout.by_sample.shape[1]
+    levels = layout.n_levels
+    check_memory(
+        levels * (8 * levels + 9 * width * (count_workers(n_jobs) + 2)),
+        _TABLE_BYTES,
+        what=f"Counting the agreements of {levels - 1} partitions",
+        remedy="give fewer partitions.",
+    )
+    columns = (start, layout.n_items if stop is None else stop)
+    blocks = _pair_blocks(columns, n_models)
+    work = [_n_pairs(*block) for block in blocks]
+    pairs = np.zeros(levels, dtype=np.int64)
+    joint = np.zeros((levels, width), dtype=np.int64)
+    for some_pairs, some_joint in run_blocks(
+        lambda *block: _count_block(layout, *block),
+        blocks,
+        work,
+        n_jobs=n_jobs,
+        progress=progress,
+        cancel=cancel,
+        executor=executor,
+    ):
+        pairs += some_pairs
+        joint += some_joint
+    return pairs, np.ascontiguousarray(joint[:, :n_models].T)
+
+
+def sum_costs(
+    layout: PairLayout,
+    joined: npt.ArrayLike,
+    apart: npt.ArrayLike,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> npt.NDArray[np.float64]:
+    """Sum a cost over all pairs of items, without a table of counts.
+
+    For votes so many that a table with one row per count would not fit a cache.
+
+    Parameters
+    ----------
+    layout : PairLayout
+        Items to compare with each other.
+    joined, apart : array-like of float, shape (n_levels,)
+        Cost of a pair, by the votes that join it, for a model that joins it and for one
+        that does not.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`.
+
+    Returns
+    -------
+    sums : array of float, shape (n_models,)
+        Sum over the unordered pairs, by weight.
+    """
+    costs = np.stack([joined, apart], axis=1)
+    weights = layout.weights
+    if weights is None:
+        weights = np.ones(layout.n_items, dtype=np.int64)
+    codes = (layout.by_model, layout.by_sample, layout.votes, weights)
+    blocks = _pair_blocks((0, layout.n_items), len(layout.by_model))
+    sums = np.zeros(layout.by_sample.shape[1])
+    for some in run_blocks(
+        lambda *block: _sum_costs(*codes, costs, *block),
+        blocks,
+        [_n_pairs(*block) for block in blocks],
+        n_jobs=n_jobs,
+        progress=progress,
+        cancel=cancel,
+        executor=executor,
+    ):
+        sums += some
+    return sums[: len(layout.by_model)]
+
+
+def pair_comparisons(layout: PairLayout) -> int:
+    """Return how many comparisons of two labels a full count makes.
+
+    Parameters
+    ----------
+    layout : PairLayout
+        Items to compare with each other.
+
+    Returns
+    -------
+    comparisons : int
+        Pairs of items times distinct partitions. Above `EXACT_COMPARISONS` rank from a
+        sample of the samples instead.
+    """
+    return layout.n_items * (layout.n_items - 1) // 2 * len(layout.by_model)
+
+
+def _identical_samples(
+    by_model: npt.NDArray[Any],
+) -> tuple[IntArray, CountArray] | None:
+    """First copy and number of copies of each distinct column, if few are distinct."""
+    key = np.zeros(by_model.shape[1], dtype=np.uint64)
+    for codes in by_model:
+        key = (key ^ codes) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    group, distinct = pd.factorize(key)
+    if 2 * len(distinct) > len(key):
+        return None
+    first = np.unique(group, return_index=True)[1]
+    if any((codes[first[group]] != codes).any() for codes in by_model):
+        return None  # two samples share a key by chance; all may be compared instead
+    return first, np.bincount(group).astype(np.int64)
+
+
+def _pair_blocks(
+    columns: tuple[int, int], n_models: int
+) -> list[tuple[int, int, int, int]]:
+    """Cut the pairs i < j, j in columns, into (row start, stop, column start, stop)."""
+    start, stop = columns
+    rows = max(TILE_COLUMNS, _BLOCK_COMPARISONS // (TILE_COLUMNS * n_models))
+    return [
+        (low, min(low + rows, right), left, right)
+        for left, right in (
+            (c, min(c + TILE_COLUMNS, stop)) for c in range(start, stop, TILE_COLUMNS)
+        )
+        for low in range(0, right, rows)
+    ]
+
+
+def _n_pairs(row_start: int, row_stop: int, start: int, stop: int) -> int:
+    """Count the pairs i < j of a block: a rectangle, then a triangle."""
+    rectangle = (min(row_stop, start) - min(row_start, start)) * (stop - start)
+    first, last = max(row_start, start), max(row_start, min(row_stop, stop))
+    height = max(last - first, 0)
+    return rectangle + height * (2 * stop - 1 - first - last) // 2
+
+
+def _count_block(
+    layout: PairLayout, row_start: int, row_stop: int, start: int, stop: int
+) -> tuple[CountArray, CountArray]:
+    """Count one block: tables of shapes (n_levels,) and (n_levels, width)."""
+    block = (row_start, row_stop, start, stop)
+    codes = (layout.by_model, layout.by_sample, layout.votes)
+    if layout.weights is not None:
+        return _count_weighted(*codes, layout.weights, layout.n_levels, *block)
+    limit = np.iinfo(layout.by_model.dtype).max
+    pairs, joint, used, small = _count_equal(*codes, limit, layout.n_levels, *block)
+    return pairs + used, joint + small
+
+
+@njit(nogil=True, cache=False)
+def column_tile(by_model, start, stop):  # type: ignore[no-untyped-def]
+    """Codes of the columns, shape (n_models, TILE_COLUMNS), padded on the right."""
+    tile = np.zeros((by_model.shape[0], TILE_COLUMNS), by_model.dtype)
+    for t in range(by_model.shape[0]):
+        for j in range(start, stop):
+            tile[t, j - start] = by_model[t, j]
+    return tile
+
+
+@njit(nogil=True, cache=False)
+def count_votes(by_model, votes, i, tile, count):  # type: ignore[no-untyped-def]
+    """Set count, shape (TILE_COLUMNS,), to the votes that join i and each column."""
+    for k in range(TILE_COLUMNS):
+        count[k] = 0
+    for t in range(by_model.shape[0]):
+        code = by_model[t, i]
+        vote = votes[t]
+        for k in range(TILE_COLUMNS):
+            count[k] += vote if tile[t, k] == code else 0
+
+
+@njit(nogil=True, cache=False)
+def _count_equal(  # type: ignore[no-untyped-def]
+    by_model, by_sample, votes, limit, n_levels, row_start, row_stop, start, stop
+):
+    """Tables of a block of pairs of weight one, and what is still in the counters.
+
+    Joint counts grow in counters as narrow as the codes, which are emptied into the
+    64-bit table before they can overflow.
+    """
+    width = by_sample.shape[1]
+    one, zero = by_sample.dtype.type(1), by_sample.dtype.type(0)
+    tile = column_tile(by_model, start, stop)
+    count = np.empty(TILE_COLUMNS, by_model.dtype)
+    small = np.zeros((n_levels, width), by_model.dtype)
+    used = np.zeros(n_levels, np.int64)
+    pairs = np.zeros(n_levels, np.int64)
+    joint = np.zeros((n_levels, width), np.int64)
+    for i in range(row_start, min(row_stop, stop - 1)):
+        count_votes(by_model, votes, i, tile, count)
+        for j in range(max(i + 1, start), stop):
+            level = np.intp(count[j - start])
+            for t in range(width):
+                equal = by_sample[i, t] == by_sample[j, t]
+                small[level, t] += one if equal else zero
+            used[level] += 1
+            if used[level] == limit:
+                pairs[level] += limit
+                used[level] = 0
+                for t in range(width):
+                    joint[level, t] += small[level, t]
+                    small[level, t] = zero
+    return pairs, joint, used, small
+
+
+@njit(nogil=True, cache=False)
+def _count_weighted(  # type: ignore[no-untyped-def]
+    by_model, by_sample, votes, weights, n_levels, row_start, row_stop, start, stop
+):
+    """Tables of a block of pairs that weigh as much as the product of their items."""
+    width = by_sample.shape[1]
+    tile = column_tile(by_model, start, stop)
+    count = np.empty(TILE_COLUMNS, by_model.dtype)
+    pairs = np.zeros(n_levels, np.int64)
+    joint = np.zeros((n_levels, width), np.int64)
+    for i in range(row_start, min(row_stop, stop - 1)):
+        count_votes(by_model, votes, i, tile, count)
+        for j in range(max(i + 1, start), stop):
+            level = np.intp(count[j - start])
+            weight = weights[i] * weights[j]
+            pairs[level] += weight
+            for t in range(width):
+                equal = by_sample[i, t] == by_sample[j, t]
+                joint[level, t] += weight if equal else 0
+    return pairs, joint
+
+
+@njit(nogil=True, cache=False)
+def _sum_costs(  # type: ignore[no-untyped-def]
+    by_model, by_sample, votes, weights, costs, row_start, row_stop, start, stop
+):
+    """Sum costs (joined, apart), shape (n_levels, 2), of a block under each model."""
+    width = by_sample.shape[1]
+    tile = column_tile(by_model, start, stop)
+    count = np.empty(TILE_COLUMNS, by_model.dtype)
+    sums = np.zeros(width, np.float64)
+    apart = 0.0
+    for i in range(row_start, min(row_stop, stop - 1)):
+        count_votes(by_model, votes, i, tile, count)
+        for j in range(max(i + 1, start), stop):
+            level = np.intp(count[j - start])
+            weight = weights[i] * weights[j]
+            apart += weight * costs[level, 1]
+            change = weight * (costs[level, 0] - costs[level, 1])
+            for t in range(width):
+                sums[t] += change if by_sample[i, t] == by_sample[j, t] else 0.0
+    for t in range(width):
+        sums[t] += apart
+    return sums

@@ -1,0 +1,1 @@
+"""Clusterers as scikit-learn estimators."""

@@ -1,0 +1,212 @@
+"""Nearest neighbours with a defined order: by distance, ties by sample index.
+
+Methods on neighbour graphs depend on which of several equally distant samples is taken,
+and library searches leave that open. Here scikit-learn finds the neighbourhood, exact
+distances settle the order, and rows whose last place is tied are searched in full. So
+the tables are a function of the data alone, at the cost of the library search plus
+O(n d) for each tied row.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from sklearn.neighbors import KDTree, NearestNeighbors
+
+from clusterlens.compute._run.blocks import Cancel, Progress, raise_if_cancelled, report
+from clusterlens.compute._validation import FloatArray
+
+TREE_DIMENSIONS = 8
+_BLOCK = 4096
+_LEAF = 64
+# Rounding of the library's distances, relative to the squared norms.
+_SLACK = 1e-11
+# pynndescent runs parallel numba code, which must not be entered by two threads.
+_DESCENT_LOCK = Lock()
+
+Table = npt.NDArray[np.int32]
+
+
+def neighbor_table(
+    X: FloatArray,
+    n_neighbors: int,
+    *,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+) -> tuple[Table, FloatArray]:
+    """Find the nearest other samples of every sample.
+
+    Parameters
+    ----------
+    X : array of float64, shape (n_samples, n_features)
+        The samples.
+    n_neighbors : int
+        Neighbours per sample, 1 to n_samples - 1.
+    progress, cancel : callable, optional
+        Called between blocks of rows.
+
+    Returns
+    -------
+    table : array of int32, shape (n_samples, n_neighbors)
+        Indices of the neighbours, ordered by distance and, where equal, by index. The
+        first columns are the table of fewer neighbours.
+    distances : array of float64, shape (n_samples, n_neighbors)
+        Euclidean distances, ascending in each row.
+
+    Notes
+    -----
+    k-d tree up to 8 features, blocked brute force above: O(n² d) time, O(n k) memory.
+    """
+    own = np.arange(len(X))
+    return _search(X, X, own, n_neighbors, progress, cancel)
+
+
+def neighbors_of(
+    queries: FloatArray, X: FloatArray, n_neighbors: int
+) -> tuple[Table, FloatArray]:
+    """Find the nearest rows of X for each query; as `neighbor_table`, none left out."""
+    own = np.full(len(queries), -1)
+    return _search(queries, X, own, n_neighbors, None, None)
+
+
+def with_self_first(table: Table, n_neighbors: int) -> Table:
+    """Return the (n, n_neighbors) table in which every sample is its own first."""
+    own = np.arange(len(table), dtype=table.dtype)[:, None]
+    return np.ascontiguousarray(np.hstack([own, table[:, : n_neighbors - 1]]))
+
+
+def local_order(X: FloatArray) -> npt.NDArray[np.int64]:
+    """Order the samples so that near ones are close in memory, shape (n_samples,).
+
+    The leaves of a k-d tree, one after the other. Products with the neighbour graph are
+    several times faster in this order, once the vectors are larger than the cache.
+    """
+    return np.asarray(KDTree(X, leaf_size=_LEAF).get_arrays()[1], dtype=np.int64)
+
+
+def in_local_order(
+    table: Table, order: npt.NDArray[np.int64]
+) -> tuple[Table, npt.NDArray[np.int32]]:
+    """Renumber a table: row and index r stand for sample order[r].
+
+    Returns the table (n, k) and the rank of each sample, the inverse of the order (n,).
+    """
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return rank[table[order]], rank
+
+
+def approximate_neighbor_table(
+    X: FloatArray, n_neighbors: int, random_state: int = 0
+) -> Table:
+    """Find nearly all nearest other samples by NN-descent (extra `large`).
+
+    Parameters
+    ----------
+    X : array of float64, shape (n_samples, n_features)
+        The samples.
+    n_neighbors : int
+        Neighbours per sample, 1 to n_samples - 1.
+    random_state : int, default 0
+        Seed of the search.
+
+    Returns
+    -------
+    table : array of int32, shape (n_samples, n_neighbors)
+        Indices by ascending distance, the sample itself left out.
+
+    Raises
+    ------
+    ImportError
+        If pynndescent is not installed.
+
+    References
+    ----------
+    Dong, Moses & Li (2011), Efficient k-nearest neighbor graph construction for
+    generic similarity measures.
+    """
+    from pynndescent import NNDescent
+
+    with _DESCENT_LOCK:
+        index = NNDescent(X, n_neighbors=n_neighbors + 1, random_state=random_state)
+        found = np.asarray(index.neighbor_graph[0])
+    others = found != np.arange(len(X))[:, None]
+    # Where duplicates crowded the sample itself out, the farthest is left out instead.
+    others[others.all(axis=1), -1] = False
+    return found[others].reshape(len(X), n_neighbors).astype(np.int32)
+
+
+def _search(
+    queries: FloatArray,
+    X: FloatArray,
+    own: npt.NDArray[np.int64],
+    n_neighbors: int,
+    progress: Progress | None,
+    cancel: Cancel | None,
+) -> tuple[Table, FloatArray]:
+    """Search X for each query (q, d), leaving out row own[q] (-1 for none)."""
+    algorithm = "kd_tree" if X.shape[1] <= TREE_DIMENSIONS else "brute"
+    index = NearestNeighbors(algorithm=algorithm).fit(X)
+    n_found = min(len(X), n_neighbors + 2)
+    slack = _SLACK * float(np.einsum("ij,ij->i", X, X).max())
+    table = np.full((len(queries), n_neighbors), len(X), dtype=np.int32)
+    squares = np.full((len(queries), n_neighbors), np.inf)
+    for start in range(0, len(queries), _BLOCK):
+        raise_if_cancelled(cancel)
+        rows = slice(start, start + _BLOCK)
+        found = index.kneighbors(queries[rows], n_found, return_distance=False)
+        _settle(X, queries[rows], own[rows], found, slack, table[rows], squares[rows])
+        report(progress, min(start + _BLOCK, len(queries)), len(queries))
+    return table, np.sqrt(squares)
+
+
+@njit(nogil=True, cache=False)
+def _settle(
+    X: Any, queries: Any, own: Any, found: Any, slack: Any, table: Any, squares: Any
+) -> None:
+    """Sort the rows found by exact distance; search in full where the end is tied."""
+    for row in range(len(queries)):
+        farthest = 0.0
+        for j in found[row]:
+            square = squared_distance(queries[row], X[j])
+            farthest = max(farthest, square)
+            if j != own[row]:
+                _insert(table[row], squares[row], j, square)
+        if found.shape[1] < len(X) and squares[row, -1] >= farthest - slack:
+            table[row] = len(X)
+            squares[row] = np.inf
+            for j in range(len(X)):
+                if j != own[row]:
+                    square = squared_distance(queries[row], X[j])
+                    _insert(table[row], squares[row], j, square)
+
+
+@njit(nogil=True, cache=False)
+def _insert(indices: Any, squares: Any, index: int, square: float) -> None:
+    """Insert a neighbour into one row, kept sorted by (distance, index)."""
+    place = len(indices)
+    while place > 0 and (
+        square < squares[place - 1]
+        or (square == squares[place - 1] and index < indices[place - 1])
+    ):
+        if place < len(indices):
+            indices[place] = indices[place - 1]
+            squares[place] = squares[place - 1]
+        place -= 1
+    if place < len(indices):
+        indices[place] = index
+        squares[place] = square
+
+
+@njit(nogil=True, cache=False, fastmath={"reassoc", "contract"})
+def squared_distance(a: Any, b: Any) -> float:
+    """Squared Euclidean distance of two rows; the order of the two does not matter."""
+    total = 0.0
+    for f in range(len(a)):
+        difference = a[f] - b[f]
+        total += difference * difference
+    return total

@@ -1,0 +1,1 @@
+"""CNS: clustering by neighbour smoothing."""

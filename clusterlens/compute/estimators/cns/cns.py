@@ -1,0 +1,412 @@
+"""CNS, clustering by non-parametric smoothing, as a scikit-learn estimator.
+
+A few samples become seeds, one per cluster. Every sample then takes a random walk on
+the graph of nearest neighbours, which stops with probability alpha at each step; its
+membership in a cluster is the probability that the walk ends at that seed, plus an
+equal share of what ends elsewhere. Neighbourhood size, alpha and the number of clusters
+K are chosen by the gain in clarity, the mean largest membership.
+
+Cost: the neighbour search, O(n² d) at worst, and for each neighbourhood size about 50
+to 200 products with the n x k neighbour table and max_clusters columns.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_memory,
+    check_range,
+)
+from clusterlens.compute.estimators._neighbors import (
+    Table,
+    in_local_order,
+    local_order,
+    neighbor_table,
+    neighbors_of,
+    with_self_first,
+)
+from clusterlens.compute.estimators.cns._seeds import (
+    VERSIONS,
+    Version,
+    clarity,
+    criterion,
+    greedy_order,
+)
+from clusterlens.compute.estimators.cns._solvers import (
+    Smoothing,
+    Vectors,
+    error_bound,
+    smooth_by_powers,
+    smooth_seeds,
+    solve_directly,
+)
+
+LARGEST_DIRECT = 2000
+MEMORY_LIMIT = 8_000_000_000
+_TOLERANCE = {"auto": 1e-6, "exact": 1e-8}
+
+Metric = Literal["euclidean", "cosine"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    """One point of the grid: graph, seeds in greedy order and Q (n, n_seeds)."""
+
+    at: tuple[int, int]
+    neighbors: Table
+    alpha: float
+    seeds: IntArray
+    absorption: Vectors
+    smoothing: Smoothing
+
+    @property
+    def n_neighbors(self) -> int:
+        """Neighbourhood size k."""
+        return self.neighbors.shape[1]
+
+    def first(self, n_clusters: int) -> _Solution:
+        """Return the solution of the first seeds."""
+        columns = self.absorption[:, :n_clusters].copy()
+        return replace(self, seeds=self.seeds[:n_clusters], absorption=columns)
+
+
+class CNS(ClusterMixin, BaseEstimator):
+    """Clustering by non-parametric smoothing on the graph of nearest neighbours.
+
+    Parameters
+    ----------
+    n_clusters : "auto" or int, default "auto"
+        Number of seeds K, 1 to n_samples; "auto" takes the best by the criterion.
+    n_neighbors : "auto", int or list of int, default "auto"
+        Neighbourhood sizes k to try, each below n_samples; "auto" is the grid of the
+        version, without the values that are not.
+    alpha : "auto", float or list of float, default "auto"
+        Stopping probabilities in (0, 1) to try; "auto" is the grid of the version.
+    max_clusters : "auto" or int, default "auto"
+        Largest K, at most n_samples; "auto" is that of the version, or `n_clusters`
+        where that is larger.
+    metric : {"euclidean", "cosine"}, default "euclidean"
+        "cosine" centres the columns and scales the rows to length 1 first. Other
+        preparation, such as standardising, is the caller's.
+    version : {"revised", "v2", "v1"}, default "revised"
+        Published state of the method: December, May or March 2025. The result tables of
+        the paper come from "v2".
+    solver : {"auto", "exact", "powers"}, default "auto"
+        "auto" iterates until no membership of the smallest alpha can be wrong by more
+        than 1e-6; "exact" is sparse LU up to 2000 samples and the iteration to 1e-8
+        above; "powers" is the power series of the reference code.
+    n_products : int, default 50
+        Exponent of the last power before the tail; only for solver="powers".
+
+    Attributes
+    ----------
+    labels_ : array of int, shape (n_samples,)
+        Clusters that own a sample, numbered 0, 1, ... in the order of their seeds.
+    seed_labels_ : array of int, shape (n_samples,)
+        Position in `seeds_` of each sample's largest membership, the first on ties.
+    memberships_ : array of float64, shape (n_samples, n_clusters_)
+        Probabilities; rows sum to 1.
+    n_clusters_, n_occupied_ : int
+        Number of seeds, and how many of them own at least one sample.
+    undecided_ : array of bool, shape (n_samples,)
+        Samples from which no seed can be reached: all memberships are 1/K.
+    seeds_ : array of int, shape (n_clusters_,)
+        Indices of the seeds in greedy order.
+    n_neighbors_, alpha_ : int, float
+        The values selected.
+    criterion_ : array of float64, shape (max_clusters, n_k, n_alpha)
+        Gain in clarity over that of ideal clusters for K = 1, 2, ...; 0 for K = 1,
+        higher is better, no fixed bounds, NaN where there are fewer candidates. Values
+        are comparable on the same data only.
+    n_neighbors_grid_, alpha_grid_ : array
+        The values tried.
+    error_bound_ : float
+        Rigorous bound on the error of any membership, usually 100 to 1000 times the
+        true one.
+    solver_, n_products_ : str, int
+        "lu", "chebyshev" or "powers", and its products with the neighbour graph.
+
+    Notes
+    -----
+    P = 1/K + Q - rowsum(Q)/K with Q = alpha (I - (1 - alpha) W)^-1 E, where W has 1/k
+    at the k neighbours of each row and E marks the seeds. K is the number of seeds, not
+    of clusters that own samples: one dominating seed can own all; then a warning says
+    so. In-degrees are integers and often tied, so another order of the rows can give
+    another result.
+
+    References
+    ----------
+    Hofmeyr (2025), Clustering by non-parametric smoothing, arXiv:2503.09134.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(m, 0.3, (40, 2)) for m in (0, 3)])
+    >>> model = CNS().fit(X)
+    >>> model.n_clusters_, np.bincount(model.labels_).tolist()
+    (2, [40, 40])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | Literal["auto"] = "auto",
+        n_neighbors: int | npt.ArrayLike | Literal["auto"] = "auto",
+        alpha: float | npt.ArrayLike | Literal["auto"] = "auto",
+        max_clusters: int | Literal["auto"] = "auto",
+        metric: Metric = "euclidean",
+        version: Literal["revised", "v2", "v1"] = "revised",
+        solver: Literal["auto", "exact", "powers"] = "auto",
+        *,
+        n_products: int = 50,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.alpha = alpha
+        self.max_clusters = max_clusters
+        self.metric = metric
+        self.version = version
+        self.solver = solver
+        self.n_products = n_products
+
+    def fit(self, X: npt.ArrayLike, y: object = None) -> Self:
+        """Find seeds, memberships and labels.
+
+        Parameters
+        ----------
+        X : array-like of float, shape (n_samples, n_features)
+            At least two samples, finite.
+        y : ignored
+            For the interface of scikit-learn.
+
+        Returns
+        -------
+        self : CNS
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X or a parameter cannot be used.
+        MemoryError
+            If the solutions of one neighbourhood size would need more than 8 GB.
+        """
+        data: FloatArray = validate_data(
+            self, X, dtype=np.float64, ensure_min_samples=2
+        )
+        version = self._check(len(data))
+        self._center = data.mean(axis=0)
+        self._points = to_metric(data, self.metric, self._center)
+        self._order = local_order(self._points)
+        shape = (
+            self._most_clusters,
+            len(self.n_neighbors_grid_),
+            len(self.alpha_grid_),
+        )
+        self.criterion_ = np.full(shape, np.nan)
+        best: _Solution | None = None
+        best_rank: tuple[float, ...] = (np.inf,)
+        for found in self._solutions(version):
+            gain = version.ideal_gain(len(data), found.n_neighbors, found.alpha)
+            gains = criterion(clarity(found.absorption), len(data), gain)
+            self.criterion_[(slice(len(gains)), *found.at)] = gains
+            count = self._best_count(gains)
+            if count > len(gains):
+                continue
+            # The larger gain wins, then the smaller alpha, neighbourhood and count.
+            rank = (-gains[count - 1], found.alpha, found.n_neighbors, count)
+            if rank < best_rank:
+                best, best_rank = found.first(count), rank
+        if best is None:
+            raise ValueError(
+                f"n_clusters is {self.n_clusters}, but no neighbourhood size gives "
+                "that many candidate seeds; give fewer clusters or another version."
+            )
+        return self._finish(best)
+
+    def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
+        """Memberships of new samples, each as if added alone to the training graph.
+
+        Parameters
+        ----------
+        X : array-like of float, shape (n_new, n_features)
+            New samples, prepared like the training data.
+
+        Returns
+        -------
+        memberships : array of float64, shape (n_new, n_clusters_)
+            Rows sum to 1.
+
+        Notes
+        -----
+        Exact for the training graph enlarged by a sample that nobody points to. A
+        training sample given again does not return its own row: a seed is not one here,
+        and nobody has the new copy as neighbour. Where a sample is its own first
+        neighbour, N are the k - 1 nearest training samples and
+        p = [alpha / K + (1-alpha) / k sum_N p_j] / (1 - (1-alpha) / k); in "v1" N are k
+        and the denominator is 1. O(n_new n d) at worst.
+        """
+        check_is_fitted(self)
+        data: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        points = to_metric(data, self.metric, self._center)
+        stay = (1 - self.alpha_) / self.n_neighbors_
+        own = int(VERSIONS[self.version].self_included)
+        memberships = np.full((len(data), self.n_clusters_), self.alpha_)
+        memberships /= self.n_clusters_
+        if self.n_neighbors_ > own:
+            table = neighbors_of(points, self._points, self.n_neighbors_ - own)[0]
+            memberships += stay * self.memberships_[table].sum(axis=1)
+        return memberships / (1 - own * stay)
+
+    def _check(self, n_samples: int) -> Version:
+        """Check the parameters for n samples and set the grids."""
+        version = VERSIONS[check_choice(self.version, VERSIONS, name="version")]
+        check_choice(self.metric, ("euclidean", "cosine"), name="metric")
+        check_choice(self.solver, ("auto", "exact", "powers"), name="solver")
+        check_range(self.n_products, 0, 10**6, name="n_products", integer=True)
+        for name in ("n_clusters", "max_clusters"):
+            if getattr(self, name) != "auto":
+                value = getattr(self, name)
+                check_range(value, 1, n_samples, name=name, integer=True)
+        fixed = 1 if self.n_clusters == "auto" else int(self.n_clusters)
+        if self.max_clusters == "auto":
+            self._most_clusters = min(max(version.max_clusters, fixed), n_samples)
+        else:
+            check_range(self.max_clusters, fixed, n_samples, name="max_clusters")
+            self._most_clusters = int(self.max_clusters)
+        self.n_neighbors_grid_ = _neighbors_grid(self.n_neighbors, version, n_samples)
+        self.alpha_grid_ = _alpha_grid(self.alpha, version, n_samples)
+        return version
+
+    def _solutions(self, version: Version) -> Iterator[_Solution]:
+        """Solve for each neighbourhood size and alpha, with all seeds in order."""
+        sizes, alphas = self.n_neighbors_grid_, self.alpha_grid_
+        table = neighbor_table(self._points, int(sizes.max()))[0]
+        for at_k, n_neighbors in enumerate(sizes.tolist()):
+            if version.self_included:
+                neighbors = with_self_first(table, n_neighbors)
+            else:
+                neighbors = np.ascontiguousarray(table[:, :n_neighbors])
+            seeds = version.candidates(self._points, neighbors, self._most_clusters)
+            smoothing = self._solve(neighbors, seeds)
+            for at_alpha, alpha in enumerate(alphas.tolist()):
+                mass = smoothing.absorption[:, at_alpha]
+                order = greedy_order(
+                    mass.sum(axis=0), mass.T @ mass, self._most_clusters
+                )
+                yield _Solution(
+                    (at_k, at_alpha),
+                    neighbors,
+                    alpha,
+                    seeds[order],
+                    mass[:, order],
+                    smoothing,
+                )
+
+    def _solve(self, neighbors: Table, seeds: IntArray) -> Smoothing:
+        """Q of all candidates for all alphas of the grid."""
+        n_samples = len(neighbors)
+        check_memory(
+            8 * n_samples * len(seeds) * (2 * len(self.alpha_grid_) + 4),
+            MEMORY_LIMIT,
+            what=f"CNS with {len(seeds)} candidate seeds for {n_samples} samples",
+            remedy="give one alpha, a smaller max_clusters, or use CNSGraph.",
+        )
+        if self.solver == "exact" and n_samples <= LARGEST_DIRECT:
+            return solve_directly(neighbors, seeds, self.alpha_grid_)
+        table, rank = in_local_order(neighbors, self._order)
+        if self.solver == "powers":
+            found = smooth_by_powers(
+                table, rank[seeds], self.alpha_grid_, self.n_products + 1
+            )
+        else:
+            tolerance = _TOLERANCE[self.solver]
+            found = smooth_seeds(
+                table, rank[seeds], self.alpha_grid_, tolerance=tolerance
+            )
+        return replace(found, absorption=found.absorption[rank])
+
+    def _best_count(self, gains: FloatArray) -> int:
+        """Return the number of clusters asked for, or that of the largest gain."""
+        if self.n_clusters != "auto":
+            return int(self.n_clusters)
+        return int(np.argmax(np.where(np.isfinite(gains), gains, -1))) + 1
+
+    def _finish(self, best: _Solution) -> Self:
+        """Set the attributes from the solution chosen."""
+        absorption = best.absorption
+        self.seeds_, self.n_clusters_ = best.seeds, len(best.seeds)
+        self.n_neighbors_, self.alpha_ = best.n_neighbors, best.alpha
+        self.memberships_ = memberships_of(absorption)
+        self.seed_labels_ = absorption.argmax(axis=1)
+        occupied, self.labels_ = np.unique(self.seed_labels_, return_inverse=True)
+        self.n_occupied_ = len(occupied)
+        self.undecided_ = ~absorption.any(axis=1) & (self.n_clusters_ > 1)
+        self.solver_ = best.smoothing.solver
+        self.n_products_ = best.smoothing.n_products
+        start = np.zeros_like(absorption)
+        start[best.seeds, np.arange(self.n_clusters_)] = 1
+        self.error_bound_ = error_bound(best.neighbors, absorption, start, best.alpha)
+        if self.n_occupied_ < self.n_clusters_:
+            warnings.warn(
+                f"CNS selected {self.n_clusters_} seeds, but only {self.n_occupied_} "
+                "of them own a sample; n_occupied_ is the number of clusters.",
+                stacklevel=3,
+            )
+        return self
+
+
+def to_metric(X: FloatArray, metric: Metric, center: FloatArray) -> FloatArray:
+    """Return X, or for "cosine" its centred rows scaled to length 1, shape (n, d)."""
+    if metric == "euclidean":
+        return X
+    centered = X - center
+    lengths = np.linalg.norm(centered, axis=1)
+    if not lengths.all():
+        row = int(np.argmin(lengths))
+        raise ValueError(
+            f"X has row {row} equal to the column means, so it has no direction for "
+            "metric='cosine'; remove such rows or use metric='euclidean'."
+        )
+    return centered / lengths[:, None]
+
+
+def memberships_of(absorption: Vectors) -> Vectors:
+    """P = 1/K + Q - rowsum(Q)/K for Q of shape (n_samples, K); K = 1 gives ones."""
+    missing = 1 - absorption.sum(axis=1, keepdims=True)
+    return np.clip(absorption + missing / absorption.shape[1], 0, 1)
+
+
+def _neighbors_grid(given: Any, version: Version, n_samples: int) -> IntArray:
+    """Check the neighbourhood sizes, or make the grid of the version."""
+    if isinstance(given, str):
+        check_choice(given, ("auto",), name="n_neighbors")
+        sizes = [k for k in version.neighbors_grid(n_samples) if k < n_samples]
+        return np.array(sorted(set(sizes)) or [n_samples - 1])
+    sizes = [given] if np.ndim(given) == 0 else list(given)
+    for k in sizes:
+        check_range(k, 1, n_samples - 1, name="n_neighbors", integer=True)
+    return np.unique(sizes)
+
+
+def _alpha_grid(given: Any, version: Version, n_samples: int) -> FloatArray:
+    """Check the stopping probabilities, or make the grid of the version."""
+    if isinstance(given, str):
+        check_choice(given, ("auto",), name="alpha")
+        return np.array(version.alpha_grid(n_samples))
+    alphas = np.unique(np.asarray(given, dtype=np.float64))
+    for alpha in alphas:
+        check_range(alpha, 1e-6, 1 - 1e-6, name="alpha")
+    return alphas

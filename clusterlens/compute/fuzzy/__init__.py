@@ -1,0 +1,1 @@
+"""Concordance of soft partitions under explicit random models."""

@@ -1,0 +1,302 @@
+"""Distances between the membership rows of pairs of samples, and their distribution.
+
+The distance of a pair is half the L1 distance of its two membership rows, in [0, 1] for
+rows that sum to one: 0 for equal rows, 1 for disjoint ones. The agreement of a pair, in
+the terms of the fuzzy indices, is one minus it; distances keep the digits that
+agreements near one would lose.
+
+Everything here takes memberships of shape (n_samples, n_clusters) and O(n) or O(bins)
+memory: pairs are walked in blocks of rows on a few threads, and above `exact_limit`
+samples drawn at random, which the results say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+from scipy.spatial.distance import pdist
+
+from clusterlens.compute._run.blocks import RunOptions, run_blocks
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    check_range,
+    read_only,
+)
+
+LISTED_SAMPLES = 1000  # up to here all pair distances are kept, above they are binned
+BINS = 1 << 16
+_BLOCK_STEPS = 1 << 24  # entries of membership rows compared per block, some 10 ms
+_CHUNK_ENTRIES = 1 << 21  # entries of membership rows gathered at once when sampling
+
+_Part = TypeVar("_Part")
+
+
+@dataclass(frozen=True)
+class PairWalk:
+    """How to go over pairs: all of them, or how many drawn at random; and on what."""
+
+    exact_limit: int = 20_000
+    n_pairs: int = 1_000_000
+    options: RunOptions = field(
+        default_factory=lambda: RunOptions(
+            n_jobs=None, progress=None, cancel=None, executor=None
+        )
+    )
+
+    def __post_init__(self) -> None:
+        """Check the sizes."""
+        check_range(self.exact_limit, 0, np.inf, name="exact_limit", integer=True)
+        check_range(self.n_pairs, 2, 1e9, name="n_pairs", integer=True)
+
+    def is_exact(self, n_samples: int) -> bool:
+        """Say whether all pairs are visited."""
+        return n_samples <= self.exact_limit
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over pairs of samples or of drawn rows, and how far it may be off.
+
+    `standard_error` is that of the `n_drawn` random pairs behind it (both 0 if there
+    are none), `error_bound` the largest error of binning.
+    """
+
+    value: float
+    standard_error: float = 0.0
+    error_bound: float = 0.0
+    n_drawn: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class PairDistances:
+    """A distribution of pair distances, as weighted points.
+
+    `values` (m,) ascend, `weights` (m,) sum to one. A point of binned distances is the
+    mean of its bin of the given `width` (0: nothing was binned); `n_drawn` is how many
+    pairs were drawn at random (0: all pairs are there).
+    """
+
+    values: FloatArray
+    weights: FloatArray
+    width: float = 0.0
+    n_drawn: int = 0
+
+    @classmethod
+    def from_values(cls, values: FloatArray, n_drawn: int = 0) -> PairDistances:
+        """Give equal weight to each of the values, shape (m,), in any order."""
+        weights = np.full(values.size, 1 / values.size)
+        return cls(read_only(np.sort(values)), read_only(weights), n_drawn=n_drawn)
+
+    @cached_property
+    def _below(self) -> tuple[FloatArray, FloatArray]:
+        """Weight and weighted sum of the first 0, 1, ... m points, shape (m + 1,)."""
+        return (
+            np.concatenate([[0.0], np.cumsum(self.weights)]),
+            np.concatenate([[0.0], np.cumsum(self.weights * self.values)]),
+        )
+
+    def difference_from(self, points: FloatArray) -> FloatArray:
+        """Return E|D - t| for each t of ascending points, shape (m,).
+
+        Sorted evaluation: with weight W and weighted sum B of the values up to t,
+        E|D - t| = (tW - B) + (mean - B) - t(1 - W), in O(log) per t.
+        """
+        weight, total = self._below
+        position = np.searchsorted(self.values, points, side="right")
+        w, b = weight[position], total[position]
+        return points * (2 * w - weight[-1]) + total[-1] - 2 * b
+
+    def probability_within(self, points: FloatArray, reach: float) -> FloatArray:
+        """Return P(|D - t| <= reach) for each t of points, shape (m,)."""
+        weight = self._below[0]
+        upper = np.searchsorted(self.values, points + reach, side="right")
+        lower = np.searchsorted(self.values, points - reach, side="left")
+        return weight[upper] - weight[lower]
+
+
+def observed_distances(
+    memberships: FloatArray, rng: np.random.Generator, walk: PairWalk
+) -> PairDistances:
+    """Return the distribution of the distances over pairs i < j of the rows (n, K)."""
+    n_samples = len(memberships)
+    if n_samples <= min(LISTED_SAMPLES, walk.exact_limit):
+        return PairDistances.from_values(pdist(memberships, "cityblock") / 2)
+    if not walk.is_exact(n_samples):
+        i, j = _draw_pairs(n_samples, walk.n_pairs, rng)
+        drawn = _distances_at(memberships, i, j)
+        return PairDistances.from_values(drawn, n_drawn=walk.n_pairs)
+    return _binned_distances(memberships, walk)
+
+
+def mean_discordance(
+    u: FloatArray, v: FloatArray, rng: np.random.Generator, walk: PairWalk
+) -> Estimate:
+    """Return the mean of |d_u - d_v| over the pairs."""
+    n_samples = len(u)
+    if not walk.is_exact(n_samples):
+        i, j = _draw_pairs(n_samples, walk.n_pairs, rng)
+        difference = np.abs(_distances_at(u, i, j) - _distances_at(v, i, j))
+        error = float(difference.std() / walk.n_pairs**0.5)
+        return Estimate(float(difference.mean()), error, n_drawn=walk.n_pairs)
+    halves = _half_columns(u), _half_columns(v)
+
+    def block(start: int, stop: int) -> float:
+        return _sum_discordance(*halves, start, stop)
+
+    steps = u.shape[1] + v.shape[1]
+    total = sum(_over_row_blocks(block, n_samples, steps, walk))
+    return Estimate(total / count_pairs(n_samples))
+
+
+def count_pairs(n_samples: int) -> int:
+    """Return the number of unordered pairs."""
+    return n_samples * (n_samples - 1) // 2
+
+
+def pairs_together(sizes: npt.ArrayLike) -> float:
+    """Count the pairs inside clusters of the given sizes (k,)."""
+    counts = np.asarray(sizes, dtype=float)
+    return float((counts * (counts - 1) / 2).sum())
+
+
+def sum_of_differences(values: FloatArray, codes: IntArray | None = None) -> float:
+    """Sum |x_i - x_j| over the pairs of values (n,), within groups if codes are given.
+
+    The r-th smallest of m values counts 2r - m - 1 times (r = 1..m).
+    """
+    if codes is None:
+        ordered = np.sort(values)
+        factor = 2 * np.arange(values.size) - values.size + 1
+    else:
+        ordered = values[np.lexsort((values, codes))]
+        sizes = np.bincount(codes)
+        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        factor = 2 * (np.arange(values.size) - starts) - np.repeat(sizes, sizes) + 1
+    return float(factor @ ordered)
+
+
+def summed_distance(rows: FloatArray, codes: IntArray | None = None) -> float:
+    """Sum half the L1 distances over pairs of rows (n, K), within groups if given."""
+    return sum(sum_of_differences(column, codes) for column in rows.T) / 2
+
+
+def _binned_distances(memberships: FloatArray, walk: PairWalk) -> PairDistances:
+    """Count the pair distances of rows (n, K) in equal bins with their means."""
+    n_samples, n_clusters = memberships.shape
+    # No distance exceeds half the summed column ranges, so that rows which hardly
+    # differ get bins as fine as their distances.
+    largest = min(1.0, float(np.ptp(memberships, axis=0).sum()) / 2)
+    if largest == 0:
+        return PairDistances.from_values(np.zeros(1))
+    halves = _half_columns(memberships)
+
+    def block(start: int, stop: int) -> tuple[IntArray, FloatArray]:
+        return _count_distances(halves, start, stop, BINS / largest, BINS)
+
+    counts, sums = np.zeros(BINS, dtype=np.int64), np.zeros(BINS)
+    for part_counts, part_sums in _over_row_blocks(block, n_samples, n_clusters, walk):
+        counts += part_counts
+        sums += part_sums
+    occupied = counts > 0
+    counts = counts[occupied]
+    return PairDistances(
+        read_only(sums[occupied] / counts),
+        read_only(counts / counts.sum()),
+        width=largest / BINS,
+    )
+
+
+def _over_row_blocks(
+    block: Callable[[int, int], _Part], n_samples: int, steps: int, walk: PairWalk
+) -> Iterator[_Part]:
+    """Yield block(start, stop) for consecutive rows, in order, computed on threads.
+
+    The blocks depend on the sizes alone, so sums over them do not depend on n_jobs.
+    """
+    blocks = _row_blocks(n_samples, steps)
+    work = [
+        count_pairs(n_samples - start) - count_pairs(n_samples - stop)
+        for start, stop in blocks
+    ]
+    return run_blocks(block, blocks, work, **walk.options)
+
+
+def _row_blocks(n_samples: int, steps: int) -> list[tuple[int, int]]:
+    """Cut the rows of the upper triangle where a block's worth of work is full."""
+    work = np.cumsum(np.arange(n_samples - 1, 0, -1) * steps) // _BLOCK_STEPS
+    stops = (np.flatnonzero(np.diff(work)) + 1).tolist() + [n_samples - 1]
+    return list(pairwise([0, *stops]))
+
+
+def _half_columns(memberships: FloatArray) -> FloatArray:
+    """Return half the memberships as contiguous columns, shape (K, n)."""
+    return np.ascontiguousarray(memberships.T) / 2
+
+
+@njit(nogil=True, cache=False)
+def _row_distances(halves, i, out):  # type: ignore[no-untyped-def]
+    """Fill out[i + 1:] (n,) with the distances of sample i from the later samples."""
+    n_clusters, n_samples = halves.shape
+    out[i + 1 :] = 0.0
+    for k in range(n_clusters):
+        own = halves[k, i]
+        for j in range(i + 1, n_samples):
+            out[j] += abs(halves[k, j] - own)
+
+
+@njit(nogil=True, cache=False)
+def _sum_discordance(u, v, start, stop):  # type: ignore[no-untyped-def]
+    """Sum |d_u - d_v| over the pairs of rows start..stop with later ones."""
+    n_samples = u.shape[1]
+    in_u, in_v = np.empty(n_samples), np.empty(n_samples)
+    totals = np.zeros(n_samples)
+    for i in range(start, stop):
+        _row_distances(u, i, in_u)
+        _row_distances(v, i, in_v)
+        for j in range(i + 1, n_samples):
+            totals[j] += abs(in_u[j] - in_v[j])
+    return totals.sum()
+
+
+@njit(nogil=True, cache=False)
+def _count_distances(halves, start, stop, scale, n_bins):  # type: ignore[no-untyped-def]
+    """Count and sum, per bin (n_bins,), the distances of rows start..stop."""
+    n_samples = halves.shape[1]
+    distances = np.empty(n_samples)
+    counts, sums = np.zeros(n_bins, dtype=np.int64), np.zeros(n_bins)
+    for i in range(start, stop):
+        _row_distances(halves, i, distances)
+        for j in range(i + 1, n_samples):
+            b = min(int(distances[j] * scale), n_bins - 1)
+            counts[b] += 1
+            sums[b] += distances[j]
+    return counts, sums
+
+
+def _draw_pairs(
+    n_samples: int, n_pairs: int, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
+    """Draw pairs of different samples uniformly, with replacement; two (n_pairs,)."""
+    i = rng.integers(n_samples, size=n_pairs)
+    j = rng.integers(n_samples - 1, size=n_pairs)
+    return i, j + (j >= i)
+
+
+def _distances_at(memberships: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
+    """Return the distances of the pairs (i, j), shape (n_pairs,)."""
+    chunk = max(1, _CHUNK_ENTRIES // memberships.shape[1])
+    parts = [
+        np.abs(memberships[i[s : s + chunk]] - memberships[j[s : s + chunk]]).sum(
+            axis=1
+        )
+        for s in range(0, len(i), chunk)
+    ]
+    return np.concatenate(parts) / 2

@@ -1,0 +1,1 @@
+"""Internal and external indices, and whether class labels are clusters."""

@@ -1,0 +1,1 @@
+"""Many clusterings of one table."""

@@ -1,0 +1,371 @@
+"""CLUSTERERS: the clustering algorithms a pool can run, and what each of them costs.
+
+One line adds another algorithm:
+
+    CLUSTERERS["my clusterer"] = Clusterer("density", "my clusterer", MyClusterer)
+
+The cost laws give seconds on one ordinary core and bytes at the peak, from the shape of
+the data alone; they are calibrated to within a factor of about three.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.cluster import (
+    DBSCAN,
+    HDBSCAN,
+    OPTICS,
+    AffinityPropagation,
+    AgglomerativeClustering,
+    Birch,
+    BisectingKMeans,
+    KMeans,
+    MeanShift,
+    MiniBatchKMeans,
+    SpectralClustering,
+    cluster_optics_xi,
+)
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+
+from clusterlens.compute._validation import IntArray
+from clusterlens.compute.estimators.border_peeling import BorderPeeling
+from clusterlens.compute.estimators.cns.cns import CNS
+from clusterlens.compute.estimators.fuzzy_c_means import FuzzyCMeans
+from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
+from clusterlens.compute.estimators.selected_models import (
+    HDBSCANDBCV,
+    GaussianMixtureBIC,
+    KMeansSilhouette,
+)
+from clusterlens.compute.estimators.selective_nn import SelectiveNN
+from clusterlens.compute.estimators.spuds import SPUDS
+from clusterlens.compute.estimators.torque import TorqueClustering
+from clusterlens.compute.pool.clusterer import Clusterer, Cut, Law, Parameters
+
+
+def _cut_tree(tree: AgglomerativeClustering, n_clusters: int) -> IntArray:
+    """Undo the last n_clusters - 1 merges of a full tree; labels (n_samples,)."""
+    n = tree.n_leaves_
+    if not 1 <= n_clusters <= n:
+        raise ValueError(f"n_clusters is {n_clusters}; give a value from 1 to {n}.")
+    kept = tree.children_[: n - n_clusters]
+    parents = np.repeat(np.arange(n, n + len(kept)), 2)
+    edges = (np.ones(parents.size, dtype=bool), (parents, kept.ravel()))
+    forest = coo_array(edges, shape=(n + len(kept),) * 2)
+    return connected_components(forest, directed=False)[1][:n]
+
+
+def _cut_reachability(optics: OPTICS, xi: float) -> IntArray:
+    """Extract the clusters of steepness xi from a reachability plot; (n_samples,)."""
+    if optics.cluster_method != "xi":
+        return optics.labels_
+    return cluster_optics_xi(
+        reachability=optics.reachability_,
+        predecessor=optics.predecessor_,
+        ordering=optics.ordering_,
+        min_samples=optics.min_samples,
+        min_cluster_size=optics.min_cluster_size,
+        xi=xi,
+        predecessor_correction=optics.predecessor_correction,
+    )[0]
+
+
+def _k(parameters: Parameters) -> int:
+    """Return the number of clusters asked for; eight where that is no such number."""
+    k = parameters.get("n_clusters") or parameters.get("n_components")
+    return k if isinstance(k, int) and k > 0 else 8
+
+
+def _assignments(n: int, parameters: Parameters) -> int:
+    """Distances of samples to centres that one iteration of every start computes."""
+    starts = parameters.get("n_init", 1)
+    return n * _k(parameters) * (starts if isinstance(starts, int) else 1)
+
+
+def _covariance(d: int, parameters: Parameters) -> int:
+    """Further work per distance where covariances have d² entries."""
+    full = parameters.get("covariance_type", "full") in ("full", "tied")
+    return d * d if full else 0
+
+
+def _is_single(parameters: Parameters) -> bool:
+    """Whether a tree is that of single linkage, which never stores the distances."""
+    return parameters.get("linkage") == "single"
+
+
+def _is_dense(parameters: Parameters) -> bool:
+    """Whether spectral clustering has an affinity of every pair of samples."""
+    return parameters.get("affinity", "rbf") != "nearest_neighbors"
+
+
+def _within(parameters: Parameters) -> float:
+    """Share of all pairs of samples within eps of each other."""
+    return float(parameters.get("share_within_eps", 0.02))
+
+
+def _apart(share: float) -> dict[str, Any]:
+    """Refer to a quantile of the distances of all pairs."""
+    return {"quantile": share, "of": "pair distances"}
+
+
+def _nearest(share: float) -> dict[str, Any]:
+    """Refer to a quantile of the distances to the fifth neighbour."""
+    return {"quantile": share, "of": "neighbour distances"}
+
+
+def _share(share: float) -> dict[str, Any]:
+    """Refer to a share of the number of samples."""
+    return {"share": share, "of": "samples"}
+
+
+def _pairs(seconds_per_pair: float) -> Law:
+    """Time of a method that measures the distance of all pairs of samples."""
+    return lambda n, d, p: 0.02 + seconds_per_pair * n * n * (d + 10)
+
+
+_METRICS = {"metric": ["euclidean", "cosine"]}
+
+CLUSTERERS: dict[str, Clusterer] = {
+    "k-means": Clusterer(
+        "k-means",
+        "k-means",
+        KMeans,
+        grid={"n_clusters": [2, 3, 4, 5, 6, 8, 10, 15]},
+        seconds=lambda n, d, p: 0.01 + 8e-9 * _assignments(n, p) * (d + 10),
+        reference="Arthur & Vassilvitskii (2007), k-means++",
+    ),
+    "mini-batch k-means": Clusterer(
+        "k-means",
+        "mini-batch k-means",
+        MiniBatchKMeans,
+        grid={"n_clusters": [3, 6]},
+        seconds=lambda n, d, p: 0.015 + 1e-9 * n * _k(p) * (d + 10),
+        reference="Sculley (2010), Web-scale k-means clustering",
+    ),
+    "bisecting k-means": Clusterer(
+        "k-means",
+        "bisecting k-means",
+        BisectingKMeans,
+        grid={"n_clusters": [4, 8]},
+        seconds=lambda n, d, p: (
+            0.01 + 1e-3 * _k(p) + 1.5e-8 * n * (d + 10) * np.log2(_k(p) + 1)
+        ),
+        reference="Steinbach, Karypis & Kumar (2000)",
+    ),
+    "agglomerative": Clusterer(
+        "agglomerative",
+        "{linkage} linkage",
+        AgglomerativeClustering,
+        grid={
+            "linkage": ["ward", "average", "complete", "single"],
+            "n_clusters": [3, 5, 10],
+        },
+        seconds=lambda n, d, p: (
+            0.02 + n * n * (2e-9 + 1.4e-10 * d)
+            if _is_single(p)
+            else 0.02 + n * n * (1.7e-8 + 2.5e-10 * d)
+        ),
+        n_bytes=lambda n, d, p: 1e7 + 100 * n + (0 if _is_single(p) else 8) * n * n,
+        max_samples=15_000,
+        reference="Müllner (2011), Modern hierarchical, agglomerative clustering",
+        cut=Cut("n_clusters", _cut_tree, {"n_clusters": 1, "compute_full_tree": True}),
+    ),
+    "Birch": Clusterer(
+        "agglomerative",
+        "Birch",
+        Birch,
+        grid={"threshold": [_apart(0.001)], "n_clusters": [3, 5, 10]},
+        seconds=lambda n, d, p: 0.03 + 2e-5 * n,
+        n_bytes=lambda n, d, p: 1e7 + 0.5 * n * n,
+        max_samples=50_000,
+        reference="Zhang, Ramakrishnan & Livny (1996)",
+    ),
+    "DBSCAN": Clusterer(
+        "density",
+        "DBSCAN",
+        DBSCAN,
+        grid={"eps": [_nearest(q) for q in (0.8, 0.9, 0.95, 0.99)]},
+        seconds=lambda n, d, p: 0.01 + n * n * (6e-11 * d + 3e-8 * _within(p)),
+        n_bytes=lambda n, d, p: 1e7 + 24.0 * n * n * _within(p),
+        max_samples=50_000,
+        reference="Ester, Kriegel, Sander & Xu (1996)",
+    ),
+    "HDBSCAN": Clusterer(
+        "density",
+        "HDBSCAN",
+        HDBSCAN,
+        grid={
+            "min_cluster_size": [_share(s) for s in (0.01, 0.025, 0.05, 0.1)],
+            "min_samples": [5],
+            "copy": [True],
+        },
+        seconds=lambda n, d, p: 0.01 + n * n * (1.5e-9 + 4.5e-10 * d),
+        max_samples=30_000,
+        reference="Campello, Moulavi & Sander (2013)",
+    ),
+    "OPTICS": Clusterer(
+        "density",
+        "OPTICS",
+        OPTICS,
+        grid={
+            "min_samples": [_share(0.02)],
+            "min_cluster_size": [_share(0.05)],
+            "xi": [0.005, 0.02, 0.05],
+        },
+        seconds=lambda n, d, p: 5e-4 * n + 1.5e-8 * n * n,
+        max_samples=10_000,
+        reference="Ankerst, Breunig, Kriegel & Sander (1999)",
+        cut=Cut("xi", _cut_reachability),
+    ),
+    "mean shift": Clusterer(
+        "density",
+        "mean shift",
+        MeanShift,
+        grid={"bandwidth": [_apart(0.1), _apart(0.2)], "bin_seeding": [True]},
+        seconds=lambda n, d, p: (
+            0.01 + 3e-4 * n if p.get("bin_seeding") else 0.01 + 2.5e-6 * n * n
+        ),
+        max_samples=20_000,
+        reference="Comaniciu & Meer (2002)",
+    ),
+    "Gaussian mixture": Clusterer(
+        "mixture",
+        "Gaussian mixture ({covariance_type})",
+        GaussianMixture,
+        grid={"n_components": [2, 3, 5, 8], "covariance_type": ["full", "diag"]},
+        seconds=lambda n, d, p: (
+            0.015 + 3e-9 * _assignments(n, p) * (100 + 10 * d + _covariance(d, p))
+        ),
+        n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
+        soft=True,
+        reference="Dempster, Laird & Rubin (1977)",
+    ),
+    "Bayesian mixture": Clusterer(
+        "mixture",
+        "Bayesian mixture",
+        BayesianGaussianMixture,
+        grid={"n_components": [5, 10]},
+        seconds=lambda n, d, p: (
+            0.03 + 1.1e-8 * _assignments(n, p) * (500 + _covariance(d, p))
+        ),
+        n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
+        soft=True,
+        reference="Blei & Jordan (2006), Variational inference for DP mixtures",
+    ),
+    "fuzzy c-means": Clusterer(
+        "k-means",
+        "fuzzy c-means",
+        FuzzyCMeans,
+        grid={"n_clusters": [3, 6]},
+        seconds=lambda n, d, p: (
+            0.01 + 1.5e-7 * n * _k(p) * (d + 10) * p.get("n_init", 1)
+        ),
+        n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
+        soft=True,
+        reference="Bezdek, Ehrlich & Full (1984), FCM",
+    ),
+    "spectral": Clusterer(
+        "affinity",
+        "spectral",
+        SpectralClustering,
+        grid={
+            "n_clusters": [2, 3, 4, 5, 6, 8, 10],
+            "affinity": ["nearest_neighbors"],
+        },
+        seconds=lambda n, d, p: (
+            0.02 + 1.5e-5 * n + (3e-11 * n if _is_dense(p) else 6e-10 * d) * n * n
+        ),
+        n_bytes=lambda n, d, p: (
+            1e7 + (32.0 if _is_dense(p) else 1.5) * n * n + 2000.0 * n
+        ),
+        max_samples=10_000,
+        reference="von Luxburg (2007), A tutorial on spectral clustering",
+    ),
+    "affinity propagation": Clusterer(
+        "affinity",
+        "affinity propagation",
+        AffinityPropagation,
+        grid={"damping": [0.9]},
+        seconds=lambda n, d, p: 0.01 + 4e-7 * n * n,
+        n_bytes=lambda n, d, p: 1e7 + 34.0 * n * n,
+        max_samples=2_000,
+        reference="Frey & Dueck (2007)",
+    ),
+    "CNS": Clusterer(
+        "neighbour graph",
+        "CNS ({metric})",
+        CNS,
+        grid=_METRICS,
+        seconds=lambda n, d, p: 0.05 + 3e-4 * n + n * n * 2e-10 * (d + 10),
+        n_bytes=lambda n, d, p: 24.0 * n * d + 8000.0 * n,
+        soft=True,
+        reference="Hofmeyr (2025), arXiv:2503.09134",
+    ),
+    "Torque": Clusterer(
+        "agglomerative",
+        "Torque ({metric})",
+        TorqueClustering,
+        grid=_METRICS,
+        seconds=_pairs(5e-10),
+        reference="Yang & Lin (2024), Autonomous clustering",
+    ),
+    "border peeling": Clusterer(
+        "density",
+        "border peeling",
+        BorderPeeling,
+        grid={"n_neighbors": [20]},
+        seconds=_pairs(2e-9),
+        reference="Averbuch-Elor, Bar & Cohen-Or (2020), Border-peeling clustering",
+    ),
+    "selective neighbours": Clusterer(
+        "neighbour graph",
+        "selective neighbours",
+        SelectiveNN,
+        grid={"n_neighbors": [20]},
+        seconds=_pairs(1e-9),
+        reference="Hofmeyr (2025), arXiv:2503.09134, methods compared",
+    ),
+    "kNN mean shift": Clusterer(
+        "density",
+        "kNN mean shift",
+        KNNMeanShift,
+        seconds=_pairs(1.5e-9),
+        reference="Duong, Beck, Azzag & Lebbah (2016)",
+    ),
+    "SPUDS": Clusterer(
+        "affinity",
+        "SPUDS",
+        SPUDS,
+        seconds=lambda n, d, p: 0.15 + n * n * (3e-9 * (d + 10) + 6e-11 * n),
+        n_bytes=lambda n, d, p: 9.0 * n * n,
+        max_samples=5_000,
+        reference="Hofmeyr (2019), arXiv:1703.09975",
+    ),
+    "k-means by silhouette": Clusterer(
+        "k-means",
+        "k-means by silhouette",
+        KMeansSilhouette,
+        seconds=lambda n, d, p: 0.5 + 3e-5 * n * (d + 5) + 6e-8 * min(n, 10_000) ** 2,
+        reference="Rousseeuw (1987), Silhouettes",
+    ),
+    "mixture by BIC": Clusterer(
+        "mixture",
+        "mixture by BIC",
+        GaussianMixtureBIC,
+        seconds=lambda n, d, p: 0.3 + 4e-5 * n * (d + 5),
+        soft=True,
+        reference="Fraley & Raftery (2002), Model-based clustering",
+    ),
+    "HDBSCAN by DBCV": Clusterer(
+        "density",
+        "HDBSCAN by DBCV",
+        HDBSCANDBCV,
+        seconds=_pairs(3e-8),
+        max_samples=20_000,
+        reference="Moulavi et al. (2014), Density-based clustering validation",
+    ),
+}

@@ -1,0 +1,270 @@
+"""null_agreement: does a pool agree more on the data than on structureless copies?
+
+Every pool has a winner, also on noise. The same pool runs on copies of the table that
+have no clusters: each column permuted on its own, which keeps the marginals and breaks
+the dependence, and Gaussian with the same mean and covariance, which keeps the linear
+dependence and breaks the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clusterlens.compute._run.blocks import Cancel, Progress, report
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_features,
+    check_range,
+    read_only,
+)
+from clusterlens.compute.consensus.cluster_consensus import (
+    CONSENSUS_GRID,
+    consensus_cdf,
+    distribution_at,
+)
+from clusterlens.compute.ensemble.agreement import count_agreements
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.pool.specs import Pool
+from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+MAX_COMPARED = 2_000  # samples whose pairs make the distribution of the consensus
+_FEWEST_MODELS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class NullAgreement:
+    """Agreement of a pool on the data and on structureless copies of it.
+
+    Attributes
+    ----------
+    score : str
+        Name in `SCORES`.
+    best : float
+        Best score of a model on the data.
+    null_best : mapping of str to array of float64, shape (n_draws,)
+        Best score on each copy, by kind of copy: "permuted", "gaussian". NaN where
+        fewer than two models survived.
+    p_values : mapping of str to float
+        By kind: share of the copies, the data counted among them, that do at least as
+        well as the data, in [1 / (n_draws + 1), 1].
+    consensus : array of float64, shape (101,)
+        Consensus values 0, 0.01, ..., 1.
+    cdf : array of float64, shape (101,)
+        Share of the pairs of samples with at most that consensus, on the data.
+    null_cdf : mapping of str to array of float64, shape (n_draws, 101)
+        The same on each copy.
+    n_compared : int
+        Number of samples whose pairs make the distributions, a random sample where
+        there are more.
+    notes : tuple of str
+        What the pool noted on the data.
+    """
+
+    score: str
+    best: float
+    null_best: Mapping[str, FloatArray]
+    p_values: Mapping[str, float]
+    consensus: FloatArray = field(repr=False)
+    cdf: FloatArray = field(repr=False)
+    null_cdf: Mapping[str, FloatArray] = field(repr=False)
+    n_compared: int
+    notes: tuple[str, ...]
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a copy of either kind does at least as well as the data."""
+        greater = SCORES[self.score].greater_is_better
+        return any(
+            _as_good(null, self.best, greater).any() for null in self.null_best.values()
+        )
+
+    @property
+    def sentence(self) -> str:
+        """What the comparison says, in words."""
+        draws = len(next(iter(self.null_best.values())))
+        if self.overlaps:
+            return "This pool finds no more agreement than in structureless data."
+        return (
+            f"This pool agrees more on the data than on each of {draws} copies with "
+            f"permuted columns and {draws} Gaussian copies."
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per run of the pool.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns kind ("data", "permuted" or "gaussian") and best.
+        """
+        kinds = [("data", np.array([self.best])), *self.null_best.items()]
+        frames = [pd.DataFrame({"kind": kind, "best": best}) for kind, best in kinds]
+        return pd.concat(frames, ignore_index=True)
+
+
+def null_agreement(
+    X: npt.ArrayLike,
+    pool: Pool = "quick",
+    n_draws: int = 19,
+    random_state: int = 0,
+    *,
+    score: str = "aari",
+    max_compared: int = MAX_COMPARED,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    client: Client | str | None = None,
+) -> NullAgreement:
+    """Run the same pool on the data and on structureless copies of it.
+
+    Parameters
+    ----------
+    X : array-like of float, shape (n_samples, n_features)
+        Finite features, at least two samples.
+    pool : str or sequence, default "quick"
+        As for `run_pool`.
+    n_draws : int, default 19
+        Copies of each kind. Structureless data of either kind overlap with a
+        probability of at least n_draws / (n_draws + 1).
+    random_state : int, default 0
+        Seed.
+    score : str, default "aari"
+        Score in `SCORES` whose best value is compared. The binary score is 0 on any
+        data where one model equals the binarised consensus, so that it tells little.
+    max_compared : int, default 2000
+        Samples whose pairs make the distributions of the consensus.
+    n_jobs : int, optional
+        As for `run_pool`.
+    progress : callable, optional
+        Called as progress(done, total) with numbers of runs of the pool, 1 + 2 n_draws.
+    cancel : callable, optional
+        Returns True to stop.
+    client : dask.distributed.Client or str, optional
+        As for `run_pool`.
+
+    Returns
+    -------
+    agreement : NullAgreement
+        Best score and distribution of the consensus, data against copies.
+
+    Raises
+    ------
+    DataError
+        If X is not a finite table.
+    ValueError
+        If an argument is out of range, or no model survives.
+    Cancelled
+        If `cancel` said so.
+
+    Notes
+    -----
+    1 + 2 n_draws runs of the pool. Both kinds have to be exceeded: uniform data agree
+    more than Gaussian copies, correlated Gaussian data more than permuted ones, and
+    neither has clusters. Clusters that show in the single columns remain in permuted
+    copies as a grid, which makes the comparison strict. The p-values are those of a
+    Monte Carlo test for each kind alone.
+
+    References
+    ----------
+    Tibshirani, Walther & Hastie, "Estimating the number of clusters in a data set via
+    the gap statistic", JRSS B 63, 2001, doi:10.1111/1467-9868.00293 (reference data).
+    Davison & Hinkley, "Bootstrap methods and their application", 1997, section 4.2.
+
+    Examples
+    --------
+    >>> X = [[0, 0], [0, 1], [1, 0], [9, 9], [9, 8], [8, 9], [0, 9], [1, 9], [0, 8]]
+    >>> pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+    >>> null_agreement(X, pool, n_draws=2).to_frame()["kind"].value_counts().to_dict()
+    {'permuted': 2, 'gaussian': 2, 'data': 1}
+    """
+    features = check_features(X)
+    check_range(len(features), 2, np.inf, name="the number of samples")
+    check_range(n_draws, 1, 10_000, name="n_draws", integer=True)
+    check_range(max_compared, 2, 100_000, name="max_compared", integer=True)
+    check_choice(score, SCORES, name="score")
+    rng = np.random.default_rng(random_state)
+    size = min(max_compared, len(features))
+    compared = np.sort(rng.choice(len(features), size, replace=False))
+    kinds = ["data", *(kind for kind in COPIES for _ in range(n_draws))]
+    runs: dict[str, list[_Run]] = {kind: [] for kind in kinds}
+    for done, kind in enumerate(kinds, 1):
+        table = features if kind == "data" else COPIES[kind](features, rng)
+        seed = random_state if kind == "data" else int(rng.integers(2**32))
+        ensemble = run_pool(table, pool, seed, n_jobs, cancel=cancel, client=client)
+        runs[kind].append(_read(ensemble, score, compared, cancel))
+        report(progress, done, len(kinds))
+    (real,) = runs.pop("data")
+    greater = SCORES[score].greater_is_better
+    null_best = {kind: np.array([run.best for run in runs[kind]]) for kind in runs}
+    return NullAgreement(
+        score,
+        real.best,
+        {kind: read_only(best) for kind, best in null_best.items()},
+        {
+            kind: (1 + int(_as_good(best, real.best, greater).sum())) / (1 + n_draws)
+            for kind, best in null_best.items()
+        },
+        CONSENSUS_GRID,
+        read_only(real.cdf),
+        {k: read_only(np.array([run.cdf for run in runs[k]])) for k in runs},
+        size,
+        real.notes,
+    )
+
+
+def permute_columns(X: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Permute each column of X (n_samples, n_features) on its own."""
+    return rng.permuted(X, axis=0)
+
+
+def match_covariance(X: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw Gaussian rows with the mean and covariance of X (n_samples, n_features)."""
+    mean = X.mean(axis=0)
+    # The singular values also serve covariances without full rank.
+    _, singular, axes = np.linalg.svd(X - mean, full_matrices=False)
+    scales = singular / np.sqrt(len(X) - 1)
+    return mean + (rng.standard_normal((len(X), len(scales))) * scales) @ axes
+
+
+COPIES: dict[str, Callable[[FloatArray, np.random.Generator], FloatArray]] = {
+    "permuted": permute_columns,
+    "gaussian": match_covariance,
+}
+
+
+class _Run(NamedTuple):
+    """Best score and distribution of the consensus (101,) of one run of the pool."""
+
+    best: float
+    cdf: FloatArray
+    notes: tuple[str, ...]
+
+
+def _read(
+    ensemble: Ensemble, score: str, compared: IntArray, cancel: Cancel | None
+) -> _Run:
+    """Read the best score, and the consensus of some of the samples."""
+    if ensemble.n_partitions < _FEWEST_MODELS:
+        return _Run(np.nan, np.full(len(CONSENSUS_GRID), np.nan), ensemble.notes)
+    values = rank_partitions(ensemble, score, cancel=cancel).values
+    best = values.max() if SCORES[score].greater_is_better else values.min()
+    some = Ensemble(ensemble.labels[:, compared], noise=ensemble.noise)
+    shares = consensus_cdf(count_agreements(some, cancel=cancel))
+    return _Run(float(best), distribution_at(shares, CONSENSUS_GRID), ensemble.notes)
+
+
+def _as_good(null: FloatArray, best: float, greater: bool) -> npt.NDArray[np.bool_]:
+    """Which copies (n_draws,) do at least as well as the data; NaN does not."""
+    return null >= best if greater else null <= best

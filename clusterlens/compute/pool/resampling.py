@@ -1,0 +1,305 @@
+"""Consensus clustering by resampling: one clusterer, each number of clusters.
+
+A pool of mixed numbers of clusters has no curve over k. Here one clusterer runs on many
+subsamples for each k; how far the resulting partitions agree says how stable k clusters
+are. Samples left out of a subsample are assigned by the clusterer, or to the cluster of
+their nearest neighbour, so that every run is a partition of all samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.validation import validate_data
+
+from clusterlens.compute._run.blocks import Cancel, Progress
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_features,
+    check_range,
+    read_only,
+)
+from clusterlens.compute.consensus.cluster_consensus import (
+    CONSENSUS_GRID,
+    consensus_cdf,
+    distribution_at,
+)
+from clusterlens.compute.ensemble.agreement import count_agreements
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.pool import run_pool
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+AMBIGUOUS = (0.1, 0.9)
+
+
+@dataclass(frozen=True, eq=False)
+class ResampledConsensus:
+    """Stability of one clusterer over the number of clusters.
+
+    Attributes
+    ----------
+    n_clusters : array of int64, shape (n_k,)
+        Numbers of clusters, ascending.
+    cdf : array of float64, shape (n_k, 101)
+        Share of the pairs of samples with a consensus of at most 0, 0.01, ..., 1.
+    area : array of float64, shape (n_k,)
+        Area under the distribution, which is one minus the mean consensus.
+    delta_area : array of float64, shape (n_k,)
+        Relative growth of the area over the previous number of clusters; the area
+        itself for the first.
+    pac : array of float64, shape (n_k,)
+        Proportion of ambiguous pairs, consensus above 0.1 and at most 0.9; lower is
+        more stable.
+    ensembles : tuple of Ensemble
+        The partitions from the subsamples, for each number of clusters.
+    notes : tuple of str
+        Runs that failed or were degenerate.
+    """
+
+    n_clusters: IntArray
+    cdf: FloatArray
+    area: FloatArray
+    delta_area: FloatArray
+    pac: FloatArray
+    ensembles: tuple[Ensemble, ...]
+    notes: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per number of clusters.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns area, delta_area, pac and n_runs; the index is n_clusters.
+        """
+        runs = [ensemble.n_partitions for ensemble in self.ensembles]
+        columns = {
+            "area": self.area,
+            "delta_area": self.delta_area,
+            "pac": self.pac,
+            "n_runs": runs,
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
+
+
+class SubsampledClusterer(ClusterMixin, BaseEstimator):
+    """Cluster a random subsample and assign the other samples to its clusters.
+
+    Parameters
+    ----------
+    estimator : object
+        Clusterer with scikit-learn's interface; it is cloned.
+    share : float, default 0.8
+        Share of the samples in the subsample, above 0 and at most 1.
+    random_state : int, default 0
+        Seed of the subsample, and of the clusterer if it takes one.
+
+    Attributes
+    ----------
+    labels_ : array of int, shape (n_samples,)
+        Cluster of each sample.
+    sample_ : array of int, shape (n_subsample,)
+        The samples that were clustered, ascending.
+    """
+
+    def __init__(
+        self, estimator: Any, share: float = 0.8, random_state: int = 0
+    ) -> None:
+        self.estimator = estimator
+        self.share = share
+        self.random_state = random_state
+
+    def fit(self, X: npt.ArrayLike, y: object = None) -> SubsampledClusterer:
+        """Cluster the subsample.
+
+        Parameters
+        ----------
+        X : array-like of float, shape (n_samples, n_features)
+            Features.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : SubsampledClusterer
+            Fitted.
+        """
+        features = validate_data(self, X, ensure_min_samples=2)
+        rng = np.random.default_rng(self.random_state)
+        n_samples = len(features)
+        size = max(1, round(self.share * n_samples))
+        self.sample_ = np.sort(rng.choice(n_samples, size, replace=False))
+        model = clone(self.estimator)
+        if "random_state" in model.get_params(deep=False):
+            model.set_params(random_state=int(rng.integers(2**31)))
+        self.labels_ = np.empty(n_samples, np.int64)
+        self.labels_[self.sample_] = model.fit_predict(features[self.sample_])
+        left_out = np.setdiff1d(np.arange(n_samples), self.sample_)
+        if len(left_out):
+            self.labels_[left_out] = self._assign(model, features, left_out)
+        return self
+
+    def _assign(self, model: Any, features: FloatArray, left_out: IntArray) -> IntArray:
+        """Labels (n_left_out,) by the fitted model, or of the nearest neighbour."""
+        if not hasattr(model, "predict"):
+            model = KNeighborsClassifier(n_neighbors=1).fit(
+                features[self.sample_], self.labels_[self.sample_]
+            )
+        return np.asarray(model.predict(features[left_out]))
+
+
+def resample_consensus(
+    X: npt.ArrayLike,
+    n_clusters: Iterable[int] = range(2, 11),
+    clusterer: str = "k-means",
+    random_state: int = 0,
+    *,
+    n_resamples: int = 50,
+    share: float = 0.8,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    client: Client | str | None = None,
+) -> ResampledConsensus:
+    """Run one clusterer on many subsamples for each number of clusters.
+
+    Parameters
+    ----------
+    X : array-like of float, shape (n_samples, n_features)
+        Finite features, prepared as the clusterer should see them.
+    n_clusters : iterable of int, default 2 to 10
+        Numbers of clusters, each from 2 to the size of a subsample.
+    clusterer : str, default "k-means"
+        A name in `CLUSTERERS` that takes a number of clusters.
+    random_state : int, default 0
+        Seed.
+    n_resamples : int, default 50
+        Subsamples per number of clusters, at least 2.
+    share : float, default 0.8
+        Share of the samples in a subsample, above 0 and at most 1.
+    n_jobs : int, optional
+        Number of worker processes; as for `run_pool`.
+    progress : callable, optional
+        Called as progress(done, total) with numbers of fits.
+    cancel : callable, optional
+        Returns True to stop.
+    client : dask.distributed.Client or str, optional
+        As for `run_pool`.
+
+    Returns
+    -------
+    consensus : ResampledConsensus
+        Distribution of the consensus, its area, the growth of the area and the
+        proportion of ambiguous pairs, over the number of clusters.
+
+    Raises
+    ------
+    DataError
+        If X is not a finite table.
+    ValueError
+        If an argument is out of range or the clusterer takes no number of clusters.
+    Cancelled
+        If `cancel` said so.
+
+    Notes
+    -----
+    n_resamples fits of share n samples per number of clusters; O(n² n_resamples)
+    comparisons of bytes for the distribution. Stability alone does not show clusters:
+    a few large clusters are stable also in structureless data (see `null_agreement`).
+    The original forms its matrix from the sampled pairs only; here left-out samples are
+    assigned, so that each run is a partition.
+
+    References
+    ----------
+    Monti, Tamayo, Mesirov & Golub, "Consensus clustering: a resampling-based method
+    for class discovery", Machine Learning 52, 2003, doi:10.1023/A:1023949509487.
+    Senbabaoglu, Michailidis & Li, "Critical limitations of consensus clustering in
+    class discovery", Scientific Reports 4, 2014, doi:10.1038/srep06207 (PAC).
+
+    Examples
+    --------
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [9.0], [9.1], [9.2]]
+    >>> found = resample_consensus(X, [2, 3], n_resamples=4, n_jobs=1)
+    >>> found.n_clusters.tolist(), len(found.ensembles)
+    ([2, 3], 2)
+    """
+    features = check_features(X)
+    check_range(n_resamples, 2, 10_000, name="n_resamples", integer=True)
+    check_range(share, np.finfo(float).tiny, 1.0, name="share")
+    numbers = _checked_numbers(n_clusters, round(share * len(features)))
+    parameter = _number_parameter(clusterer)
+    # Seeds tell the runs apart in the ensemble, from which failed runs are missing.
+    seeds = np.random.SeedSequence(random_state).generate_state(
+        len(numbers) * n_resamples, np.uint64
+    )
+    k_of_seed = np.repeat(numbers, n_resamples).tolist()
+    runs = dict(zip((seeds >> 11).tolist(), k_of_seed, strict=True))
+    models = [
+        SubsampledClusterer(CLUSTERERS[clusterer].make(**{parameter: k}), share, seed)
+        for seed, k in runs.items()
+    ]
+    ensemble = run_pool(
+        features, models, random_state, n_jobs, progress, cancel, client=client
+    )
+    found = np.array([runs[spec["random_state"]] for spec in ensemble.specs])
+    return _summarise(ensemble, found, cancel)
+
+
+def _checked_numbers(n_clusters: Iterable[int], largest: int) -> IntArray:
+    """Distinct numbers of clusters, ascending."""
+    numbers = sorted(set(n_clusters))
+    if not numbers:
+        raise ValueError("n_clusters is empty; give at least one number of clusters.")
+    for number in numbers:
+        check_range(number, 2, largest, name="n_clusters", integer=True)
+    return np.array(numbers, dtype=np.int64)
+
+
+def _number_parameter(clusterer: str) -> str:
+    """The parameter of a registered clusterer that sets the number of clusters."""
+    taken = CLUSTERERS[check_choice(clusterer, CLUSTERERS, name="clusterer")].defaults
+    for parameter in ("n_clusters", "n_components"):
+        if parameter in taken:
+            return parameter
+    raise ValueError(
+        f"clusterer {clusterer!r} takes no number of clusters; give one that does, "
+        "such as 'k-means' or 'agglomerative'."
+    )
+
+
+def _summarise(
+    ensemble: Ensemble, found: IntArray, cancel: Cancel | None
+) -> ResampledConsensus:
+    """Distribution of the consensus for each number of clusters in found (T,)."""
+    numbers = np.unique(found)
+    ensembles = tuple(ensemble.select(found == k) for k in numbers)
+    low, high = AMBIGUOUS
+    cdfs, areas, pacs = [], [], []
+    for one in ensembles:
+        shares = consensus_cdf(count_agreements(one, cancel=cancel))
+        cdfs.append(distribution_at(shares, CONSENSUS_GRID))
+        areas.append(shares[:-1].mean())
+        pacs.append(float(np.diff(distribution_at(shares, np.array([low, high])))[0]))
+    area = np.array(areas)
+    growth = np.diff(area) / np.where(area[:-1] > 0, area[:-1], np.inf)
+    return ResampledConsensus(
+        read_only(numbers),
+        read_only(np.array(cdfs)),
+        read_only(area),
+        read_only(np.concatenate([area[:1], growth])),
+        read_only(np.array(pacs)),
+        ensembles,
+        ensemble.notes,
+    )

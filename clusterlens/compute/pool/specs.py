@@ -1,0 +1,430 @@
+"""POOLS and specifications: which models a pool has, as plain values.
+
+A spec is a mapping of plain values, {"clusterer": "k-means", "n_clusters": 4,
+"random_state": 7}, so that a log can store it. A list as value stands for one spec per
+entry (several lists: all combinations), "copies": 5 for five of each. A value that the
+data decide is a mapping:
+
+- {"quantile": 0.1, "of": "pair distances"}: of the distances of all pairs of samples;
+- {"quantile": 0.9, "of": "neighbour distances"}: to the fifth nearest neighbour;
+- {"quantile": [0.01, 0.25], "at": 0.5, "of": ...}: that far between two quantiles;
+- {"share": 0.02, "of": "samples"}: that share of the number of samples, at least 5.
+
+The spec of a fitted model has the number in its place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from clusterlens.compute._validation import check_range
+from clusterlens.compute.pool._quantiles import DataScale
+from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.clusterer import Clusterer
+
+Spec = Mapping[str, Any]
+Pool = str | tuple[str, int] | Spec | Sequence[Any]
+
+
+def _default_grids(*clusterers: str) -> list[Spec]:
+    """Return the grid that each clusterer brings along."""
+    return [{"clusterer": name, **CLUSTERERS[name].grid} for name in clusterers]
+
+
+def _paper_fixed_k(n_clusters: int) -> list[Spec]:
+    """Ohl & Lindsten, section 4.3.1: all models have the given number of clusters."""
+    return [
+        {"clusterer": "k-means", "n_clusters": n_clusters, "copies": 50},
+        {
+            "clusterer": "agglomerative",
+            "linkage": ["single", "complete", "average"],
+            "metric": ["euclidean", "manhattan"],
+            "n_clusters": n_clusters,
+        },
+        {"clusterer": "agglomerative", "linkage": "ward", "n_clusters": n_clusters},
+    ]
+
+
+# Name -> list of specs, or a function of the number of clusters that returns them.
+# Mean shift is not in the default: it is either slow or, with binned seeds, finds
+# nothing in more than a few dimensions.
+POOLS: dict[str, Sequence[Spec] | Callable[[int], Sequence[Spec]]] = {
+    "default": _default_grids(
+        "k-means",
+        "mini-batch k-means",
+        "bisecting k-means",
+        "agglomerative",
+        "Birch",
+        "DBSCAN",
+        "HDBSCAN",
+        "OPTICS",
+        "Gaussian mixture",
+        "Bayesian mixture",
+        "spectral",
+        "affinity propagation",
+    ),
+    "quick": [
+        {"clusterer": "k-means", "n_clusters": [2, 3, 4, 6, 8]},
+        {
+            "clusterer": "agglomerative",
+            "linkage": ["ward", "average"],
+            "n_clusters": [3, 6],
+        },
+        {
+            "clusterer": "HDBSCAN",
+            "min_cluster_size": [
+                {"share": share, "of": "samples"} for share in (0.01, 0.05)
+            ],
+            "min_samples": 5,
+            "copy": True,
+        },
+        {"clusterer": "Gaussian mixture", "n_components": [2, 4, 8]},
+    ],
+    "paper": [
+        {"clusterer": "k-means", "n_clusters": range(2, 21), "copies": 5},
+        {
+            "clusterer": "agglomerative",
+            "linkage": ["single", "complete", "ward", "average"],
+            "n_clusters": range(2, 21),
+        },
+        {
+            "clusterer": "DBSCAN",
+            "eps": [
+                {"quantile": [0.01, 0.25], "at": at, "of": "pair distances"}
+                for at in np.linspace(0, 1, 20).tolist()
+            ],
+            "copies": 5,
+        },
+    ],
+    "paper-fixed-k": _paper_fixed_k,
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """One model of a pool: what it is called, its plain spec, and what to fit.
+
+    Runs of one specification share the title; names are unique. The clusterer makes an
+    estimator from the spec, unless the caller gave one that a spec cannot express.
+    """
+
+    title: str
+    name: str
+    family: str
+    spec: Spec
+    clusterer: Clusterer
+    make: Callable[[], Any] | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The spec without the name of the clusterer."""
+        return {key: v for key, v in self.spec.items() if key != "clusterer"}
+
+
+def pool_specs(
+    pool: Pool,
+    X: npt.ArrayLike | tuple[int, int],
+    random_state: int = 0,
+) -> list[dict[str, Any]]:
+    """Expand a pool to the plain list of its specs, to be looked at, edited and run.
+
+    Parameters
+    ----------
+    pool : str or sequence
+        Name in POOLS, ("paper-fixed-k", n_clusters), or a list of specs with lists as
+        values.
+    X : array-like of shape (n_samples, n_features), or tuple of int
+        The data, or only their shape; values that the data decide are then left open.
+    random_state : int, default 0
+        Seed; each model gets a seed of its own, written into its spec.
+
+    Returns
+    -------
+    specs : list of dict
+        One per model. Running this list gives the models that the pool gives.
+
+    Raises
+    ------
+    ValueError
+        If the pool or a clusterer is unknown, or a value is not plain.
+
+    Examples
+    --------
+    >>> for spec in pool_specs([{"clusterer": "DBSCAN", "eps": [0.1, 0.2]}], (100, 2)):
+    ...     print(spec)
+    {'clusterer': 'DBSCAN', 'eps': 0.1}
+    {'clusterer': 'DBSCAN', 'eps': 0.2}
+    """
+    return [dict(model.spec) for model in plan_pool(pool, X, random_state).models]
+
+
+def pool_grids(pool: Pool, n_samples: int) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return a pool as plain grids, one per clusterer and setting, to be edited.
+
+    Parameters
+    ----------
+    pool : str or sequence
+        As for `pool_specs`, mappings only.
+    n_samples : int
+        Number of samples; presets leave out what is too slow at this size.
+
+    Returns
+    -------
+    grids : list of dict
+        JSON values only; a list stands for one model per entry.
+    notes : list of str
+        What was left out, and why.
+
+    Raises
+    ------
+    ValueError
+        If the pool or a clusterer is unknown.
+
+    Examples
+    --------
+    >>> pool_grids(("paper-fixed-k", 3), 150)[0][0]
+    {'clusterer': 'k-means', 'n_clusters': 3, 'copies': 50}
+    """
+    notes: list[str] = []
+    entries = _entries(pool, n_samples, notes)
+    grids = [
+        {key: list(v) if _is_list(v) else v for key, v in entry.items()}
+        for entry in entries
+    ]
+    return grids, notes
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The models of a pool on given data; what was left out or sampled, as notes."""
+
+    models: list[Model]
+    scale: DataScale
+    notes: list[str]
+
+
+def plan_pool(
+    pool: Pool, X: npt.ArrayLike | tuple[int, int], random_state: int
+) -> Plan:
+    """Return the models of a pool on given data."""
+    check_range(random_state, 0, 2**32 - 1, name="random_state", integer=True)
+    scale = DataScale(X, random_state)
+    notes = scale.notes
+    models: list[Model] = []
+    copies: Counter[str] = Counter()
+    for entry in _entries(pool, scale.n_samples, notes):
+        if isinstance(entry, Mapping):
+            models += _models_of_grid(entry, scale, random_state, copies)
+        else:
+            models.append(_model_of_estimator(entry, random_state, copies))
+    if not models:
+        raise ValueError(
+            "pool is empty for these data; give at least one spec. " + " ".join(notes)
+        )
+    return Plan(_with_unique_names(models), scale, notes)
+
+
+def _entries(pool: Pool, n_samples: int, notes: list[str]) -> list[Any]:
+    """Return the list a pool stands for, without what is too slow at this size."""
+    if isinstance(pool, Mapping):
+        return [pool]
+    if isinstance(pool, str):
+        preset = _preset(pool)
+    elif len(pool) == 2 and isinstance(pool[0], str):
+        preset = _preset(*pool)
+    else:
+        return list(pool)
+    return [entry for entry in preset if not _too_slow(entry, n_samples, notes)]
+
+
+def _preset(name: str, n_clusters: Any = None) -> Sequence[Spec]:
+    """Look a preset up, with the number of clusters if it needs one."""
+    if name not in POOLS:
+        known = ", ".join(map(repr, POOLS))
+        raise ValueError(f"pool is {name!r}; give one of {known}, or a list of specs.")
+    preset = POOLS[name]
+    if not callable(preset):
+        if n_clusters is not None:
+            raise ValueError(
+                f"pool {name!r} has its own numbers of clusters; give the name alone."
+            )
+        return preset
+    if n_clusters is None:
+        raise ValueError(
+            f"pool {name!r} needs a number of clusters; give ({name!r}, n_clusters), "
+            f"e.g. ({name!r}, 3)."
+        )
+    check_range(n_clusters, 2, np.inf, name="n_clusters", integer=True)
+    return preset(int(n_clusters))
+
+
+def _too_slow(entry: Any, n_samples: int, notes: list[str]) -> bool:
+    """Tell, and note, whether presets leave a clusterer out at this size."""
+    limit = _clusterer(entry).max_samples if isinstance(entry, Mapping) else None
+    if limit is None or n_samples <= limit:
+        return False
+    notes.append(
+        f"{entry['clusterer']} left out: presets run it up to {limit:,} samples, these "
+        f"data have {n_samples:,}; list its specs to run it all the same."
+    )
+    return True
+
+
+def _clusterer(spec: Spec) -> Clusterer:
+    """Look the clusterer of a spec up."""
+    name = spec.get("clusterer")
+    if name not in CLUSTERERS:
+        raise ValueError(
+            f"clusterer is {name!r}; give one of {', '.join(map(repr, CLUSTERERS))}, "
+            "or add it to CLUSTERERS."
+        )
+    return CLUSTERERS[name]
+
+
+def _models_of_grid(
+    grid: Spec, scale: DataScale, random_state: int, copies: Counter[str]
+) -> Iterator[Model]:
+    """Make the models of one grid; values that resolve to the same are one model."""
+    clusterer = _clusterer(grid)
+    _check_parameters(clusterer, grid)
+    copies_of_each = grid.get("copies", 1)
+    check_range(copies_of_each, 1, 10_000, name="copies", integer=True)
+    seen = set()
+    for spec in _product(grid):
+        resolved = {key: scale.resolve(value) for key, value in spec.items()}
+        if _key(resolved) in seen:
+            continue
+        seen.add(_key(resolved))
+        for _ in range(copies_of_each):
+            if clusterer.seeded and spec.get("random_state") is None:
+                resolved["random_state"] = _seed(_key(spec), random_state, copies)
+            title = clusterer.name({k: resolved[k] for k in spec if k != "clusterer"})
+            yield Model(title, title, clusterer.family, dict(resolved), clusterer)
+
+
+def _check_parameters(clusterer: Clusterer, grid: Spec) -> None:
+    """Refuse parameters that the clusterer does not take."""
+    unknown = grid.keys() - clusterer.defaults.keys() - {"clusterer", "copies"}
+    if unknown and not clusterer.takes_any:
+        raise ValueError(
+            f"{grid['clusterer']} has no parameter {', '.join(map(repr, unknown))}; "
+            f"give some of {', '.join(map(repr, clusterer.defaults))}."
+        )
+
+
+def _product(grid: Spec) -> Iterator[dict[str, Any]]:
+    """Yield the combinations of the values of a grid, plain."""
+    values = {
+        key: list(value) if _is_list(value) else [value]
+        for key, value in grid.items()
+        if key != "copies"
+    }
+    for combination in itertools.product(*values.values()):
+        yield {k: _plain(k, v) for k, v in zip(values, combination, strict=True)}
+
+
+def _is_list(value: Any) -> bool:
+    """Whether a value of a grid stands for several."""
+    return isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str)
+
+
+def _plain(key: str, value: Any) -> Any:
+    """Return a value as what JSON knows, or refuse it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{key} is {value!r}; give a number, a string or another plain value, or "
+            "put the estimator itself into the pool."
+        ) from None
+    return value
+
+
+def _key(spec: Spec) -> str:
+    """Return the same text for equal specs."""
+    return json.dumps(spec, sort_keys=True)
+
+
+def _seed(key: str, random_state: int, copies: Counter[str]) -> int:
+    """Derive a seed from what the model is, not from where it stands in the pool."""
+    copies[key] += 1
+    text = f"{random_state} {copies[key]} {key}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little") >> 1
+
+
+def _model_of_estimator(
+    estimator: Any, random_state: int, copies: Counter[str]
+) -> Model:
+    """Describe an estimator of the caller; one that a spec can express becomes one."""
+    cls = type(estimator)
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise ValueError(
+            f"pool has the entry {estimator!r}; give specs (mappings with a "
+            "'clusterer') or estimator instances."
+        )
+    known = next((n for n, c in CLUSTERERS.items() if c.make is cls), None)
+    clusterer = (
+        CLUSTERERS[known] if known else Clusterer(cls.__name__, cls.__name__, cls)
+    )
+    given = _changed_parameters(estimator)
+    name = known or f"{cls.__module__}.{cls.__qualname__}"
+    spec: dict[str, Any] = {"clusterer": name}
+    spec |= {key: _plain_or_text(value) for key, value in given.items()}
+    seed = None
+    if clusterer.seeded and "random_state" not in given:
+        seed = spec["random_state"] = _seed(_key(spec), random_state, copies)
+    title = clusterer.name({k: v for k, v in spec.items() if k != "clusterer"})
+    is_plain = known and all(spec[key] is value for key, value in given.items())
+    make = None if is_plain else partial(_fresh, estimator, seed)
+    return Model(title, title, clusterer.family, spec, clusterer, make)
+
+
+def _changed_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters that differ from the defaults of the class."""
+    if not hasattr(estimator, "get_params"):
+        return {}
+    defaults = Clusterer("", "", type(estimator)).defaults
+    return {
+        key: value
+        for key, value in estimator.get_params(deep=False).items()
+        if repr(value) != repr(defaults.get(key))
+    }
+
+
+def _plain_or_text(value: Any) -> Any:
+    """Return a plain value as it is, another as a name (its text has an address)."""
+    try:
+        return _plain("", value)
+    except ValueError:
+        return f"<{getattr(value, '__name__', type(value).__name__)}>"
+
+
+def _fresh(estimator: Any, seed: int | None) -> Any:
+    """Return an unfitted copy of an estimator, with a seed if it needs one."""
+    copy = clone(estimator, safe=False)
+    return copy if seed is None else copy.set_params(random_state=seed)
+
+
+def _with_unique_names(models: list[Model]) -> list[Model]:
+    """Number the models of equal title."""
+    total = Counter(model.title for model in models)
+    seen: Counter[str] = Counter()
+    named = []
+    for model in models:
+        seen[model.title] += 1
+        run = f" run {seen[model.title]}" if total[model.title] > 1 else ""
+        named.append(replace(model, name=model.title + run))
+    return named

@@ -1,0 +1,1 @@
+"""Which partition is closest to the consensus, and how sure that is."""

@@ -1,0 +1,106 @@
+"""Contributions: what each item adds to the scores, the source of their errors.
+
+The mean cost of an item with others, under each model, spreads over items as much as a
+mean over all pairs of a random set of items varies. No n x n array is made.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+
+import numpy as np
+from numba import njit
+
+from clusterlens.compute._run.blocks import Cancel, Progress, run_blocks
+from clusterlens.compute._validation import FloatArray
+from clusterlens.compute.ensemble.pairs import (
+    TILE_COLUMNS,
+    PairLayout,
+    column_tile,
+    count_votes,
+)
+
+_BLOCK_ROWS = 64
+
+
+def mean_costs(
+    layout: PairLayout,
+    joined: FloatArray,
+    apart: FloatArray,
+    n_partners: int,
+    start: int,
+    stop: int,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> FloatArray:
+    """Mean cost of the pairs of each item with the first ones.
+
+    Parameters
+    ----------
+    layout : PairLayout
+        Items to compare with each other, without weights.
+    joined, apart : array of float, shape (n_levels,)
+        Cost of a pair, by the votes that join it, for a model that joins it and for one
+        that does not.
+    n_partners : int
+        The first items, at least two, that each item is compared with.
+    start, stop : int
+        Half-open range of items.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`; progress counts items.
+
+    Returns
+    -------
+    means : array of float, shape (stop - start, n_models)
+        Under each distinct partition; an item is no partner of itself.
+
+    Notes
+    -----
+    O((stop - start) n_partners n_models) time.
+    """
+    codes = (layout.by_model, layout.by_sample, layout.votes)
+    blocks = [
+        (low, min(low + _BLOCK_ROWS, stop)) for low in range(start, stop, _BLOCK_ROWS)
+    ]
+    sums = run_blocks(
+        lambda *rows: _sum_rows(*codes, joined - apart, apart, n_partners, *rows),
+        blocks,
+        [high - low for low, high in blocks],
+        n_jobs=n_jobs,
+        progress=progress,
+        cancel=cancel,
+        executor=executor,
+    )
+    partners = n_partners - (np.arange(start, stop) < n_partners)
+    return np.concatenate(list(sums))[:, : len(layout.by_model)] / partners[:, None]
+
+
+@njit(nogil=True, cache=False)
+def _sum_rows(  # type: ignore[no-untyped-def]
+    by_model, by_sample, votes, change, apart, n_partners, start, stop
+):
+    """Costs of each row with the first items, shape (stop - start, width)."""
+    width = by_sample.shape[1]
+    count = np.empty(TILE_COLUMNS, by_model.dtype)
+    sums = np.zeros((stop - start, width), np.float64)
+    for left in range(0, n_partners, TILE_COLUMNS):
+        right = min(left + TILE_COLUMNS, n_partners)
+        tile = column_tile(by_model, left, right)
+        for i in range(start, stop):
+            count_votes(by_model, votes, i, tile, count)
+            row = sums[i - start]
+            base = 0.0
+            for j in range(left, right):
+                if j == i:
+                    continue
+                level = np.intp(count[j - left])
+                base += apart[level]
+                extra = change[level]
+                for t in range(width):
+                    row[t] += extra if by_sample[i, t] == by_sample[j, t] else 0.0
+            for t in range(width):
+                row[t] += base
+    return sums

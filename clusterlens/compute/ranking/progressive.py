@@ -1,0 +1,398 @@
+"""Progressive ranking: an order of the models that tightens while samples are added.
+
+A growing random set of samples is compared with each other, the same for all models.
+Counts of pairs add up over new samples, so that every look costs only its new pairs.
+Each look has intervals for the scores and for the differences of neighbours, wide
+enough that one may stop at any of them. O(m² T) time for m samples, O(n T) to start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from clusterlens.compute._run.blocks import Cancel, Progress, RunOptions
+from clusterlens.compute._validation import (
+    FloatArray,
+    check_choice,
+    check_range,
+    read_only,
+)
+from clusterlens.compute.ensemble.agreement import count_agreements
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.pairs import (
+    EXACT_COMPARISONS,
+    count_columns,
+    joined_pairs,
+    pair_layout,
+)
+from clusterlens.compute.ranking._contributions import mean_costs
+from clusterlens.compute.ranking.ranking import Ranking, rank_partitions
+from clusterlens.compute.ranking.scores import Variant, pair_costs, violation_charge
+
+FIRST_SIZE = 2_048
+
+_VARIANTS: dict[str, Variant] = {
+    "discotec-binary": "binary",
+    "discotec-kl": "kl",
+    "discotec-tv": "tv",
+    "discotec-hellinger": "hellinger",
+}
+_SMALLEST = 500  # samples from which the normal approximation is used
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProgressiveRanking:
+    """One look of a progressive ranking.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        The order as it stands; `ranking.exact` is False for an estimate.
+    n_compared : int
+        Samples that were compared with each other.
+    standard_errors : array of float, shape (n_partitions,)
+        Of the scores, 0 if exact.
+    half_widths : array of float, shape (n_partitions,)
+        Of the intervals for the scores: each holds the value of its model at all looks
+        together with the asked confidence.
+    differences : array of float, shape (n_partitions - 1,)
+        From each partition of `ranking.order` to the next, 0 or more.
+    difference_half_widths : array of float, shape (n_partitions - 1,)
+        Of the intervals for the differences, which hold for all pairs of models at all
+        looks together, because the data choose the neighbours.
+    settled : bool
+        Whether every difference is beyond chance; identical partitions share a rank.
+    """
+
+    ranking: Ranking
+    n_compared: int
+    standard_errors: FloatArray
+    half_widths: FloatArray
+    differences: FloatArray
+    difference_half_widths: FloatArray
+    settled: bool
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for name in (
+            "standard_errors",
+            "half_widths",
+            "differences",
+            "difference_half_widths",
+        ):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    @property
+    def exact(self) -> bool:
+        """Whether all pairs of samples were counted."""
+        return self.ranking.exact
+
+    @cached_property
+    def intervals(self) -> FloatArray:
+        """Ends of the intervals for the values, shape (n_partitions, 2)."""
+        width = self.half_widths[:, None] * np.array([-1.0, 1.0])
+        return read_only(self.ranking.values[:, None] + width)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the ranking as a table, best first.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns of `Ranking.to_frame` and low, high (interval for the score),
+            to_next, to_next_low, to_next_high (difference to the next row and its
+            interval, missing in the last row).
+        """
+        frame = self.ranking.to_frame()
+        ends = self.intervals[self.ranking.order]
+        width = self.difference_half_widths
+        following = {
+            "to_next": self.differences,
+            "to_next_low": self.differences - width,
+            "to_next_high": self.differences + width,
+        }
+        return frame.assign(
+            low=ends[:, 0],
+            high=ends[:, 1],
+            **{name: np.append(column, np.nan) for name, column in following.items()},
+        )
+
+    def __repr__(self) -> str:
+        """Say how far it is."""
+        state = "exact" if self.exact else "settled" if self.settled else "open"
+        return f"ProgressiveRanking({state}, {self.n_compared} samples compared)"
+
+
+def rank_progressively(
+    ensemble: Ensemble,
+    score: str = "discotec-binary",
+    threshold: int | None = None,
+    constraints: Constraints | None = None,
+    constraint_weight: float = 1.0,
+    *,
+    confidence: float = 0.95,
+    first_size: int = FIRST_SIZE,
+    max_comparisons: int = EXACT_COMPARISONS,
+    exact: bool = False,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> Iterator[ProgressiveRanking]:
+    """Rank the partitions from a growing random set of samples, with intervals.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T >= 2 partitions of n samples.
+    score : str, default "discotec-binary"
+        A DISCOTEC score in `SCORES`; the average indices are exact in linear time.
+    threshold : int, optional
+        For "discotec-binary": agreement count from 0 to T + 1 from which a pair counts
+        as joined. Default the mean over all pairs, known exactly from cluster sizes.
+    constraints : Constraints, optional
+        Pairs that should be joined or separated; their charge is exact.
+    constraint_weight : float, default 1.0
+        Charge for breaking all of them, at least 0.
+    confidence : float, default 0.95
+        Of the intervals, between 0 and 1.
+    first_size : int, default 2048
+        Samples of the first look, at least 500; the set doubles from look to look.
+    max_comparisons : int, default 3e11
+        Budget of comparisons of two labels: pairs of samples times partitions. If it
+        covers all samples, the last look is exact.
+    exact : bool, default False
+        Whether to go on, when the order is settled or the budget spent, to the exact
+        ranking, which `count_agreements` makes in O(n² T) time.
+    random_state : int, default 0
+        Seed of the samples.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`; progress counts the pairs of samples of each look.
+
+    Returns
+    -------
+    looks : iterator of ProgressiveRanking
+        One after another; each is computed when it is asked for. Ends when the order is
+        settled or the budget is spent.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two partitions, or an argument is out of range.
+    Cancelled
+        If `cancel` said so.
+
+    Notes
+    -----
+    The mean cost of the pairs of m samples drawn without replacement is a U-statistic,
+    unbiased for the mean over all pairs. Its variance is 4 (1 - m / n) s² / m with s²
+    the variance over samples of the mean cost h of a sample with others; here each of
+    the m samples is compared with the `first_size` first ones for it, which makes s²
+    too large rather than too small and covers the part of the variance that is of order
+    1 / m². Covariances of h between models give the errors of differences. The level is
+    divided by the number of looks and, for differences, of pairs of models (Bonferroni
+    inequality). What fewer than some ten of the compared samples show is beyond the
+    normal approximation.
+
+    Time O(n T) before the first look, then O(m² T + m T²); memory O(n T + T²).
+
+    References
+    ----------
+    Hoeffding, W. A class of statistics with asymptotically normal distribution. Annals
+    of Mathematical Statistics 19 (1948), section 5.
+    Nandi, H. K., Sen, P. K. On the properties of U-statistics when the observations are
+    not independent, part 2. Calcutta Statistical Association Bulletin 12 (1963).
+
+    Examples
+    --------
+    >>> labels = np.random.default_rng(0).integers(0, 3, (4, 5_000))
+    >>> labels[:2, :4_000] = labels[2, :4_000]
+    >>> ensemble = Ensemble(labels)
+    >>> looks = rank_progressively(ensemble, first_size=500, max_comparisons=10**7)
+    >>> [look.n_compared for look in looks]
+    [500, 1000, 2000]
+    """
+    _check_arguments(ensemble, score, threshold, confidence, first_size)
+    charge = violation_charge(ensemble, constraints, constraint_weight)
+    violated = (constraints or Constraints()).violations(ensemble)
+    run: RunOptions = {
+        "n_jobs": n_jobs,
+        "progress": progress,
+        "cancel": cancel,
+        "executor": executor,
+    }
+    sizes, affordable = _schedule(ensemble, first_size, max_comparisons)
+
+    def looks() -> Iterator[ProgressiveRanking]:
+        settled = False
+        sample = _Sample(ensemble, score, threshold, sizes, random_state)
+        while not settled and sample.size < sizes[-1]:
+            sample.grow(run)
+            values, covariance = sample.estimate()
+            ranking = Ranking(
+                ensemble, score, values + charge, values, violated, False, exact=False
+            )
+            look = _look(ranking, sample, covariance, (1 - confidence) / len(sizes))
+            settled = look.settled
+            yield look
+        if exact or (affordable and not settled):
+            agreement = count_agreements(ensemble, **run)
+            yield _exact_look(
+                rank_partitions(
+                    agreement, score, threshold, constraints, constraint_weight
+                )
+            )
+
+    return looks()
+
+
+def _check_arguments(
+    ensemble: Ensemble,
+    score: str,
+    threshold: int | None,
+    confidence: float,
+    first_size: int,
+) -> None:
+    """Raise unless the arguments are in range."""
+    check_choice(score, _VARIANTS, name="score")
+    if ensemble.n_partitions < 2:
+        raise ValueError(
+            "ensemble has 1 partition; give at least two, better three, to compare."
+        )
+    if threshold is not None:
+        if score != "discotec-binary":
+            raise ValueError(
+                f"threshold is {threshold}, but score {score!r} has none; leave it "
+                "out or choose 'discotec-binary'."
+            )
+        most = ensemble.n_partitions + 1
+        check_range(threshold, 0, most, name="threshold", integer=True)
+    if not 0 < confidence < 1:
+        raise ValueError(
+            f"confidence is {confidence}; give a value between 0 and 1, e.g. 0.95."
+        )
+    check_range(first_size, _SMALLEST, np.inf, name="first_size", integer=True)
+
+
+def _schedule(
+    ensemble: Ensemble, first_size: int, max_comparisons: int
+) -> tuple[list[int], bool]:
+    """Sizes of the samples of all looks, and whether all pairs are affordable too."""
+
+    def affordable(size: int) -> bool:
+        return size * (size - 1) // 2 * ensemble.n_partitions <= max_comparisons
+
+    n_samples = ensemble.n_samples
+    if n_samples <= first_size:
+        return [0], True
+    sizes = [first_size]
+    while 2 * sizes[-1] < n_samples and affordable(2 * sizes[-1]):
+        sizes.append(2 * sizes[-1])
+    return sizes, affordable(n_samples)
+
+
+class _Sample:
+    """The samples compared so far: tables of counts, and moments of mean costs."""
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        score: str,
+        threshold: int | None,
+        sizes: list[int],
+        random_state: int,
+    ) -> None:
+        rng = np.random.default_rng(random_state)
+        self.sizes, self.size, self.n_samples = sizes, 0, ensemble.n_samples
+        drawn = rng.permutation(ensemble.n_samples)[: sizes[-1]]
+        self.layout = pair_layout(ensemble, drawn)
+        if threshold is None:
+            total = sum(joined_pairs(ensemble).tolist())
+            threshold = -(-total // ensemble.n_samples**2)
+        votes = ensemble.n_partitions
+        self.costs = pair_costs(_VARIANTS[score], votes, threshold)
+        n_models = len(self.layout.by_model)
+        self.pairs = np.zeros(votes + 1, dtype=np.int64)
+        self.joint = np.zeros((n_models, votes + 1), dtype=np.int64)
+        self.centre = np.zeros(n_models)
+        self.sums = np.zeros(n_models)
+        self.products = np.zeros((n_models, n_models))
+
+    def grow(self, run: RunOptions) -> None:
+        """Compare the samples of the next size with each other."""
+        stop = next(size for size in self.sizes if size > self.size)
+        pairs, joint = count_columns(self.layout, self.size, stop, **run)
+        self.pairs += pairs
+        self.joint += joint
+        quiet: RunOptions = {**run, "progress": None}
+        means = mean_costs(
+            self.layout, *self.costs, self.sizes[0], self.size, stop, **quiet
+        )
+        if self.size == 0:
+            self.centre = means.mean(axis=0)  # against cancellation in the products
+        means -= self.centre
+        self.sums += means.sum(axis=0)
+        self.products += means.T @ means
+        self.size = stop
+
+    def estimate(self) -> tuple[FloatArray, FloatArray]:
+        """Scores, shape (n_partitions,), and their covariances, in that number twice.
+
+        The n pairs (i, i) cost nothing, so that n² S = n (n - 1) times the mean cost of
+        other pairs.
+        """
+        joined, apart = self.costs
+        costs = self.joint @ joined + (self.pairs - self.joint) @ apart
+        scores = costs / self.pairs.sum() * (1 - 1 / self.n_samples)
+        outer = np.outer(self.sums, self.sums) / self.size
+        spread = (self.products - outer) / (self.size - 1)
+        covariance = 4 * (1 / self.size - 1 / self.n_samples) * spread
+        group = self.layout.group
+        return scores[group], covariance[np.ix_(group, group)]
+
+
+def _look(
+    ranking: Ranking, sample: _Sample, covariance: FloatArray, level: float
+) -> ProgressiveRanking:
+    """Put intervals that miss with probability level around scores and differences."""
+    variances = covariance.diagonal()
+    errors = np.sqrt(variances)
+    upper, lower = ranking.order[:-1], ranking.order[1:]
+    differences = ranking.values[lower] - ranking.values[upper]
+    between = variances[upper] + variances[lower] - 2 * covariance[upper, lower]
+    n_models = len(sample.layout.by_model)
+    contrasts = max(n_models * (n_models - 1) // 2, 1)
+    widths = norm.isf(level / contrasts / 2) * np.sqrt(np.maximum(between, 0))
+    copies = sample.layout.group[upper] == sample.layout.group[lower]
+    return ProgressiveRanking(
+        ranking,
+        n_compared=sample.size,
+        standard_errors=errors,
+        half_widths=norm.isf(level / 2) * errors,
+        differences=differences,
+        difference_half_widths=np.where(copies, 0.0, widths),
+        settled=bool((copies | (differences > widths)).all()),
+    )
+
+
+def _exact_look(ranking: Ranking) -> ProgressiveRanking:
+    """Wrap an exact ranking: no errors."""
+    none = np.zeros(len(ranking.values))
+    return ProgressiveRanking(
+        ranking,
+        n_compared=ranking.ensemble.n_samples,
+        standard_errors=none,
+        half_widths=none,
+        differences=np.diff(ranking.values[ranking.order]),
+        difference_half_widths=none[1:],
+        settled=True,
+    )

@@ -1,0 +1,331 @@
+"""Scores: how close each partition is to what all of them agree on.
+
+The DISCOTEC scores are functions of two small tables of counts (see `agreement`), so
+that another variant or threshold costs O(T²) and no new pass over the samples. The
+average indices come from contingency tables, O(n T²).
+"""
+
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import Executor
+from typing import Literal, get_args
+
+import numpy as np
+
+from clusterlens.compute._run.blocks import Cancel, Progress, RunOptions
+from clusterlens.compute._validation import FloatArray, check_choice, check_range
+from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.overlaps import Overlaps, partition_overlaps
+
+Variant = Literal["kl", "tv", "hellinger", "binary"]
+
+
+def discotec(
+    ensemble: Ensemble | Agreement,
+    variant: Variant = "binary",
+    threshold: int | None = None,
+    constraints: Constraints | None = None,
+    constraint_weight: float = 1.0,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> FloatArray:
+    """Score each partition by its distance to the consensus of all.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or Agreement
+        T >= 2 partitions, or their counted agreements, which make the call instant.
+    variant : {"binary", "kl", "tv", "hellinger"}, default "binary"
+        Distance for a pair of samples. With p the share of partitions that treat the
+        pair as this one does: -ln p (kl), 1 - p (tv), 1 - sqrt p (hellinger), or
+        whether this partition contradicts the binarised consensus (binary).
+    threshold : int, optional
+        For "binary": agreement count from 0 to T + 1 from which a pair counts as
+        joined. Default the smallest count that reaches the mean.
+    constraints : Constraints, optional
+        Pairs that should be joined or separated.
+    constraint_weight : float, default 1.0
+        Charge for breaking all of them, at least 0.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`.
+
+    Returns
+    -------
+    scores : array of float, shape (n_partitions,)
+        Mean over all n² ordered pairs plus weight times violated share. Lower is
+        better; without constraints in [0, 1], "kl" in [0, ln T], so that constraints
+        weigh less against it.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two partitions, or an argument is out of range.
+
+    Warns
+    -----
+    UserWarning
+        If there are two partitions only: most scores cannot tell them apart.
+
+    Notes
+    -----
+    With M[c] pairs joined by c partitions, N[t, c] of them by t, and costs d1, d0 of a
+    pair that t joins or separates: n² S(t) = sum_c N[t, c] d1(c) + (M[c] - N[t, c])
+    d0(c). O(T²) time given the agreements. "tv" of an Ensemble comes from contingency
+    tables instead, O(n T²) time.
+
+    References
+    ----------
+    Ohl, L., Lindsten, F. Discriminative ordering through ensemble consensus,
+    Algorithm 1.
+
+    Examples
+    --------
+    >>> ensemble = Ensemble([[0, 0, 1, 1], [0, 0, 0, 1], [0, 1, 1, 1]])
+    >>> discotec(ensemble).tolist()
+    [0.125, 0.25, 0.25]
+    """
+    check_choice(variant, get_args(Variant), name="variant")
+    run: RunOptions = {
+        "n_jobs": n_jobs,
+        "progress": progress,
+        "cancel": cancel,
+        "executor": executor,
+    }
+    partitions = _several(ensemble)
+    if threshold is not None:
+        if variant != "binary":
+            raise ValueError(
+                f"threshold is {threshold}, but variant {variant!r} has none; leave it "
+                "out or choose 'binary'."
+            )
+        check_range(
+            threshold, 0, partitions.n_partitions + 1, name="threshold", integer=True
+        )
+    if isinstance(ensemble, Ensemble) and variant == "tv":
+        scores = _total_variation(partition_overlaps(ensemble, **run))
+    else:
+        if isinstance(ensemble, Ensemble):
+            ensemble = count_agreements(ensemble, **run)
+        scores = _mean_cost(ensemble, variant, threshold)
+    return scores + violation_charge(partitions, constraints, constraint_weight)
+
+
+def average_ari(
+    ensemble: Ensemble | Agreement,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> FloatArray:
+    """Average adjusted Rand index of each partition with the others.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or Agreement
+        T >= 2 partitions; identical copies count as others.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`.
+
+    Returns
+    -------
+    scores : array of float, shape (n_partitions,)
+        In [-0.5, 1], higher is better.
+
+    Notes
+    -----
+    O(n T²) time on the first call for an ensemble, O(T²) later.
+
+    References
+    ----------
+    Hubert, L., Arabie, P. Comparing partitions. Journal of Classification 2 (1985),
+    equation 5.
+
+    Examples
+    --------
+    >>> average_ari(Ensemble([[0, 0, 1], [1, 1, 0], [0, 1, 1]])).round(2).tolist()
+    [0.25, 0.25, -0.5]
+    """
+    overlaps = partition_overlaps(
+        _several(ensemble),
+        n_jobs=n_jobs,
+        progress=progress,
+        cancel=cancel,
+        executor=executor,
+    )
+    return _mean_over_others(overlaps.adjusted_rand)
+
+
+def average_nmi(
+    ensemble: Ensemble | Agreement,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> FloatArray:
+    """Average normalised mutual information of each partition with the others.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or Agreement
+        T >= 2 partitions; identical copies count as others.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`.
+
+    Returns
+    -------
+    scores : array of float, shape (n_partitions,)
+        In [0, 1], higher is better; normalised by the mean of the two entropies.
+
+    Notes
+    -----
+    O(n T²) time on the first call for an ensemble, O(T²) later.
+
+    References
+    ----------
+    Strehl, A., Ghosh, J. Cluster ensembles. Journal of Machine Learning Research 3
+    (2002), section 2.2, there with the geometric mean.
+
+    Examples
+    --------
+    >>> average_nmi(Ensemble([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]])).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    overlaps = partition_overlaps(
+        _several(ensemble),
+        n_jobs=n_jobs,
+        progress=progress,
+        cancel=cancel,
+        executor=executor,
+    )
+    return _mean_over_others(overlaps.normalized_information)
+
+
+def threshold_scores(agreement: Agreement) -> FloatArray:
+    """Score each partition by "binary" at every threshold.
+
+    Parameters
+    ----------
+    agreement : Agreement
+        Counted agreements of T partitions.
+
+    Returns
+    -------
+    scores : array of float, shape (n_partitions, n_partitions + 2)
+        Entry (t, k): share of pairs where t contradicts the consensus binarised at k
+        partitions, in [0, 1]; lower is better. At 0 all pairs are joined, at T + 1
+        none. `rank_values(scores, False)` has the ranks.
+
+    Notes
+    -----
+    Cumulative sums, O(T²) time.
+
+    Examples
+    --------
+    >>> ensemble = Ensemble([[0, 0, 1, 1], [0, 0, 0, 1], [0, 1, 1, 1]])
+    >>> threshold_scores(count_agreements(ensemble))[0].tolist()
+    [0.5, 0.375, 0.125, 0.25, 0.5]
+    """
+    joined = agreement.joint_counts
+    apart = agreement.pair_counts - joined
+    below = np.pad(np.cumsum(joined, axis=1), ((0, 0), (1, 0)))
+    above = np.pad(np.cumsum(apart[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+    return (below + above) / agreement.pair_counts.sum()
+
+
+def pair_costs(
+    variant: Variant, votes: int, threshold: int
+) -> tuple[FloatArray, FloatArray]:
+    """Cost of a pair for a partition that joins it, and for one that separates it.
+
+    Parameters
+    ----------
+    variant : {"binary", "kl", "tv", "hellinger"}
+        Distance.
+    votes : int
+        Votes of all partitions.
+    threshold : int
+        Votes from which "binary" takes a pair as joined.
+
+    Returns
+    -------
+    joined, apart : array of float, shape (votes + 1,)
+        Costs by the votes that join the pair. A pair that the partition itself joins
+        cannot have 0 votes, one it separates not all: these entries are 0.
+    """
+    counts = np.arange(votes + 1)
+    if variant == "binary":
+        apart = (counts >= threshold).astype(float)
+        joined = 1 - apart
+    else:
+        share = counts[1:] / votes
+        agreeing = {
+            "kl": -np.log(share),
+            "tv": 1 - share,
+            "hellinger": 1 - np.sqrt(share),
+        }[variant]
+        joined = np.append(0.0, agreeing)
+        apart = np.append(agreeing[::-1], 0.0)
+    joined[0] = apart[-1] = 0.0
+    return joined, apart
+
+
+def partitions_of(source: Ensemble | Agreement) -> Ensemble:
+    """Return the ensemble of either."""
+    return source if isinstance(source, Ensemble) else source.ensemble
+
+
+def _several(source: Ensemble | Agreement) -> Ensemble:
+    """Return the ensemble, at least two partitions; warn if it is only two."""
+    ensemble = partitions_of(source)
+    if ensemble.n_partitions < 2:
+        raise ValueError(
+            "ensemble has 1 partition; give at least two, better three, to compare."
+        )
+    if ensemble.n_partitions == 2:
+        warnings.warn(
+            "ensemble has 2 partitions, which most scores cannot tell apart; give "
+            "three or more.",
+            stacklevel=3,
+        )
+    return ensemble
+
+
+def violation_charge(
+    ensemble: Ensemble, constraints: Constraints | None, weight: float
+) -> FloatArray:
+    """Weighted share of the constraints that each partition breaks."""
+    check_range(weight, 0.0, np.inf, name="constraint_weight")
+    return weight * (constraints or Constraints()).violations(ensemble)
+
+
+def _mean_cost(
+    agreement: Agreement, variant: Variant, threshold: int | None
+) -> FloatArray:
+    """Mean cost per ordered pair from the two tables, shape (n_partitions,)."""
+    if threshold is None:
+        threshold = agreement.threshold
+    joined, apart = pair_costs(variant, len(agreement.pair_counts) - 1, threshold)
+    separated = agreement.pair_counts - agreement.joint_counts
+    costs = agreement.joint_counts @ joined + separated @ apart
+    return costs / agreement.pair_counts.sum()
+
+
+def _total_variation(overlaps: Overlaps) -> FloatArray:
+    """Mean of abs(A - C): A + C - 2 A C per pair, because A is 0 or 1."""
+    sizes = overlaps.squares.diagonal()
+    means = overlaps.squares.mean(axis=1)
+    return (sizes + sizes.mean() - 2 * means) / overlaps.n_samples**2
+
+
+def _mean_over_others(index: FloatArray) -> FloatArray:
+    """Row means of an index of all pairs of partitions, without the diagonal."""
+    others = index.sum(axis=1) - index.diagonal()
+    return others / (len(index) - 1)

@@ -1,0 +1,257 @@
+"""The binary table formats: Parquet, NumPy arrays and Excel workbooks.
+
+Each reader compares the size that a file claims with the limit before it takes memory;
+none runs code from the file (no pickles, no formulas).
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import dataclass
+from typing import IO, Any
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from clusterlens.compute._validation import DataError
+from clusterlens.compute.table._delimited import find_header
+
+_CELL_BYTES = 8  # a cell takes at least this in memory
+_OBJECT_BYTES = 64  # a cell of a workbook takes about this while it is read
+
+
+@dataclass(frozen=True)
+class Content:
+    """The bytes of a file, what to call it, and how much memory it may take."""
+
+    data: bytes
+    source: str
+    limit: int
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A table as read, with what was decided on the way."""
+
+    frame: pd.DataFrame
+    notes: list[str]
+    decimal_comma: bool = False
+
+
+def too_large(source: str, n_bytes: int, limit: int, what: str = "") -> DataError:
+    """Make the error for content above the limit."""
+    return DataError(
+        f"{source} {what or 'has'} {n_bytes:,} bytes or more, the limit is {limit:,}; "
+        "keep fewer rows or columns, or raise max_bytes."
+    )
+
+
+def check_cells(
+    rows: int, columns: int, content: Content, cell_bytes: int = _CELL_BYTES
+) -> None:
+    """Refuse a table that would take more memory than allowed."""
+    if rows * columns * cell_bytes > content.limit:
+        raise too_large(
+            content.source,
+            rows * columns * cell_bytes,
+            content.limit,
+            f"has {rows:,} rows and {columns:,} columns, in memory",
+        )
+
+
+def read_parquet(content: Content) -> Parsed:
+    """Read a Parquet file, whose footer states the size."""
+    file = pq.ParquetFile(pa.BufferReader(content.data))
+    meta, schema = file.metadata, file.schema_arrow
+    check_cells(meta.num_rows, meta.num_columns, content)
+    groups = [meta.row_group(k).total_byte_size for k in range(meta.num_row_groups)]
+    if sum(groups) > content.limit:
+        raise too_large(content.source, sum(groups), content.limit, "unpacks to")
+    # A long text that is stored once may stand in every row: it is kept once until the
+    # total length is known.
+    texts = [j for j, field in enumerate(schema) if _is_text(field.type)]
+    table = pq.ParquetFile(
+        pa.BufferReader(content.data),
+        read_dictionary=[schema.field(j).name for j in texts],
+    ).read()
+    _check_text([table.column(j) for j in texts], content)
+    for j in texts:
+        text = pc.cast(table.column(j), pa.large_string())
+        table = table.set_column(j, schema.field(j).with_type(text.type), text)
+    table = table.replace_schema_metadata(schema.metadata)
+    table.validate(full=True)
+    return Parsed(table.to_pandas(), ["Read as Parquet."])
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    """Say whether a column holds text."""
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _check_text(columns: list[pa.ChunkedArray], content: Content) -> None:
+    """Refuse text that would take too much memory once written out."""
+    total = 0
+    for chunk in (chunk for column in columns for chunk in column.chunks):
+        lengths = pc.cast(pc.binary_length(chunk.dictionary), pa.int64())
+        total += pc.sum(lengths.take(chunk.indices)).as_py() or 0
+    if total > content.limit:
+        raise too_large(content.source, total, content.limit, "unpacks to")
+
+
+def read_npy(content: Content) -> Parsed:
+    """Read one array."""
+    array = _load_array(io.BytesIO(content.data), len(content.data), content)
+    if array.dtype.names:
+        return Parsed(
+            pd.DataFrame.from_records(array), ["Read as a NumPy record array."]
+        )
+    if array.ndim not in (1, 2):
+        raise DataError(
+            f"{content.source} holds an array of shape {array.shape}; give one of "
+            "shape (rows, columns), for example array.reshape(len(array), -1)."
+        )
+    table = array.reshape(len(array), -1)
+    return Parsed(pd.DataFrame(table), ["Read as a NumPy array; columns are numbered."])
+
+
+def _load_array(file: IO[bytes], size: int, content: Content) -> np.ndarray[Any, Any]:
+    """Read an array after a look at the type and shape that its header claims."""
+    version = np.lib.format.read_magic(file)
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }.get(version)
+    if read_header is None:
+        raise DataError(
+            f"{content.source} has version {version} of the .npy format; save the "
+            "array with plain column names."
+        )
+    shape, fortran, dtype = read_header(file)
+    if dtype.hasobject:
+        raise DataError(
+            f"{content.source} holds Python objects, which may run code when read; "
+            "save an array of numbers or text, or a CSV file."
+        )
+    count = 1
+    for length in shape:
+        count *= length
+    if count < 0 or count * dtype.itemsize > content.limit:
+        raise too_large(
+            content.source, count * dtype.itemsize, content.limit, f"claims {shape},"
+        )
+    raw = file.read(count * dtype.itemsize)
+    if len(raw) < count * dtype.itemsize:
+        raise DataError(
+            f"{content.source} ends after {len(raw):,} bytes, but its shape {shape} "
+            f"takes {count * dtype.itemsize:,}; copy the file again."
+        )
+    array = np.frombuffer(raw, dtype=dtype, count=count)
+    return array.reshape(shape, order="F" if fortran else "C")
+
+
+def read_npz(content: Content) -> Parsed:
+    """Read the matrix of an archive of arrays, and vectors of the same length."""
+    with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
+        infos = [i for i in archive.infolist() if i.filename.endswith(".npy")]
+        _check_members(infos, content)
+        arrays = {}
+        for info in infos:
+            with archive.open(info) as file:
+                name = info.filename.removesuffix(".npy")
+                arrays[name] = _load_array(file, info.file_size, content)
+    matrices = [name for name, array in arrays.items() if array.ndim == 2]
+    vectors = [name for name, array in arrays.items() if array.ndim == 1]
+    preferred = [name for name in ("X", "x", "data") if name in matrices]
+    main = (preferred or matrices)[:1] if preferred or len(matrices) == 1 else []
+    length = len(arrays[main[0]]) if main else len(arrays[vectors[0]]) if vectors else 0
+    used = [name for name in vectors if len(arrays[name]) == length]
+    if not main and (matrices or len(used) < len(arrays)):
+        shapes = ", ".join(f"{name!r} {array.shape}" for name, array in arrays.items())
+        raise DataError(
+            f"{content.source} holds the arrays {shapes}, which are no single "
+            "table; keep one matrix, or call it 'X'."
+        )
+    frame = pd.DataFrame({name: arrays[name] for name in used})
+    if main:
+        matrix = pd.DataFrame(arrays[main[0]])
+        matrix.columns = [f"column {j}" for j in range(1, matrix.shape[1] + 1)]
+        frame = pd.concat([matrix, frame], axis=1)
+    skipped = [name for name in arrays if name not in (*main, *used)]
+    notes = [f"Read as a NumPy archive: {', '.join(map(repr, (*main, *used)))}."]
+    notes += [f"Arrays left out: {', '.join(map(repr, skipped))}."] if skipped else []
+    return Parsed(frame, notes)
+
+
+def _check_members(infos: list[zipfile.ZipInfo], content: Content) -> None:
+    """Refuse an archive whose members claim too much (reading stops at the claim)."""
+    total = sum(info.file_size for info in infos)
+    if total > content.limit:
+        raise too_large(content.source, total, content.limit, "unpacks to")
+
+
+def read_xlsx(content: Content) -> Parsed:
+    """Read the first sheet of a workbook that is not empty."""
+    with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
+        _check_members(archive.infolist(), content)
+        sheets = [n for n in archive.namelist() if n.startswith("xl/worksheets/sheet")]
+        formulas = any(b"<f>" in archive.read(n) for n in sheets)
+    book = openpyxl.load_workbook(
+        io.BytesIO(content.data), read_only=True, data_only=True, keep_links=False
+    )
+    visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
+    for sheet in visible or book.worksheets:
+        rows = _sheet_rows(sheet, content)
+        if rows:
+            break
+    else:
+        raise DataError(f"{content.source} has no sheet with cells; fill in a table.")
+    notes = [f"Read as Excel workbook, sheet {sheet.title!r}."]
+    others = [repr(s.title) for s in book.worksheets if s is not sheet]
+    notes += [f"Sheets left out: {', '.join(others)}."] if others else []
+    if formulas:
+        notes.append("Formulas: the values stored with them; missing where none is.")
+    frame, header_note = _frame_of_rows(rows, content)
+    return Parsed(frame, [*notes, header_note])
+
+
+def _sheet_rows(sheet: Any, content: Content) -> list[tuple[Any, ...]]:
+    """Collect the rows that are not blank, as far as the limit allows."""
+    sheet.reset_dimensions()  # the stated size may be a lie
+    rows, width = [], 0
+    for row in sheet.iter_rows(values_only=True):
+        if all(cell is None for cell in row):
+            continue
+        rows.append(row)
+        width = max(width, len(row))
+        check_cells(len(rows), width, content, _OBJECT_BYTES)
+    return rows
+
+
+def _frame_of_rows(
+    rows: list[tuple[Any, ...]], content: Content
+) -> tuple[pd.DataFrame, str]:
+    """Make a table of rows of cells, and say whether the first one is a header."""
+    used = [
+        max((j for j, cell in enumerate(row) if cell is not None), default=-1) + 1
+        for row in rows
+    ]
+    width = max(used)
+    cells = [(*row[:width], *[None] * (width - len(row))) for row in rows]
+    # A title above the table fills fewer cells than the header.
+    skipped = next(k for k, n in enumerate(used) if n > 1 or width == 1)
+    words = [
+        ["" if c is None else str(c) for c in row] for row in cells[skipped:][:500]
+    ]
+    named = find_header(words, width) is not None
+    data = cells[skipped + named :]
+    if not data:
+        raise DataError(f"{content.source} has a header but no rows; give one or more.")
+    names = words[0] if named else [f"column {j}" for j in range(1, width + 1)]
+    frame = pd.DataFrame(data, columns=pd.Index(names, dtype=object), dtype=object)
+    note = "First row is a header." if named else "No header; columns are numbered."
+    return frame, note + (f" {skipped} row(s) above it skipped." if skipped else "")

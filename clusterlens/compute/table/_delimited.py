@@ -1,0 +1,421 @@
+"""Delimited text: find out how it is written, then read all cells as text.
+
+The first lines decide on separator, preamble, header and decimal mark; every decision
+becomes a note. Arrow then splits the whole text in linear time.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from clusterlens.compute._validation import DataError
+from clusterlens.compute.table._cells import MISSING_NUMBERS
+
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+
+_BLANKS = " "  # stands for one or more blanks
+_HEAD = 1 << 18
+_SAMPLE = 500
+_BLOCK = 1 << 24
+_COMMENT = ("#", "%", "//")
+_ENCODINGS = {
+    "utf-8": "UTF-8",
+    "cp1252": "Windows-1252 (western European)",
+    "latin-1": "Latin-1 (western European)",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16",
+    "utf-16-be": "UTF-16",
+    "utf-32": "UTF-32",
+}
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_CONTROLS = sorted(set(range(32)) - {9, 10, 11, 12, 13})
+_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?%?")
+_WHOLE = re.compile(r"\s*-?\d*\s*")
+_COMMA_NUMBER = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text table is written."""
+
+    separator: str
+    names: list[str] | None  # None: no header
+    width: int
+    first_line: int  # number of lines before the first row of data
+    decimal_comma: bool
+    notes: list[str]
+
+
+def read_delimited(data: bytes, source: str) -> tuple[pd.DataFrame, list[str], bool]:
+    """Return the cells (n, d) as text, notes, and whether numbers use a comma."""
+    utf8, encoding = _to_utf8(data, source)
+    head, complete = _head(utf8)
+    layout = sniff_layout(head, complete, source)
+    separator = layout.separator
+    offset = sum(len(line.encode()) for line in _lines(head)[: layout.first_line])
+    body = utf8[offset:]
+    if separator == _BLANKS:
+        body = b"".join(b"\t".join(row.split()) + b"\n" for row in body.splitlines())
+        separator = "\t"
+    frame = _read_cells(body, separator, layout, source)
+    frame.columns = pd.Index(
+        layout.names or [f"column {j}" for j in range(1, layout.width + 1)],
+        dtype=object,
+    )
+    return (
+        frame,
+        [*layout.notes, f"Encoding: {_ENCODINGS.get(encoding, encoding)}."],
+        layout.decimal_comma,
+    )
+
+
+def count_cells(data: bytes) -> int:
+    """Bound the number of cells of a text table from above, without splitting it."""
+    separators = max(data.count(mark.encode()) for mark in (*SEPARATORS, " "))
+    return separators + data.count(b"\n") + data.count(b"\r") + 1
+
+
+def sniff_layout(head: str, complete: bool, source: str) -> Layout:
+    """Find out from the first lines how a table is written."""
+    lines = _lines(head)
+    start, declared = _skip_comments(lines)
+    if start == len(lines):
+        raise DataError(f"{source} holds no table; give one row of cells per line.")
+    body = lines[start:]
+    separator = declared or _choose_separator(body, complete)
+    records, ends = _split(body, separator, complete)
+    width = _usual_width(records)
+    first, row_names = _first_record(records, width)
+    for record, line in zip(records[:first], [0, *ends], strict=False):
+        if len(record) > width:
+            raise DataError(
+                f"{source}: line {start + line + 1} has {len(record)} cells where most "
+                f"lines have {width}; give every line the same number of cells."
+            )
+    names = _commented_header(lines, start, separator, records[first])
+    commented = names is not None
+    names = names or find_header(records[first:], width, row_names)
+    notes = _preamble_notes(lines, start, declared, ends[first - 1] if first else 0)
+    data_from = first + (names is not None and not commented)
+    if data_from == len(records) and complete:
+        raise DataError(f"{source} has a header but no rows; give at least one row.")
+    decimal_comma = separator != "," and _has_decimal_comma(records[data_from:])
+    how = [f"separator {_name(separator)}"]
+    how += ["decimal comma"] if decimal_comma else []
+    header = "header in a comment line" if commented else "first line is a header"
+    how += [header if names is not None else "no header"]
+    notes.append(f"Read as delimited text: {', '.join(how)}.")
+    if row_names:
+        notes.append("The header names one column less; the first holds row names.")
+    first_line = start + (ends[data_from - 1] if data_from else 0)
+    return Layout(separator, names, width, first_line, decimal_comma, notes)
+
+
+def _to_utf8(data: bytes, source: str) -> tuple[bytes, str]:
+    """Return the text as UTF-8 and the name of the encoding it came in."""
+    marked = [name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)]
+    encoding = marked[0] if marked else _guess_encoding(data)
+    if encoding == "utf-8":
+        text = data
+    else:
+        try:
+            text = data.decode(encoding).encode()
+        except (UnicodeError, ValueError) as error:
+            raise DataError(
+                f"{source} begins like {encoding} text but is not ({error}); save it "
+                "as UTF-8."
+            ) from error
+    sample = text[:_HEAD]
+    controls = sum(sample.count(bytes([code])) for code in _CONTROLS)
+    if b"\0" in text or controls > 0.02 * len(sample):
+        raise DataError(
+            f"{source} is not a text table: it holds binary data; give CSV, TSV, "
+            "Parquet, .npy, .npz or .xlsx."
+        )
+    return text, encoding.removesuffix("-sig")
+
+
+def _guess_encoding(data: bytes) -> str:
+    """Name the encoding of text without a byte order mark."""
+    sample = data[:4096]
+    if len(sample) >= 4 and sample[1::2].count(0) > 0.4 * len(sample[1::2]):
+        return "utf-16-le"
+    if len(sample) >= 4 and sample[::2].count(0) > 0.4 * len(sample[::2]):
+        return "utf-16-be"
+    if data.isascii():
+        return "utf-8"
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        return encoding
+    return "latin-1"
+
+
+def _head(utf8: bytes) -> tuple[str, bool]:
+    """Return the first whole lines, and whether that is all."""
+    if len(utf8) <= _HEAD:
+        return utf8.decode(), True
+    size = _HEAD
+    while (cut := utf8.rfind(b"\n", 0, size)) < 0 and size < len(utf8):
+        cut = utf8.rfind(b"\r", 0, size)
+        if cut >= 0:
+            break
+        size *= 4
+    if cut < 0:
+        return utf8.decode(), True
+    return utf8[: cut + 1].decode(), False
+
+
+def _lines(text: str) -> list[str]:
+    """Split text at line ends, which stay."""
+    return list(io.StringIO(text, newline=""))
+
+
+def _skip_comments(lines: list[str]) -> tuple[int, str | None]:
+    """Return the first line that is no comment, and a separator declared by "sep="."""
+    at, declared = 0, None
+    while at < len(lines):
+        line = lines[at].strip()
+        found = re.fullmatch(r'"?sep=(.)"?', lines[at].rstrip("\r\n"), re.IGNORECASE)
+        if found and found.group(1) in SEPARATORS:
+            declared = found.group(1)
+        elif line and not line.startswith(_COMMENT):
+            break
+        at += 1
+    return at, declared
+
+
+def _split(
+    lines: list[str], separator: str, complete: bool
+) -> tuple[list[list[str]], list[int]]:
+    """Split lines into records; also count the lines up to the end of each one."""
+    if separator == _BLANKS:
+        pairs = [(line.split(), k) for k, line in enumerate(lines, start=1)]
+    else:
+        reader = csv.reader(lines, delimiter=separator)
+        pairs = []
+        try:
+            for record in reader:
+                pairs.append((record, reader.line_num))
+        except csv.Error:
+            complete = True  # the last record is not in the list
+    if not complete and len(pairs) > 1:
+        pairs.pop()
+    pairs = [(record, end) for record, end in pairs if record]
+    return [record for record, _ in pairs], [end for _, end in pairs]
+
+
+def _choose_separator(lines: list[str], complete: bool) -> str:
+    """Choose the separator that splits the lines evenly into clean cells."""
+    sample = lines[:_SAMPLE]
+    complete = complete and len(sample) == len(lines)
+    candidates = {mark: _split(sample, mark, complete)[0] for mark in SEPARATORS}
+    blanks = _split(sample, _BLANKS, complete)[0]
+    if _usual_width(blanks) > 1 and _number_share(blanks) >= 0.5:
+        candidates[_BLANKS] = blanks
+    viable = {}
+    for mark, records in candidates.items():
+        width = _usual_width(records)
+        even = sum(len(record) == width for record in records) / max(len(records), 1)
+        if width > 1 and even >= 0.5:
+            viable[mark] = (even, width)
+    if not viable:
+        unused = (m for m in (*SEPARATORS, "\x1f") if not any(m in x for x in lines))
+        return next(unused, ",")
+
+    def quality(mark: str) -> tuple[float, int]:
+        others = [other for other in viable if other != mark]
+        return round(viable[mark][0] * _clean_share(candidates[mark], others), 2), (
+            viable[mark][1]
+        )
+
+    return max(viable, key=quality)
+
+
+def _usual_width(records: list[list[str]]) -> int:
+    """Return the most frequent number of cells, the larger of two."""
+    counts = Counter(map(len, records))
+    return max(counts, key=lambda width: (counts[width], width), default=0)
+
+
+def _clean_share(records: list[list[str]], others: list[str]) -> float:
+    """Return the share of cells that no other separator would split."""
+    cells = [cell.strip() for record in records[:100] for cell in record]
+    clean = sum(
+        not any(mark in cell for mark in others) or bool(_COMMA_NUMBER.fullmatch(cell))
+        for cell in cells
+    )
+    return clean / max(len(cells), 1)
+
+
+def _number_share(records: list[list[str]]) -> float:
+    """Return the share of cells after the first record that are numbers."""
+    cells = [cell for record in records[1:101] or records for cell in record]
+    return sum(_is_number(cell) for cell in cells) / max(len(cells), 1)
+
+
+def _is_number(cell: str) -> bool:
+    """Say whether a cell is a number in any of the usual styles."""
+    return bool(_NUMBER.fullmatch(cell.strip()))
+
+
+def _first_record(records: list[list[str]], width: int) -> tuple[int, bool]:
+    """Return where the table begins, and whether its header lacks the row names."""
+    first = next(k for k, record in enumerate(records) if len(record) == width)
+    if first and len(records[first - 1]) == width - 1 and width > 2:
+        trailing = all(not r[-1].strip() for r in records[first:] if len(r) == width)
+        return first - 1, not trailing
+    return first, False
+
+
+def find_header(
+    records: list[list[str]], width: int, row_names: bool = False
+) -> list[str] | None:
+    """Return the names in the first record, or None if it is a row of data."""
+    first, body = [c.strip() for c in records[0]], records[1:_SAMPLE]
+    if len(first) < width:
+        return ["row name", *first] if row_names else [*first, ""]
+    if not body:
+        return None if any(map(_is_number, first)) else first
+    columns = [[r[j].strip() for r in body if len(r) == width] for j in range(width)]
+    for name, column in zip(first, columns, strict=True):
+        if _is_word(name) and sum(map(_is_number, column)) > 0.5 * len(column):
+            return first
+    if any(map(_is_number, first)):
+        # Among nothing but whole numbers, 0, 1, 2 may as well be a row of data.
+        whole = all(_WHOLE.fullmatch(cell) for row in records for cell in row)
+        return first if _counts_up(first) and not whole else None
+    recurs = any(name in column for name, column in zip(first, columns, strict=True))
+    return first if len(set(first)) == width and not recurs else None
+
+
+def _is_word(cell: str) -> bool:
+    """Say whether a cell is neither blank, a number nor a word for "missing"."""
+    return bool(cell) and not _is_number(cell) and cell.lower() not in MISSING_NUMBERS
+
+
+def _counts_up(cells: list[str]) -> bool:
+    """Say whether the numbers among cells rise by one, as 0, 1, 2 or years would."""
+    digits = [int(cell) for cell in cells if cell.isdecimal()]
+    others = [cell for cell in cells if _is_number(cell) and not cell.isdecimal()]
+    steps = {b - a for a, b in pairwise(digits)}
+    return len(digits) > 1 and steps == {1} and not others
+
+
+def _commented_header(
+    lines: list[str], start: int, separator: str, below: list[str]
+) -> list[str] | None:
+    """Return the names in a comment line right above a row of data, if it has them."""
+    width = len(below)
+    if start == 0 or width < 2 or not any(map(_is_number, below)):
+        return None
+    line = lines[start - 1].strip().lstrip("#%/ ")
+    names = _split([line], separator, True)[0]
+    if len(names) != 1 or len(names[0]) != width or any(map(_is_number, names[0])):
+        return None
+    return [name.strip() for name in names[0]]
+
+
+def _preamble_notes(
+    lines: list[str], start: int, declared: str | None, skipped: int
+) -> list[str]:
+    """Say which lines before the table were left out."""
+    comments = sum(bool(line.strip()) for line in lines[:start]) - bool(declared)
+    notes = (
+        [f"{comments} comment line(s) before the table skipped."] if comments else []
+    )
+    if skipped:
+        text = lines[start].strip()[:60]
+        notes.append(f"{skipped} line(s) before the table skipped, the first {text!r}.")
+    return notes
+
+
+def _has_decimal_comma(records: list[list[str]]) -> bool:
+    """Say whether numbers in a table not separated by commas use a decimal comma."""
+    cells = [c.strip() for record in records[:_SAMPLE] for c in record if "," in c]
+    numbers = [cell for cell in cells if _COMMA_NUMBER.fullmatch(cell)]
+    points = any(
+        re.fullmatch(r"[+-]?\d+\.\d*[1-9]\d*", c.strip()) and c.count(".") == 1
+        for record in records[:_SAMPLE]
+        for c in record
+        if not re.fullmatch(r"[+-]?\d{1,3}\.\d{3}", c.strip())
+    )
+    clear = [cell for cell in numbers if not _THOUSANDS.fullmatch(cell)]
+    return bool(clear) or (bool(numbers) and not points)
+
+
+def _name(separator: str) -> str:
+    """Name a separator for a note."""
+    if separator == _BLANKS:
+        return "blanks"
+    return f"{separator!r}" if separator != "\t" else "tab"
+
+
+def _read_cells(
+    body: bytes, separator: str, layout: Layout, source: str
+) -> pd.DataFrame:
+    """Split the rows of data (n, d) into text cells."""
+    names = [str(j) for j in range(layout.width)]
+    try:
+        table = pa_csv.read_csv(
+            pa.py_buffer(body),
+            read_options=pa_csv.ReadOptions(
+                column_names=names, block_size=max(_BLOCK, _longest_line(body))
+            ),
+            parse_options=pa_csv.ParseOptions(
+                delimiter=separator, newlines_in_values=b'"' in body
+            ),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        where = _ragged_line(body, separator, layout)
+        raise DataError(f"{source}: {where or error}") from error
+    return table.to_pandas()
+
+
+def _longest_line(body: bytes) -> int:
+    """Bound the bytes of a block so that no line straddles two of them."""
+    return 0 if len(body) <= _BLOCK else min(len(body), 4 * _BLOCK)
+
+
+def _ragged_line(body: bytes, separator: str, layout: Layout) -> str | None:
+    """Name the first line with the wrong number of cells."""
+    text = io.StringIO(body.decode(errors="replace"), newline="")
+    reader = csv.reader(text, delimiter=separator)
+    before = 0
+    try:
+        for record in reader:
+            if record and len(record) != layout.width:
+                return (
+                    f"line {layout.first_line + before + 1} has {len(record)} cells "
+                    f"where the others have {layout.width} (separator "
+                    f"{_name(separator)}); correct the line, or put cells that contain "
+                    "the separator in double quotes."
+                )
+            before = reader.line_num
+    except csv.Error as error:
+        return f"line {layout.first_line + before + 1} cannot be split ({error})."
+    return None

@@ -1,0 +1,290 @@
+"""The role each column of a table is guessed to play, with the reason in plain words.
+
+A guess errs on the side of leaving out: given classes, identifiers, dates and free text
+never become features unless the analyst says so.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute.table._cells import to_numbers
+
+ROLES = ("numeric", "categorical", "ordinal", "label", "row id", "ignore")
+
+MAX_LEVELS = 50  # more levels than this would drown the other features
+MAX_CLASSES = 200
+_TRIED = 1000
+_NUMBER_SHARE = 0.9  # a column of text is "numbers with some words" from here on
+
+_LABEL_NAMES = (
+    "label labels label_true labels_true true_label true_labels ground_truth y_true "
+    "class classes class_label classlabel cluster clusters target species diagnosis "
+    "variety outcome y"
+)
+_ID_NAMES = (
+    "id ids row row_id rowid row_name rowname row_names rownames index idx uuid guid "
+    "key nr no number case case_id sample_id sample_name record"
+)
+_CODE_NAMES = (
+    "zip zipcode zip_code postcode postal_code plz phone phone_number telephone ssn "
+    "iban isbn ean"
+)
+LABEL_NAMES = tuple(_LABEL_NAMES.split())  # from the strongest hint to the weakest
+ID_NAMES = frozenset(_ID_NAMES.split())
+CODE_NAMES = frozenset(_CODE_NAMES.split())
+_SCALES = (
+    "very low, low, lower, medium low, medium, moderate, middle, medium high, high, "
+    "higher, very high",
+    "none, minimal, mild, low, medium, moderate, high, severe, very severe, extreme",
+    "xxs, xs, s, m, l, xl, xxl, xxxl",
+    "tiny, small, medium, big, large, very large, huge",
+    "very bad, bad, very poor, poor, fair, average, typical, normal, good, very good, "
+    "excellent, outstanding",
+    "never, almost never, rarely, seldom, occasionally, sometimes, often, usually, "
+    "frequently, very often, almost always, always",
+    "strongly disagree, disagree, somewhat disagree, neutral, undecided, "
+    "neither agree nor disagree, somewhat agree, agree, strongly agree",
+    "very dissatisfied, dissatisfied, neutral, satisfied, very satisfied",
+    "first, second, third, fourth, fifth, sixth, seventh, eighth, ninth, tenth",
+    "primary, secondary, tertiary",
+    "beginner, intermediate, advanced, expert",
+    "cold, cool, mild, warm, hot",
+)
+ORDERED_SCALES = tuple(tuple(scale.split(", ")) for scale in _SCALES)
+_LOCAL_DATE = r"(\d{1,2}[./-]){2}\d{2,4}.*|\d{4}-\d{2}-\d{2}.*|\d{4}/\d{1,2}/\d{1,2}.*"
+_BRACKET = re.compile(
+    r"(?:[<>≤≥]=?\s*|over |under )?(\d+(?:\.\d+)?)(?:\s*(?:-|–|to |\+|: ).*)?"
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the guess of one column rests on."""
+
+    kind: str  # "number", "text", "date" or "other"
+    n_distinct: int
+    n_missing: int
+    whole: bool  # all numbers are whole
+
+
+def guess_roles(
+    table: pd.DataFrame, *, label: str | None = None, row_id: str | None = None
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Guess the role of every column of (n, d) cells, and say why."""
+    facts = {name: column_facts(table[name]) for name in table.columns}
+    guesses = {name: _guess(name, table[name], facts[name]) for name in table.columns}
+    if label is None:
+        guesses |= _guess_label(table, facts, guesses)
+    else:
+        guesses[label] = ("label", "given as the label column")
+    if row_id is not None:
+        guesses[row_id] = ("row id", "given as the row id")
+    ids = [name for name, (role, _) in guesses.items() if role == "row id"]
+    for name in ids:
+        if name != (row_id or ids[0]):
+            guesses[name] = (
+                "ignore",
+                "identifies rows, as another column already does",
+            )
+    roles = {name: role for name, (role, _) in guesses.items()}
+    return roles, {name: reason for name, (_, reason) in guesses.items()}
+
+
+def column_facts(values: pd.Series) -> Facts:
+    """Count distinct and missing values (n,) and say what kind they are."""
+    dtype = values.dtype
+    missing = int(values.isna().sum())
+    if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
+        return Facts("text", values.nunique(), missing, False)
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return Facts("date", values.nunique(), missing, False)
+    if pd.api.types.is_timedelta64_dtype(dtype):
+        return Facts("number", values.nunique(), missing, False)
+    if pd.api.types.is_numeric_dtype(dtype) and dtype.kind != "c":
+        numbers = to_numbers(values).dropna().to_numpy()
+        finite = numbers[np.isfinite(numbers)]
+        whole = bool((finite == np.floor(finite)).all())
+        return Facts("number", values.nunique(), missing, whole)
+    if pd.api.types.is_object_dtype(dtype) or dtype.kind == "c":
+        return Facts("other", -1, missing, False)
+    return Facts("text", values.nunique(), missing, False)
+
+
+def ordered_levels(values: pd.Series) -> list[str] | None:
+    """Return the levels of text (n,) from low to high, if they form a known scale."""
+    if isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered:
+        return list(values.cat.categories)
+    found = pd.unique(values.dropna())
+    if not 2 <= len(found) <= min(MAX_LEVELS, max(2, len(values) - 1)):
+        return None
+    levels = list(found)
+    if not all(isinstance(level, str) for level in levels):
+        return None
+    plain = {level: re.sub(r"[\s_-]+", " ", level.lower()) for level in levels}
+    for scale in ORDERED_SCALES:
+        if set(plain.values()) <= set(scale):
+            return sorted(levels, key=lambda level: scale.index(plain[level]))
+    return _ordered_brackets(levels)
+
+
+def _guess(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
+    """Guess one column by itself."""
+    present = len(values) - facts.n_missing
+    if present == 0:
+        return "ignore", "empty: every value is missing"
+    if facts.kind == "other":
+        return "ignore", "cells are neither numbers, text nor dates"
+    if facts.n_distinct == 1 and len(values) > 1:
+        return "ignore", "constant: every value is the same"
+    if present < 0.5 * len(values):
+        share = facts.n_missing / len(values)
+        return "ignore", f"{share:.0%} missing; filling would invent most of the column"
+    if facts.kind == "date":
+        return "ignore", "dates; as numeric they would count as days"
+    if facts.kind == "number":
+        return _guess_numbers(name, values, facts)
+    return _guess_text(name, values, facts)
+
+
+def _guess_numbers(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
+    """Guess a column of numbers."""
+    unique = facts.n_distinct == len(values) > 1
+    if facts.whole and unique and _is_id_name(name):
+        return "row id", "named like an identifier, and every value is different"
+    if facts.whole and _plain_name(name) in CODE_NAMES:
+        return "ignore", "named like a code; its digits are no quantity"
+    if facts.whole and unique and len(values) >= 10 and _counts_up(values):
+        return "row id", "counts the rows: whole numbers rising by one"
+    if facts.whole and 2 < facts.n_distinct <= 10:
+        return "numeric", (
+            f"whole numbers, {facts.n_distinct} different; categorical if codes"
+        )
+    return "numeric", "numbers"
+
+
+def _guess_text(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
+    """Guess a column of text, categories or truth values."""
+    k, present = facts.n_distinct, len(values) - facts.n_missing
+    if facts.n_missing == 0 and k == present > 1 and _is_id_name(name):
+        return "row id", "named like an identifier, and every value is different"
+    if _plain_name(name) in CODE_NAMES:
+        return "ignore", "named like a code; its digits are no quantity"
+    given = isinstance(values.dtype, pd.CategoricalDtype)
+    numbers, share = (values, 0.0) if given else _numbers_in(values, present)
+    if share >= _NUMBER_SHARE:
+        if _has_leading_zeros(values):
+            return "ignore", "numbers with leading zeros are codes, not quantities"
+        words = pd.unique(values[numbers.isna() & values.notna()])[:3]
+        shown = ", ".join(repr(word) for word in words)
+        return "numeric", f"{share:.0%} of the cells are numbers; others, like {shown}"
+    if _has_local_dates(values):
+        return "ignore", "dates in a local form; written as 2020-12-31 they can be used"
+    if ordered_levels(values) is not None:
+        return "ordinal", f"{k} levels with a known order"
+    if k <= MAX_LEVELS and (k < present or present <= 2):
+        return "categorical", f"text with {k} different values"
+    if k == present:
+        return "ignore", "text that is different in every row"
+    return "ignore", f"text with {k} different values, too many for categories"
+
+
+def _numbers_in(values: pd.Series, present: int) -> tuple[pd.Series, float]:
+    """Return the numbers among cells of text (n,) and their share of those present.
+
+    Where the first cells hold hardly any number, the others are not looked at.
+    """
+    first = values.iloc[:_TRIED]
+    truth = pd.api.types.is_bool_dtype(values.dtype)
+    if truth or to_numbers(first).notna().sum() < 0.5 * first.notna().sum():
+        return values, 0.0
+    numbers = to_numbers(values)
+    return numbers, float(numbers.notna().sum()) / present
+
+
+def _guess_label(
+    table: pd.DataFrame, facts: dict[str, Facts], guesses: dict[str, tuple[str, str]]
+) -> dict[str, tuple[str, str]]:
+    """Find at most one column that looks like given classes."""
+    possible = [
+        name for name in table.columns if _may_be_label(facts[name], len(table))
+    ]
+    by_name = {_plain_name(name): name for name in possible}
+    if "x" in map(_plain_name, table.columns):
+        by_name.pop("y", None)  # coordinates
+    for hint in LABEL_NAMES:
+        if hint in by_name and len(table.columns) > 1:
+            k = facts[by_name[hint]].n_distinct
+            reason = f"named like given classes, {k} different; used to compare only"
+            return {by_name[hint]: ("label", reason)}
+    last = table.columns[-1]
+    others = [role for name, (role, _) in guesses.items() if name != last]
+    features = [role for role in others if role not in {"row id", "ignore"}]
+    if (
+        last in possible
+        and guesses[last][0] == "categorical"
+        and not pd.api.types.is_bool_dtype(table[last].dtype)
+        and len(features) >= 2
+        and set(features) == {"numeric"}
+        and table[last].value_counts().min() >= 2
+    ):
+        reason = "the last and only column of text looks like given classes"
+        return {last: ("label", f"{reason}; categorical to use it as a feature")}
+    return {}
+
+
+def _may_be_label(facts: Facts, n_rows: int) -> bool:
+    """Say whether a column has as few values as classes do."""
+    if facts.kind not in {"number", "text"} or (
+        facts.kind == "number" and not facts.whole
+    ):
+        return False
+    return 2 <= facts.n_distinct <= min(MAX_CLASSES, n_rows // 2)
+
+
+def _plain_name(name: str) -> str:
+    """Write a name in lower case with underscores: "Row ID" and "rowId" as row_id."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[\s._-]+", "_", spaced).lower().strip("_")
+
+
+def _is_id_name(name: str) -> bool:
+    """Say whether a column is named like an identifier."""
+    plain = _plain_name(name)
+    unnamed = plain.startswith("unnamed")  # an index that was written without a name
+    return unnamed or plain in ID_NAMES or plain.endswith(("_id", "_uuid", "_key"))
+
+
+def _counts_up(values: pd.Series) -> bool:
+    """Say whether whole numbers (n,) rise by one from row to row."""
+    numbers = to_numbers(values).to_numpy()
+    return bool((np.diff(numbers) == 1).all())
+
+
+def _has_leading_zeros(values: pd.Series) -> bool:
+    """Say whether a cell of text (n,) looks like 007."""
+    return bool(values.dropna().astype("str").str.fullmatch(r"0\d+").any())
+
+
+def _has_local_dates(values: pd.Series) -> bool:
+    """Say whether text (n,) consists of dates that are not in ISO form."""
+    words = pd.Series(pd.unique(values.dropna().astype("str"))[:100], dtype="str")
+    return bool(words.str.fullmatch(_LOCAL_DATE).all())
+
+
+def _ordered_brackets(levels: list[str]) -> list[str] | None:
+    """Order levels like "18-25" or "1 - low" by number; None if they have none."""
+    found = [_BRACKET.fullmatch(level.strip().lower()) for level in levels]
+    matches = [match for match in found if match]
+    if len(matches) < len(levels):
+        return None
+    # "<18" lies below "18-25", and ">65" above "65".
+    side = [(w[0] in ">≥o") - (w[0] in "<≤u") for w in map(str.strip, levels)]
+    keys = [(float(m.group(1)), s) for m, s in zip(matches, side, strict=True)]
+    if len(set(keys)) < len(keys):
+        return None
+    return [level for _, level in sorted(zip(keys, levels, strict=True))]

@@ -1,0 +1,446 @@
+"""Dataset: a table with roles, and the matrix that is made of it.
+
+`make_dataset` types the columns and guesses their roles; `prepare` turns the features
+into a finite matrix by stated rules. Rows are known by stable row ids throughout. All
+steps are linear in the number of rows; nothing is dropped or filled without a note.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clusterlens.compute._validation import (
+    DataError,
+    FloatArray,
+    IntArray,
+    check_choice,
+    read_only,
+)
+from clusterlens.compute.table._cells import plain_frame, type_columns
+from clusterlens.compute.table._features import (
+    FILLERS,
+    SCALERS,
+    count_copies,
+    drop_constant,
+    encode_columns,
+    fill_missing,
+    kept_rows,
+    make_matrix,
+    shorten,
+)
+from clusterlens.compute.table._roles import ROLES, guess_roles
+from clusterlens.compute.table.projection import Projection, project
+
+MISSING_RULES = (*FILLERS, "drop rows", "refuse")
+SCALES = tuple(SCALERS)
+CATEGORICAL_RULES = ("one-hot", "ordinal", "ignore")
+
+_FEATURE_ROLES = ("numeric", "categorical", "ordinal")
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What `prepare` makes of a table; reached through the attributes of `Dataset`."""
+
+    X: FloatArray
+    feature_names: tuple[str, ...]
+    row_ids: npt.NDArray[Any]
+    labels_true: IntArray | None
+    label_names: tuple[str, ...]
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A table with a role for every column and, once prepared, a matrix of features.
+
+    Parameters
+    ----------
+    table : DataFrame of shape (n_rows, n_columns)
+        All columns, typed; the index holds the row ids. Not to be changed in place.
+    roles : mapping of str to str
+        For every column one of "numeric", "categorical", "ordinal", "label", "row id"
+        and "ignore".
+    role_reasons : mapping of str to str
+        Why each role was guessed, or that it was chosen.
+    name : str
+        Name of the table.
+    reading_notes : tuple of str
+        What was done to the table while it was read.
+    prepared : Prepared or None
+        Result of `prepare`; its parts are attributes of the dataset.
+
+    Attributes
+    ----------
+    X : array of float64, shape (n_samples, n_features)
+        Finite, read-only.
+    feature_names : tuple of str
+        One name per column of X.
+    row_ids : array, shape (n_samples,)
+        Row ids of the rows of X.
+    labels_true : array of int64, shape (n_samples,), or None
+        Codes of the label column: 0 to K - 1, and -1 where the label is missing.
+    label_names : tuple of str
+        What the codes 0 to K - 1 stand for.
+    notes : list of str
+        Everything that was done or dropped, from reading to preparing.
+
+    Notes
+    -----
+    X and its companions exist after `prepare`; before, they raise DataError.
+    """
+
+    table: pd.DataFrame
+    roles: Mapping[str, str]
+    role_reasons: Mapping[str, str]
+    name: str = "table"
+    reading_notes: tuple[str, ...] = ()
+    prepared: Prepared | None = field(default=None)
+
+    @property
+    def X(self) -> FloatArray:
+        """Matrix of features, shape (n_samples, n_features)."""
+        return self._prepared().X
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns of X."""
+        return self._prepared().feature_names
+
+    @property
+    def row_ids(self) -> npt.NDArray[Any]:
+        """Row ids of the rows of X, shape (n_samples,)."""
+        return self._prepared().row_ids
+
+    @property
+    def labels_true(self) -> IntArray | None:
+        """Codes of the label column, shape (n_samples,), or None without one."""
+        return self._prepared().labels_true
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """What the codes of labels_true stand for."""
+        return self._prepared().label_names
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Arguments that `prepare` was called with."""
+        return self._prepared().settings
+
+    @property
+    def notes(self) -> list[str]:
+        """Everything that was done or dropped."""
+        prepared = () if self.prepared is None else self.prepared.notes
+        return [*self.reading_notes, *prepared]
+
+    def __repr__(self) -> str:
+        """Say the name and the size."""
+        rows, columns = self.table.shape
+        size = f"{self.name!r}, {rows} rows x {columns} columns"
+        if self.prepared is not None:
+            size += f", X {self.X.shape[0]} x {self.X.shape[1]}"
+        return f"Dataset({size})"
+
+    def _prepared(self) -> Prepared:
+        if self.prepared is None:
+            raise DataError(
+                f"Table {self.name!r} is not prepared; call prepare(dataset) first."
+            )
+        return self.prepared
+
+
+def make_dataset(
+    table: pd.DataFrame | npt.ArrayLike,
+    name: str = "table",
+    label: str | None = None,
+    row_id: str | None = None,
+    *,
+    notes: Sequence[str] = (),
+    decimal_comma: bool = False,
+) -> Dataset:
+    """Type the columns of a table and guess their roles.
+
+    Parameters
+    ----------
+    table : DataFrame or array-like of shape (n_rows, n_columns)
+        Cells of any type; text that is entirely numeric becomes numbers.
+    name : str, default "table"
+        Name of the table.
+    label : str, optional
+        Column of given classes; never a feature.
+    row_id : str, optional
+        Column whose values, all different, become the row ids. By default a column that
+        looks like one, else the index of the DataFrame if unique, else 0, 1, 2, ...
+    notes : sequence of str, optional
+        What was done to the table before.
+    decimal_comma : bool, default False
+        Whether "1,234" is one and a bit rather than more than a thousand.
+
+    Returns
+    -------
+    dataset : Dataset
+        Not prepared yet.
+
+    Raises
+    ------
+    DataError
+        If the table is empty, a named column is not there, or row ids are not unique.
+
+    Notes
+    -----
+    Linear in the number of cells.
+
+    Examples
+    --------
+    >>> ds = make_dataset({"size": ["1,5", "2,0", "9,1"], "colour": ["a", "b", "a"]})
+    >>> ds.roles
+    {'size': 'numeric', 'colour': 'categorical'}
+    """
+    frame, own_notes = plain_frame(table, name)
+    for column in (label, row_id):
+        if column is not None:
+            _check_column(column, frame.columns)
+    if label is not None and label == row_id:
+        raise DataError(
+            f"Column {label!r} is given as label and as row id; choose one."
+        )
+    frame, typing_notes = type_columns(frame, decimal_comma=decimal_comma)
+    roles, reasons = guess_roles(frame, label=label, row_id=row_id)
+    ds = Dataset(frame, roles, reasons, name, (*notes, *own_notes, *typing_notes))
+    _check_usable(ds)
+    return _index_by_row_id(ds)
+
+
+def prepare(
+    ds: Dataset | pd.DataFrame | npt.ArrayLike,
+    roles: Mapping[str, str] | None = None,
+    missing: str = "median",
+    scale: str = "standard",
+    categorical: str = "one-hot",
+    pca: float | None = None,
+    *,
+    sentinels: str | Sequence[float] = "auto",
+) -> Dataset:
+    """Turn the features of a table into a finite matrix, by stated rules.
+
+    Parameters
+    ----------
+    ds : Dataset, DataFrame or array-like of shape (n_rows, n_columns)
+        The table; anything but a Dataset goes through `make_dataset` first.
+    roles : mapping of str to str, optional
+        Roles that replace the guessed ones, by column name.
+    missing : str, default "median"
+        "median", "mean" or "most frequent" fill numbers column by column (levels always
+        take the most frequent one; rows without any value are dropped); "drop rows"
+        keeps complete rows only; "refuse" raises at the first missing value.
+    scale : {"standard", "robust", "minmax", "none"}, default "standard"
+        Mean 0 and standard deviation 1 (ddof 0); median 0 and interquartile range 1;
+        range 0 to 1; or unchanged. Columns of 0 and 1 from categories stay as they are.
+    categorical : {"one-hot", "ordinal", "ignore"}, default "one-hot"
+        One column of 0 and 1 per level; one column of level numbers in sorted order; or
+        left out.
+    pca : int or float, optional
+        Replace the features by that many principal components, or by as many as hold
+        that share of the variance (0 < share < 1).
+    sentinels : "auto" or sequence of float, default "auto"
+        Values that stand for "missing" in numeric columns. "auto" takes well-known
+        codes such as -999 or 9999 where they lie apart from all other values.
+
+    Returns
+    -------
+    prepared : Dataset
+        The same table with X, feature_names, row_ids, labels_true and notes.
+
+    Raises
+    ------
+    DataError
+        If a column cannot play its role, nothing is left, or X would be too large.
+    ValueError
+        If an option is unknown.
+
+    Notes
+    -----
+    In order: infinite values, sentinels and words among numbers become missing; rows
+    are dropped; empty and constant columns are left out; missing values are filled;
+    numbers and ordered levels are scaled. Two samples with different levels of a
+    category lie sqrt(2) apart in its columns, which is the root mean square distance of
+    two samples in a standardised column of numbers; rare levels get no extra weight.
+    Exact copies of rows are counted and kept. Linear in the size of X, whose bytes are
+    checked before it is made; `pca` adds O(n d^2).
+
+    Examples
+    --------
+    >>> ds = prepare({"size": [1.0, None, 3.0], "colour": ["a", "b", "a"]})
+    >>> ds.feature_names
+    ('size', 'colour=a', 'colour=b')
+    >>> ds.notes[0]
+    "Column 'size': 1 missing value(s) (33.3% of the rows) filled with the median 2."
+    """
+    check_choice(missing, MISSING_RULES, name="missing")
+    check_choice(scale, SCALES, name="scale")
+    check_choice(categorical, CATEGORICAL_RULES, name="categorical")
+    if isinstance(sentinels, str):
+        check_choice(sentinels, ("auto",), name="sentinels")
+    ds = ds if isinstance(ds, Dataset) else make_dataset(ds)
+    ds = _with_roles(ds, roles or {})
+    used, notes = _feature_roles(ds, categorical)
+    X, features, remarks = encode_columns(ds.table, used, sentinels)
+    keep, dropped = kept_rows(X, features, missing, ds.table.index)
+    X = X if keep.all() else X[keep]
+    X, features, constant = drop_constant(X, features)
+    filled = fill_missing(X, features, missing)
+    notes += [*remarks, *dropped, *constant, *filled]
+    X, names, remarks = make_matrix(X, features, categorical, scale)
+    notes += [*remarks, *count_copies(X)]
+    if pca is not None:
+        X, names, remark = _reduce(X, pca)
+        notes.append(remark)
+    codes, label_names, remarks = _label_codes(ds, keep)
+    settings = {
+        "roles": dict(roles or {}),
+        "missing": missing,
+        "scale": scale,
+        "categorical": categorical,
+        "pca": int(pca) if isinstance(pca, np.integer) else pca,
+        "sentinels": sentinels if isinstance(sentinels, str) else tuple(sentinels),
+    }
+    prepared = Prepared(
+        X=read_only(np.ascontiguousarray(X)),
+        feature_names=tuple(names),
+        row_ids=read_only(ds.table.index.to_numpy(copy=True)[keep]),
+        labels_true=codes,
+        label_names=label_names,
+        settings=settings,
+        notes=(*notes, *remarks),
+    )
+    return replace(ds, prepared=prepared)
+
+
+def _check_column(name: str, columns: pd.Index) -> None:
+    """Raise unless there is a column of that name."""
+    if name not in columns:
+        close = difflib.get_close_matches(str(name), list(columns), n=1, cutoff=0.5)
+        hint = f"did you mean {close[0]!r}?" if close else f"it has {shorten(columns)}."
+        raise DataError(f"The table has no column {name!r}; {hint}")
+
+
+def _with_roles(ds: Dataset, changes: Mapping[str, str]) -> Dataset:
+    """Return the dataset with some roles chosen by the analyst."""
+    for name, role in changes.items():
+        _check_column(name, ds.table.columns)
+        check_choice(role, ROLES, name=f"roles[{name!r}]")
+    roles = {**ds.roles, **changes}
+    reasons = dict(ds.role_reasons)
+    reasons |= {name: "chosen" for name, r in changes.items() if r != ds.roles[name]}
+    for role in ("label", "row id"):
+        # A choice takes the place of a guess; two choices contradict each other.
+        chosen = [name for name, r in changes.items() if r == role]
+        if len(chosen) > 1:
+            raise DataError(
+                f"Columns {shorten(chosen)} all have the role {role!r}; give it to one."
+            )
+        for name in [n for n, r in roles.items() if r == role and chosen]:
+            if name != chosen[0]:
+                roles[name], reasons[name] = "ignore", f"{chosen[0]!r} is the {role}"
+    changed = replace(ds, roles=roles, role_reasons=reasons, prepared=None)
+    _check_usable(changed)
+    return _index_by_row_id(changed) if "row id" in changes.values() else changed
+
+
+def _check_usable(ds: Dataset) -> None:
+    """Raise if a column whose cells cannot be compared has a role."""
+    for name, role in ds.roles.items():
+        kind = ds.table[name].dtype
+        if role != "ignore" and (
+            pd.api.types.is_object_dtype(kind) or kind.kind == "c"
+        ):
+            raise DataError(
+                f"Column {name!r} has the role {role!r}, but its cells are neither "
+                "numbers, text nor dates; ignore it, or split it into columns of such."
+            )
+
+
+def _index_by_row_id(ds: Dataset) -> Dataset:
+    """Make the values of the row id column, if there is one, the index of the table."""
+    name = next((n for n, role in ds.roles.items() if role == "row id"), None)
+    if name is None:
+        return ds
+    ids = pd.Index(ds.table[name].to_numpy(), name=None)
+    if ids.hasnans:
+        row = ds.table.index[int(ids.isna().argmax())]
+        raise DataError(
+            f"Row id column {name!r} has no value in row {row}; fill it in, or "
+            "choose another row id."
+        )
+    if not ids.is_unique:
+        repeated = ids[ids.duplicated()][0]
+        raise DataError(
+            f"Row id column {name!r} has the value {repeated!r} more than once; choose "
+            "a column whose values are all different."
+        )
+    return replace(ds, table=ds.table.set_axis(ids, axis=0))
+
+
+def _feature_roles(ds: Dataset, categorical: str) -> tuple[dict[str, str], list[str]]:
+    """Return the roles in force and a note on the columns that are no features."""
+    used = dict(ds.roles)
+    if categorical == "ignore":
+        used = {n: "ignore" if r == "categorical" else r for n, r in used.items()}
+    notes = []
+    skipped = [name for name in used if used[name] != ds.roles[name]]
+    if skipped:
+        notes.append(f"Categories left out: {', '.join(map(repr, skipped))}.")
+    for role in ("label", "row id", "ignore"):
+        names = [name for name, r in ds.roles.items() if r == role]
+        if names:
+            why = ", ".join(f"{name!r} ({ds.role_reasons[name]})" for name in names)
+            notes.append(f"No feature, role {role!r}: {why}.")
+    if not set(used.values()) & set(_FEATURE_ROLES):
+        reasons = [f"{n!r} ({ds.role_reasons[n]})" for n in list(used)[:5]]
+        raise DataError(
+            f"No column serves as a feature: {', '.join(reasons)}; give at least one "
+            "column the role 'numeric', 'categorical' or 'ordinal'."
+        )
+    return used, notes
+
+
+def _reduce(X: FloatArray, pca: float) -> tuple[FloatArray, list[str], str]:
+    """Replace features (n, d) by principal components (n, k)."""
+    largest = min(X.shape)
+    if isinstance(pca, (int, np.integer)) and not 1 <= pca <= largest:
+        raise DataError(
+            f"pca is {pca}; give a number of components from 1 to {largest}, or a "
+            "share of the variance between 0 and 1."
+        )
+    found: Projection = project(X, pca)
+    k = found.coordinates.shape[1]
+    note = (
+        f"{X.shape[1]} features replaced by {k} principal component(s), which hold "
+        f"{found.explained.sum():.1%} of the variance."
+    )
+    return found.coordinates, [f"component {i}" for i in range(1, k + 1)], note
+
+
+def _label_codes(
+    ds: Dataset, keep: np.ndarray
+) -> tuple[IntArray | None, tuple[str, ...], list[str]]:
+    """Number the classes of the label column among the kept rows."""
+    name = next((n for n, role in ds.roles.items() if role == "label"), None)
+    if name is None:
+        return None, (), []
+    codes, names = pd.factorize(ds.table[name][keep], sort=True)
+    absent = int((codes < 0).sum())
+    notes = [f"Label column {name!r}: {absent} row(s) without a label, code -1."]
+    return (
+        read_only(codes.astype(np.int64)),
+        tuple(map(str, names)),
+        notes * bool(absent),
+    )

@@ -1,0 +1,173 @@
+"""Labels brought back to the original rows, and a CSV that spreadsheets open safely."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+from clusterlens.compute.table.dataset import Dataset
+
+_NUMBER = r"^[+-]?([0-9]+([.,][0-9]+)*|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+def attach_labels(ds: Dataset, labels: Mapping[str, npt.ArrayLike]) -> pd.DataFrame:
+    """Add columns of labels to the original rows.
+
+    Parameters
+    ----------
+    ds : Dataset
+        A prepared dataset.
+    labels : mapping of str to array-like of shape (n_samples,)
+        For each new column one label per row of ds.X, in the order of ds.row_ids.
+
+    Returns
+    -------
+    table : DataFrame of shape (n_rows, n_columns + n_labels)
+        All rows and columns of ds.table in their order, then the new columns. Rows that
+        `prepare` dropped have a missing label. A new column whose name is taken gets
+        " (2)", " (3)", ... appended.
+
+    Raises
+    ------
+    ValueError
+        If there is not one label per row of ds.X.
+
+    Notes
+    -----
+    Linear in the number of cells. Whole numbers stay whole: integer columns with gaps
+    have the type Int64.
+
+    Examples
+    --------
+    >>> from clusterlens.compute.table.dataset import prepare
+    >>> ds = prepare({"size": [1.0, None, 3.0]})
+    >>> attach_labels(ds, {"cluster": [7, 8]})["cluster"].tolist()
+    [7, <NA>, 8]
+    """
+    rows = ds.table.index.get_indexer(pd.Index(ds.row_ids))
+    position = np.full(len(ds.table), -1)
+    position[rows] = np.arange(len(rows))
+    columns: dict[str, pd.Series] = {}
+    for name, given in labels.items():
+        values = np.asarray(given)
+        if values.shape != rows.shape:
+            raise ValueError(
+                f"labels[{name!r}] has shape {values.shape} for {len(rows)} samples; "
+                "give one label per row of X."
+            )
+        column = pd.Series(values)
+        if column.dtype.kind in "iu":
+            column = column.astype("Int64" if column.dtype.kind == "i" else "UInt64")
+        free = free_name(str(name), {*ds.table.columns, *columns})
+        columns[free] = column.reindex(position).set_axis(ds.table.index)
+    return pd.concat([ds.table, pd.DataFrame(columns, index=ds.table.index)], axis=1)
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Return name, with " (2)", " (3)", ... appended if it is taken.
+
+    Parameters
+    ----------
+    name : str
+        Wanted name.
+    taken : collection of str
+        Names in use.
+
+    Returns
+    -------
+    name : str
+        A name that is not in use.
+    """
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name} ({number})"
+    return free
+
+
+def to_csv_bytes(
+    table: pd.DataFrame, *, index: bool = False, encoding: str = "utf-8"
+) -> bytes:
+    r"""Write a table as CSV that a spreadsheet opens without running formulas.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Any table, e.g. of `attach_labels`.
+    index : bool, default False
+        Whether the row ids go first, in a column named "row id".
+    encoding : str, default "utf-8"
+        "utf-8-sig" adds the mark by which spreadsheets recognise UTF-8.
+
+    Returns
+    -------
+    data : bytes
+        Comma-separated, text quoted, a dot as decimal mark, empty cells for missing
+        values.
+
+    Notes
+    -----
+    Text cells and column names that begin with ``=``, ``+``, ``-``, ``@``, tab or
+    carriage return get an apostrophe in front, as spreadsheets would otherwise compute
+    them. Numbers are never altered, neither in numeric columns nor as text such as
+    "-5": they are written in the shortest form that reads back as the same value.
+
+    Examples
+    --------
+    >>> to_csv_bytes(pd.DataFrame({"a": ["=1+1", "-5"], "b": [-1.5, None]}))
+    b'"a","b"\n"\'=1+1",-1.5\n"-5",\n'
+    """
+    if index:
+        table = table.copy(deep=False)
+        table.insert(0, free_name("row id", set(table.columns)), table.index)
+    columns = [_safe_column(table.iloc[:, j]) for j in range(table.shape[1])]
+    names = _protect(pa.array([str(n) for n in table.columns], pa.string())).to_pylist()
+    out = io.BytesIO()
+    pa_csv.write_csv(pa.Table.from_arrays(columns, names=names), out)
+    text = out.getvalue()
+    return text if encoding == "utf-8" else text.decode().encode(encoding)
+
+
+def _safe_column(values: pd.Series) -> pa.Array | pa.ChunkedArray:
+    """Return a column (n,) for writing: text protected, anything odd as text."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.astype(values.cat.categories.dtype)
+    if not _writable(values):
+        values = values.map(str, na_action="ignore").astype("str")
+    array = pa.array(values, from_pandas=True)
+    if pa.types.is_timestamp(array.type):
+        array = _dates(array)
+    is_text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
+    return _protect(array) if is_text else array
+
+
+def _writable(values: pd.Series) -> bool:
+    """Say whether a column is of numbers, truth values, text or dates."""
+    kind = values.dtype
+    return not pd.api.types.is_object_dtype(kind) and (
+        pd.api.types.is_string_dtype(kind)
+        or pd.api.types.is_datetime64_any_dtype(kind)
+        or kind.kind in "biuf"
+    )
+
+
+def _dates(array: pa.Array) -> pa.Array:
+    """Write days as days, and times with no more digits than they have."""
+    text = pc.cast(array, pa.string())
+    midnight = pc.all(pc.match_substring_regex(text, r" 00:00:00(\.0+)?Z?$")).as_py()
+    pattern = r" 00:00:00(\.0+)?Z?$" if midnight else r"\.0+(Z?)$"
+    return pc.replace_substring_regex(text, pattern, "" if midnight else r"\1")
+
+
+def _protect(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Put an apostrophe in front of text (n,) that a spreadsheet would compute."""
+    starts = pc.match_substring_regex(text, "^[=+@\t\r-]")
+    formula = pc.and_(starts, pc.invert(pc.match_substring_regex(text, _NUMBER)))
+    return pc.if_else(formula, pc.replace_substring_regex(text, "^", "'"), text)

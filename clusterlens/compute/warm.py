@@ -1,0 +1,82 @@
+"""Kernels: compile them before the first user has to wait for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clusterlens.compute._validation import FloatArray, read_only
+from clusterlens.compute.consensus.agreement_tree import agreement_tree
+from clusterlens.compute.consensus.tiles import consensus_tile
+from clusterlens.compute.consensus.tree import consensus_kmeans
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.overlaps import sample_disagreement
+from clusterlens.compute.estimators.border_peeling import BorderPeeling
+from clusterlens.compute.estimators.cns.cns import CNS
+from clusterlens.compute.estimators.cns.graph import CNSGraph
+from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
+from clusterlens.compute.estimators.spuds import SPUDS
+from clusterlens.compute.estimators.torque import TorqueClustering
+from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
+from clusterlens.compute.indices.indices import internal_index
+from clusterlens.compute.ranking.progressive import rank_progressively
+from clusterlens.compute.ranking.robustness import rank_robustness
+
+
+def compile_kernels() -> None:
+    """Compile every kernel for the usual types, by running small examples.
+
+    Notes
+    -----
+    Some 30 seconds on one core, kept for the life of the process. Compiles for codes of
+    one and two bytes and for tables in row order; what is rarer, such as more than
+    65,535 clusters in one partition, or as many partitions, compiles when it occurs.
+
+    Examples
+    --------
+    >>> compile_kernels()
+    """
+    for n_clusters in (100, 300):
+        distinct = np.tile(np.arange(n_clusters), (4, 1))
+        for labels in (distinct, np.repeat(distinct, 2, axis=1)):
+            labels[0] = 0
+            _use_ensemble(Ensemble(labels, families=["a", "b", "b", "b"]))
+        _use_many_samples(Ensemble(np.resize(distinct, (4, 600))))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    for table in (X, read_only(X)):  # a type of their own
+        _use_table(table)
+    for n_samples in (300, 3000):  # listed and binned distances
+        _use_memberships(*(rng.dirichlet(np.ones(k), n_samples) for k in (3, 5)))
+
+
+def _use_ensemble(ensemble: Ensemble) -> None:
+    """Count agreements, with and without weights, and draw them."""
+    rank_robustness(ensemble, "discotec-kl")
+    sample_disagreement(ensemble)
+    consensus_tile(ensemble, kind="consensus")
+    consensus_tile(ensemble, kind="binarised")
+    agreement_tree(ensemble)
+
+
+def _use_many_samples(ensemble: Ensemble) -> None:
+    """Estimate agreements and cluster the one-hot rows, to few and to many centres."""
+    next(rank_progressively(ensemble, first_size=500))
+    for n_clusters in (2, 40):
+        consensus_kmeans(ensemble, n_clusters)
+
+
+def _use_table(X: FloatArray) -> None:
+    """Cluster the samples and judge a partition by their distances."""
+    internal_index("CI", X, np.arange(len(X)) % 3)
+    graph = CNSGraph(X, max_neighbors=5)
+    graph.solve(5, 0.1)
+    graph.fill(5)
+    graph.solve(5, 0.1)
+    for clusterer in (CNS, TorqueClustering, BorderPeeling, KNNMeanShift, SPUDS):
+        clusterer().fit(X)
+
+
+def _use_memberships(U: FloatArray, V: FloatArray) -> None:
+    """Compare two fuzzy partitions."""
+    for model in ("permutation", "fit"):
+        adjusted_ndc(U, V, model=model)

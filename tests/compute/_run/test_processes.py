@@ -1,0 +1,92 @@
+"""Facts about the scheduling of jobs on worker processes."""
+
+from multiprocessing import Pipe
+
+import pytest
+
+from clusterlens.compute._run import processes as _workers
+from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.processes import run_jobs
+
+
+@pytest.fixture
+def running(monkeypatch):
+    """Replace processes by workers that answer at once; list what runs together."""
+    running, together, started, stopped = [], [], [], []
+
+    class Worker:
+        def __init__(self, function):
+            self.connection, self.far_end = Pipe()
+            self.function = function
+            started.append(self)
+
+        def send(self, payload):
+            self.payload = payload
+            running.append(payload)
+            together.append(tuple(running))
+            self.far_end.send_bytes(payload)
+
+        def receive(self):
+            running.remove(self.payload)
+            return self.function(self.connection.recv_bytes())
+
+        def stop(self):
+            self.connection.close()
+            self.far_end.close()
+            stopped.append(self)
+
+    monkeypatch.setattr(_workers, "_Worker", Worker)
+    yield together
+    assert sorted(map(id, started)) == sorted(map(id, stopped))
+
+
+def jobs(*needs):
+    return [(bytes([need]), float(need)) for need in needs]
+
+
+def test_every_job_is_answered_once(running):
+    answers = run_jobs(
+        lambda payload: payload[0], jobs(5, 1, 4, 2), n_workers=3, memory_limit=99
+    )
+    assert sorted(answers) == [(0, 5), (1, 1), (2, 4), (3, 2)]
+
+
+def test_at_most_n_workers_run_and_jobs_start_in_order(running):
+    list(run_jobs(len, jobs(5, 1, 4, 2), n_workers=2, memory_limit=99))
+    assert max(map(len, running)) == 2
+    assert [now[-1][0] for now in running] == [5, 1, 4, 2]
+
+
+def test_jobs_that_need_too_much_together_wait_for_each_other(running):
+    list(run_jobs(len, jobs(6, 6, 3, 9, 1), n_workers=4, memory_limit=10))
+    assert max(sum(payload[0] for payload in now) for now in running) == 10
+    assert len(running) == 5
+
+
+def test_a_job_too_large_for_the_limit_runs_alone(running):
+    list(run_jobs(len, jobs(12, 1, 1), n_workers=2, memory_limit=10))
+    assert (b"\x0c",) in running
+    assert not any(b"\x0c" in now and len(now) > 1 for now in running)
+
+
+def test_cancel_stops_workers_before_more_jobs_start(running):
+    looks = []
+
+    def cancel():
+        looks.append(1)
+        return len(looks) > 2
+
+    with pytest.raises(Cancelled):
+        list(
+            run_jobs(
+                len, jobs(1, 1, 1, 1, 1), n_workers=5, memory_limit=9, cancel=cancel
+            )
+        )
+    assert len(running) == 2
+
+
+def test_an_abandoned_iterator_stops_its_workers(running):
+    answers = run_jobs(len, jobs(1, 2, 3), n_workers=2, memory_limit=9)
+    next(answers)
+    answers.close()
+    assert len(running) == 2

@@ -1,0 +1,105 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+
+from clusterlens.compute.consensus.cluster_consensus import (
+    cluster_consensus,
+    consensus_cdf,
+    distribution_at,
+)
+from clusterlens.compute.consensus.density import density
+from clusterlens.compute.ensemble.agreement import count_agreements
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from tests.folders import REFERENCE
+
+CASES = json.loads((REFERENCE / "eac.json").read_text(encoding="utf-8"))["cases"]
+label_matrices = st.tuples(st.integers(1, 5), st.integers(1, 25)).flatmap(
+    lambda shape: arrays(np.int64, shape, elements=st.integers(-1, 4))
+)
+
+
+def consensus_matrix(labels):
+    labels = np.asarray(labels)
+    return (labels[:, :, None] == labels[:, None, :]).mean(axis=0)
+
+
+@settings(deadline=None, max_examples=40)
+@given(label_matrices, st.data())
+def test_values_are_means_of_the_consensus_matrix(labels, data):
+    n = labels.shape[1]
+    judged = data.draw(arrays(np.int64, n, elements=st.integers(-1, 3)))
+    found = cluster_consensus(Ensemble(labels), judged)
+    matrix = consensus_matrix(labels)
+    for c, name in enumerate(found.clusters):
+        inside = np.flatnonzero(judged == name)
+        assert found.sizes[c] == len(inside)
+        for i in range(n):
+            others = inside[inside != i]
+            expected = matrix[i, others].mean() if len(others) else 0.0
+            assert_allclose(found.items[i, c], expected, atol=1e-12)
+        assert_allclose(found.within[c], found.items[inside, c].mean(), atol=1e-12)
+        for b, other in enumerate(found.clusters):
+            if b != c:
+                block = matrix[np.ix_(inside, judged == other)]
+                assert_allclose(found.between[c, b], block.mean(), atol=1e-12)
+    assert_allclose(found.between, found.between.T)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_cluster_consensus_equals_reference_densities(case):
+    for judged in case["expected"]["evaluated"]:
+        found = cluster_consensus(Ensemble(case["labels"]), judged["labels"])
+        assert_array_equal(found.clusters, judged["clusters_sorted"])
+        assert_allclose(found.within, judged["D"], atol=1e-9)
+        if "inter_density" in judged and len(found.clusters) > 1:
+            expected = np.array(judged["inter_density"], dtype=float)
+            np.fill_diagonal(expected, judged["D"])
+            assert_allclose(found.between, expected, atol=1e-9)
+
+
+def test_density_is_the_mean_of_cluster_consensus_by_size():
+    labels = np.random.default_rng(0).integers(0, 3, (5, 40))
+    ensemble, judged = Ensemble(labels), labels[0]
+    found = cluster_consensus(ensemble, judged)
+    mean = found.sizes @ found.within / found.sizes.sum()
+    assert_allclose(mean, density(ensemble, judged))
+
+
+def test_frame_names_the_nearest_cluster():
+    found = cluster_consensus(
+        Ensemble([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1, 1]]), [7, 7, -1, -1, 5, 5]
+    )
+    frame = found.to_frame()
+    assert frame.index.tolist() == [-1, 5, 7]
+    assert frame.loc[5, "nearest"] == -1
+    assert frame.loc[5, "consensus_with_nearest"] == 0.5
+    alone = cluster_consensus(Ensemble([[0, 0]]), [3, 3]).to_frame()
+    assert alone["nearest"].isna().all()
+    assert alone["consensus_with_nearest"].isna().all()
+
+
+@settings(deadline=None, max_examples=40)
+@given(label_matrices)
+def test_distribution_counts_pairs_of_different_samples(labels):
+    shares = consensus_cdf(count_agreements(Ensemble(labels)))
+    n = labels.shape[1]
+    pairs = np.triu_indices(n, 1)
+    counts = (labels[:, :, None] == labels[:, None, :]).sum(axis=0)[pairs]
+    levels = np.arange(len(labels) + 1)
+    expected = (
+        (counts[:, None] <= levels).mean(axis=0) if n > 1 else np.ones(len(levels))
+    )
+    assert_allclose(shares, expected, atol=1e-12)
+    values = levels / len(labels)
+    assert_array_equal(distribution_at(shares, values), shares)
+
+
+def test_too_many_clusters_are_refused_beforehand():
+    ensemble = Ensemble([np.arange(1000)])
+    with pytest.raises(MemoryError, match="1000 samples with 1000 clusters"):
+        cluster_consensus(ensemble, np.arange(1000), max_bytes=1 << 20)

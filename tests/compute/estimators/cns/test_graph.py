@@ -1,0 +1,228 @@
+"""CNSGraph answers every setting like CNS, within the stated errors."""
+
+import threading
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._validation import DataError
+from clusterlens.compute.estimators.cns._solvers import smooth_seeds
+from clusterlens.compute.estimators.cns.cns import CNS
+from clusterlens.compute.estimators.cns.graph import CNSGraph
+
+
+def blobs(n_samples=400, n_features=3, seed=0):
+    return make_blobs(n_samples, n_features, centers=5, random_state=seed)[0]
+
+
+def exact_memberships(solution):
+    found = smooth_seeds(
+        solution._table, solution.seeds, np.array([solution.alpha]), tolerance=1e-9
+    )
+    q = found.absorption[:, 0]
+    return q + (1 - q.sum(axis=1, keepdims=True)) / solution.n_clusters
+
+
+@pytest.fixture(scope="module")
+def live():
+    graph = CNSGraph(blobs(), 24)
+    graph.fill(12)
+    return graph
+
+
+def test_interpolated_memberships_are_exact_to_four_digits(live):
+    low, high = live.alpha_range
+    rng = np.random.default_rng(0)
+    for alpha in np.exp(rng.uniform(np.log(low), np.log(high), 20)):
+        solution = live.solve(12, alpha, 6)
+        assert not solution.preview
+        error = np.abs(solution.memberships - exact_memberships(solution)).max()
+        assert error < 1e-4
+        assert error <= solution.error_bound + 1e-6
+
+
+def test_seeds_and_criterion_are_those_of_the_estimator(live):
+    X, alpha = blobs(), 0.07
+    model = CNS(n_neighbors=12, alpha=alpha, n_clusters=5).fit(X)
+    solution = live.solve(12, alpha, 5)
+    assert solution.seeds.tolist() == model.seeds_.tolist()
+    np.testing.assert_array_equal(solution.labels, model.seed_labels_)
+    np.testing.assert_allclose(
+        solution.criterion[:8], model.criterion_[:8, 0, 0], atol=1e-2
+    )
+
+
+def test_automatic_number_of_clusters_has_the_largest_gain(live):
+    solution = live.solve(12, 0.1)
+    assert solution.n_clusters == np.argmax(solution.criterion) + 1
+    assert solution.n_occupied <= solution.n_clusters
+
+
+def test_memberships_are_probabilities_for_every_count(live):
+    for n_clusters in (1, 2, 17, 50):
+        memberships = live.solve(12, 0.03, n_clusters).memberships
+        assert memberships.shape == (400, n_clusters)
+        assert memberships.min() >= 0
+        np.testing.assert_allclose(memberships.sum(axis=1), 1, atol=1e-5)
+
+
+def test_fewer_clusters_keep_the_first_seeds(live):
+    many, few = live.solve(12, 0.05, 20), live.solve(12, 0.05, 4)
+    assert few.seeds.tolist() == many.seeds[:4].tolist()
+
+
+def test_a_size_without_cache_is_a_preview_until_filled():
+    live = CNSGraph(blobs(), 24)
+    before = live.solve(16, 0.1, 5)
+    assert before.preview
+    assert before.n_products == 25
+    live.fill(16)
+    after = live.solve(16, 0.1, 5)
+    assert not after.preview
+    assert live.cached_neighbors == (16,)
+    assert after.n_products == 64
+    agreement = (before.labels == after.labels).mean()
+    assert agreement > 0.95
+
+
+def test_moving_the_count_solves_nothing(monkeypatch):
+    live = CNSGraph(np.repeat(np.eye(3), 5, axis=0), 6)
+    live.solve(4, 0.2, 2)
+    monkeypatch.setattr(
+        "clusterlens.compute.estimators.cns.graph.solve_nodes",
+        lambda *_: pytest.fail("solved"),
+    )
+    assert [live.solve(4, 0.2, count).n_clusters for count in (1, 3, 5)] == [1, 3, 3]
+
+
+def test_alpha_outside_the_range_is_a_preview(live):
+    assert live.solve(12, live.alpha_range[1] + 0.01, 3).preview
+    assert not live.solve(12, live.alpha_range[1], 3).preview
+
+
+def test_large_tables_are_previewed_with_fewer_candidates(monkeypatch):
+    monkeypatch.setattr("clusterlens.compute.estimators.cns.graph._LARGE", 300)
+    live = CNSGraph(blobs(), 24)
+    solution = live.solve(12, 0.1)
+    assert (solution.n_products, len(solution.criterion)) == (15, 20)
+    assert live.solve(12, 0.1, 30).n_clusters == 30
+
+
+def test_the_longest_unused_cache_goes_first():
+    live = CNSGraph(blobs(100), 10, max_caches=2)
+    live.fill(4)
+    live.fill(5)
+    live.solve(4, live.alpha_range[0])
+    live.fill(6)
+    assert live.cached_neighbors == (4, 6)
+
+
+def test_default_sizes_come_in_the_order_of_their_use():
+    X = blobs(150)
+    assert CNSGraph(X, 24).default_neighbors == (12, 18, 24, 6)
+    assert CNSGraph(X, 20).default_neighbors == (12, 18, 6)
+
+
+def test_unreachable_samples_are_undecided():
+    X = np.vstack([np.arange(30.0)[:, None], 1000 + np.arange(30.0)[:, None]])
+    live = CNSGraph(X, 4)
+    live.fill(3)
+    solution = live.solve(3, 0.3, 2)
+    apart = CNSGraph(np.vstack([X, [[5000.0], [5001.0], [5002.0], [5003.0]]]), 4)
+    apart.fill(3)
+    flagged = apart.solve(3, 0.3, 2).undecided
+    assert not solution.undecided.any()
+    assert flagged[60:].all() or flagged[:30].all() or flagged[30:60].all()
+    assert not apart.solve(3, 0.3, 1).undecided.any()
+
+
+def test_cancelled_fill_keeps_no_cache():
+    live = CNSGraph(blobs(100), 10)
+    with pytest.raises(Cancelled):
+        live.fill(5, cancel=lambda: True)
+    assert live.cached_neighbors == ()
+
+
+def test_threads_may_solve_and_fill_at_once():
+    live = CNSGraph(blobs(), 24)
+    expected = live.solve(10, 0.1, 4).memberships
+    found = []
+
+    def move():
+        found.extend(live.solve(10, 0.1, 4).memberships for _ in range(20))
+
+    threads = [threading.Thread(target=move) for _ in range(3)]
+    threads += [threading.Thread(target=live.fill, args=(10,))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 60
+    assert all(np.abs(memberships - expected).max() < 0.01 for memberships in found)
+
+
+def test_results_are_read_only(live):
+    solution = live.solve(12, 0.1, 3)
+    with pytest.raises(ValueError, match="read-only"):
+        solution.memberships[0] = 0
+
+
+def test_duplicates_limit_the_number_of_seeds():
+    live = CNSGraph(np.repeat(np.eye(3), 5, axis=0), 6)
+    assert live.solve(4, 0.2, 10).n_clusters == 3
+
+
+def test_approximate_neighbors_are_chosen_for_large_wide_tables(monkeypatch):
+    monkeypatch.setattr("clusterlens.compute.estimators.cns.graph.LARGEST_EXACT", 50)
+    monkeypatch.setattr(
+        "clusterlens.compute.estimators.cns.graph.find_spec", lambda name: object()
+    )
+    asked = []
+
+    def table(X, n_neighbors):
+        asked.append(n_neighbors)
+        rest = np.arange(1, n_neighbors + 1)
+        return ((np.arange(len(X))[:, None] + rest) % len(X)).astype(np.int32)
+
+    monkeypatch.setattr(
+        "clusterlens.compute.estimators.cns.graph.approximate_neighbor_table", table
+    )
+    assert CNSGraph(blobs(100, 12), 7).approximate
+    assert not CNSGraph(blobs(100, 3), 7).approximate
+    assert not CNSGraph(blobs(100, 12), 7, neighbors="exact").approximate
+    assert asked == [7]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"max_neighbors": 100}, "max_neighbors is 100; give a value from 1 to 99"),
+        ({"max_neighbors": 5, "metric": "l1"}, "metric is 'l1'"),
+        ({"max_neighbors": 5, "neighbors": "fast"}, "neighbors is 'fast'"),
+        ({"max_neighbors": 5, "max_clusters": 0}, "max_clusters is 0"),
+        ({"max_neighbors": 5, "max_caches": 0}, "max_caches is 0"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        CNSGraph(blobs(100), **arguments)
+
+
+def test_bad_settings_are_named(live):
+    for setting, message in [
+        ((25, 0.1, 2), "n_neighbors is 25"),
+        ((12, 1.0, 2), "alpha is 1.0"),
+        ((12, 0.1, 51), "n_clusters is 51"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            live.solve(*setting)
+    with pytest.raises(DataError, match="row 0"):
+        CNSGraph([[np.nan], [1.0]], 1)
+
+
+def test_caches_too_large_for_memory_are_refused_first(monkeypatch):
+    monkeypatch.setattr("clusterlens.compute.estimators.cns.graph.MEMORY_LIMIT", 1000)
+    with pytest.raises(MemoryError, match="A cache for 100 samples and 50 seeds"):
+        CNSGraph(blobs(100), 10).fill(5)

@@ -1,0 +1,101 @@
+"""Neighbour tables equal the definition: by distance, ties by index."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute.estimators._neighbors import (
+    approximate_neighbor_table,
+    in_local_order,
+    local_order,
+    neighbor_table,
+    neighbors_of,
+    with_self_first,
+)
+
+
+def nearest(query, X, leave_out, n_neighbors):
+    squares = ((X - query) ** 2).sum(axis=1)
+    order = np.lexsort((np.arange(len(X)), squares))
+    return [i for i in order if i != leave_out][:n_neighbors]
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    seed=st.integers(0, 10**6),
+    n_samples=st.integers(2, 60),
+    n_features=st.sampled_from([1, 2, 12]),
+    levels=st.sampled_from([1, 2, 4, 1000]),
+)
+def test_table_is_ordered_by_distance_then_index(seed, n_samples, n_features, levels):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, levels, (n_samples, n_features)).astype(float)
+    n_neighbors = int(rng.integers(1, n_samples))
+    table, distances = neighbor_table(X, n_neighbors)
+    for i in range(n_samples):
+        assert table[i].tolist() == nearest(X[i], X, i, n_neighbors)
+        expected = np.linalg.norm(X[table[i]] - X[i], axis=1)
+        np.testing.assert_allclose(distances[i], expected, rtol=1e-12)
+
+
+def test_queries_leave_no_sample_out():
+    rng = np.random.default_rng(0)
+    X, queries = rng.normal(size=(50, 3)), rng.normal(size=(7, 3))
+    table = neighbors_of(queries, X, 50)[0]
+    for query, row in zip(queries, table, strict=True):
+        assert row.tolist() == nearest(query, X, -1, 50)
+
+
+def test_fewer_neighbors_are_the_first_columns():
+    X = np.random.default_rng(1).integers(0, 3, (80, 4)).astype(float)
+    larger, smaller = neighbor_table(X, 20)[0], neighbor_table(X, 5)[0]
+    np.testing.assert_array_equal(larger[:, :5], smaller)
+
+
+def test_every_sample_is_its_own_first_neighbor_among_duplicates():
+    table = with_self_first(neighbor_table(np.zeros((9, 2)), 8)[0], 4)
+    assert table[:, 0].tolist() == list(range(9))
+    assert all(len(set(row)) == 4 for row in table.tolist())
+
+
+def test_local_order_is_a_permutation_that_keeps_near_samples_together():
+    X = np.random.default_rng(0).uniform(size=(2000, 2))
+    order = local_order(X)
+    assert sorted(order) == list(range(2000))
+    steps = np.linalg.norm(np.diff(X[order], axis=0), axis=1)
+    assert (
+        np.median(steps) < 0.2 < np.median(np.linalg.norm(np.diff(X, axis=0), axis=1))
+    )
+
+
+def test_reordered_table_links_the_same_samples():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    table, order = neighbor_table(X, 4)[0], np.random.default_rng(1).permutation(50)
+    local, rank = in_local_order(table, order)
+    np.testing.assert_array_equal(order[rank], np.arange(50))
+    np.testing.assert_array_equal(order[local], table[order])
+
+
+def test_cancelled_search_raises():
+    with pytest.raises(Cancelled):
+        neighbor_table(np.zeros((9, 2)), 3, cancel=lambda: True)
+
+
+def test_approximate_table_leaves_the_sample_itself_out(monkeypatch):
+    # What NN-descent returns: itself first, or crowded out by duplicates (last row).
+    graph = np.array([[0, 1, 2], [1, 0, 2], [1, 2, 0], [0, 1, 2]])
+    asked = {}
+
+    def descent(X, **options):
+        asked.update(options, n_samples=len(X))
+        return SimpleNamespace(neighbor_graph=(graph, None))
+
+    monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=descent))
+    table = approximate_neighbor_table(np.zeros((4, 2)), 2, random_state=7)
+    assert table.tolist() == [[1, 2], [0, 2], [1, 0], [0, 1]]
+    assert asked == {"n_neighbors": 3, "random_state": 7, "n_samples": 4}

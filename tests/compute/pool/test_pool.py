@@ -1,0 +1,527 @@
+"""Facts about running pools of clusterings."""
+
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
+from sklearn.datasets import make_blobs
+from sklearn.mixture import GaussianMixture
+
+from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._validation import DataError
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.pool._quantiles import _N_ROWS
+from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.clusterer import Clusterer
+from clusterlens.compute.pool.pool import (
+    POOLS,
+    estimate_pool,
+    pool_grids,
+    pool_specs,
+    run_pool,
+)
+from tests.bad_estimators import (
+    Constant,
+    Dies,
+    Fails,
+    Halves,
+    ManyLabels,
+    Sleeps,
+    WrongMemberships,
+)
+from tests.folders import DATA, ROOT
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_blobs(120, 3, centers=4, cluster_std=0.8, random_state=0)[0]
+
+
+def same_partition(a, b):
+    return len(distinct_partitions(Ensemble([a, b]))[0]) == 1
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", CLUSTERERS)
+def test_every_clusterer_runs_its_grid_and_repeats_it(X, name):
+    grid = [{"clusterer": name, **CLUSTERERS[name].grid}]
+    first, second = (run_pool(X, grid, random_state=3, n_jobs=1) for _ in range(2))
+    assert first.n_samples == len(X)
+    assert first.families == (CLUSTERERS[name].family,) * first.n_partitions
+    np.testing.assert_array_equal(first.labels, second.labels)
+    assert first.specs == second.specs
+    soft = CLUSTERERS[name].soft
+    assert set(first.memberships) == (set(range(first.n_partitions)) if soft else set())
+
+
+@pytest.mark.parametrize("name", CLUSTERERS)
+def test_every_clusterer_has_cost_laws_and_a_reference(name):
+    clusterer = CLUSTERERS[name]
+    small, large = (clusterer.seconds(n, 4, {}) for n in (100, 10_000))
+    assert 0 < small < large
+    assert 0 < clusterer.n_bytes(100, 4, {}) < clusterer.n_bytes(10_000, 4, {})
+    assert clusterer.reference
+
+
+def test_memberships_are_those_of_the_partition(X):
+    ensemble = run_pool(X, [GaussianMixture(3), KMeans(3)])
+    assert set(ensemble.memberships) == {0}
+    membership = ensemble.memberships[0]
+    np.testing.assert_allclose(membership.sum(axis=1), 1)
+    np.testing.assert_array_equal(membership.argmax(axis=1), ensemble.labels[0])
+
+
+def test_results_do_not_depend_on_the_number_of_jobs(X, folder):
+    calls = []
+    pool = [{"clusterer": name, **CLUSTERERS[name].grid} for name in CLUSTERERS]
+    one = run_pool(X, pool, n_jobs=1)
+    two = run_pool(X, pool, n_jobs=2, progress=lambda *at: calls.append(at))
+    np.testing.assert_array_equal(one.labels, two.labels)
+    assert (one.names, one.specs, one.notes) == (two.names, two.specs, two.notes)
+    assert one.memberships.keys() == two.memberships.keys()
+    for t, membership in one.memberships.items():
+        np.testing.assert_array_equal(membership, two.memberships[t])
+    total = len(pool_specs(pool, X))
+    assert calls[-1] == (total, total)
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+    assert not list(folder.iterdir())
+
+
+def test_seeds_do_not_depend_on_the_order_of_the_pool():
+    grid = [
+        {"clusterer": "k-means", "n_clusters": [2, 3], "copies": 2},
+        {"clusterer": "Gaussian mixture", "n_components": 2},
+    ]
+    seeds = {json.dumps(spec) for spec in pool_specs(grid, (50, 2))}
+    assert seeds == {json.dumps(spec) for spec in pool_specs(grid[::-1], (50, 2))}
+    assert len(seeds) == 5
+
+
+def test_another_random_state_gives_other_seeds():
+    grid = [{"clusterer": "k-means", "n_clusters": 3}]
+    assert pool_specs(grid, (50, 2), 0) != pool_specs(grid, (50, 2), 1)
+
+
+def test_specs_survive_json_and_give_the_same_run(X):
+    specs = json.loads(json.dumps(pool_specs("quick", X, 5)))
+    again, ensemble = run_pool(X, specs, 0), run_pool(X, "quick", 5)
+    np.testing.assert_array_equal(again.labels, ensemble.labels)
+    assert list(ensemble.specs) == specs
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_names_of_a_preset_are_unique_and_specs_plain(X, name):
+    pool = (name, 3) if callable(POOLS[name]) else name
+    estimate = estimate_pool(X, pool)
+    assert len(set(estimate.names)) == len(estimate.names)
+    json.dumps(pool_specs(pool, X), allow_nan=False)
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_the_grids_of_a_preset_are_plain_and_give_its_specs(name):
+    pool = (name, 3) if callable(POOLS[name]) else name
+    grids, notes = pool_grids(pool, 20_000)
+    assert notes
+    grids = json.loads(json.dumps(grids))
+    assert pool_specs(grids, (20_000, 2)) == pool_specs(pool, (20_000, 2))
+
+
+def test_default_pool_has_five_families_of_similar_size(X):
+    ensemble = run_pool(X, n_jobs=1)
+    families, counts = np.unique(ensemble.families, return_counts=True)
+    assert families.tolist() == [
+        "affinity",
+        "agglomerative",
+        "density",
+        "k-means",
+        "mixture",
+    ]
+    assert counts.max() <= 2 * counts.min()
+
+
+def test_paper_pool_has_the_models_of_the_paper():
+    specs = pool_specs("paper", (500, 2))
+    counts = {
+        name: sum(spec["clusterer"] == name for spec in specs)
+        for name in ("k-means", "agglomerative", "DBSCAN")
+    }
+    assert counts == {"k-means": 95, "agglomerative": 76, "DBSCAN": 100}
+    assert len(specs) == 271
+    seeds = [spec.get("random_state") for spec in specs[:95]]
+    assert len(set(seeds)) == 95
+
+
+def test_fixed_k_pool_has_the_models_of_the_paper(X):
+    specs = pool_specs(("paper-fixed-k", 4), X)
+    assert len(specs) == 57
+    assert {spec["n_clusters"] for spec in specs} == {4}
+    trees = {(s["linkage"], s.get("metric")) for s in specs if "linkage" in s}
+    assert len(trees) == 7
+
+
+def test_agglomerative_cuts_are_those_of_scikit_learn(X):
+    grid = {
+        "clusterer": "agglomerative",
+        "linkage": ["single", "complete", "average"],
+        "metric": ["euclidean", "manhattan"],
+        "n_clusters": [2, 5, 60, 119],
+    }
+    ward = {"clusterer": "agglomerative", "linkage": "ward", "n_clusters": [3, 7]}
+    ensemble = run_pool(X, [grid, ward])
+    assert ensemble.n_partitions == 26
+    for spec, labels in zip(ensemble.specs, ensemble.labels, strict=True):
+        parameters = {k: v for k, v in spec.items() if k != "clusterer"}
+        expected = AgglomerativeClustering(**parameters).fit_predict(X)
+        assert same_partition(labels, expected), spec
+
+
+def test_agglomerative_cuts_with_ties_are_those_of_scikit_learn():
+    grid = np.stack(np.meshgrid(np.arange(6.0), np.arange(5.0)), -1).reshape(-1, 2)
+    pool = [
+        {
+            "clusterer": "agglomerative",
+            "linkage": ["single", "complete", "average", "ward"],
+            "n_clusters": list(range(2, 12)),
+        }
+    ]
+    ensemble = run_pool(grid, pool)
+    for spec, labels in zip(ensemble.specs, ensemble.labels, strict=True):
+        expected = AgglomerativeClustering(
+            n_clusters=spec["n_clusters"], linkage=spec["linkage"]
+        ).fit_predict(grid)
+        assert same_partition(labels, expected), spec
+
+
+def test_optics_extractions_are_those_of_single_fits(X):
+    grid = {"clusterer": "OPTICS", "xi": [0.03, 0.1], "min_cluster_size": 0.1}
+    ensemble = run_pool(X, [grid])
+    for spec, labels in zip(ensemble.specs, ensemble.labels, strict=True):
+        parameters = {k: v for k, v in spec.items() if k != "clusterer"}
+        expected = CLUSTERERS["OPTICS"].make(**parameters).fit_predict(X)
+        np.testing.assert_array_equal(labels, expected)
+
+
+def test_fits_that_are_not_cut_keep_their_own_labels(X):
+    pool = [
+        {"clusterer": "agglomerative", "n_clusters": [2, 4]},
+        {"clusterer": "agglomerative", "n_clusters": None, "distance_threshold": 3.0},
+        {"clusterer": "OPTICS", "cluster_method": ["xi", "dbscan"], "eps": 1.0},
+    ]
+    ensemble = run_pool(X, pool)
+    for spec, labels in zip(ensemble.specs, ensemble.labels, strict=True):
+        parameters = {k: v for k, v in spec.items() if k != "clusterer"}
+        expected = CLUSTERERS[spec["clusterer"]].make(**parameters).fit_predict(X)
+        assert same_partition(labels, expected), spec
+
+
+def test_a_cut_that_is_impossible_costs_its_model_alone():
+    grid = {"clusterer": "agglomerative", "n_clusters": [2, 9]}
+    ensemble = run_pool([[0.0], [1.0], [5.0], [6.0]], grid)
+    assert ensemble.names == ("ward linkage k=2",)
+    assert ensemble.notes == (
+        "ward linkage k=9: failed, ValueError: n_clusters is 9; give a value from 1 "
+        "to 4.",
+    )
+
+
+def test_estimators_that_a_spec_can_express_share_fits_and_cost_laws(X):
+    pool = [AgglomerativeClustering(k, linkage="single") for k in (2, 3)]
+    ensemble = run_pool(X, pool)
+    assert ensemble.names == ("single linkage", "single linkage k=3")
+    assert ensemble.n_clusters.tolist() == [2, 3]
+    assert ensemble.seconds[0] == ensemble.seconds[1]
+    assert np.isfinite(estimate_pool(X, pool).model_seconds).all()
+
+
+def test_estimators_that_no_spec_can_express_are_fitted_as_given(X):
+    def city_block(a, b):
+        return abs(a - b).sum()
+
+    given = DBSCAN(eps=1.0, metric=city_block)
+    ensemble = run_pool(X, [given], n_jobs=1)
+    assert ensemble.names == ("DBSCAN eps=1 metric=<city_block>",)
+    expected = DBSCAN(eps=1.0, metric="manhattan").fit_predict(X)
+    np.testing.assert_array_equal(ensemble.labels[0], expected)
+
+
+def test_wrong_memberships_are_a_note(X):
+    ensemble = run_pool(X, [WrongMemberships()], n_jobs=1)
+    assert ensemble.n_partitions == 1
+    assert not ensemble.memberships
+    assert "memberships has 1 rows for 120 samples" in ensemble.notes[0]
+
+
+def test_noise_keeps_its_label(X):
+    ensemble = run_pool(X, [DBSCAN(eps=0.6)])
+    assert (ensemble.labels == -1).any()
+    np.testing.assert_array_equal(ensemble.labels[0], DBSCAN(eps=0.6).fit(X).labels_)
+
+
+def test_quantiles_are_those_of_all_pairs(X):
+    grid = {
+        "clusterer": "DBSCAN",
+        "eps": [
+            {"quantile": 0.1, "of": "pair distances"},
+            {"quantile": [0.01, 0.25], "at": 0.25, "of": "pair distances"},
+            {"quantile": 0.5, "of": "neighbour distances"},
+        ],
+    }
+    square = np.linalg.norm(X[:, None] - X[None], axis=2)
+    pairs = square[np.triu_indices(len(X), 1)]
+    low, high = np.quantile(pairs, [0.01, 0.25])
+    expected = [
+        np.quantile(pairs, 0.1),
+        low + (high - low) / 4,
+        np.median(np.sort(square, axis=1)[:, 5]),
+    ]
+    found = [spec["eps"] for spec in pool_specs([grid], X)]
+    np.testing.assert_allclose(found, expected)
+
+
+def test_quantiles_of_many_samples_are_sampled_with_a_note(monkeypatch, X):
+    monkeypatch.setattr("clusterlens.compute.pool._quantiles.MAX_QUANTILE_SAMPLES", 50)
+    monkeypatch.setitem(_N_ROWS, "pair distances", 50)
+    grid = {"clusterer": "DBSCAN", "eps": {"quantile": 0.1, "of": "pair distances"}}
+    ensemble = run_pool(X, [grid])
+    assert any("random sample of 50 of the 120 samples" in n for n in ensemble.notes)
+    assert pool_specs([grid], X, 0) == pool_specs([grid], X, 0)
+    assert pool_specs([grid], X, 0) != pool_specs([grid], X, 1)
+
+
+def test_identical_specs_are_fitted_once_and_kept(X):
+    grid = {"clusterer": "DBSCAN", "eps": 0.8, "copies": 5}
+    ensemble = run_pool(X, [grid])
+    assert ensemble.n_partitions == 5
+    assert len(set(ensemble.seconds)) == 1
+    assert ensemble.names[0] == "DBSCAN eps=0.8 run 1"
+
+
+def test_failed_and_degenerate_models_are_notes(X):
+    calls = []
+    ensemble = run_pool(
+        X,
+        [Fails(), Constant("one"), Constant("all"), Halves(), ManyLabels()],
+        n_jobs=1,
+        progress=lambda *at: calls.append(at),
+    )
+    assert ensemble.names == ("Halves", "ManyLabels")
+    assert ensemble.notes == (
+        "Fails: failed, RuntimeError: no luck at all",
+        "Constant: dropped, all samples are in one cluster.",
+        "Constant labels=all: dropped, each sample is a cluster of its own.",
+    )
+    assert calls[-1] == (5, 5)
+
+
+def test_more_than_255_labels_are_kept():
+    ensemble = run_pool(np.arange(700.0)[:, None], [ManyLabels(), Halves()], n_jobs=1)
+    assert ensemble.n_clusters.tolist() == [350, 2]
+
+
+def test_all_noise_is_degenerate_and_an_empty_pool_says_why(X):
+    with pytest.raises(ValueError, match=r"No model of the pool survived.*one cluster"):
+        run_pool(X, [DBSCAN(eps=1e-9)])
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"clusterer": "k-means", "n_clusters": "three"},
+        {"clusterer": "bisecting k-means", "n_clusters": -2},
+        {"clusterer": "Gaussian mixture", "n_init": None},
+        {"clusterer": "DBSCAN", "eps": -1.0},
+        {"clusterer": "agglomerative", "n_clusters": 2.5, "linkage": 7},
+        {"clusterer": "OPTICS", "xi": "steep"},
+    ],
+)
+def test_values_that_a_clusterer_refuses_are_notes(X, spec):
+    ensemble = run_pool(X, [spec, {"clusterer": "k-means"}])
+    assert ensemble.names == ("k-means",)
+    assert "failed, InvalidParameterError" in ensemble.notes[0]
+
+
+def test_warnings_become_notes(X, recwarn):
+    ensemble = run_pool(X, [GaussianMixture(4, max_iter=1, tol=0.0)])
+    assert any("did not converge" in note for note in ensemble.notes)
+    assert not recwarn.list
+
+
+def test_a_clusterer_is_registered_in_one_line(monkeypatch, X):
+    monkeypatch.setitem(CLUSTERERS, "halves", Clusterer("mine", "halves", Halves))
+    ensemble = run_pool(X, [{"clusterer": "halves"}], n_jobs=1)
+    assert ensemble.families == ("mine",)
+    estimate = estimate_pool(X, [{"clusterer": "halves"}])
+    assert np.isnan(estimate.model_seconds).all()
+    assert "unknown" in estimate.notes[0]
+
+
+def test_given_estimators_are_not_changed(X):
+    model = KMeans(3)
+    before = clone(model)
+    ensemble = run_pool(X, [model, model])
+    assert not hasattr(model, "labels_")
+    assert repr(model) == repr(before)
+    assert ensemble.specs[0]["random_state"] != ensemble.specs[1]["random_state"]
+    assert ensemble.specs[0]["clusterer"] == "k-means"
+
+
+def test_a_dying_worker_costs_its_model_alone(X, folder):
+    pool = [Dies(), {"clusterer": "k-means", "n_clusters": [2, 3]}, Halves()]
+    ensemble = run_pool(X, pool, n_jobs=2)
+    assert ensemble.names == ("k-means k=2", "k-means k=3", "Halves")
+    assert len(ensemble.notes) == 1
+    assert ensemble.notes[0].startswith(
+        "Dies: failed, WorkerDied: its worker process ended with code 3"
+    )
+    assert not multiprocessing.active_children()
+    assert not list(folder.iterdir())
+
+
+def test_cancel_ends_the_workers_and_leaves_nothing(X, folder):
+    looks = []
+
+    def cancel():
+        looks.append(len(multiprocessing.active_children()))
+        return len(looks) > 3
+
+    with pytest.raises(Cancelled):
+        run_pool(X, [Sleeps(), Sleeps()], n_jobs=2, cancel=cancel)
+    assert looks[-1] == 2
+    assert not multiprocessing.active_children()
+    assert not list(folder.iterdir())
+
+
+def test_a_plain_script_runs_an_estimator_of_its_own(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np\n"
+        "from clusterlens.compute.pool.pool import run_pool\n"
+        "class Mine:\n"
+        "    def fit(self, X):\n"
+        "        self.labels_ = np.arange(len(X)) % 3\n"
+        "print('once')\n"
+        "print(run_pool(np.ones((9, 1)), [Mine()], n_jobs=2).names)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "once\n('Mine',)\n"
+
+
+def test_cancel_between_fits_of_this_process(X):
+    done = []
+    with pytest.raises(Cancelled):
+        run_pool(
+            X,
+            "quick",
+            n_jobs=1,
+            progress=lambda *at: done.append(at),
+            cancel=lambda: len(done) > 2,
+        )
+    assert len(done) == 3
+
+
+def test_a_model_above_the_memory_limit_is_refused_before_it_is_fitted():
+    specs = [
+        {"clusterer": "agglomerative", "linkage": "ward", "n_clusters": [2, 3]},
+        {"clusterer": "k-means", "n_clusters": 2},
+    ]
+    X = np.arange(1000.0)[:, None]
+    ensemble = run_pool(X, specs, memory_limit=1.5e7)
+    assert ensemble.names == ("k-means k=2",)
+    assert "0.0181 GB, the limit is 0.015 GB" in ensemble.notes[0]
+    assert "refused" in estimate_pool((1_000_000, 2), specs).notes[0]
+
+
+def test_the_memory_of_dbscan_grows_with_eps_even_if_only_the_shape_is_known():
+    def n_bytes(eps):
+        return estimate_pool((9000, 2), {"clusterer": "DBSCAN", "eps": eps}).n_bytes
+
+    narrow, wide = (
+        n_bytes({"quantile": q, "of": "pair distances"}) for q in (0.01, 0.2)
+    )
+    between = n_bytes({"quantile": [0.0, 0.4], "at": 0.5, "of": "pair distances"})
+    assert wide == between
+    assert wide > 10 * narrow
+
+
+def test_large_data_leave_slow_clusterers_of_a_preset_out_with_a_note():
+    estimate = estimate_pool((20_000, 5), "default")
+    assert not any("linkage" in name for name in estimate.names)
+    assert any(note.startswith("agglomerative left out") for note in estimate.notes)
+
+
+@pytest.mark.parametrize(
+    ("pool", "message"),
+    [
+        ("nothing", "pool is 'nothing'; give one of 'default'"),
+        ("paper-fixed-k", "needs a number of clusters"),
+        (("default", 3), "has its own numbers of clusters"),
+        (("paper-fixed-k", 1), "n_clusters is 1"),
+        ([], "pool is empty"),
+        ([{"clusterer": "k-mean"}], "clusterer is 'k-mean'; give one of 'k-means'"),
+        ([{"n_clusters": 3}], "clusterer is None"),
+        ([{"clusterer": "k-means", "k": 3}], "k-means has no parameter 'k'"),
+        ([{"clusterer": "DBSCAN", "metric": max}], "metric is <built-in"),
+        ([{"clusterer": "DBSCAN", "eps": {"quantile": 0.1}}], "no reference"),
+        ([{"clusterer": "k-means", "copies": 0}], "copies is 0"),
+        ([{"clusterer": "DBSCAN", "eps": {"share": 2, "of": "samples"}}], "share is 2"),
+        ([KMeans], "pool has the entry"),
+        ([3], "pool has the entry 3"),
+    ],
+)
+def test_a_wrong_pool_is_refused_with_the_remedy(X, pool, message):
+    with pytest.raises(ValueError, match=message):
+        run_pool(X, pool)
+
+
+def test_wrong_data_are_refused():
+    with pytest.raises(DataError, match="row 0, column 0"):
+        run_pool([[np.nan], [1.0]])
+    with pytest.raises(ValueError, match="No model of the pool survived"):
+        run_pool([[1.0, 2.0]], "quick")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "runs", "distinct"),
+    [
+        ("atom", 100, 20),
+        ("chainlink", 50, 2),
+        ("hepta", 75, 7),
+        ("lsun3d", 100, 9),
+        ("target", 100, 6),
+        ("tetra", 15, 3),
+        ("twodiamonds", 5, 1),
+        ("wingnut", 10, 2),
+    ],
+)
+def test_dbscan_pools_have_the_published_sizes(name, runs, distinct):
+    path = DATA / "fcps" / f"{name}.csv.gz"
+    if not path.exists():
+        pytest.skip("the research data sets are not here")
+    pd = pytest.importorskip("pandas")
+    table = pd.read_csv(path)
+    X = table.iloc[:, :-1].to_numpy()
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    dbscan = [spec for spec in POOLS["paper"] if spec["clusterer"] == "DBSCAN"]
+    ensemble = run_pool(X, dbscan, n_jobs=1)
+    assert ensemble.n_partitions == runs
+    assert len(distinct_partitions(ensemble)[0]) == distinct

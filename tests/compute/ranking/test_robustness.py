@@ -1,0 +1,225 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.overlaps import partition_overlaps, select_partitions
+from clusterlens.compute.ranking.ranking import (
+    SCORES,
+    Score,
+    rank_partitions,
+    rank_values,
+)
+from clusterlens.compute.ranking.robustness import rank_robustness
+from tests.definitions import discotec_scores, label_matrices
+
+SIZES = {"a": 4, "b": 3, "c": 5}
+FAMILIES = [name for name, size in SIZES.items() for _ in range(size)]
+LABELS = np.random.default_rng(3).integers(0, 4, (12, 30))
+ENSEMBLE = Ensemble(LABELS, families=FAMILIES)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_ranks_without_a_family_are_those_of_the_pool_that_never_had_it(score):
+    robustness = rank_robustness(ENSEMBLE, score)
+    np.testing.assert_array_equal(
+        robustness.ranks, rank_partitions(ENSEMBLE, score).ranks
+    )
+    for family, ranks in robustness.ranks_without.items():
+        left = np.array(FAMILIES) != family
+        others = rank_partitions(Ensemble(LABELS[left]), score).ranks
+        assert np.isnan(ranks[~left]).all()
+        np.testing.assert_array_equal(ranks[left], others)
+    rows = np.stack(list(robustness.ranks_without.values()))
+    np.testing.assert_array_equal(robustness.lowest, np.nanmin(rows, axis=0))
+    np.testing.assert_array_equal(robustness.highest, np.nanmax(rows, axis=0))
+    for t, family in enumerate(robustness.highest_without):
+        assert robustness.ranks_without[family][t] == robustness.highest[t]
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_majority_is_the_binary_rank_at_more_than_half(score):
+    ranks = rank_values(discotec_scores(LABELS, "binary", threshold=7), False)
+    np.testing.assert_array_equal(
+        rank_robustness(ENSEMBLE, score).ranks_majority, ranks
+    )
+
+
+@pytest.mark.parametrize("variant", ["binary", "kl", "tv", "hellinger"])
+@settings(deadline=None, max_examples=15)
+@given(labels=label_matrices(min_partitions=6), data=st.data())
+def test_equal_votes_of_families_follow_the_definition(variant, labels, data):
+    families = data.draw(
+        st.lists(st.sampled_from("abc"), min_size=len(labels), max_size=len(labels))
+    )
+    sizes = np.array([families.count(name) for name in families])
+    votes = 60 // sizes  # whole for families of up to six
+    if not (60 % sizes == 0).all():
+        return
+    expected = rank_values(discotec_scores(labels, variant, weights=votes), False)
+    robustness = rank_robustness(
+        Ensemble(labels, families=families), f"discotec-{variant}"
+    )
+    np.testing.assert_array_equal(robustness.ranks_equal_families, expected)
+
+
+@pytest.mark.parametrize(
+    ("score", "index"),
+    [("aari", adjusted_rand_score), ("anmi", normalized_mutual_info_score)],
+)
+def test_equal_votes_of_families_average_an_index_family_by_family(score, index):
+    families = np.array([*FAMILIES[:-1], "alone"])
+    expected = []
+    for t in range(12):
+        by_family = [
+            [
+                index(LABELS[t], LABELS[s])
+                for s in np.flatnonzero(families == f)
+                if s != t
+            ]
+            for f in np.unique(families)
+        ]
+        expected.append(np.mean([np.mean(values) for values in by_family if values]))
+    robustness = rank_robustness(Ensemble(LABELS, families=families), score)
+    np.testing.assert_array_equal(
+        robustness.ranks_equal_families, rank_values(expected, True)
+    )
+
+
+def test_copies_of_a_model_do_not_move_the_ranks_under_equal_votes():
+    copies = np.concatenate([np.arange(12), np.repeat([4, 5, 6], 9)])
+    families = np.array(FAMILIES)[copies]
+    many = rank_robustness(Ensemble(LABELS[copies], families=families), "discotec-kl")
+    one = rank_robustness(ENSEMBLE, "discotec-kl")
+    values = many.ranks_equal_families[:12]
+    np.testing.assert_array_equal(
+        np.argsort(values, kind="stable"),
+        np.argsort(one.ranks_equal_families, kind="stable"),
+    )
+
+
+def test_family_sizes_without_a_common_multiple_are_close_to_equal():
+    sizes = [11, 13, 17, 19, 23]
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, (sum(sizes), 40))
+    families = np.repeat(list("abcde"), sizes)
+    robustness = rank_robustness(Ensemble(labels, families=families), "discotec-tv")
+    weights = 1 / np.repeat(sizes, sizes)
+    expected = discotec_scores(labels, "tv", weights=weights)
+    moved = np.argsort(robustness.ranks_equal_families, kind="stable")
+    assert np.diff(expected[moved]).min() > -1e-3
+    assert not np.array_equal(robustness.ranks_equal_families, robustness.ranks)
+
+
+def test_one_family_says_that_nothing_is_left():
+    robustness = rank_robustness(Ensemble(LABELS))
+    assert np.isnan(robustness.lowest).all()
+    assert np.isnan(robustness.highest).all()
+    assert robustness.highest_without == (None,) * 12
+    assert "0 of 12 models are left" in robustness.reasons[0]
+    np.testing.assert_array_equal(robustness.ranks_equal_families, robustness.ranks)
+    frame = robustness.to_frame()
+    assert frame["lowest_rank"].isna().all()
+    assert frame["highest_without"].isna().all()
+
+
+def test_too_few_models_left_are_not_ranked():
+    families = ["a"] * 10 + ["b"] * 2
+    robustness = rank_robustness(Ensemble(LABELS, families=families))
+    assert list(robustness.ranks_without) == ["b"]
+    assert np.isnan(robustness.lowest[10:]).all()
+    assert "Without 'a' 2 of 12 models are left" in robustness.reasons[0]
+
+
+def test_table_is_ordered_by_the_rank_in_the_whole_pool():
+    frame = rank_robustness(ENSEMBLE).to_frame()
+    assert frame["rank"].is_monotonic_increasing
+    assert sorted(frame.index) == list(range(12))
+    assert (frame["lowest_rank"] <= frame["highest_rank"]).all()
+    assert list(frame.columns) == [
+        *("model", "family", "rank", "lowest_rank", "highest_rank"),
+        *("highest_without", "rank_majority", "rank_equal_families"),
+    ]
+
+
+def test_constraints_count_in_every_ranking():
+    constraints = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(4, 5)])
+    robustness = rank_robustness(
+        ENSEMBLE, constraints=constraints, constraint_weight=100.0
+    )
+    violated = constraints.violations(ENSEMBLE)
+    for ranks in (
+        robustness.ranks,
+        robustness.ranks_majority,
+        robustness.ranks_equal_families,
+        *robustness.ranks_without.values(),
+    ):
+        ranked = ~np.isnan(ranks)
+        by_rank = violated[ranked][np.argsort(ranks[ranked])]
+        assert (np.diff(by_rank) >= 0).all()
+
+
+def test_counted_agreements_give_the_same_ranks():
+    ours, theirs = (
+        rank_robustness(count_agreements(ENSEMBLE)),
+        rank_robustness(ENSEMBLE),
+    )
+    assert ours.to_frame().equals(theirs.to_frame())
+
+
+def test_estimated_agreements_are_refused():
+    counts = count_agreements(ENSEMBLE)
+    guess = Agreement(ENSEMBLE, counts.pair_counts, counts.joint_counts, exact=False)
+    with pytest.raises(ValueError, match="holds estimated agreements"):
+        rank_robustness(guess)
+
+
+def test_a_score_of_ones_own_has_no_equal_votes_and_says_so():
+    SCORES["size"] = Score(
+        "", True, "", "", lambda e, **run: np.arange(12.0)[: len_of(e)]
+    )
+    try:
+        robustness = rank_robustness(ENSEMBLE, "size")
+    finally:
+        del SCORES["size"]
+    assert np.isnan(robustness.ranks_equal_families).all()
+    assert "not defined for 'size'" in robustness.reasons[0]
+
+
+def len_of(source):
+    return getattr(source, "ensemble", source).n_partitions
+
+
+def test_progress_rises_to_the_total_and_cancel_stops():
+    seen = []
+    rank_robustness(ENSEMBLE, progress=lambda *step: seen.append(step))
+    done, totals = zip(*seen, strict=True)
+    assert set(totals) == {6000}
+    assert list(done) == sorted(done)
+    assert done[-1] == 6000
+    with pytest.raises(Cancelled):
+        rank_robustness(ENSEMBLE, cancel=lambda: True)
+
+
+def test_selected_partitions_keep_their_overlaps():
+    whole = partition_overlaps(ENSEMBLE)
+    chosen = select_partitions(ENSEMBLE, [7, 2])
+    known = partition_overlaps(chosen)
+    fresh = partition_overlaps(ENSEMBLE.select([7, 2]))
+    np.testing.assert_array_equal(known.squares, whole.squares[[7, 2]][:, [7, 2]])
+    np.testing.assert_array_equal(known.squares, fresh.squares)
+    np.testing.assert_allclose(known.logs, fresh.logs)
+
+
+def test_one_sample_ties_all_models():
+    robustness = rank_robustness(
+        Ensemble(np.zeros((6, 1), int), families=list("aabbbb")),
+        progress=lambda done, total: None,
+    )
+    assert robustness.ranks.tolist() == [1] * 6
+    assert robustness.ranks_equal_families.tolist() == [1] * 6

@@ -1,0 +1,171 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.ranking import rank_partitions
+from clusterlens.compute.ranking.suggestions import ERROR_RATE, suggest_pairs
+from tests.definitions import label_matrices
+
+
+def planted(n_samples, n_partitions, n_clusters, seed):
+    """Truth and partitions that keep more or less of it."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, n_clusters, n_samples)
+    keep = rng.uniform(0.2, 0.9, (n_partitions, 1))
+    noise = rng.integers(0, n_clusters, (n_partitions, n_samples))
+    follows = rng.random(noise.shape) < keep
+    return truth, Ensemble(np.where(follows, truth, noise))
+
+
+def answer(truth, pairs):
+    same = [truth[i] == truth[j] for i, j in pairs]
+    must = [pair for pair, s in zip(pairs, same, strict=True) if s]
+    cannot = [pair for pair, s in zip(pairs, same, strict=True) if not s]
+    return Constraints(must, cannot)
+
+
+def split(ensemble, pair):
+    return ensemble.codes[:, pair[0]] == ensemble.codes[:, pair[1]]
+
+
+@settings(deadline=None, max_examples=60)
+@given(labels=label_matrices(), n=st.integers(1, 12), seed=st.integers(0, 3))
+def test_suggestions_are_distinct_pairs_that_count_their_models(labels, n, seed):
+    ensemble = Ensemble(labels)
+    found = suggest_pairs(ensemble, n=n, random_state=seed)
+    possible = ensemble.n_samples * (ensemble.n_samples - 1) // 2
+    assert len({s.pair for s in found}) == len(found) == min(n, possible)
+    for s in found:
+        assert 0 <= s.pair[0] < s.pair[1] < ensemble.n_samples
+        assert s.joined == split(ensemble, s.pair).sum()
+        assert s.joined + s.separated == ensemble.n_partitions
+    assert all(s.information >= 0 for s in found)
+    assert sum(s.information for s in found) <= 1 + 1e-9
+
+
+def test_the_first_pair_says_most_about_the_answers_to_all_pairs():
+    _, ensemble = planted(40, 9, 4, seed=1)
+    best = suggest_pairs(ensemble, n=1)[0]
+    pairs = list(combinations(range(40), 2))
+    splits = np.array([split(ensemble, pair) for pair in pairs], dtype=float)
+    covariance = np.cov(splits, bias=True)
+    noise = ERROR_RATE * (1 - ERROR_RATE)
+    resolved = (covariance**2).sum(axis=1) / (covariance.diagonal() + noise)
+    assert resolved[pairs.index(best.pair)] == pytest.approx(resolved.max())
+    assert best.information == pytest.approx(resolved.max() / covariance.trace())
+
+
+def test_pairs_that_split_the_models_alike_are_not_taken_twice():
+    # Samples 0 to 3 are copies, as are 4 to 7: only two kinds of split exist.
+    one = np.repeat([0, 1, 2], [4, 4, 4])
+    two = np.repeat([0, 0, 1], [4, 4, 4])
+    three = np.repeat([0, 1, 1], [4, 4, 4])
+    ensemble = Ensemble([one, two, three])
+    a, b = suggest_pairs(ensemble, n=2)
+    assert (split(ensemble, a.pair) != split(ensemble, b.pair)).any()
+
+
+def test_suggestions_depend_on_the_seed_alone():
+    _, ensemble = planted(3_000, 12, 5, seed=2)
+    first = suggest_pairs(ensemble, random_state=4)
+    assert first == suggest_pairs(ensemble, random_state=4)
+    assert first != suggest_pairs(ensemble, random_state=5)
+
+
+def test_answers_that_follow_from_others_are_not_asked():
+    _, ensemble = planted(6, 8, 2, seed=3)
+    known = Constraints(must_link=[(0, 1), (1, 2)], cannot_link=[(2, 3)])
+    asked = {s.pair for s in suggest_pairs(ensemble, known, n=100)}
+    implied = {(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)}
+    assert asked == set(combinations(range(6), 2)) - implied
+
+
+def test_models_that_break_the_answers_lose_their_say():
+    right = [0, 0, 0, 1, 1, 1, 2, 3]
+    other = [0, 0, 0, 1, 1, 1, 2, 2]
+    wrong = [0, 1, 0, 1, 0, 1, 0, 1]
+    worse = [0, 1, 1, 0, 0, 1, 1, 0]
+    known = Constraints(
+        must_link=[(0, 1), (1, 2), (3, 4), (4, 5)], cannot_link=[(0, 3)]
+    )
+    asked = suggest_pairs(Ensemble([right, other, wrong, worse]), known, n=1)[0]
+    assert asked.pair == (6, 7)
+    assert "fit the answers so far" in asked.reason
+
+
+def test_a_split_among_refuted_models_alone_says_nothing():
+    refuted = [[*np.arange(20), 0, k] for k in (0, 20)]
+    right = np.zeros(22, dtype=int)
+    known = Constraints(must_link=[(i, i + 1) for i in range(19)])
+    found = suggest_pairs(Ensemble([right, *refuted]), known, n=500)
+    reasons = {s.reason for s in found if s.joined not in (0, 3)}
+    assert len(found) > 2
+    assert any("those that fit the answers so far agree" in r for r in reasons)
+
+
+def test_copies_of_a_model_do_not_move_the_suggestions():
+    _, ensemble = planted(100, 7, 3, seed=5)
+    copied = Ensemble(ensemble.labels[[0, 0, 0, 0, *range(1, 7)]])
+    pairs, more = ([s.pair for s in suggest_pairs(e, n=5)] for e in (ensemble, copied))
+    assert pairs == more
+
+
+def test_models_that_agree_are_checked_on_pairs_of_both_kinds():
+    ensemble = Ensemble([[0, 0, 1, 1, 2], [5, 5, 6, 6, 7]])
+    found = suggest_pairs(ensemble, n=4)
+    assert sorted(s.joined for s in found) == [0, 0, 2, 2]
+    assert all(s.information == 0 for s in found)
+    assert found[0].reason.startswith("All 2 models join the pair")
+
+
+def test_one_sample_leaves_nothing_to_ask():
+    assert suggest_pairs(Ensemble([[0], [1]])) == ()
+
+
+def test_a_settled_set_of_pairs_leaves_nothing_to_ask():
+    known = Constraints(must_link=[(0, 1), (1, 2)])
+    assert suggest_pairs(Ensemble([[0, 0, 1], [0, 1, 1]]), known) == ()
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5])
+def test_a_number_of_pairs_that_is_none_is_refused(n):
+    with pytest.raises(ValueError, match="n is"):
+        suggest_pairs(Ensemble([[0, 1], [0, 0]]), n=n)
+
+
+def test_constraints_of_other_samples_are_refused():
+    with pytest.raises(ValueError, match="names sample 9"):
+        suggest_pairs(Ensemble([[0, 1], [0, 0]]), Constraints([(0, 9)]))
+
+
+def test_ten_answers_to_suggestions_order_models_better_than_to_random_pairs():
+    closer = []
+    for seed in range(20):
+        truth, ensemble = planted(400, 15, 6, seed)
+        rng = np.random.default_rng(seed)
+        distance = np.array(
+            [
+                ((row[:, None] == row) != (truth[:, None] == truth)).mean()
+                for row in ensemble.codes
+            ]
+        )
+        asked = [s.pair for s in suggest_pairs(ensemble, random_state=seed)]
+        random = [tuple(rng.choice(400, 2, replace=False)) for _ in range(10)]
+        taus = []
+        for pairs in (asked, random):
+            violated = answer(truth, pairs).violations(ensemble)
+            taus.append(np.corrcoef(violated, distance)[0, 1] if violated.any() else 0)
+        closer.append(taus[0] - taus[1])
+    assert np.nanmean(closer) > 0.1
+
+
+def test_suggestions_serve_a_ranking():
+    truth, ensemble = planted(200, 10, 4, seed=7)
+    pairs = [s.pair for s in suggest_pairs(ensemble)]
+    ranking = rank_partitions(ensemble, constraints=answer(truth, pairs))
+    assert ranking.violated.max() > ranking.violated.min()

@@ -1,0 +1,216 @@
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterlens.compute._validation import DataError
+from clusterlens.compute.table._cells import (
+    plain_frame,
+    to_numbers,
+    type_columns,
+    type_text,
+)
+
+
+def typed(words, **options):
+    return type_text(pa.array(words, type=pa.large_string()), **options)
+
+
+@pytest.mark.parametrize(
+    ("words", "values", "remark"),
+    [
+        (["1", "2", "-3"], [1, 2, -3], None),
+        (["1.5", "2e3", ".5", "5.", "+4"], [1.5, 2000, 0.5, 5, 4], None),
+        (["1", "", None], [1, np.nan, np.nan], None),
+        (["1", "?", "NA", "-"], [1] + [np.nan] * 3, "'?' (1 cell), 'NA' (1 cell), '-'"),
+        (["1,234", "5,678,901"], [1234, 5678901], "commas between thousands"),
+        (["1,234.5", "12"], [1234.5, 12], "commas between thousands"),
+        (["1,5", "2,25", "3"], [1.5, 2.25, 3], "decimal comma"),
+        (["1.234,5", "3,2"], [1234.5, 3.2], "decimal comma"),
+        (["1 234", "12", "1\u00a0000"], [1234, 12, 1000], "blanks between thousands"),
+        (["1 234,5", "12,0"], [1234.5, 12.0], "blanks between thousands and decimal"),
+        (["12%", "3.5 %"], [12, 3.5], "the sign '%' removed"),
+        (["$1,200", "$30"], [1200, 30], "the sign '$' removed"),
+        (["\u22125", "3"], [-5, 3], None),
+    ],
+)
+def test_text_that_is_entirely_numeric_becomes_numbers(words, values, remark):
+    found, remarks = typed(words)
+    assert pd.api.types.is_numeric_dtype(found.dtype)
+    assert np.array_equal(
+        found.to_numpy(float, na_value=np.nan), np.array(values, float), equal_nan=True
+    )
+    assert bool(remarks) == (remark is not None)
+    assert remark is None or remark in "; ".join(remarks)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["007", "012"],  # codes
+        ["0x1A", "3"],
+        ["12345678901234567890", "2"],  # more digits than a float holds
+        ["9007199254740993", "1.5"],
+        ["1", "2", "x"],
+        ["1,5", "2.5"],
+        ["12%", "$3"],
+        ["true", "false"],
+        ["2020-13-45", "2020-01-01"],
+        ["1_000", "2"],
+    ],
+)
+def test_text_that_is_not_entirely_numeric_stays_as_it_is(words):
+    found, remarks = typed(words)
+    assert found.tolist() == words
+    assert remarks == []
+
+
+def test_long_columns_are_decided_by_all_cells():
+    numbers = [str(k / 7) for k in range(3000)]
+    found, remarks = typed(["?", *numbers, "?"])
+    assert found.tolist()[1:-1] == list(map(float, numbers))
+    assert remarks == ["'?' (2 cells) read as missing"]
+    assert typed([*numbers, "x"])[0].tolist() == [*numbers, "x"]
+    assert typed([*numbers, "007"])[0].tolist() == [*numbers, "007"]
+
+
+def test_hint_decides_on_the_ambiguous_comma():
+    assert typed(["1,234"])[0].tolist() == [1234]
+    assert typed(["1,234"], decimal_comma=True)[0].tolist() == [1.234]
+
+
+def test_whole_numbers_with_gaps_stay_whole():
+    for words in (["1", None], ["1", "?"]):
+        assert typed(words)[0].dtype == "Int64"
+    assert typed([str(2**62), None])[0][0] == 2**62
+
+
+def test_iso_dates_become_dates_and_others_stay_text():
+    assert typed(["2020-01-31", None])[0].dtype.kind == "M"
+    assert typed(["2020-01-31 12:30:05", "2020-01-31"])[0].dtype.kind == "M"
+    assert typed(["31.01.2020", "01.02.2020"])[0].tolist() == [
+        "31.01.2020",
+        "01.02.2020",
+    ]
+
+
+def test_only_unmistakable_words_are_missing_in_text():
+    found, remarks = typed(["red", "NA", "?", "none", "unknown"])
+    assert found.isna().tolist() == [False, True, True, False, False]
+    assert remarks == ["'NA' (1 cell), '?' (1 cell) read as missing"]
+    assert typed(["DE", "NA", "US"])[0].tolist() == ["DE", "NA", "US"]  # Namibia
+
+
+def test_blanks_around_words_are_removed_with_a_remark():
+    found, remarks = typed([" a", "a ", "b"])
+    assert found.tolist() == ["a", "a", "b"]
+    assert remarks == ["blanks around the text removed in 2 cell(s)"]
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+def test_floats_survive_being_text(values):
+    found, _ = typed(list(map(repr, values)))
+    assert found.to_numpy(float).tolist() == values
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(st.none() | st.text(max_size=8) | st.floats() | st.booleans(), min_size=1)
+)
+def test_no_cell_is_lost_in_typing(cells):
+    frame = pd.DataFrame({"a": pd.Series(cells, dtype=object)})
+    found, notes = type_columns(frame)
+    assert len(found) == len(cells)
+    for given_cell, cell in zip(cells, found["a"], strict=True):
+        if pd.isna(cell) and isinstance(given_cell, str) and given_cell.strip():
+            assert any("read as missing" in note for note in notes)
+        assert not (given_cell is None and pd.notna(cell))
+
+
+def test_object_columns_get_the_type_of_their_cells():
+    cells = {
+        "whole": [1, None, 3],
+        "real": [1, 2.5, None],
+        "truth": [True, None, False],
+        "mixed": [1, "a", 2.5],
+        "empty": [None, None, None],
+        "day": [pd.Timestamp("2020-01-01"), None, pd.Timestamp("2020-01-02")],
+        "huge": [10**30, 1, 2],
+        "nested": [[1], [2], [3]],
+    }
+    frame = pd.DataFrame({k: pd.Series(v, dtype=object) for k, v in cells.items()})
+    found, _ = type_columns(frame)
+    types = {name: str(found[name].dtype) for name in cells}
+    assert types == {
+        "whole": "Int64",
+        "real": "float64",
+        "truth": "boolean",
+        "mixed": "str",
+        "empty": "float64",
+        "day": "datetime64[us]",
+        "huge": "str",
+        "nested": "object",
+    }
+    assert found["mixed"].tolist() == ["1", "a", "2.5"]
+
+
+def test_unusual_pandas_types_become_everyday_ones():
+    cells = {
+        "sparse": pd.arrays.SparseArray([0.0, 1.5, 0.0]),
+        "arrow": pd.array([1, None, 3], dtype="int64[pyarrow]"),
+        "stamp": pd.array(["2020-01-01"] * 3, dtype="timestamp[us][pyarrow]"),
+        "month": pd.period_range("2020-01", periods=3, freq="M"),
+        "range": pd.interval_range(0, 3),
+        "python": pd.array(["a", None, "b"], dtype="string[python]"),
+    }
+    found, _ = type_columns(pd.DataFrame(cells))
+    assert {name: str(dtype) for name, dtype in found.dtypes.items()} == {
+        "sparse": "float64",
+        "arrow": "Int64",
+        "stamp": "datetime64[us]",
+        "month": "str",
+        "range": "str",
+        "python": "str",
+    }
+
+
+def test_numbers_among_words_are_found_one_by_one():
+    numbers = to_numbers(pd.Series(["1", "<2", None, "3,000"]))
+    assert np.array_equal(numbers, [1, np.nan, np.nan, 3000], equal_nan=True)
+
+
+def test_dates_count_as_days():
+    days = to_numbers(pd.Series(pd.to_datetime(["2020-03-01", "2020-02-28", None])))
+    assert np.array_equal(days, [2.0, 0.0, np.nan], equal_nan=True)
+    assert to_numbers(pd.Series(pd.to_timedelta(["36h"]))).tolist() == [1.5]
+
+
+def test_names_are_made_text_and_different_with_a_note():
+    frame = pd.DataFrame([[1, 2, 3, 4, 5]], columns=["a", "a", "", None, ("x", 1)])
+    found, notes = plain_frame(frame, "t")
+    assert list(found.columns) == [
+        "a",
+        "a (2)",
+        "unnamed column 3",
+        "unnamed column 4",
+        "x / 1",
+    ]
+    assert notes[0] == "Column 2 repeats a name; it is called 'a (2)'."
+    assert frame.columns[1] == "a"
+
+
+def test_repeated_index_is_replaced_with_a_note():
+    found, notes = plain_frame(pd.DataFrame({"a": [1, 2]}, index=[5, 5]), "t")
+    assert found.index.tolist() == [0, 1]
+    assert "no unique ids" in notes[0]
+
+
+@pytest.mark.parametrize(
+    "table", [[], pd.DataFrame(), {"a": []}, np.zeros((2, 2, 2)), 5]
+)
+def test_what_is_no_table_is_refused(table):
+    with pytest.raises(DataError, match="'t'"):
+        plain_frame(table, "t")

@@ -1,0 +1,132 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from clusterlens.compute.table._roles import guess_roles, ordered_levels
+from clusterlens.compute.table.dataset import make_dataset
+
+N = 40
+RNG = np.random.default_rng(0)
+COLUMNS = {
+    "numeric": {
+        "weight": RNG.normal(size=N),
+        "codes": RNG.integers(1, 5, N),
+        "price": [f"{v:,.2f}" for v in RNG.uniform(1000, 9999, N)],
+        "lab value": ["<0.1", *map(str, range(N - 1))],
+        "gap": [None, *map(float, range(0, 2 * N - 2, 2))],
+        "duration": pd.to_timedelta(RNG.uniform(size=N), unit="h"),
+    },
+    "categorical": {
+        "colour": list("rgby") * 10,
+        "flag": [True, False] * 20,
+        "answer": ["yes", "no"] * 20,
+        "kind": pd.Categorical(["a", "b"] * 20),
+        "coded": pd.Categorical([1, 2] * 20),
+    },
+    "ordinal": {
+        "level": ["Low", "medium", "HIGH", None] * 10,
+        "agreement": ["agree", "strongly_agree", "disagree", "neutral"] * 10,
+        "shirt": ["S", "M", "XL", "XS"] * 10,
+        "age group": ["<18", "18-25", "26-65", ">65"] * 10,
+        "grade": ["1 - good", "2 - fair", "3 - bad", "1 - good"] * 10,
+        "given": pd.Categorical(["z", "a"] * 20, categories=["z", "a"], ordered=True),
+    },
+    "row id": {
+        "ID": [f"p{k}" for k in range(N)],
+        "CustomerId": RNG.permutation(N) + 1000,
+        "row number": range(1, N + 1),
+        "Unnamed: 0": range(N),
+    },
+    "label": {
+        "class": RNG.integers(0, 3, N),
+        "Species": list("ab") * 20,
+        "y_true": [0, 1] * 20,
+        "last text": list("ab") * 20,
+    },
+    "ignore": {
+        "constant": [3] * N,
+        "nothing": [None] * N,
+        "day": pd.date_range("2020-01-01", periods=N),
+        "iso day": pd.date_range("2020-01-01", periods=N).strftime("%Y-%m-%d"),
+        "local day": [f"{k % 28 + 1}.{k % 12 + 1}.2020" for k in range(N)],
+        "stamp": ["2020-01-01T10:00:00+02:00", "2020-01-02T10:00:00+02:00"] * 20,
+        "remark": [f"text number {k} of many" for k in range(N)],
+        "zip": ["01234", "04567"] * 20,
+        "postcode": RNG.integers(10000, 99999, N),
+        "mostly missing": [None] * 21 + [f"{k / 7}" for k in range(N - 21)],
+        "nested": [[k] for k in range(N)],
+    },
+}
+CASES = [(role, name) for role, columns in COLUMNS.items() for name in columns]
+
+
+@pytest.mark.parametrize(("role", "name"), CASES)
+def test_role_is_guessed_with_a_reason(role, name):
+    features = {f"f{j}": RNG.normal(size=N) for j in range(3)}
+    column = {name: COLUMNS[role][name]}
+    last = name == "last text"
+    ds = make_dataset(pd.DataFrame(features | column if last else column | features))
+    assert ds.roles[name] == role, ds.role_reasons[name]
+    assert ds.role_reasons[name]
+
+
+def test_at_most_one_column_is_label_and_one_is_row_id():
+    table = pd.DataFrame(
+        {
+            "id": range(N),
+            "case_id": range(N),
+            "target": [0, 1] * 20,
+            "label": [0, 1, 2, 3] * 10,
+            "f": RNG.normal(size=N),
+        }
+    )
+    roles, _ = guess_roles(table)
+    assert roles == {
+        "id": "row id",
+        "case_id": "ignore",
+        "target": "numeric",
+        "label": "label",
+        "f": "numeric",
+    }
+
+
+def test_coordinates_named_x_and_y_are_no_label():
+    table = pd.DataFrame({"x": [1, 1, 2, 2], "y": [0, 0, 5, 5]})
+    assert guess_roles(table)[0] == {"x": "numeric", "y": "numeric"}
+
+
+def test_only_column_is_never_a_guessed_label():
+    assert guess_roles(pd.DataFrame({"class": [0, 1, 0, 1]}))[0] == {"class": "numeric"}
+
+
+def test_real_valued_target_is_no_label():
+    table = pd.DataFrame({"a": RNG.normal(size=N), "target": RNG.normal(size=N)})
+    assert guess_roles(table)[0]["target"] == "numeric"
+
+
+def test_one_row_keeps_its_columns():
+    assert guess_roles(pd.DataFrame({"a": [1.0], "b": ["x"]}))[0] == {
+        "a": "numeric",
+        "b": "categorical",
+    }
+
+
+def test_given_columns_override_every_guess():
+    table = pd.DataFrame({"label": [1, 1], "name": ["a", "b"], "f": [0.5, 1.5]})
+    roles, reasons = guess_roles(table, label="f", row_id="name")
+    assert roles == {"label": "ignore", "name": "row id", "f": "label"}
+    assert reasons["f"] == "given as the label column"
+
+
+@pytest.mark.parametrize(
+    ("words", "levels"),
+    [
+        (["high", "low", "medium", "low"], ["low", "medium", "high"]),
+        (["65+", "0-17", "18-64", "65+"], ["0-17", "18-64", "65+"]),
+        (["<18", "18-30", ">30", "<18"], ["<18", "18-30", ">30"]),
+        (["red", "low", "red"], None),
+        (["a", "a"], None),
+    ],
+)
+def test_levels_are_put_in_order(words, levels):
+    assert ordered_levels(pd.Series(words)) == levels
