@@ -28,8 +28,9 @@ import pandas as pd
 
 from clusterlens.compute.consensus.agreement_tree import agreement_tree
 from clusterlens.compute.consensus.density import density
+from clusterlens.compute.consensus.kmeans import consensus_kmeans
 from clusterlens.compute.consensus.partition import consensus_partition
-from clusterlens.compute.consensus.tree import consensus_kmeans, consensus_tree
+from clusterlens.compute.consensus.tree import consensus_tree
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
 N_PARTITIONS = 100

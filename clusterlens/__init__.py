@@ -55,6 +55,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "consensus_cdf",
         ],
         "compute.consensus.density": ["density", "ensemble_nmi", "one_hot_loss"],
+        "compute.consensus.kmeans": ["consensus_kmeans"],
         "compute.consensus.partition": [
             "CONSENSUS_FUNCTIONS",
             "ConsensusFunction",
@@ -62,11 +63,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "compute.consensus.tile_source": ["TileSource", "order_by_partition"],
         "compute.consensus.tiles": ["Tile", "consensus_tile"],
-        "compute.consensus.tree": [
-            "ConsensusTree",
-            "consensus_kmeans",
-            "consensus_tree",
-        ],
+        "compute.consensus.tree": ["ConsensusTree", "consensus_tree"],
         "compute.indices.indices": [
             "INDICES",
             "IndexValue",

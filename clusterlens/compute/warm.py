@@ -6,8 +6,8 @@ import numpy as np
 
 from clusterlens.compute._validation import FloatArray, read_only
 from clusterlens.compute.consensus.agreement_tree import agreement_tree
+from clusterlens.compute.consensus.kmeans import consensus_kmeans
 from clusterlens.compute.consensus.tiles import consensus_tile
-from clusterlens.compute.consensus.tree import consensus_kmeans
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from clusterlens.compute.estimators.border_peeling import BorderPeeling

@@ -1,8 +1,6 @@
-"""Evidence accumulation: the consensus of an ensemble as a clustering, in linear time.
+"""Bisecting k-means on the one-hot rows: nested consensus clusters in linear time.
 
-K-means on the one-hot rows H of the T partitions maximises, up to k / n, the density of
-the consensus matrix H H' / T inside the clusters, without making that matrix. Bisecting
-k-means gives a tree of such clusters and an ordering of the samples. Time and memory
+The tree can be cut into any number of clusters and orders the samples. Time and memory
 grow linearly with the number of samples.
 """
 
@@ -32,7 +30,6 @@ from clusterlens.compute.consensus._lloyd import (
     OneHotRows,
     Workers,
     best_of_starts,
-    cluster_samples,
     one_hot_rows,
 )
 from clusterlens.compute.consensus.density import weight_between
@@ -301,86 +298,3 @@ def _as_linkage(nodes: IntArray, parents: IntArray) -> FloatArray:
         names[up], sizes[up] = n_leaves + merge, sizes[left] + sizes[right]
         linkage[merge] = names[left], names[right], merge + 1, sizes[up]
     return linkage
-
-
-def consensus_kmeans(
-    ensemble: Ensemble,
-    n_clusters: int,
-    random_state: int = 0,
-    *,
-    n_init: int = 10,
-    max_iter: int = MAX_ITER,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-    cancel: Cancel | None = None,
-    executor: Executor | None = None,
-) -> IntArray:
-    """Cluster the samples by k-means on the one-hot rows of the ensemble.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions of n samples.
-    n_clusters : int
-        From 1 to n_samples.
-    random_state : int, default 0
-        Seed.
-    n_init : int, default 10
-        Seedings (greedy k-means++), of which the best result is kept.
-    max_iter : int, default 300
-        Passes per seeding; it ends earlier when no sample moves.
-    n_jobs : int, optional
-        Threads. Default: all cores. The result does not depend on it.
-    progress : callable, optional
-        Called as progress(seedings done, n_init).
-    cancel : callable, optional
-        Asked between blocks of some milliseconds; True stops the computation.
-    executor : concurrent.futures.Executor, optional
-        Threads to use instead of own ones.
-
-    Returns
-    -------
-    labels : array of int64, shape (n_samples,)
-        Labels 0, 1, ..., n_clusters - 1, in order of first appearance.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of its range.
-    Cancelled
-        If `cancel` said so.
-
-    Warns
-    -----
-    UserWarning
-        If the ensemble tells fewer groups of samples apart than clusters are asked
-        for; these groups are returned.
-
-    Notes
-    -----
-    O(n T n_clusters) time per pass and O(n T) memory. Above 16,384 distinct rows (or
-    100 per cluster, if that is more) each seeding first converges on a random sample of
-    that many rows and is then refined on all of them.
-
-    For a fixed number of clusters the smallest loss gives the largest density, up to
-    n_clusters / n:
-    density = 1 - loss / (n T) - k / n + (1 / n) sum of the densities D(C) of the
-    clusters.
-
-    References
-    ----------
-    Candel, "Linear time evidence accumulation clustering with KMeans" (KM).
-    Arthur & Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007.
-    Bradley & Fayyad, "Refining initial points for k-means clustering", ICML 1998.
-
-    Examples
-    --------
-    >>> consensus_kmeans(Ensemble([[0, 0, 1, 1, 1], [0, 0, 1, 1, 2]]), 2).tolist()
-    [0, 0, 1, 1, 1]
-    """
-    check_range(n_clusters, 1, ensemble.n_samples, name="n_clusters", integer=True)
-    rows, group = one_hot_rows(ensemble)
-    lloyd = Lloyd(rows, Workers(n_jobs, cancel, executor))
-    return cluster_samples(
-        lloyd, group, n_clusters, random_state, n_init, max_iter, progress
-    )

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.special import expit
 
 from clusterlens.compute._validation import FloatArray
+from clusterlens.compute.indices._clusters import Clusters, Undefined
 from clusterlens.compute.indices._distances import row_distances
-from clusterlens.compute.indices._scatter import Clusters, Undefined
 
 K_CALINSKI_HARABASZ = 4.432010535838295
 K_DAVIES_BOULDIN = 2.4831185988914117

@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 from clusterlens.compute._run.blocks import Cancel, raise_if_cancelled
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.ensemble.ensemble import NOISE
-from clusterlens.compute.indices._scatter import BLOCK_ENTRIES, Clusters, Undefined
+from clusterlens.compute.indices._clusters import BLOCK_ENTRIES, Clusters, Undefined
 
 Metric = Literal["euclidean", "sqeuclidean"]
 

@@ -16,7 +16,7 @@ from numba import njit
 
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._validation import FloatArray, IntArray
-from clusterlens.compute.indices._scatter import (
+from clusterlens.compute.indices._clusters import (
     Clusters,
     Undefined,
     need_two_to_n_clusters,

@@ -19,7 +19,7 @@ from clusterlens.compute._validation import (
     check_features,
     check_range,
 )
-from clusterlens.compute.indices._scatter import Clusters, Undefined
+from clusterlens.compute.indices._clusters import Clusters, Undefined
 from clusterlens.compute.indices.registry import INDICES, Definition
 
 __all__ = ["INDICES", "IndexValue", "external_index", "internal_index"]

@@ -39,7 +39,7 @@ from clusterlens.compute._validation import (
     check_range,
 )
 from clusterlens.compute.indices._class_pairs import ADJUSTED_MEASURES
-from clusterlens.compute.indices._scatter import ON_OWN_THREADS, Clusters, Undefined
+from clusterlens.compute.indices._clusters import ON_OWN_THREADS, Clusters, Undefined
 from clusterlens.compute.indices.indices import MAX_QUADRATIC_SAMPLES
 
 Convention = Literal["paper", "package"]

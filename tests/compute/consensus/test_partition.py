@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.blocks import Cancelled
 from clusterlens.compute.consensus.density import density
+from clusterlens.compute.consensus.kmeans import consensus_kmeans
 from clusterlens.compute.consensus.partition import (
     CONSENSUS_FUNCTIONS,
     UNSEEN_SHARE,
@@ -15,7 +16,6 @@ from clusterlens.compute.consensus.partition import (
     consensus_partition,
     log_share_table,
 )
-from clusterlens.compute.consensus.tree import consensus_kmeans
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
 METHODS = list(CONSENSUS_FUNCTIONS)

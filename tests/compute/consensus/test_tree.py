@@ -1,18 +1,15 @@
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.blocks import Cancelled
 from clusterlens.compute.consensus._lloyd import one_hot_rows
 from clusterlens.compute.consensus.density import density, one_hot_loss
-from clusterlens.compute.consensus.tree import consensus_kmeans, consensus_tree
+from clusterlens.compute.consensus.tree import consensus_tree
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
 label_matrices = st.tuples(st.integers(1, 6), st.integers(1, 30)).flatmap(
@@ -28,71 +25,14 @@ def planted(n, p, k, keep=0.7, seed=0):
     return np.where(kept, truth, rng.integers(0, k, (p, n))), truth
 
 
-def dense(labels):
-    blocks = [np.unique(row, return_inverse=True)[1] for row in labels]
-    return np.hstack([np.eye(block.max() + 1)[block] for block in blocks])
-
-
-def test_kmeans_finds_planted_clusters():
-    labels, truth = planted(2000, 20, 8)
-    found = consensus_kmeans(Ensemble(labels), 8)
-    assert adjusted_rand_score(truth, found) > 0.99
-
-
-def test_kmeans_loss_is_as_low_as_scikit_learns():
-    labels, _ = planted(300, 12, 6, keep=0.5, seed=1)
-    reference = KMeans(9, n_init=10, random_state=0, tol=0).fit(dense(labels))
-    ensemble = Ensemble(labels)
-    found = consensus_kmeans(ensemble, 9, n_init=10)
-    assert one_hot_loss(ensemble, found) <= 1.01 * reference.inertia_
-
-
-@settings(deadline=None, max_examples=50)
-@given(label_matrices, st.data())
-def test_kmeans_returns_exactly_the_clusters_asked_for(labels, data):
-    ensemble = Ensemble(labels)
-    distinct = one_hot_rows(ensemble)[0].n_rows
-    k = data.draw(st.integers(1, distinct))
-    found = consensus_kmeans(ensemble, k, n_init=2)
-    assert list(dict.fromkeys(found.tolist())) == list(range(k))
-
-
-def test_kmeans_returns_the_distinct_groups_when_more_clusters_are_asked_for():
-    with pytest.warns(UserWarning, match="only 3 groups of samples apart"):
-        found = consensus_kmeans(Ensemble([[0, 1, 0, 2, 2], [0, 1, 0, 1, 1]]), 4)
-    assert found.tolist() == [0, 1, 0, 2, 2]
-
-
-def test_equal_samples_share_a_cluster():
-    labels, _ = planted(40, 3, 3, seed=4)
-    ensemble = Ensemble(np.tile(labels, 4))
-    group = one_hot_rows(ensemble)[1]
-    found = consensus_kmeans(ensemble, 5)
-    for member in range(group.max() + 1):
-        assert len(set(found[group == member])) == 1
-
-
 def test_results_do_not_depend_on_the_number_of_threads():
     ensemble = Ensemble(planted(3000, 10, 5, keep=0.4)[0])
-    one, two = (consensus_kmeans(ensemble, 6, n_init=2, n_jobs=j) for j in (1, 2))
-    assert_array_equal(one, two)
     one, two = (consensus_tree(ensemble, 9, n_jobs=j) for j in (1, 2))
     assert_array_equal(one.order, two.order)
 
 
-def test_seed_decides_the_result():
-    ensemble = Ensemble(planted(500, 5, 5, keep=0.2)[0])
-    first, again, other = (
-        consensus_kmeans(ensemble, 7, seed, n_init=1) for seed in (0, 0, 1)
-    )
-    assert_array_equal(first, again)
-    assert (first != other).any()
-
-
 def test_more_than_255_clusters():
     labels = np.arange(1000) // 3
-    found = consensus_kmeans(Ensemble([labels, labels]), 300, n_init=1)
-    assert found.max() == 299
     assert consensus_tree(Ensemble([labels]), 300).cut(300).max() == 299
 
 
@@ -178,53 +118,21 @@ def test_large_clusters_are_refined_on_all_rows(monkeypatch):
     assert_allclose(sampled.losses[-1], whole.losses[-1], rtol=1e-3)
 
 
-def test_one_sample_and_one_cluster():
-    assert consensus_kmeans(Ensemble([[5]]), 1).tolist() == [0]
+def test_one_sample():
     assert consensus_tree(Ensemble([[5]]), 1).order.tolist() == [0]
-    assert consensus_kmeans(Ensemble([[-1, -1, -1]]), 1).tolist() == [0, 0, 0]
 
 
-def test_memory_grows_linearly_with_samples():
-    def peak(n):
-        ensemble = Ensemble(planted(n, 10, 4)[0].astype(np.uint8))
-        _ = ensemble.codes
-        tracemalloc.start()
-        consensus_kmeans(ensemble, 4, n_init=1, n_jobs=1)
-        memory = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return memory
-
-    assert peak(40_000) < 2.5 * peak(20_000)
-
-
-def test_progress_counts_starts_and_splits():
+def test_progress_counts_splits():
     seen = []
     ensemble = Ensemble(planted(200, 4, 4)[0])
-    consensus_kmeans(ensemble, 3, n_init=2, progress=lambda *step: seen.append(step))
-    assert seen == [(1, 2), (2, 2)]
-    seen.clear()
     consensus_tree(ensemble, 4, progress=lambda *step: seen.append(step))
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_cancel_is_heard():
     ensemble = Ensemble(planted(200, 4, 4)[0])
-    for call in (consensus_kmeans, consensus_tree):
-        with pytest.raises(Cancelled):
-            call(ensemble, 3, cancel=lambda: True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_clusters": 0}, "n_clusters is 0; give a value from 1 to 4"),
-        ({"n_clusters": 2.0}, "n_clusters is 2.0; give a whole number"),
-        ({"n_clusters": 2, "n_init": 0}, "n_init is 0"),
-    ],
-)
-def test_bad_arguments_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        consensus_kmeans(Ensemble([[0, 0, 1, 2]]), **arguments)
+    with pytest.raises(Cancelled):
+        consensus_tree(ensemble, 3, cancel=lambda: True)
 
 
 def test_bad_tree_arguments_are_named():
