@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.special import logsumexp
-from threadpoolctl import threadpool_limits
 
 from clusterlens.compute._run.blocks import (
     Cancel,
@@ -31,6 +30,7 @@ from clusterlens.compute._run.blocks import (
     raise_if_cancelled,
     run_blocks,
 )
+from clusterlens.compute._run.process_settings import one_thread
 from clusterlens.compute._validation import (
     FloatArray,
     check_choice,
@@ -214,7 +214,7 @@ def label_match(
     pairs = list(combinations(classes, 2))
     # The matrix products are small: BLAS threads only wait for each other, and make the
     # whole several times slower on a busy machine.
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread():
         scored = run_blocks(
             score_pair,
             pairs,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Sequence
@@ -22,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from clusterlens.compute._run.blocks import Cancel, raise_if_cancelled
 from clusterlens.compute._run.cluster import run_on_workers
+from clusterlens.compute._run.process_settings import one_thread, record_warnings
 from clusterlens.compute._run.processes import WorkerDied, run_jobs
 from clusterlens.compute._validation import (
     FloatArray,
@@ -38,9 +37,6 @@ from clusterlens.compute.pool.clusterer import Cut
 
 if TYPE_CHECKING:
     from distributed import Client
-
-# Catching warnings and limiting threads change state of the whole process.
-_IN_PROCESS = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -92,9 +88,7 @@ def _in_process(
     """Fit the jobs one after the other in this process."""
     for job in jobs:
         raise_if_cancelled(cancel)
-        with _IN_PROCESS:
-            fits = _fit_job(X, job)
-        yield job, fits
+        yield job, _fit_job(X, job)
 
 
 def _in_workers(
@@ -174,23 +168,24 @@ def _fit_payload(path: str, payload: bytes) -> list[Fit]:
 
 
 def _fit_on_worker(X: FloatArray, payload: bytes) -> list[Fit]:
-    """Fit a job on a Dask worker; its threads take turns."""
+    """Fit a job on a Dask worker."""
     # Received arrays start at any byte, where vector code may round another way.
     features = read_only(np.require(X, requirements=["C", "ALIGNED"]))
-    with _IN_PROCESS:
-        return _fit_job(features, pickle.loads(payload))
+    return _fit_job(features, pickle.loads(payload))
 
 
 def _fit_job(X: FloatArray, job: FitJob) -> list[Fit]:
-    """Fit a job with one thread; one result per model, failures included."""
-    start = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught, threadpool_limits(1):
-        warnings.simplefilter("always")
+    """Fit a job with one thread; one result per model, failures included.
+
+    Threads of one process take turns, since they share what becomes of a warning.
+    """
+    with record_warnings() as caught, one_thread():
+        start = time.perf_counter()
         try:
             fits = _cut_fits(X, job, job.cut) if job.cut else _same_fits(X, job)
         except Exception as error:
             fits = [Fit(error=_failure(error))] * len(job.models)
-    seconds = (time.perf_counter() - start) / len(job.models)
+        seconds = (time.perf_counter() - start) / len(job.models)
     said = tuple({_one_line(warning.message): None for warning in caught})
     return [replace(fit, seconds=seconds, warnings=said) for fit in fits]
 

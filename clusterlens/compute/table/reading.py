@@ -11,7 +11,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._run.process_settings import record_warnings
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table._binary import (
     Content,
@@ -185,8 +185,7 @@ def _parse(content: Content, file_name: str) -> tuple[Parsed, list[str]]:
     if any(suffix in r.extensions for r in READERS.values() if r is not reader):
         notes.append(f"Named {suffix}, but the content is {reader.title}.")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with record_warnings():  # of the libraries; the notes say what matters
             return reader.read(content), notes
     except DataError:
         raise
