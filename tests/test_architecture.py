@@ -86,6 +86,12 @@ def test_compute_file_uses_private_files_of_its_own_room_only(path):
             assert other[0] == own[0], name
 
 
+@pytest.mark.parametrize("path", COMPUTE_FILES, ids=module_name)
+def test_kernels_are_made_in_one_place(path):
+    from_numba = {name for name in imported_modules(path) if name.startswith("numba")}
+    assert not from_numba or path.name == "kernels.py", "use `kernel` of `_run.kernels`"
+
+
 def test_imports_between_compute_files_have_no_circle():
     graph = {
         module_name(path): (imported_modules(path) & COMPUTE_MODULES)

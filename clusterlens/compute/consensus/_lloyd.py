@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from numba import njit
 
 from clusterlens.compute._run.blocks import (
     Cancel,
@@ -30,6 +29,7 @@ from clusterlens.compute._run.blocks import (
     report,
     run_blocks,
 )
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -364,7 +364,7 @@ def _fill_empty(labels: IntArray, costs: FloatArray, n_clusters: int) -> None:
         labels[row], costs[row], sizes[empty] = empty, 0.0, 1
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def sums_by_centre(
     columns: IntArray, table: FloatArray, sums: npt.NDArray[np.float64]
 ) -> None:
@@ -378,7 +378,7 @@ def sums_by_centre(
             sums[i, c] = total
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _sums_by_row(
     columns: IntArray, table: FloatArray, sums: npt.NDArray[np.float64]
 ) -> None:
@@ -392,7 +392,7 @@ def _sums_by_row(
                 sums[i, c] += table[line, c]
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _move(
     columns: IntArray,
     weights: IntArray,

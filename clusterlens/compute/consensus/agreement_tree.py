@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from clusterlens.compute._run.blocks import Cancel, Progress, run_blocks
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import IntArray, check_range, read_only
 from clusterlens.compute.consensus._lloyd import group_samples
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -203,7 +203,7 @@ def _prim(
     return edges, counts
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _grow(codes, best, link, outside, edges, counts, start, stop):  # type: ignore[no-untyped-def]
     """Reach rows start + 1 to stop of the tree.
 

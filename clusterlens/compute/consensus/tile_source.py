@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import (
     IntArray,
     check_memory,
@@ -269,7 +269,7 @@ def _block_size(n_samples: int, n_columns: int) -> int:
     return block
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _ordered_codes(codes, models, order):  # type: ignore[no-untyped-def]
     """Codes of the models sample by sample in order, shape (n_samples, n_models).
 
@@ -285,7 +285,7 @@ def _ordered_codes(codes, models, order):  # type: ignore[no-untyped-def]
     return ordered
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _running_counts(codes, starts, block, n_rows):  # type: ignore[no-untyped-def]
     """Samples of each cluster before positions 0, block, 2 block, ..."""
     running = np.zeros((n_rows, starts[-1]), np.uint32)
@@ -296,7 +296,7 @@ def _running_counts(codes, starts, block, n_rows):  # type: ignore[no-untyped-de
     return running
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _counts_before(  # type: ignore[no-untyped-def]
     codes, running, block, starts, edges, first, last
 ):
@@ -311,7 +311,7 @@ def _counts_before(  # type: ignore[no-untyped-def]
     return before
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _add_sample(codes, starts, p, first, last, counts):  # type: ignore[no-untyped-def]
     """Count the sample at position p in its cluster of each model first to last."""
     for t in range(first, last):

@@ -16,10 +16,10 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.sparse import coo_array
 
 from clusterlens.compute._run.blocks import run_blocks
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import (
     IntArray,
     check_choice,
@@ -330,7 +330,7 @@ def _draw(
     return positions.ravel(), np.repeat(np.arange(len(sizes)), n_drawn)
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _count_joined(  # type: ignore[no-untyped-def]
     row_codes, col_codes, votes, threshold, row_bins, col_bins, n_rows, start, stop
 ):

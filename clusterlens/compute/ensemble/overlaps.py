@@ -15,9 +15,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from clusterlens.compute._run.blocks import Cancel, Progress, run_blocks
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, read_only
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 
@@ -254,7 +254,7 @@ def _compare_all(
         yield *block, *result
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _members(codes, n_clusters):  # type: ignore[no-untyped-def]
     """Samples sorted by cluster, and where each cluster starts."""
     starts = np.zeros(n_clusters + 1, np.int64)
@@ -269,7 +269,7 @@ def _members(codes, n_clusters):  # type: ignore[no-untyped-def]
     return order, starts
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _compare(codes, n_clusters, votes, s, start, stop):  # type: ignore[no-untyped-def]
     """Sums over the tables of model s with models start to stop.
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from numba import njit
 
 from clusterlens.compute._run.blocks import Cancel, Progress, count_workers, run_blocks
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import IntArray, check_memory
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 
@@ -310,7 +310,7 @@ def _count_block(
     return pairs + used, joint + small
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def column_tile(by_model, start, stop):  # type: ignore[no-untyped-def]
     """Codes of the columns, shape (n_models, TILE_COLUMNS), padded on the right."""
     tile = np.zeros((by_model.shape[0], TILE_COLUMNS), by_model.dtype)
@@ -320,7 +320,7 @@ def column_tile(by_model, start, stop):  # type: ignore[no-untyped-def]
     return tile
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def count_votes(by_model, votes, i, tile, count):  # type: ignore[no-untyped-def]
     """Set count, shape (TILE_COLUMNS,), to the votes that join i and each column."""
     for k in range(TILE_COLUMNS):
@@ -332,7 +332,7 @@ def count_votes(by_model, votes, i, tile, count):  # type: ignore[no-untyped-def
             count[k] += vote if tile[t, k] == code else 0
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _count_equal(  # type: ignore[no-untyped-def]
     by_model, by_sample, votes, limit, n_levels, row_start, row_stop, start, stop
 ):
@@ -366,7 +366,7 @@ def _count_equal(  # type: ignore[no-untyped-def]
     return pairs, joint, used, small
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _count_weighted(  # type: ignore[no-untyped-def]
     by_model, by_sample, votes, weights, n_levels, row_start, row_stop, start, stop
 ):
@@ -388,7 +388,7 @@ def _count_weighted(  # type: ignore[no-untyped-def]
     return pairs, joint
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _sum_costs(  # type: ignore[no-untyped-def]
     by_model, by_sample, votes, weights, costs, row_start, row_stop, start, stop
 ):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import IntArray
 from clusterlens.compute.estimators._neighbors import squared_distance
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def find(parents: Any, i: int) -> int:
     """Return the representative of the set of i, shortening the path to it."""
     while parents[i] != i:
@@ -20,14 +20,14 @@ def find(parents: Any, i: int) -> int:
     return i
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def join(parents: Any, first: Any, second: Any) -> None:
     """Join the sets of first[m] and second[m] for every m."""
     for m in range(len(first)):
         parents[find(parents, first[m])] = find(parents, second[m])
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def join_within(parents: Any, X: Any, members: Any, radii: Any) -> None:
     """Join each member m of X with all members nearer than radii[m] or as near."""
     for m in range(len(members)):

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from sklearn.neighbors import KDTree, NearestNeighbors
 
 from clusterlens.compute._run.blocks import Cancel, Progress, raise_if_cancelled, report
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray
 
 TREE_DIMENSIONS = 8
@@ -164,7 +164,7 @@ def _search(
     return table, np.sqrt(squares)
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _settle(
     X: Any, queries: Any, own: Any, found: Any, slack: Any, table: Any, squares: Any
 ) -> None:
@@ -185,7 +185,7 @@ def _settle(
                     _insert(table[row], squares[row], j, square)
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _insert(indices: Any, squares: Any, index: int, square: float) -> None:
     """Insert a neighbour into one row, kept sorted by (distance, index)."""
     place = len(indices)
@@ -202,7 +202,7 @@ def _insert(indices: Any, squares: Any, index: int, square: float) -> None:
         squares[place] = square
 
 
-@njit(nogil=True, cache=False, fastmath={"reassoc", "contract"})
+@kernel(fast_sums=True)
 def squared_distance(a: Any, b: Any) -> float:
     """Squared Euclidean distance of two rows; the order of the two does not matter."""
     total = 0.0

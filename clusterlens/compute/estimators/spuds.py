@@ -17,13 +17,13 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -249,7 +249,7 @@ def _merge_small(X: FloatArray, labels: IntArray) -> IntArray:
     return merged
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _similarities(X: Any, sigma: float) -> Any:
     """Gaussian similarities with a zero diagonal, shape (n, n)."""
     similarity = np.zeros((len(X), len(X)))
@@ -261,7 +261,7 @@ def _similarities(X: Any, sigma: float) -> Any:
     return similarity
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _any_path_stays_above(
     X: Any, starts: Any, ends: Any, levels: Any, sigma: float
 ) -> bool:

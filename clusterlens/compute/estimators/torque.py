@@ -16,12 +16,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -208,7 +208,7 @@ class _Search:
         return _closest(self.X, labels, self.nearest, self.squares)
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _follow(
     X: Any, table: Any, labels: Any, place: Any, nearest: Any, squares: Any
 ) -> None:
@@ -227,7 +227,7 @@ def _follow(
             place[i] += 1
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _closest(X: Any, labels: Any, nearest: Any, squares: Any) -> Any:
     """Closest pair per cluster; samples without a known nearest are scanned if near."""
     n_clusters = labels.max() + 1
@@ -253,7 +253,7 @@ def _closest(X: Any, labels: Any, nearest: Any, squares: Any) -> Any:
     return first, second, best
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _precedes(
     square: float, i: int, j: int, best: float, first: int, second: int
 ) -> bool:

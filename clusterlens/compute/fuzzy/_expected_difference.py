@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
-from numba import njit
 from scipy.special import betainc, betaincinv, roots_legendre
 
 from clusterlens.compute._run.blocks import run_blocks
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.fuzzy._pair_distances import (
     BINS,
@@ -286,7 +286,7 @@ def _power_of_two(number: float) -> int:
     return max(512, 1 << int(np.log2(number)))
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _tabulate(values, largest, n_bins):  # type: ignore[no-untyped-def]
     """E|D - t| for values (m,) of D at the edges t (n_bins + 1,) of [0, largest]."""
     counts, sums = np.zeros(n_bins, dtype=np.int64), np.zeros(n_bins)
@@ -306,7 +306,7 @@ def _tabulate(values, largest, n_bins):  # type: ignore[no-untyped-def]
     return table
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _interpolate(table, largest, points):  # type: ignore[no-untyped-def]
     """Read a table over the edges of equal bins of [0, largest] at points (m,)."""
     n_bins = len(table) - 1

@@ -20,10 +20,10 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.spatial.distance import pdist
 
 from clusterlens.compute._run.blocks import RunOptions, run_blocks
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -241,7 +241,7 @@ def _half_columns(memberships: FloatArray) -> FloatArray:
     return np.ascontiguousarray(memberships.T) / 2
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _row_distances(halves, i, out):  # type: ignore[no-untyped-def]
     """Fill out[i + 1:] (n,) with the distances of sample i from the later samples."""
     n_clusters, n_samples = halves.shape
@@ -252,7 +252,7 @@ def _row_distances(halves, i, out):  # type: ignore[no-untyped-def]
             out[j] += abs(halves[k, j] - own)
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _sum_discordance(u, v, start, stop):  # type: ignore[no-untyped-def]
     """Sum |d_u - d_v| over the pairs of rows start..stop with later ones."""
     n_samples = u.shape[1]
@@ -266,7 +266,7 @@ def _sum_discordance(u, v, start, stop):  # type: ignore[no-untyped-def]
     return totals.sum()
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _count_distances(halves, start, stop, scale, n_bins):  # type: ignore[no-untyped-def]
     """Count and sum, per bin (n_bins,), the distances of rows start..stop."""
     n_samples = halves.shape[1]

@@ -15,11 +15,11 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.optimize import brentq
 from scipy.special import beta, betaincinv, polygamma, psi
 from scipy.stats import qmc
 
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, check_range, read_only
 from clusterlens.compute.fuzzy.partition import FuzzyPartition, Partition, as_partition
 
@@ -315,7 +315,7 @@ def _neighbour_pairs(
     return _neighbour_distances(np.hstack([rows, rows[:, :NEIGHBOURS]]), NEIGHBOURS)
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _neighbour_distances(rows, n_neighbours):  # type: ignore[no-untyped-def]
     """Distances and squares (n_neighbours * m,) of rows (K, m + n_neighbours)."""
     n_clusters, n_rows = rows.shape[0], rows.shape[1] - n_neighbours

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from numba import njit
 
 from clusterlens.compute._run.blocks import run_blocks
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.indices._clusters import (
     Clusters,
@@ -225,7 +225,7 @@ def _n_within_pairs(clusters: Clusters) -> int:
     return int((clusters.sizes * (clusters.sizes - 1) // 2).sum())
 
 
-@njit(nogil=True, cache=False, fastmath={"reassoc", "contract"})
+@kernel(fast_sums=True)
 def _distances_from(columns: FloatArray, i: int, first: int, out: FloatArray) -> None:
     """Write the distances of sample i to samples first, first + 1, ... of (d, n)."""
     out[:] = 0.0
@@ -239,7 +239,7 @@ def _distances_from(columns: FloatArray, i: int, first: int, out: FloatArray) ->
         out[j] = np.sqrt(out[j])
 
 
-@njit(nogil=True, cache=False, fastmath={"reassoc", "contract"})
+@kernel(fast_sums=True)
 def _reduce_rows(
     columns: FloatArray,
     codes: IntArray,
@@ -265,7 +265,7 @@ def _reduce_rows(
         out[1, i], out[3, i], out[4, i] = other_sum, other_min, other_mean
 
 
-@njit(nogil=True, cache=False, fastmath={"reassoc", "contract"})
+@kernel(fast_sums=True)
 def _count_rows(
     columns: FloatArray,
     start: int,

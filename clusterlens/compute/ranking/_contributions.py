@@ -9,9 +9,9 @@ from __future__ import annotations
 from concurrent.futures import Executor
 
 import numpy as np
-from numba import njit
 
 from clusterlens.compute._run.blocks import Cancel, Progress, run_blocks
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.ensemble.pairs import (
     TILE_COLUMNS,
@@ -78,7 +78,7 @@ def mean_costs(
     return np.concatenate(list(sums))[:, : len(layout.by_model)] / partners[:, None]
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _sum_rows(  # type: ignore[no-untyped-def]
     by_model, by_sample, votes, change, apart, n_partners, start, stop
 ):

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from clusterlens.compute._run.blocks import Cancel, Progress
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators._neighbors import Table, in_local_order
 from clusterlens.compute.estimators.cns._seeds import (
@@ -131,7 +131,7 @@ def interpolate(nodes: Nodes, alpha: float) -> Ordered:
     return Ordered(nodes, alpha, nodes.seeds[order], absorption, gains)
 
 
-@njit(nogil=True, cache=False, fastmath={"reassoc", "contract"})
+@kernel(fast_sums=True)
 def _combine(absorption: Any, weights: Any, order: Any) -> Any:
     """Weighted sum over the nodes in the given order (n, m), and its clarity (m,)."""
     n_samples, n_nodes, n_seeds = absorption.shape
@@ -154,7 +154,7 @@ def _combine(absorption: Any, weights: Any, order: Any) -> Any:
     return combined, (largest + (n_samples - np.cumsum(mass)) / clusters) / n_samples
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def first_memberships(absorption: Any, order: Any, n_clusters: int) -> Any:
     """Memberships (n, K), labels (n,) and undecided samples (n,) of the first K.
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators._neighbors import (
     Table,
@@ -190,7 +190,7 @@ VERSIONS = {
 }
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _farthest_first(X: Any, weights: Any, n_points: int) -> Any:
     """Weighted farthest-first traversal: indices, at most n_points."""
     chosen = np.empty(n_points, np.int64)
@@ -210,7 +210,7 @@ def _farthest_first(X: Any, weights: Any, n_points: int) -> Any:
     return chosen
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _running_means(absorption: Any) -> Any:
     """Means over the rows of the running maximum and the running sum, by column."""
     n_samples, n_seeds = absorption.shape

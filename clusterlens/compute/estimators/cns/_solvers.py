@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 
 from clusterlens.compute._run.blocks import Cancel, Progress, raise_if_cancelled, report
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators._neighbors import Table
 
@@ -248,7 +248,7 @@ def _hybrid_weights(t: int, alphas: FloatArray) -> FloatArray:
     return first * (1 if term == 0 else 2) * (z - root) ** term
 
 
-@njit(nogil=True, cache=False, fastmath={"reassoc", "contract"})
+@kernel(fast_sums=True)
 def _advance(
     table: Any,
     current: Any,
@@ -278,7 +278,7 @@ def _advance(
                 target[c] += weights[u] * own[c]
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _largest_residual(table: Any, solution: Any, start: Any, alpha: Any) -> float:
     """Largest |alpha F - Q + (1 - alpha) W Q| of any entry, in double precision."""
     n_samples, n_neighbors = table.shape

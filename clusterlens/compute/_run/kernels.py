@@ -1,0 +1,249 @@
+"""Kernels: compiled by numba, without the GIL, and kept on disk between processes.
+
+A compiled kernel lies in a file whose name is a digest of all that its machine code
+depends on: its own code and that of every kernel it calls, in whichever file, the
+constants both use, the types of the arguments, the versions of Python, NumPy, numba
+and llvmlite, and the processor. So no file is ever stale, and processes that compile at
+the same time write the same file; each write replaces the whole file at once. (numba's
+own cache knows only the file of the kernel itself, and two processes that compile
+different types can leave one with the machine code of the other.)
+
+A file is sought, and kept in the first place that can be written:
+
+1. `NUMBA_CACHE_DIR`, where that is set;
+2. `__pycache__` beside the sources;
+3. `clusterlens` in the cache directory of the user (`XDG_CACHE_HOME`, `LOCALAPPDATA`
+   or `~/.cache`).
+
+Where none can be written, kernels are compiled in every process, with the same results.
+A read-only installation may thus bring its kernels along: call `compile_kernels` once
+while it can still be written, on the kind of processor that it will run on.
+"""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import os
+import pickle
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, ModuleType
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core import sigutils
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.registry import CPUDispatcher
+from numba.core.serialize import dumps
+
+SOURCES = Path(__file__).parents[1]
+# Files of former versions of a kernel go when they have not been used for so long.
+UNUSED_DAYS = 30.0
+VERSIONS = (
+    sys.implementation.cache_tag,
+    np.__version__,
+    numba.__version__,
+    llvmlite.__version__,
+)
+
+
+def kernel(*, fast_sums: bool = False) -> Callable[[Any], Any]:
+    """Return the decorator of a kernel.
+
+    Parameters
+    ----------
+    fast_sums : bool, default False
+        Let sums be taken in another order, and products be added without rounding in
+        between, so that loops over features vectorise. Values change by rounding only;
+        NaN and infinities keep their meaning.
+
+    Returns
+    -------
+    decorator : callable
+        Makes a function compile at its first call with each combination of types.
+
+    Notes
+    -----
+    A kernel may use modules, kernels, functions of NumPy and plain constants; all else
+    comes as an argument, as the file of a kernel must change when its constants do.
+    """
+
+    def decorate(function: Any) -> Any:
+        fastmath = {"reassoc", "contract"} if fast_sums else False
+        made = numba.njit(nogil=True, fastmath=fastmath)(function)
+        if isinstance(made, CPUDispatcher):  # not so under NUMBA_DISABLE_JIT
+            made._cache = _KernelFiles(made)
+        return made
+
+    return decorate
+
+
+class _KernelFiles(NullCache):
+    """The files of one kernel, in the form in which numba asks for them."""
+
+    def __init__(self, made: Any) -> None:
+        self._kernel = made
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the kernel compiled for the types, or None if it is in no file."""
+        target_context.refresh()
+        name = self._name(sig, target_context.codegen())
+        for directory in directories():
+            with suppress(Exception):  # no file or one that is damaged: compile
+                data = _read(directory / name)
+                found = CompileResult._rebuild(target_context, *pickle.loads(data))
+                if found.signature.args == _argument_types(sig):
+                    return found
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the kernel compiled for the types, if it can be kept anywhere."""
+        if data.library.has_dynamic_globals:  # addresses of this process
+            return
+        name = self._name(sig, data.codegen)
+        content = dumps(data._reduce())
+        for directory in directories():
+            with suppress(OSError):
+                _write(directory / name, content)
+                _remove_unused(directory, self._stem())
+                return
+
+    def _stem(self) -> str:
+        """Beginning of the names of all files of the kernel."""
+        function = self._kernel.py_func
+        return f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-"
+
+    def _name(self, sig: Any, codegen: Any) -> str:
+        """Name of the file: the kernel, and a digest of all it depends on."""
+        settings = (codegen.magic_tuple(), numba.config.BOUNDSCHECK, numba.config.OPT)
+        key = (kernel_digest(self._kernel), _argument_types(sig), VERSIONS, settings)
+        return f"{self._stem()}{_digest(repr(key))}.nbc"
+
+
+def directories() -> list[Path]:
+    """Places for the files of kernels, in the order in which they are tried."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    places = [
+        Path(numba.config.CACHE_DIR or ""),
+        SOURCES / "__pycache__",
+        Path(home or "~/.cache").expanduser() / "clusterlens",
+    ]
+    return [place for place in places if place.is_absolute()]  # else: no home
+
+
+@cache
+def kernel_digest(made: Any) -> str:
+    """Digest of the code and the constants of a kernel and of all it calls."""
+    parts = []
+    for called in reached_kernels(made):
+        function = called.py_func
+        used = sorted(_globals_used(function).items())
+        parts += [
+            function.__qualname__,
+            repr(_code_parts(function.__code__)),
+            repr(function.__defaults__),
+            repr(sorted((k, str(v)) for k, v in called.targetoptions.items())),
+            repr([(name, _identity(value, function)) for name, value in used]),
+        ]
+    return _digest("\n".join(parts))
+
+
+def reached_kernels(made: Any) -> list[Any]:
+    """Return the kernel and all kernels that it calls, directly or through others."""
+    reached = [made]
+    for called in reached:
+        used = _globals_used(called.py_func).values()
+        new = [value for value in used if isinstance(value, CPUDispatcher)]
+        reached += [value for value in new if value not in reached]
+    return reached
+
+
+def _globals_used(function: Any) -> dict[str, Any]:
+    """Global names that a function reads, with their values; builtins left out."""
+    names = set(_global_names(function.__code__))
+    return {k: v for k, v in function.__globals__.items() if k in names}
+
+
+def _global_names(code: CodeType) -> Iterator[str]:
+    """Global names read in a code object and in those within it."""
+    for step in dis.get_instructions(code):
+        if step.opname == "LOAD_GLOBAL":
+            yield step.argval
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _global_names(constant)
+
+
+def _code_parts(code: CodeType) -> tuple[Any, ...]:
+    """What a code object does, whatever the file and the line it stands in."""
+    constants = [
+        _code_parts(constant) if isinstance(constant, CodeType) else constant
+        for constant in code.co_consts
+    ]
+    return code.co_code, constants, code.co_names, code.co_varnames
+
+
+def _identity(value: Any, function: Any) -> str:
+    """Return what tells a global value of a kernel from another one."""
+    if isinstance(value, CPUDispatcher):
+        return str(value.py_func.__qualname__)
+    if isinstance(value, bool | int | float | str | np.generic):
+        return repr(value)
+    if isinstance(value, ModuleType | type | BuiltinFunctionType):
+        name = f"{getattr(value, '__module__', '')}:{value.__name__}"
+        if "clusterlens" not in name:
+            return name
+    raise TypeError(
+        f"The kernel {function.__qualname__} uses a global value of type "
+        f"{type(value).__name__}, found {value!r:.60}; make it a plain constant or an "
+        "argument."
+    )
+
+
+def _argument_types(sig: Any) -> tuple[Any, ...]:
+    """Types of the arguments in a signature, whether or not it has a return type."""
+    return tuple(sigutils.normalize_signature(sig)[0])
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+
+def _read(path: Path) -> bytes:
+    """Return the content of a file, marked as used; ValueError if it is damaged."""
+    content = path.read_bytes()
+    check, data = content[:32], content[32:]
+    if hashlib.sha256(data).digest() != check:
+        raise ValueError(f"{path.name} is damaged.")
+    with suppress(OSError):
+        os.utime(path)
+    return data
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file at once, so that no other process sees a part of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}")
+    try:
+        draft.write_bytes(hashlib.sha256(data).digest() + data)
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _remove_unused(directory: Path, stem: str) -> None:
+    """Remove files of a kernel that nobody has used for long."""
+    oldest = time.time() - UNUSED_DAYS * 86400
+    for path in directory.glob(f"{stem}*"):
+        with suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()

@@ -1,0 +1,235 @@
+"""Files of kernels: found again, never stale, never mixed up, never needed."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clusterlens.compute._run import kernels
+
+CALLEE = """
+from clusterlens.compute._run.kernels import kernel
+
+@kernel()
+def step(x):
+    return x + 1
+"""
+CALLER = """
+from clusterlens.compute._run.kernels import kernel
+from {callee} import step
+
+FACTOR = 10
+
+@kernel()
+def scaled(x):
+    return FACTOR * step(x)
+"""
+# Prints what the kernel gives for each type, and how many types were compiled.
+SCRIPT = """
+import sys
+import numpy as np
+sys.path.insert(0, {folder!r})
+from caller import scaled
+for name in sys.argv[1:]:
+    print(name, scaled(np.dtype(name).type(4)))
+print(sum(scaled.stats.cache_misses.values()))
+"""
+
+
+@pytest.fixture
+def places(monkeypatch, tmp_path):
+    """Places for files, as a list to change; at first one empty folder."""
+    found = [tmp_path / "first"]
+    monkeypatch.setattr(kernels, "directories", lambda: found)
+    return found
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """Return what loads the two modules anew, as another process would."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def loaded(caller=CALLER, callee=CALLEE):
+        for name, text in (("callee", callee), ("caller", caller)):
+            path = tmp_path / f"{name}.py"
+            path.write_text(text.format(callee="callee"))
+            spec = importlib.util.spec_from_file_location(name, path)
+            module = importlib.util.module_from_spec(spec)
+            monkeypatch.setitem(sys.modules, name, module)
+            exec(compile(path.read_text(), path, "exec"), vars(module))
+        return module.scaled
+
+    return loaded
+
+
+def n_compiled(kernel):
+    return sum(kernel.stats.cache_misses.values())
+
+
+def test_a_compiled_kernel_is_found_again(places, load):
+    first, second = load(), load()
+    assert first(4) == second(4) == 50
+    assert (n_compiled(first), n_compiled(second)) == (1, 0)
+
+
+def test_other_types_are_kept_beside_the_first(places, load):
+    first, second = load(), load()
+    first(4), first(0.5)
+    assert (second(0.5), second(4)) == (15.0, 50)
+    assert n_compiled(second) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "result"),
+    [
+        ({"callee": CALLEE.replace("x + 1", "x + 2")}, 60),
+        ({"callee": CALLEE.replace("x + 1", "x - 1")}, 30),
+        ({"caller": CALLER.replace("= 10", "= 11")}, 55),
+        ({"caller": CALLER.replace("FACTOR *", "3 *")}, 15),
+        ({"caller": CALLER.replace("kernel()", "kernel(fast_sums=True)")}, 50),
+    ],
+    ids=["callee", "operator of callee", "constant", "code", "option"],
+)
+def test_a_change_anywhere_in_what_runs_is_compiled(places, load, change, result):
+    load()(4)
+    changed = load(**change)
+    assert changed(4) == result
+    assert n_compiled(changed) == 1
+
+
+def test_a_change_elsewhere_in_the_file_is_not_compiled(places, load):
+    load()(4)
+    moved = load(CALLER + "\n\nOTHER = 1\n", "# A comment.\n" + CALLEE)
+    assert moved(4) == 50
+    assert n_compiled(moved) == 0
+
+
+def test_another_version_of_a_library_is_compiled(places, load, monkeypatch):
+    load()(4)
+    monkeypatch.setattr(kernels, "VERSIONS", ("another",))
+    newer = load()
+    assert newer(4) == 50
+    assert n_compiled(newer) == 1
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 5000, b"cut"])
+def test_a_damaged_file_is_compiled_anew(places, load, damage):
+    load()(4)
+    for path in places[0].iterdir():
+        path.write_bytes(damage)
+    assert load()(4) == 50
+    healed = load()
+    assert healed(4) == 50
+    assert n_compiled(healed) == 0
+
+
+def test_a_file_of_other_types_is_not_taken(places, load):
+    load()(4)
+    (integers,) = places[0].glob("caller.scaled-*")
+    load()(0.5)
+    (floats,) = set(places[0].glob("caller.scaled-*")) - {integers}
+    floats.write_bytes(integers.read_bytes())
+    assert load()(0.5) == 15.0
+
+
+def test_kernels_work_where_nothing_can_be_written(places, load, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    places[:] = [tmp_path / "file" / "below"]
+    for _ in range(2):
+        kernel = load()
+        assert kernel(4) == 50
+        assert n_compiled(kernel) == 1
+
+
+def test_files_are_written_to_the_first_place_that_takes_them(places, load, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    places.insert(0, tmp_path / "file" / "below")
+    load()(4)
+    assert len(list(places[1].iterdir())) == 2  # caller and callee
+    found = load()
+    assert found(4) == 50
+    assert n_compiled(found) == 0
+
+
+def test_files_are_read_from_every_place(places, load, tmp_path):
+    load()(4)
+    places.insert(0, tmp_path / "empty")
+    found = load()
+    found(4)
+    assert n_compiled(found) == 0
+    assert not places[0].exists()
+
+
+def test_files_unused_for_long_go_when_the_kernel_changes(places, load):
+    load()(4)
+    old = time.time() - (kernels.UNUSED_DAYS + 1) * 86400
+    before = set(places[0].glob("caller.*"))
+    for path in places[0].iterdir():
+        os.utime(path, (old, old))
+    load(CALLER.replace("= 10", "= 11"))(4)
+    assert not before & set(places[0].iterdir())
+
+
+def test_a_file_in_use_stays(places, load):
+    load()(4)
+    old = time.time() - (kernels.UNUSED_DAYS + 1) * 86400
+    before = set(places[0].glob("caller.*"))
+    for path in before:
+        os.utime(path, (old, old))
+    load()(4)
+    load(CALLER.replace("= 10", "= 11"))(4)
+    assert before <= set(places[0].iterdir())
+
+
+def test_processes_that_compile_at_once_leave_the_right_files(tmp_path):
+    types = ["int8", "int16", "int32", "int64", "float32", "float64"]
+    orders = [types, types[::-1], types[3:] + types[:3]]
+    (tmp_path / "callee.py").write_text(CALLEE)
+    (tmp_path / "caller.py").write_text(CALLER.format(callee="callee"))
+    script = SCRIPT.format(folder=str(tmp_path))
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+
+    def start(names):
+        return subprocess.Popen(
+            [sys.executable, "-c", script, *names],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    for process in [start(names) for names in orders]:
+        process.communicate()
+        assert process.returncode == 0
+    out, _ = start(types).communicate()
+    *lines, compiled = out.splitlines()
+    assert compiled == "0"
+    for name, line in zip(types, lines, strict=True):
+        assert line == f"{name} {10 * np.dtype(name).type(5)}"
+
+
+def test_the_chosen_folder_comes_first_and_the_user_last(monkeypatch, tmp_path):
+    monkeypatch.setattr(kernels.numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", "/of/the/user")
+    first, beside, last = kernels.directories()
+    assert first == tmp_path
+    assert beside.name == "__pycache__"
+    assert last == Path("/of/the/user/clusterlens")
+
+
+def test_without_a_home_there_is_no_folder_of_the_user(monkeypatch):
+    monkeypatch.setattr(Path, "expanduser", lambda path: path)
+    monkeypatch.setattr(kernels.numba.config, "CACHE_DIR", "")
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    assert [place.name for place in kernels.directories()] == ["__pycache__"]
+
+
+def test_a_kernel_that_reads_a_global_table_is_refused(places, load):
+    with_table = CALLER.replace("= 10", "= [10]").replace("FACTOR *", "FACTOR[0] *")
+    with pytest.raises(TypeError, match=r"scaled uses a global value of type list"):
+        load(with_table)(4)
