@@ -36,6 +36,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.ensemble.constraints": ["ConstraintError", "Constraints"],
         "compute.ensemble.contingency": ["cross_tab", "match_labels"],
         "compute.ensemble.ensemble": ["Ensemble"],
+        "compute.ensemble.importing": ["load_partitions"],
         "compute.ensemble.overlaps": ["sample_disagreement"],
         "compute.ranking.hubs": ["Hubs", "find_hubs"],
         "compute.ranking.progressive": ["ProgressiveRanking", "rank_progressively"],

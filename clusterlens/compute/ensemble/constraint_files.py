@@ -21,6 +21,7 @@ from clusterlens.compute._validation import (
     check_labels,
     check_memory,
 )
+from clusterlens.compute.ensemble._row_ids import as_text, plain_ids, positions
 from clusterlens.compute.ensemble.constraints import Constraints, PairArray
 from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.table.export import to_csv_bytes
@@ -111,7 +112,7 @@ def constraints_to_csv(constraints: Constraints, row_ids: npt.ArrayLike) -> byte
     >>> constraints_to_csv(Constraints(must_link=[(0, 2)]), ["ada", "bob", "cy"])
     b'"kind","row_a","row_b"\n"must-link","ada","cy"\n'
     """
-    names = np.array([_as_text(i) for i in _checked_ids(constraints, row_ids)], object)
+    names = np.array([as_text(i) for i in _checked_ids(constraints, row_ids)], object)
     pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
     sizes = len(constraints.must_link), len(constraints.cannot_link)
     columns = (np.repeat(KINDS, sizes), *names[pairs].T)
@@ -214,7 +215,7 @@ def constraints_to_json(constraints: Constraints, row_ids: npt.ArrayLike) -> str
     '{"must_link": [[10, 11]], "cannot_link": []}'
     """
     ids = _checked_ids(constraints, row_ids)
-    plain = [i if type(i) is int else _as_text(i) for i in ids]
+    plain = [i if type(i) is int else as_text(i) for i in ids]
     return json.dumps(
         {
             key: [[plain[a], plain[b]] for a, b in getattr(constraints, key).tolist()]
@@ -292,7 +293,7 @@ def _constraints(
 ) -> Constraints:
     """Look up the rows of must-links and cannot-links."""
     check_choice(missing, ("refuse", "skip"), name="missing")
-    position = _positions(row_ids)
+    position = positions(row_ids)
     return Constraints(*(_look_up(some, position, missing) for some in pairs))
 
 
@@ -302,7 +303,7 @@ def _look_up(
     """Positions of pairs of row ids, shape (n_pairs, 2)."""
     found = []
     for pair in pairs:
-        ends = [_as_text(i) for i in pair]
+        ends = [as_text(i) for i in pair]
         unknown = [i for i in ends if i not in position]
         if unknown and missing == "refuse":
             raise DataError(
@@ -314,24 +315,10 @@ def _look_up(
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
-def _positions(row_ids: npt.ArrayLike) -> dict[str, int]:
-    """Map ids as text to positions, also with the apostrophe of a protected cell."""
-    position: dict[str, int] = {}
-    for k, row_id in enumerate(_plain_ids(row_ids)):
-        text = _as_text(row_id)
-        if text in position:
-            raise DataError(
-                f"row_ids has {text!r} at positions {position[text]} and {k}; give ids "
-                "that differ as text."
-            )
-        position[text] = k
-    return {f"'{text}": k for text, k in position.items()} | position
-
-
 def _checked_ids(constraints: Constraints, row_ids: npt.ArrayLike) -> list[Any]:
     """Row ids as Python values, distinct as text and one for each sample named."""
-    ids = _plain_ids(row_ids)
-    _positions(row_ids)
+    ids = plain_ids(row_ids)
+    positions(row_ids)
     pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
     if pairs.size and pairs.max() >= len(ids):
         raise DataError(
@@ -339,15 +326,3 @@ def _checked_ids(constraints: Constraints, row_ids: npt.ArrayLike) -> list[Any]:
             f"{pairs.max()}; give one id per sample."
         )
     return ids
-
-
-def _plain_ids(row_ids: npt.ArrayLike) -> list[Any]:
-    """Row ids as a list of Python values."""
-    return pd.Index(np.asarray(row_ids)).tolist()
-
-
-def _as_text(row_id: Any) -> str:
-    """Write an id so that 7, "7" and 7.0 are one row."""
-    if isinstance(row_id, float) and row_id.is_integer():
-        row_id = int(row_id)
-    return str(row_id)

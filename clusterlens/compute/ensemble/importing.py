@@ -1,0 +1,406 @@
+"""load_partitions: partitions made in other tools, as an ensemble of one's own rows.
+
+A source is one table of label columns or one file per model. Rows find each other by
+their ids; without ids on both sides, by their position. An id that is unknown or stands
+twice is an error that names it; a row without a label keeps a stated meaning.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clusterlens.compute._validation import DataError, IntArray, check_choice
+from clusterlens.compute.ensemble._row_ids import as_text, plain_ids, positions
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.table.reading import BYTES_LIMIT, load_table
+
+Gaps = Literal["singletons", "noise", "refuse"]
+Unknown = Literal["refuse", "skip"]
+
+_SHOWN = 5  # ids or names that a message lists
+
+
+def load_partitions(
+    source: Any,
+    row_ids: npt.ArrayLike | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    row_id: str | None = None,
+    unknown: Unknown = "refuse",
+    gaps: Gaps = "singletons",
+    noise: Literal["cluster", "singletons"] = "cluster",
+    families: str | Mapping[str, str] = "imported",
+    max_bytes: int = BYTES_LIMIT,
+) -> Ensemble:
+    """Read partitions made elsewhere.
+
+    Parameters
+    ----------
+    source : DataFrame, mapping, path, file object, bytes, sequence of these, or AnnData
+        Label columns: a table with one column per model (a DataFrame, the `obs` of an
+        AnnData, or a CSV, TSV, Parquet, NumPy or Excel file), a mapping of model names
+        to label vectors (a Series is joined by its index), or one file per model (a
+        sequence of files, a mapping of names to files, a folder). Labels are whole
+        numbers or texts; -1 is noise.
+    row_ids : array-like, shape (n_samples,), optional
+        Ids of the samples of the ensemble, in its order (`Dataset.row_ids`), compared
+        as text. Default: the rows of the first table, in its order.
+    columns : sequence of str, optional
+        The columns that hold labels. Default: all but that of the row ids.
+    row_id : str, optional
+        The column of row ids. Default: the index of a DataFrame unless it counts 0, 1,
+        2, ...; the column of a file that looks like ids, or else its first column whose
+        values all differ. Where there is none, rows are taken by position.
+    unknown : {"refuse", "skip"}, default "refuse"
+        What to do with rows that are not among row_ids, for instance because a
+        preparation dropped them.
+    gaps : {"singletons", "noise", "refuse"}, default "singletons"
+        What a sample without a label means, also one whose row is not in the source: a
+        cluster of its own, which this model joins with no other sample; the label -1,
+        which means what `noise` says; or an error.
+    noise : {"cluster", "singletons"}, default "cluster"
+        As for `Ensemble`.
+    families : str or mapping of str to str, default "imported"
+        The kind of clusterer, of all models or by name of the model.
+    max_bytes : int, default 2_000_000_000
+        As for `load_table`, per file.
+
+    Returns
+    -------
+    ensemble : Ensemble
+        One partition per label column. Names are those of the columns, for files of one
+        label column their file names. `specs` hold the source, the column, the number
+        of gaps, and what the codes of texts stand for ("classes"). Notes tell what was
+        read, skipped, or left without a label.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read, ids are unknown or stand twice, lengths disagree where
+        there are no ids, or a column holds no labels.
+
+    Notes
+    -----
+    Linear in the number of cells. Files of `clue`, `diceR` and ConsensusClusterPlus
+    written as CSV are such tables: samples in rows, one column per partition, an
+    unnamed or first column of sample names, NA where a run left a sample out.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"a": ["x", "x", "y"], "b": [1, 2, 2]}, index=[7, 8, 9])
+    >>> load_partitions(table, row_ids=[9, 8, 7]).labels.tolist()
+    [[1, 0, 0], [2, 2, 1]]
+    """
+    check_choice(unknown, ("refuse", "skip"), name="unknown")
+    check_choice(gaps, ("singletons", "noise", "refuse"), name="gaps")
+    tables = list(_tables(source, "", row_id, max_bytes))
+    if not tables:
+        raise DataError("source holds no partitions; give at least one label column.")
+    first = tables[0]
+    if row_ids is None:
+        row_ids = np.arange(len(first.frame)) if first.ids is None else first.ids
+    known = positions(row_ids)
+    samples = [as_text(i) for i in plain_ids(row_ids)]
+    notes = _equal_notes(tables)
+    found: list[_Partition] = []
+    for table in tables:
+        place, remarks = _places(table, known, len(samples), unknown)
+        notes += remarks
+        for column, values in _label_columns(table, columns):
+            found.append(_partition(table, column, values, place, samples, gaps))
+    names = _names(found, tables)
+    return Ensemble(
+        [one.labels for one in found],
+        names,
+        _families(families, names),
+        noise,
+        specs=[one.spec for one in found],
+        notes=[*notes, *_gap_notes(found, names, len(samples), gaps)],
+    )
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of label columns: where it is from, and ids of its rows if it has any."""
+
+    title: str
+    frame: pd.DataFrame
+    ids: list[str] | None = None
+    notes: Sequence[str] = ()
+
+    def column(self, name: str) -> pd.Series:
+        """Return a column that has to be there."""
+        if name not in self.frame:
+            raise DataError(
+                f"{self} has no column {name!r}; it has {_listed(self.frame)}."
+            )
+        return self.frame[name]
+
+    def without_ids(self, column: str) -> _Table:
+        """Take the ids out of a column."""
+        ids = [as_text(i) for i in self.column(column).tolist()]
+        return replace(self, frame=self.frame.drop(columns=column), ids=ids)
+
+    def __str__(self) -> str:
+        """Name the source in messages."""
+        return repr(self.title) if self.title else "source"
+
+
+class _Partition(NamedTuple):
+    """One model: its table, labels (n_samples,) and where they are from."""
+
+    table: _Table
+    labels: IntArray
+    spec: dict[str, Any]
+
+
+def _tables(
+    source: Any, title: str, row_id: str | None, limit: int
+) -> Iterator[_Table]:
+    """Yield the tables that a source stands for."""
+    if isinstance(getattr(source, "obs", None), pd.DataFrame):
+        yield _table_of_obs(source.obs, title, row_id)
+    elif isinstance(source, pd.DataFrame):
+        yield _table_of_frame(source, title, row_id)
+    elif isinstance(source, Mapping):
+        for name, entry in source.items():
+            yield from _entry_tables(str(name), entry, row_id, limit)
+    elif isinstance(source, (list, tuple)):
+        for entry in source:
+            yield from _tables(entry, title, row_id, limit)
+    elif isinstance(source, (str, os.PathLike)) and Path(source).is_dir():
+        for path in sorted(Path(source).iterdir()):
+            if path.is_file():
+                yield _table_of_file(path, title, row_id, limit)
+    else:
+        yield _table_of_file(source, title, row_id, limit)
+
+
+def _entry_tables(
+    name: str, entry: Any, row_id: str | None, limit: int
+) -> Iterator[_Table]:
+    """Yield the tables of one entry of a mapping: a label vector, or a file."""
+    if isinstance(entry, (list, tuple, np.ndarray, pd.Series, pd.Categorical)):
+        frame = pd.Series(entry, name=name).to_frame()
+        yield _table_of_frame(frame, "", None)
+    else:
+        yield from _tables(entry, name, row_id, limit)
+
+
+def _table_of_frame(frame: pd.DataFrame, title: str, row_id: str | None) -> _Table:
+    """Take the ids from the named column, or from an index that does not just count."""
+    table = _Table(title, frame.set_axis(frame.columns.map(str), axis=1))
+    twice = table.frame.columns[table.frame.columns.duplicated()]
+    if len(twice):
+        raise DataError(
+            f"{table} has several columns {_listed(twice)}; give each a name of its "
+            "own."
+        )
+    if row_id is not None:
+        return table.without_ids(row_id)
+    if isinstance(frame.index, pd.RangeIndex):
+        return table
+    return replace(table, ids=[as_text(i) for i in frame.index.tolist()])
+
+
+def _table_of_obs(obs: pd.DataFrame, title: str, row_id: str | None) -> _Table:
+    """Take the categories among the annotations; numbers there are measurements."""
+    labels = obs.select_dtypes(exclude="number")
+    left_out = obs.columns.difference(labels.columns)
+    table = _table_of_frame(labels, title or "obs", row_id)
+    note = f"Numeric annotations are no labels: {_listed(left_out)} left out."
+    return replace(table, notes=[note] if len(left_out) else [])
+
+
+def _table_of_file(source: Any, title: str, row_id: str | None, limit: int) -> _Table:
+    """Read a file; the ids are its index, or a column whose values all differ."""
+    ds = load_table(source, row_id=row_id, max_bytes=limit)
+    likely = [name for name, role in ds.roles.items() if role == "row id"]
+    indexed = not isinstance(ds.table.index, pd.RangeIndex)
+    if not likely and not indexed:
+        likely = [str(name) for name in ds.table if ds.table[name].is_unique]
+    notes = list(ds.reading_notes)
+    if likely and row_id is None:
+        notes.append(f"Column {likely[0]!r} taken as row ids: its values all differ.")
+    table = _table_of_frame(ds.table, title or ds.name, next(iter(likely), None))
+    return replace(table, notes=notes)
+
+
+def _places(
+    table: _Table, known: Mapping[str, int], n_samples: int, unknown: Unknown
+) -> tuple[IntArray, list[str]]:
+    """Sample of each row of a table, -1 for rows to skip, and what to say of them."""
+    if table.ids is None:
+        if len(table.frame) != n_samples:
+            raise DataError(
+                f"{table} has {len(table.frame)} rows without ids for {n_samples} "
+                "samples; give one row per sample, or a column of row ids."
+            )
+        return np.arange(n_samples), [f"{table}: no row ids, rows taken by position."]
+    ids = pd.Index(table.ids)
+    if not ids.is_unique:
+        raise DataError(
+            f"{table} has more than one row for {_listed(ids[ids.duplicated()])}; keep "
+            "one row per sample."
+        )
+    place = np.array([known.get(i, -1) for i in table.ids], dtype=np.int64)
+    strange = ids[place < 0]
+    if not len(strange):
+        return place, []
+    if unknown == "refuse" or len(strange) == len(ids):
+        raise DataError(
+            f"{table} has {len(strange)} of {len(ids)} rows that are not among the row "
+            f"ids: {_listed(strange)}; correct them, or leave such rows out with "
+            "unknown='skip' if others are known."
+        )
+    return place, [
+        f"{table}: {len(strange)} rows skipped, not known: {_listed(strange)}."
+    ]
+
+
+def _label_columns(
+    table: _Table, columns: Sequence[str] | None
+) -> Iterator[tuple[str, pd.Series]]:
+    """Yield the columns of labels."""
+    chosen = list(table.frame.columns) if columns is None else list(columns)
+    if not chosen:
+        raise DataError(
+            f"{table} has no column of labels besides that of row ids; give at least "
+            "one."
+        )
+    for name in chosen:
+        yield name, table.column(name)
+
+
+def _partition(
+    table: _Table,
+    column: str,
+    values: pd.Series,
+    place: IntArray,
+    samples: Sequence[str],
+    gaps: Gaps,
+) -> _Partition:
+    """Make the labels of the samples of one column, gaps filled by the rule."""
+    codes, classes = _codes(table, column, values)
+    labels = np.zeros(len(samples), np.int64)
+    missing = np.ones(len(samples), bool)
+    used = (place >= 0) & values.notna().to_numpy()
+    labels[place[used]], missing[place[used]] = codes[used], False
+    at = np.flatnonzero(missing)
+    if len(at) and gaps == "refuse":
+        raise DataError(
+            f"{table}, column {column!r}: {len(at)} of {len(samples)} samples have no "
+            f"label, {_listed([samples[i] for i in at[: _SHOWN + 1]])}; label them, or "
+            "choose what a gap means with gaps='singletons' or 'noise'."
+        )
+    if len(at) == len(samples):
+        raise DataError(
+            f"{table}, column {column!r} has no label; leave it out with columns=[...]."
+        )
+    free = int(labels[~missing].max()) + 1
+    labels[at] = NOISE if gaps == "noise" else max(free, 0) + np.arange(len(at))
+    spec = {"source": table.title, "column": column, "gaps": len(at)}
+    if classes is not None:
+        spec["classes"] = classes
+    return _Partition(table, labels, spec)
+
+
+def _codes(
+    table: _Table, column: str, values: pd.Series
+) -> tuple[IntArray, list[str] | None]:
+    """Labels (n_rows,), 0 in gaps: whole numbers as they are, texts numbered."""
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        numbers = values.fillna(0).to_numpy()
+        if numbers.dtype.kind == "f":
+            whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
+            if not whole.all():
+                raise DataError(
+                    f"{table}, column {column!r} holds {numbers[~whole][0]:g}, which "
+                    "is no label; give whole numbers or texts, or leave the column out "
+                    "with columns=[...]."
+                )
+        return numbers.astype(np.int64), None
+    texts = values.map(as_text, na_action="ignore").astype("str")
+    codes, classes = pd.factorize(texts, sort=True)
+    return np.maximum(codes, 0), [str(name) for name in classes]
+
+
+def _names(found: Sequence[_Partition], tables: Sequence[_Table]) -> list[str]:
+    """Names of the models: of their columns, of files where each holds one model."""
+    names = []
+    for table, _, spec in found:
+        parts = [table.title, spec["column"]]
+        if table.title and table.frame.shape[1] == 1:
+            parts = parts[:1]
+        elif not table.title or len(tables) == 1:
+            parts = parts[1:]
+        names.append(" ".join(parts))
+    total, seen = Counter(names), Counter[str]()
+    for t, name in enumerate(names):
+        seen[name] += 1
+        if total[name] > 1:
+            names[t] = f"{name} ({seen[name]})"
+    return names
+
+
+def _families(families: str | Mapping[str, str], names: Sequence[str]) -> list[str]:
+    """Family of each model."""
+    if isinstance(families, str):
+        return [families] * len(names)
+    unknown = sorted(set(families) - set(names))
+    absent = [name for name in names if name not in families]
+    if unknown or absent:
+        what = "names no model" if unknown else "leaves out"
+        raise DataError(
+            f"families {what} {_listed(unknown or absent)}; give the family of each of "
+            f"{_listed(names)}."
+        )
+    return [families[name] for name in names]
+
+
+def _equal_notes(tables: Sequence[_Table]) -> list[str]:
+    """What was noted on reading, once for all tables of which the same is said."""
+    titles: dict[str, list[str]] = {}
+    for table in tables:
+        for note in table.notes:
+            titles.setdefault(note, []).append(table.title)
+    return [f"{_listed(names)}: {note}" for note, names in titles.items()]
+
+
+def _gap_notes(
+    found: Sequence[_Partition], names: Sequence[str], n_samples: int, gaps: Gaps
+) -> list[str]:
+    """Say how many samples have no label, and what that means."""
+    meaning = {
+        "singletons": "each is a cluster of its own in that model",
+        "noise": f"it is noise ({NOISE}) in that model",
+    }
+    models = {
+        name: one.spec["gaps"]
+        for one, name in zip(found, names, strict=True)
+        if one.spec["gaps"]
+    }
+    if not models:
+        return []
+    fewest, most = min(models.values()), max(models.values())
+    span = str(most) if fewest == most else f"{fewest} to {most}"
+    return [
+        f"{_listed(models)}: {span} of {n_samples} samples without a label; "
+        f"{meaning[gaps]}."
+    ]
+
+
+def _listed(things: Iterable[Any]) -> str:
+    """Name a few of the things, and how many more there are."""
+    names = [repr(str(thing)) for thing in things]
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
