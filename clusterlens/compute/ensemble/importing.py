@@ -124,7 +124,7 @@ def load_partitions(
         _families(families, names),
         noise,
         specs=[one.spec for one in found],
-        notes=[*notes, *_gap_notes(found, names, len(samples), gaps)],
+        notes=[*dict.fromkeys(notes), *_gap_notes(found, names, len(samples), gaps)],
     )
 
 
