@@ -7,6 +7,7 @@ import numpy as np
 from clusterlens.compute._validation import FloatArray, read_only
 from clusterlens.compute.consensus.agreement_tree import agreement_tree
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
+from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.consensus.tiles import consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
@@ -63,6 +64,7 @@ def _use_many_samples(ensemble: Ensemble) -> None:
     next(rank_progressively(ensemble, first_size=500))
     for n_clusters in (2, 40):
         consensus_kmeans(ensemble, n_clusters)
+    consensus_partition(ensemble, 2, "ecc")
 
 
 def _use_table(X: FloatArray) -> None:

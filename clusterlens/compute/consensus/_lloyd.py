@@ -45,9 +45,6 @@ START_ROWS = 1 << 14
 START_ROWS_PER_CENTRE = 100
 MAX_CENTRE_BYTES = 4 << 30
 
-# counts (n_columns, k), masses (k,) -> look-up table (n_columns, k), bias (k,)
-CentreTable = Callable[[IntArray, IntArray], tuple[FloatArray, FloatArray]]
-
 
 @dataclass(frozen=True, eq=False)
 class OneHotRows:
@@ -166,10 +163,9 @@ class Lloyd:
     """Lloyd's algorithm, with its seeding, on weighted one-hot rows.
 
     The cost of row i in cluster c is p / mass_i² + bias_c - lookups_ic / mass_i, where
-    lookups_ic sums p entries of the table of the centres. With `mean_table` this is
-    the squared distance of h_i / mass_i to the weighted mean of the members: mass 1 is
-    k-means, other masses are spectral ensemble clustering. Other tables give other
-    point-to-centroid distances.
+    lookups_ic sums p entries of the table of the centres: the squared distance of
+    h_i / mass_i to the weighted mean of the members. Mass 1 is k-means, other masses
+    are spectral ensemble clustering.
     """
 
     def __init__(
@@ -178,11 +174,9 @@ class Lloyd:
         workers: Workers,
         *,
         masses: IntArray | None = None,
-        table: CentreTable | None = None,
     ) -> None:
         self.rows, self.workers = rows, workers
         self.masses = np.ones(rows.n_rows, np.int64) if masses is None else masses
-        self.table = mean_table if table is None else table
 
     def run(self, start: Centres, *, max_iter: int) -> LloydResult:
         """Move each row to its cheapest cluster until none moves; none stays empty."""
@@ -212,10 +206,8 @@ class Lloyd:
     def sample(self, size: int, rng: np.random.Generator) -> Lloyd:
         """The same algorithm on some of the rows, drawn at random."""
         chosen = rng.choice(self.rows.n_rows, size, replace=False)
-        masses = self.masses[chosen]
-        return Lloyd(
-            self.rows.take(chosen), self.workers, masses=masses, table=self.table
-        )
+        rows, masses = self.rows.take(chosen), self.masses[chosen]
+        return Lloyd(rows, self.workers, masses=masses)
 
     def start(self, n_clusters: int, rng: np.random.Generator) -> Centres:
         """Seeds; of very many rows, the result on a sample, which saves most passes."""
@@ -260,7 +252,7 @@ class Lloyd:
             labels = costs.argmin(axis=1)
             return labels, costs[np.arange(len(labels)), labels]
 
-        blocks = list(self._cost_blocks(*self.table(*centres), cheapest))
+        blocks = list(self._cost_blocks(*mean_table(*centres), cheapest))
         labels, costs = zip(*blocks, strict=True)
         return np.concatenate(labels), np.concatenate(costs)
 
@@ -300,9 +292,18 @@ def mean_table(counts: IntArray, masses: IntArray) -> tuple[FloatArray, FloatArr
 
 
 def best_of_starts(
-    lloyd: Lloyd, n_clusters: int, n_init: int, max_iter: int, rng: np.random.Generator
+    lloyd: Lloyd,
+    n_clusters: int,
+    n_init: int,
+    max_iter: int,
+    rng: np.random.Generator,
+    *,
+    improve: Callable[[LloydResult], LloydResult] = lambda result: result,
 ) -> Iterator[LloydResult]:
-    """Yield the best result so far after each of n_init seeded starts."""
+    """Yield the best result so far after each of n_init seeded starts.
+
+    `improve` goes on from each converged run and may judge it by another loss.
+    """
     check_memory(
         24 * lloyd.rows.n_columns * (n_clusters + 1),
         MAX_CENTRE_BYTES,
@@ -311,7 +312,8 @@ def best_of_starts(
     )
     best: LloydResult | None = None
     for child in rng.spawn(n_init):
-        result = lloyd.run(lloyd.start(n_clusters, child), max_iter=max_iter)
+        start = lloyd.start(n_clusters, child)
+        result = improve(lloyd.run(start, max_iter=max_iter))
         if best is None or result.loss < best.loss:
             best = result
         yield best
@@ -325,6 +327,8 @@ def cluster_samples(
     n_init: int,
     max_iter: int,
     progress: Progress | None,
+    *,
+    improve: Callable[[LloydResult], LloydResult] = lambda result: result,
 ) -> IntArray:
     """Labels (n_samples,) from the best of n_init starts, in order of appearance."""
     check_range(n_init, 1, 10_000, name="n_init", integer=True)
@@ -339,7 +343,7 @@ def cluster_samples(
             )
         return group
     rng = np.random.default_rng(random_state)
-    starts = best_of_starts(lloyd, n_clusters, n_init, max_iter, rng)
+    starts = best_of_starts(lloyd, n_clusters, n_init, max_iter, rng, improve=improve)
     for done, result in enumerate(starts, 1):
         best = result
         report(progress, done, n_init)

@@ -3,7 +3,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.blocks import Cancelled
@@ -11,10 +11,8 @@ from clusterlens.compute.consensus.density import density
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
 from clusterlens.compute.consensus.partition import (
     CONSENSUS_FUNCTIONS,
-    UNSEEN_SHARE,
     ConsensusFunction,
     consensus_partition,
-    log_share_table,
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
@@ -136,22 +134,6 @@ def test_sec_is_weighted_kmeans_on_scaled_rows():
     distances = ((points[:, None] - means) ** 2).sum(axis=2)
     # No sample is nearer to another mean: a fixed point of the weighted k-means.
     assert_array_equal(distances.argmin(axis=1), found)
-
-
-def test_ecc_assigns_by_divergence():
-    labels, _ = planted(90, 6, 3, keep=0.5)
-    found = consensus_partition(Ensemble(labels), 3, "ecc")
-    one_hot = np.hstack([np.eye(3)[row] for row in labels])
-    shares = np.array([one_hot[found == c].mean(axis=0) for c in range(3)])
-    costs = -one_hot @ np.log(np.maximum(shares, UNSEEN_SHARE)).T
-    assert_array_equal(costs.argmin(axis=1), found)
-
-
-def test_ecc_table_holds_log_shares():
-    table, bias = log_share_table(np.array([[3, 0], [1, 2]]), np.array([4, 2]))
-    expected = np.log([[0.75, UNSEEN_SHARE], [0.25, 1.0]])
-    assert_allclose(table, expected)
-    assert_array_equal(bias, [0, 0])
 
 
 def test_own_functions_join_in_one_line(monkeypatch):
