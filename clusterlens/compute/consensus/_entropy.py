@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from clusterlens.compute._run.blocks import Cancel, raise_if_cancelled
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.consensus._lloyd import Centres, LloydResult, OneHotRows
 
@@ -75,7 +75,7 @@ def _x_log_x(counts: IntArray) -> FloatArray:
     return values * np.log(np.maximum(values, 1))
 
 
-@njit(nogil=True, cache=False)
+@kernel()
 def _move_rows(
     columns: Any,
     weights: Any,
