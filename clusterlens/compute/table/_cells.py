@@ -136,12 +136,16 @@ def type_text(
     return values.reindex(codes).reset_index(drop=True), remarks
 
 
-def to_numbers(values: pd.Series) -> pd.Series:
-    """Return float64 (n,); cells that are no number become NaN, dates become days."""
+def to_numbers(values: pd.Series, first_day: pd.Timestamp | None = None) -> pd.Series:
+    """Return float64 (n,); cells that are no number become NaN.
+
+    Dates become days since the first day, by default the earliest date.
+    """
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.astype(values.cat.categories.dtype)
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        return (values - values.min()) / pd.Timedelta(days=1)
+        start: Any = values.min() if first_day is None else first_day
+        return (values - start) / pd.Timedelta(days=1)
     if pd.api.types.is_timedelta64_dtype(values.dtype):
         return values.dt.total_seconds() / 86_400
     if pd.api.types.is_numeric_dtype(values.dtype):

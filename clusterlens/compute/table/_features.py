@@ -1,34 +1,31 @@
-"""From typed columns to one matrix: code, drop, fill, expand and scale, with notes.
+"""From the cells of columns to numbers, and which rows and columns are of use.
 
-Every step takes and returns an (n, c) float64 matrix with one `Feature` per column;
-NaN is a missing value until `fill_missing`. Each returns notes on what it did.
+A `Column` is learnt from one table and encodes the same column of others. The matrix is
+(n, c) float64 with one column per `Column`; NaN is a missing value. Each step returns
+notes on what it did.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 from clusterlens.compute._validation import DataError, FloatArray
 from clusterlens.compute.table._cells import to_numbers
 from clusterlens.compute.table._roles import ordered_levels
 
-SCALERS = {
-    "standard": StandardScaler,
-    "robust": RobustScaler,
-    "minmax": MinMaxScaler,
-    "none": None,
-}
 # Values that stand for "missing" where they lie apart from all others of a column.
 SENTINELS = frozenset(
     [-99.0, -999.0, -999.25, -9999.0, -99999.0, -32768.0]
     + [999.0, 9999.0, 99999.0, 999999.0, 1e20, 1e30]
 )
 
+FEATURE_ROLES = ("numeric", "categorical", "ordinal")
 MATRIX_BYTES_LIMIT = 4_000_000_000
 
 _LARGEST = 1e150  # squares of larger values overflow
@@ -36,44 +33,102 @@ _LISTED = 5
 
 
 @dataclass(frozen=True)
-class Feature:
-    """A column of the matrix before expansion."""
+class Column:
+    """How the cells of a column become numbers, as learnt from one table.
+
+    `levels` are what the codes 0, 1, ... stand for; `missing_codes` the values that
+    stand for "missing"; `first_day` is day 0 of a column of dates.
+    """
 
     name: str
     role: str
-    levels: tuple[str, ...] = ()  # what the codes 0, 1, ... mean
+    levels: tuple[Any, ...] = ()
+    missing_codes: tuple[float, ...] = ()
+    first_day: pd.Timestamp | None = None
+
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """The levels as text."""
+        return tuple(map(str, self.levels))
+
+    def encode(
+        self, values: pd.Series, unknown: str = "refuse"
+    ) -> tuple[FloatArray, list[str]]:
+        """Encode cells (n,) of this column in another table, with remarks.
+
+        Levels that were not learnt are refused, or missing if unknown is "missing".
+        """
+        if self.role == "numeric":
+            numbers, remarks = _numbers(self.name, values, self.first_day)
+            return numbers, remarks + _replace_codes(numbers, self.missing_codes)
+        return self._encode_levels(values, unknown)
+
+    def _encode_levels(
+        self, values: pd.Series, unknown: str
+    ) -> tuple[FloatArray, list[str]]:
+        places = {level: k for k, level in enumerate(self.levels)}
+        by_text = {str(level): k for k, level in enumerate(self.levels)}
+        codes, distinct = pd.factorize(values)
+        known = [places.get(w, by_text.get(str(w), -1)) for w in distinct]
+        found = np.array([*known, -1])[codes]
+        strange = (codes >= 0) & (found < 0)
+        remarks = []
+        if strange.any():
+            first = int(strange.argmax())
+            example = f"{str(values.iloc[first])!r} in row {values.index[first]}"
+            if unknown == "refuse":
+                raise DataError(
+                    f"Column {self.name!r} has the level {example}, which was not "
+                    f"there when the table was prepared: {shorten(self.level_names)}; "
+                    "correct it, leave the row out, or take it as missing "
+                    "(unknown='missing')."
+                )
+            remarks = [
+                f"{int(strange.sum())} cell(s) with an unknown level, the first "
+                f"{example}, taken as missing"
+            ]
+        return np.where(found < 0, np.nan, found), remarks
+
+
+def learn_columns(
+    table: pd.DataFrame, roles: dict[str, str], sentinels: str | Sequence[float]
+) -> tuple[FloatArray, list[Column], list[str]]:
+    """Learn the feature columns and encode them: (n, c), NaN for a missing value."""
+    names = [n for n in table.columns if roles[n] in FEATURE_ROLES]
+    X = np.empty((len(table), len(names)), order="F")
+    columns, notes = [], []
+    for j, name in enumerate(names):
+        if roles[name] == "numeric":
+            column, X[:, j], remarks = _learn_numbers(name, table[name], sentinels)
+            notes += [f"Column {name!r}: {remark}." for remark in remarks]
+        else:
+            column, X[:, j] = _learn_levels(name, table[name], roles[name])
+        columns.append(column)
+    return X, columns, notes
 
 
 def encode_columns(
-    table: pd.DataFrame, roles: dict[str, str], sentinels: str | Sequence[float]
-) -> tuple[FloatArray, list[Feature], list[str]]:
-    """Turn the feature columns into numbers (n, c), NaN where a value is missing."""
-    names = [
-        n for n in table.columns if roles[n] in {"numeric", "categorical", "ordinal"}
-    ]
-    X = np.empty((len(table), len(names)), order="F")
-    features, notes = [], []
-    for j, name in enumerate(names):
-        if roles[name] == "numeric":
-            X[:, j], remarks = _numbers(name, table[name], sentinels)
-            features.append(Feature(name, "numeric"))
-            notes += [f"Column {name!r}: {remark}." for remark in remarks]
-        else:
-            X[:, j], levels = _level_codes(name, table[name], roles[name])
-            features.append(Feature(name, roles[name], levels))
-    return X, features, notes
+    table: pd.DataFrame, columns: Sequence[Column], unknown: str
+) -> tuple[FloatArray, list[str]]:
+    """Encode columns that were learnt from another table: (n, c), with notes."""
+    X = np.empty((len(table), len(columns)), order="F")
+    notes = []
+    for j, column in enumerate(columns):
+        X[:, j], remarks = column.encode(table[column.name], unknown)
+        notes += [f"Column {column.name!r}: {remark}." for remark in remarks]
+    return X, notes
 
 
 def kept_rows(
-    X: FloatArray, features: list[Feature], missing: str, row_ids: pd.Index
+    X: FloatArray, columns: Sequence[Column], missing: str, row_ids: pd.Index
 ) -> tuple[np.ndarray, list[str]]:
     """Choose the rows (n,) to keep: all but the empty ones, or the complete ones."""
     absent = np.isnan(X)
     if missing == "refuse" and absent.any():
-        column = int(absent.any(axis=0).argmax())
-        row = row_ids[int(absent[:, column].argmax())]
+        j = int(absent.any(axis=0).argmax())
+        row = row_ids[int(absent[:, j].argmax())]
         raise DataError(
-            f"Column {features[column].name!r} has a missing value in row {row}, "
+            f"Column {columns[j].name!r} has a missing value in row {row}, "
             f"{int(absent.sum())} in all; fill them in, or choose another rule than "
             "missing='refuse'."
         )
@@ -92,77 +147,80 @@ def kept_rows(
     return keep, notes
 
 
-def drop_constant(
-    X: FloatArray, features: list[Feature]
-) -> tuple[FloatArray, list[Feature], list[str]]:
-    """Drop columns that do not vary among the kept rows (a single row keeps all)."""
+def varying_columns(
+    X: FloatArray, columns: Sequence[Column]
+) -> tuple[np.ndarray[Any, Any], list[str]]:
+    """Choose the columns (c,) that vary among the rows (a single row keeps all)."""
     low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
     empty = np.isnan(low)
     keep = (low < high) if len(X) > 1 else ~empty
     notes = []
     for why, which in (("empty", empty), ("constant", ~keep & ~empty)):
         if which.any():
-            gone = [features[j].name for j in np.flatnonzero(which)]
+            gone = [columns[j].name for j in np.flatnonzero(which).tolist()]
             notes.append(f"{len(gone)} {why} column(s) left out: {shorten(gone)}.")
     if not keep.any():
         raise DataError(
             f"No column varies, so there is nothing to cluster: {' '.join(notes)} Give "
             "another column a role as feature, or drop fewer rows."
         )
-    return X[:, keep], [f for f, k in zip(features, keep, strict=True) if k], notes
+    return keep, notes
 
 
-def fill_missing(X: FloatArray, features: list[Feature], missing: str) -> list[str]:
-    """Fill NaN in place: numbers by the rule, levels by the most frequent one."""
+def fill_values(X: FloatArray, columns: Sequence[Column], missing: str) -> FloatArray:
+    """Return what to fill each column with (c,): by the rule, levels by the mode."""
+    rules = [missing if c.role == "numeric" else "most frequent" for c in columns]
+    return np.array(
+        [
+            FILLERS[rule](x if not np.isnan(x).any() else x[~np.isnan(x)])
+            for rule, x in zip(rules, X.T, strict=True)
+        ]
+    )
+
+
+def fill_missing(
+    X: FloatArray, columns: Sequence[Column], values: FloatArray, missing: str
+) -> list[str]:
+    """Fill NaN in place with the value of each column (c,)."""
     notes = []
-    for j, feature in enumerate(features):
-        absent = np.isnan(X[:, j])
+    for x, column, value in zip(X.T, columns, values, strict=True):
+        absent = np.isnan(x)
         count = int(absent.sum())
         if count == 0:
             continue
-        rule = missing if feature.role == "numeric" else "most frequent"
-        value = FILLERS[rule](X[~absent, j])
-        X[absent, j] = value
-        shown = repr(feature.levels[int(value)]) if feature.levels else f"{value:.6g}"
-        word = rule if rule != "most frequent" else "most frequent value"
+        x[absent] = value
+        names = column.level_names
+        shown = repr(names[int(value)]) if names else f"{value:.6g}"
+        word = missing if column.role == "numeric" else "most frequent"
+        word += " value" if word == "most frequent" else ""
         notes.append(
-            f"Column {feature.name!r}: {count} missing value(s) "
+            f"Column {column.name!r}: {count} missing value(s) "
             f"({count / len(X):.1%} of the rows) filled with the {word} {shown}."
         )
     return notes
 
 
-def make_matrix(
-    X: FloatArray, features: list[Feature], categorical: str, scale: str
-) -> tuple[FloatArray, list[str], list[str]]:
-    """Expand and scale complete columns, after a look at the bytes it takes."""
-    expanded = _expanded_features(features, categorical)
-    width = sum(map(len, expanded))
-    n_bytes = 8 * len(X) * width
+def check_size(n_rows: int, columns: Sequence[Column], widths: Sequence[int]) -> None:
+    """Refuse a matrix that would take too much memory, before it is made."""
+    n_bytes = 8 * n_rows * sum(widths)
     if n_bytes > MATRIX_BYTES_LIMIT:
-        widest = max(expanded, key=len)
+        widest = int(np.argmax(widths))
         raise DataError(
-            f"X would have {len(X)} rows and {width} columns, {n_bytes / 1e9:.1f} GB; "
-            f"the limit is {MATRIX_BYTES_LIMIT / 1e9:.1f} GB. Column "
-            f"{widest[0].name.split('=')[0]!r} alone takes {len(widest)} columns: "
+            f"X would have {n_rows} rows and {sum(widths)} columns, "
+            f"{n_bytes / 1e9:.1f} GB; the limit is {MATRIX_BYTES_LIMIT / 1e9:.1f} GB. "
+            f"Column {columns[widest].name!r} alone takes {widths[widest]} columns: "
             "ignore it, or choose categorical='ordinal'."
         )
-    notes = [
-        f"Column {feature.name!r}: {len(group)} levels became columns of 0 and 1."
-        for feature, group in zip(features, expanded, strict=True)
-        if group[0].role == "one-hot"
-    ]
-    if categorical == "ordinal":
-        notes += [
-            f"Column {f.name!r}: {len(f.levels)} levels numbered in sorted order, "
-            "which makes some of them closer than others."
-            for f in features
-            if f.role == "categorical"
-        ]
-    X = _expand(X, expanded)
-    flat = [feature for group in expanded for feature in group]
-    notes += _scale_numbers(X, flat, scale)
-    return X, [feature.name for feature in flat], notes
+
+
+def check_magnitude(X: FloatArray, columns: Sequence[Column]) -> None:
+    """Refuse values whose squares overflow."""
+    large = np.maximum(X.max(axis=0), -X.min(axis=0)) > _LARGEST
+    for j in np.flatnonzero(large).tolist():
+        raise DataError(
+            f"Column {columns[j].name!r} has values up to {np.abs(X[:, j]).max():g}, "
+            "too large to compute distances with; rescale or ignore the column."
+        )
 
 
 def count_copies(X: FloatArray) -> list[str]:
@@ -184,49 +242,12 @@ def count_copies(X: FloatArray) -> list[str]:
     return [f"{copies} row(s) equal an earlier row in all features; they are kept."]
 
 
-def _scale_numbers(X: FloatArray, features: list[Feature], scale: str) -> list[str]:
-    """Scale the numbers and ordered levels among the columns in place."""
-    for j in np.flatnonzero(np.maximum(X.max(axis=0), -X.min(axis=0)) > _LARGEST):
-        raise DataError(
-            f"Column {features[j].name!r} has values up to {np.abs(X[:, j]).max():g}, "
-            "too large to compute distances with; rescale or ignore the column."
-        )
-    chosen = [j for j, f in enumerate(features) if f.role != "one-hot"]
-    scaler = SCALERS[scale]
-    if scaler is not None and chosen:
-        if len(chosen) == X.shape[1]:
-            X[:] = scaler(copy=False).fit_transform(X)
-        else:
-            X[:, chosen] = scaler(copy=False).fit_transform(X[:, chosen])
-    return [_SCALE_NOTES[scale]] if chosen else []
-
-
-def _expanded_features(
-    features: list[Feature], categorical: str
-) -> list[list[Feature]]:
-    """Say which columns (one list per feature) the matrix gets for each feature."""
-    return [
-        [Feature(f"{f.name}={level}", "one-hot") for level in f.levels]
-        if f.role == "categorical" and categorical == "one-hot"
-        else [f]
-        for f in features
-    ]
-
-
-def _expand(X: FloatArray, expanded: list[list[Feature]]) -> FloatArray:
-    """Write level codes (n, c) out as columns of 0 and 1 where asked: (n, d)."""
-    width = sum(map(len, expanded))
-    if width == X.shape[1] and not any(f[0].role == "one-hot" for f in expanded):
-        return X
-    wide = np.zeros((len(X), width))
-    start = 0
-    for column, group in zip(X.T, expanded, strict=True):
-        if group[0].role == "one-hot":
-            wide[np.arange(len(X)), start + column.astype(np.intp)] = 1.0
-        else:
-            wide[:, start] = column
-        start += len(group)
-    return wide
+def check_column(name: str, columns: Any) -> None:
+    """Raise unless there is a column of that name."""
+    if name not in columns:
+        close = difflib.get_close_matches(str(name), list(columns), n=1, cutoff=0.5)
+        hint = f"did you mean {close[0]!r}?" if close else f"it has {shorten(columns)}."
+        raise DataError(f"The table has no column {name!r}; {hint}")
 
 
 def shorten(names: Sequence[object] | pd.Index) -> str:
@@ -248,19 +269,36 @@ FILLERS: dict[str, Callable[[FloatArray], float]] = {
     "most frequent": _most_frequent,
 }
 
-_SCALE_NOTES = {
-    "standard": "Numbers scaled to mean 0 and standard deviation 1.",
-    "robust": "Numbers scaled to median 0 and interquartile range 1.",
-    "minmax": "Numbers scaled to the range from 0 to 1.",
-    "none": "Numbers used in their own units, not scaled.",
-}
+
+def _learn_numbers(
+    name: str, values: pd.Series, sentinels: str | Sequence[float]
+) -> tuple[Column, FloatArray, list[str]]:
+    """Learn and encode a column of numbers or dates (n,)."""
+    is_date = pd.api.types.is_datetime64_any_dtype(values.dtype)
+    first_day = values.min() if is_date else None
+    numbers, remarks = _numbers(name, values, first_day)
+    codes = (
+        _outlying_codes(numbers)
+        if isinstance(sentinels, str)
+        else tuple(map(float, sentinels))
+    )
+    remarks += _replace_codes(numbers, codes)
+    column = Column(name, "numeric", missing_codes=codes, first_day=first_day)
+    return column, numbers, remarks
 
 
 def _numbers(
-    name: str, values: pd.Series, sentinels: str | Sequence[float]
+    name: str, values: pd.Series, first_day: pd.Timestamp | None
 ) -> tuple[FloatArray, list[str]]:
     """Return a numeric column (n,), with what is no number as NaN."""
-    numbers = to_numbers(values).to_numpy(dtype=np.float64, copy=True)
+    is_date = pd.api.types.is_datetime64_any_dtype(values.dtype)
+    if values.notna().any() and is_date != (first_day is not None):
+        learnt, found = ("no dates", "dates") if is_date else ("dates", "none")
+        raise DataError(
+            f"Column {name!r} had {learnt} when the table was prepared and has {found} "
+            "now; give the same kind of values."
+        )
+    numbers = to_numbers(values, first_day).to_numpy(dtype=np.float64, copy=True)
     words = values.notna().to_numpy() & np.isnan(numbers)
     remarks = []
     if words.any():
@@ -283,53 +321,49 @@ def _numbers(
             "taken as missing"
         )
         numbers[infinite] = np.nan
-    given = None if isinstance(sentinels, str) else sentinels
-    for code, count in _replace_sentinels(numbers, given):
-        remarks.append(
-            f"{count} cell(s) with the value {code:g} taken as missing, a code for "
-            "'no value' (sentinels=() keeps it)"
-        )
     return numbers, remarks
 
 
-def _replace_sentinels(
-    numbers: FloatArray, given: Sequence[float] | None
-) -> list[tuple[float, int]]:
-    """Set codes for "missing" in numbers (n,) to NaN in place; return their counts."""
-    codes = _outlying_codes(numbers) if given is None else list(given)
-    found = []
+def _replace_codes(numbers: FloatArray, codes: Sequence[float]) -> list[str]:
+    """Set codes for "missing" in numbers (n,) to NaN in place; say how many."""
+    remarks = []
+    low, high = np.fmin.reduce(numbers), np.fmax.reduce(numbers)
     for code in codes:
+        if not low <= code <= high:
+            continue
         at = numbers == code
         if at.any():
             numbers[at] = np.nan
-            found.append((float(code), int(at.sum())))
-    return found
+            remarks.append(
+                f"{int(at.sum())} cell(s) with the value {code:g} taken as missing, a "
+                "code for 'no value' (sentinels=() keeps it)"
+            )
+    return remarks
 
 
-def _outlying_codes(numbers: FloatArray) -> list[float]:
+def _outlying_codes(numbers: FloatArray) -> tuple[float, ...]:
     """Return the well-known codes that lie further off than the others reach.
 
     A negative code among values that are otherwise not negative needs no distance.
     """
-    ends = {float(np.fmin.reduce(numbers)), float(np.fmax.reduce(numbers))}
-    if not ends & SENTINELS:
-        return []
-    known = np.isin(numbers, list(SENTINELS))
-    rest = numbers[~known & ~np.isnan(numbers)]
-    if rest.size == 0 or rest.min() == rest.max():
-        return []
-    low, high = rest.min(), rest.max()
-    return [
+    low, high = np.fmin.reduce(numbers), np.fmax.reduce(numbers)
+    if {float(low), float(high)} & SENTINELS:
+        rest = numbers[~np.isin(numbers, list(SENTINELS))]
+        low, high = (
+            np.fmin.reduce(rest, initial=np.nan),
+            np.fmax.reduce(rest, initial=np.nan),
+        )
+    if not low < high:
+        return ()
+    return tuple(
         code
         for code in sorted(SENTINELS)
         if max(low - code, code - high) > high - low or code < 0 <= low
-    ]
+    )
 
 
-def _level_codes(
-    name: str, values: pd.Series, role: str
-) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return the codes (n,) of the levels of a column and the names of the levels."""
+def _learn_levels(name: str, values: pd.Series, role: str) -> tuple[Column, FloatArray]:
+    """Learn the levels of a column (n,) and encode it."""
     levels = ordered_levels(values) if role == "ordinal" else None
     if levels is None:
         if role == "ordinal" and not pd.api.types.is_numeric_dtype(values.dtype):
@@ -343,4 +377,5 @@ def _level_codes(
         levels = list(found)
     else:
         codes = pd.Categorical(values, categories=levels).codes
-    return np.where(codes < 0, np.nan, codes), tuple(map(str, levels))
+    column = Column(name, role, levels=tuple(levels))
+    return column, np.where(codes < 0, np.nan, codes)

@@ -7,7 +7,6 @@ steps are linear in the number of rows; nothing is dropped or filled without a n
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,25 +23,27 @@ from clusterlens.compute._validation import (
     read_only,
 )
 from clusterlens.compute.table._cells import plain_frame, type_columns
-from clusterlens.compute.table._features import (
-    FILLERS,
-    SCALERS,
-    count_copies,
-    drop_constant,
-    encode_columns,
-    fill_missing,
-    kept_rows,
-    make_matrix,
-    shorten,
-)
+from clusterlens.compute.table._features import check_column, shorten
 from clusterlens.compute.table._roles import ROLES, guess_roles
-from clusterlens.compute.table.projection import Projection, project
+from clusterlens.compute.table.preparation import (
+    CATEGORICAL_RULES,
+    MISSING_RULES,
+    SCALERS,
+    Preparation,
+)
 
-MISSING_RULES = (*FILLERS, "drop rows", "refuse")
+__all__ = [
+    "CATEGORICAL_RULES",
+    "MISSING_RULES",
+    "ROLES",
+    "SCALES",
+    "Dataset",
+    "Prepared",
+    "make_dataset",
+    "prepare",
+]
+
 SCALES = tuple(SCALERS)
-CATEGORICAL_RULES = ("one-hot", "ordinal", "ignore")
-
-_FEATURE_ROLES = ("numeric", "categorical", "ordinal")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,7 @@ class Prepared:
     label_names: tuple[str, ...]
     settings: Mapping[str, Any]
     notes: tuple[str, ...]
+    preparation: Preparation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,6 +92,8 @@ class Dataset:
         Codes of the label column: 0 to K - 1, and -1 where the label is missing.
     label_names : tuple of str
         What the codes 0 to K - 1 stand for.
+    preparation : Preparation
+        The fitted rules; its `transform` turns other rows into the same features.
     notes : list of str
         Everything that was done or dropped, from reading to preparing.
 
@@ -129,6 +133,11 @@ class Dataset:
     def label_names(self) -> tuple[str, ...]:
         """What the codes of labels_true stand for."""
         return self._prepared().label_names
+
+    @property
+    def preparation(self) -> Preparation:
+        """The fitted rules: `transform` turns other rows into the same features."""
+        return self._prepared().preparation
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -207,7 +216,7 @@ def make_dataset(
     frame, own_notes = plain_frame(table, name)
     for column in (label, row_id):
         if column is not None:
-            _check_column(column, frame.columns)
+            check_column(column, frame.columns)
     if label is not None and label == row_id:
         raise DataError(
             f"Column {label!r} is given as label and as row id; choose one."
@@ -228,6 +237,8 @@ def prepare(
     pca: float | None = None,
     *,
     sentinels: str | Sequence[float] = "auto",
+    transforms: Mapping[str, str] | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> Dataset:
     """Turn the features of a table into a finite matrix, by stated rules.
 
@@ -253,6 +264,12 @@ def prepare(
     sentinels : "auto" or sequence of float, default "auto"
         Values that stand for "missing" in numeric columns. "auto" takes well-known
         codes such as -999 or 9999 where they lie apart from all other values.
+    transforms : mapping of str to str, optional
+        For columns of numbers, after filling and before scaling: "log" (values above
+        0), "log1p", the logarithm of 1 + value (above -1), or "rank", 0 to 1.
+    weights : mapping of str to float, optional
+        Factors above 0 for the features of a column, after scaling: 2 doubles their
+        share in every distance along them.
 
     Returns
     -------
@@ -284,58 +301,37 @@ def prepare(
     >>> ds.notes[0]
     "Column 'size': 1 missing value(s) (33.3% of the rows) filled with the median 2."
     """
-    check_choice(missing, MISSING_RULES, name="missing")
-    check_choice(scale, SCALES, name="scale")
-    check_choice(categorical, CATEGORICAL_RULES, name="categorical")
-    if isinstance(sentinels, str):
-        check_choice(sentinels, ("auto",), name="sentinels")
     ds = ds if isinstance(ds, Dataset) else make_dataset(ds)
     ds = _with_roles(ds, roles or {})
-    used, notes = _feature_roles(ds, categorical)
-    X, features, remarks = encode_columns(ds.table, used, sentinels)
-    keep, dropped = kept_rows(X, features, missing, ds.table.index)
-    X = X if keep.all() else X[keep]
-    X, features, constant = drop_constant(X, features)
-    filled = fill_missing(X, features, missing)
-    notes += [*remarks, *dropped, *constant, *filled]
-    X, names, remarks = make_matrix(X, features, categorical, scale)
-    notes += [*remarks, *count_copies(X)]
-    if pca is not None:
-        X, names, remark = _reduce(X, pca)
-        notes.append(remark)
-    codes, label_names, remarks = _label_codes(ds, keep)
-    settings = {
-        "roles": dict(roles or {}),
+    rules: dict[str, Any] = {
         "missing": missing,
         "scale": scale,
         "categorical": categorical,
         "pca": int(pca) if isinstance(pca, np.integer) else pca,
         "sentinels": sentinels if isinstance(sentinels, str) else tuple(sentinels),
+        "transforms": dict(transforms or {}),
+        "weights": dict(weights or {}),
     }
+    preparation = Preparation(roles=dict(ds.roles), **rules)
+    rows = preparation.fit_rows(ds.table, ds.roles, ds.role_reasons)
+    codes, label_names, remarks = _label_codes(ds, rows.kept)
     prepared = Prepared(
-        X=read_only(np.ascontiguousarray(X)),
-        feature_names=tuple(names),
-        row_ids=read_only(ds.table.index.to_numpy(copy=True)[keep]),
+        X=read_only(rows.X),
+        feature_names=tuple(preparation.get_feature_names_out()),
+        row_ids=read_only(rows.row_ids.to_numpy(copy=True)),
         labels_true=codes,
         label_names=label_names,
-        settings=settings,
-        notes=(*notes, *remarks),
+        settings={"roles": dict(roles or {}), **rules},
+        notes=(*rows.notes, *remarks),
+        preparation=preparation,
     )
     return replace(ds, prepared=prepared)
-
-
-def _check_column(name: str, columns: pd.Index) -> None:
-    """Raise unless there is a column of that name."""
-    if name not in columns:
-        close = difflib.get_close_matches(str(name), list(columns), n=1, cutoff=0.5)
-        hint = f"did you mean {close[0]!r}?" if close else f"it has {shorten(columns)}."
-        raise DataError(f"The table has no column {name!r}; {hint}")
 
 
 def _with_roles(ds: Dataset, changes: Mapping[str, str]) -> Dataset:
     """Return the dataset with some roles chosen by the analyst."""
     for name, role in changes.items():
-        _check_column(name, ds.table.columns)
+        check_column(name, ds.table.columns)
         check_choice(role, ROLES, name=f"roles[{name!r}]")
     roles = {**ds.roles, **changes}
     reasons = dict(ds.role_reasons)
@@ -387,46 +383,6 @@ def _index_by_row_id(ds: Dataset) -> Dataset:
             "a column whose values are all different."
         )
     return replace(ds, table=ds.table.set_axis(ids, axis=0))
-
-
-def _feature_roles(ds: Dataset, categorical: str) -> tuple[dict[str, str], list[str]]:
-    """Return the roles in force and a note on the columns that are no features."""
-    used = dict(ds.roles)
-    if categorical == "ignore":
-        used = {n: "ignore" if r == "categorical" else r for n, r in used.items()}
-    notes = []
-    skipped = [name for name in used if used[name] != ds.roles[name]]
-    if skipped:
-        notes.append(f"Categories left out: {', '.join(map(repr, skipped))}.")
-    for role in ("label", "row id", "ignore"):
-        names = [name for name, r in ds.roles.items() if r == role]
-        if names:
-            why = ", ".join(f"{name!r} ({ds.role_reasons[name]})" for name in names)
-            notes.append(f"No feature, role {role!r}: {why}.")
-    if not set(used.values()) & set(_FEATURE_ROLES):
-        reasons = [f"{n!r} ({ds.role_reasons[n]})" for n in list(used)[:5]]
-        raise DataError(
-            f"No column serves as a feature: {', '.join(reasons)}; give at least one "
-            "column the role 'numeric', 'categorical' or 'ordinal'."
-        )
-    return used, notes
-
-
-def _reduce(X: FloatArray, pca: float) -> tuple[FloatArray, list[str], str]:
-    """Replace features (n, d) by principal components (n, k)."""
-    largest = min(X.shape)
-    if isinstance(pca, (int, np.integer)) and not 1 <= pca <= largest:
-        raise DataError(
-            f"pca is {pca}; give a number of components from 1 to {largest}, or a "
-            "share of the variance between 0 and 1."
-        )
-    found: Projection = project(X, pca)
-    k = found.coordinates.shape[1]
-    note = (
-        f"{X.shape[1]} features replaced by {k} principal component(s), which hold "
-        f"{found.explained.sum():.1%} of the variance."
-    )
-    return found.coordinates, [f"component {i}" for i in range(1, k + 1)], note
 
 
 def _label_codes(

@@ -149,11 +149,10 @@ def cluster_profiles(ds: Dataset, labels: npt.ArrayLike) -> ClusterProfiles:
     labels = check_labels(labels, n_samples=len(ds.row_ids))
     clusters, codes = np.unique(labels, return_inverse=True)
     rows = ds.table.index.get_indexer(pd.Index(ds.row_ids))
-    X, features, _ = encode_columns(
-        ds.table.iloc[rows], dict(ds.roles), ds.settings["sentinels"]
-    )
+    features = ds.preparation.encoders_
+    X, _ = encode_columns(ds.table.iloc[rows], features, "missing")
     compared = [
-        _compare(column, codes, len(clusters), np.array([*feature.levels, None]))
+        _compare(column, codes, len(clusters), np.array([*feature.level_names, None]))
         for column, feature in zip(X.T, features, strict=True)
     ]
     level, effect, value, overall, n_missing = map(

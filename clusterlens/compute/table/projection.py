@@ -41,12 +41,30 @@ class Projection:
         Unit vectors of the axes; the largest entry of each is positive.
     solver : str
         How the axes were found: "covariance", "full" or "randomized".
+    centre : array of float64, shape (n_features,)
+        Mean of the samples, the origin of the coordinates.
     """
 
     coordinates: FloatArray
     explained: FloatArray
     components: FloatArray
     solver: str
+    centre: FloatArray
+
+    def transform(self, X: npt.ArrayLike) -> FloatArray:
+        """Return the coordinates of other samples on the same axes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite features.
+
+        Returns
+        -------
+        coordinates : array of float64, shape (n_samples, n_components)
+            Distances from the centre along each axis.
+        """
+        return (check_features(X) - self.centre) @ self.components.T
 
 
 def project(ds: _HasFeatures | npt.ArrayLike, n_components: float = 2) -> Projection:
@@ -113,6 +131,7 @@ def project(ds: _HasFeatures | npt.ArrayLike, n_components: float = 2) -> Projec
         explained=read_only(np.pad(pca.explained_variance_ratio_, (0, missing))),
         components=read_only(np.pad(pca.components_, ((0, missing), (0, 0)))),
         solver=solver.removesuffix("_eigh"),
+        centre=read_only(pca.mean_),
     )
 
 
@@ -130,4 +149,5 @@ def _flat(X: FloatArray, n_components: int) -> Projection:
         explained=read_only(np.zeros(n_components)),
         components=read_only(np.zeros((n_components, X.shape[1]))),
         solver="covariance",
+        centre=read_only(X.mean(axis=0)),
     )

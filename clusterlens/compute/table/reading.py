@@ -1,55 +1,17 @@
-"""Reading tables: text, Parquet, NumPy arrays and Excel workbooks.
-
-The content decides on the format, not the name. Sizes are checked before memory is
-taken, no format is allowed to run code (no pickles, no formulas), and whatever goes
-wrong is a DataError that says what, where and the remedy. A new format is one entry of
-`READERS`.
-"""
+"""Reading a table from a file, or from what a program holds, in one call."""
 
 from __future__ import annotations
 
-import gzip
-import io
 import os
-import zipfile
-import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._run.process_settings import record_warnings
-from clusterlens.compute._validation import DataError
-from clusterlens.compute.table._binary import (
-    Content,
-    Parsed,
-    check_cells,
-    read_npy,
-    read_npz,
-    read_parquet,
-    read_xlsx,
-    too_large,
-)
-from clusterlens.compute.table._delimited import count_cells, read_delimited
+from clusterlens.compute.table._files import BYTES_LIMIT, READERS, Reader, read_file
 from clusterlens.compute.table.dataset import Dataset, make_dataset
 
-BYTES_LIMIT = 2_000_000_000
-
-_CHUNK = 1 << 20
-_DEFLATE_RATIO = 1032  # no deflated byte holds more
-
-
-@dataclass(frozen=True)
-class Reader:
-    """A file format: its name, usual extensions, how to tell it and how to read it."""
-
-    title: str
-    extensions: tuple[str, ...]
-    recognises: Callable[[bytes], bool]
-    read: Callable[[Content], Parsed]
+__all__ = ["BYTES_LIMIT", "READERS", "Reader", "load_table"]
 
 
 def load_table(
@@ -101,181 +63,12 @@ def load_table(
     """
     if isinstance(source, (pd.DataFrame, np.ndarray)):
         return make_dataset(source, name or "table", label, row_id)
-    data, file_name = _read_bytes(source, max_bytes)
-    file_name = file_name or name or ""
-    shown = repr(file_name or "the file")
-    content = Content(_decompress(data, shown, max_bytes), shown, max_bytes)
-    parsed, notes = _parse(content, file_name)
+    parsed, name = read_file(source, name, max_bytes=max_bytes)
     return make_dataset(
         parsed.frame,
-        name or _stem(file_name) or "table",
+        name,
         label,
         row_id,
-        notes=[*notes, *parsed.notes],
+        notes=parsed.notes,
         decimal_comma=parsed.decimal_comma,
     )
-
-
-def _read_bytes(source: Any, limit: int) -> tuple[bytes, str]:
-    """Return the content of a path or file object and its name."""
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        return _checked(bytes(source), limit, "the data"), ""
-    if hasattr(source, "read"):
-        name = str(getattr(source, "name", ""))
-        data = source.read(limit + 1)
-        data = data.encode() if isinstance(data, str) else bytes(data)
-        return _checked(data, limit, repr(name or "the file")), Path(name).name
-    if not isinstance(source, (str, os.PathLike)):
-        raise DataError(
-            f"source is a {type(source).__name__}; give a path, a binary file object "
-            "or a DataFrame."
-        )
-    path = Path(source)
-    try:
-        if path.is_file() and path.stat().st_size > limit:
-            raise too_large(repr(path.name), path.stat().st_size, limit)
-        with path.open("rb") as file:
-            return _checked(file.read(limit + 1), limit, repr(path.name)), path.name
-    except (OSError, ValueError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(
-            f"{str(source)!r} cannot be opened ({getattr(error, 'strerror', error)}); "
-            "give the path of a file that can be read."
-        ) from error
-
-
-def _checked(data: bytes, limit: int, source: str) -> bytes:
-    """Return data unless it is empty or too large."""
-    if not data:
-        raise DataError(f"{source} is empty; give a table with at least one row.")
-    if len(data) > limit:
-        raise too_large(source, len(data), limit)
-    return data
-
-
-def _decompress(data: bytes, source: str, limit: int) -> bytes:
-    """Unpack gzip content, after counting its size in small pieces."""
-    if not data.startswith(b"\x1f\x8b"):
-        return data
-    try:
-        if len(data) * _DEFLATE_RATIO > limit:
-            total = 0
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-                while piece := file.read(_CHUNK):
-                    total += len(piece)
-                    if total > limit:
-                        raise too_large(source, total, limit, "unpacks to")
-        return _checked(gzip.decompress(data), limit, source)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(
-            f"{source} is a damaged or incomplete gzip file ({error}); copy it again."
-        ) from error
-
-
-def _parse(content: Content, file_name: str) -> tuple[Parsed, list[str]]:
-    """Read content by the first format that recognises it."""
-    head = content.data[:64]
-    reader = next(r for r in READERS.values() if r.recognises(content.data))
-    for start, what, remedy in _REFUSED:
-        if reader is READERS["text"] and head.lstrip().lower().startswith(start):
-            raise DataError(f"{content.source} is {what}; {remedy}.")
-    notes = []
-    suffix = Path(file_name.lower().removesuffix(".gz")).suffix
-    if any(suffix in r.extensions for r in READERS.values() if r is not reader):
-        notes.append(f"Named {suffix}, but the content is {reader.title}.")
-    try:
-        with record_warnings():  # of the libraries; the notes say what matters
-            return reader.read(content), notes
-    except DataError:
-        raise
-    except Exception as error:  # a damaged file fails anywhere inside a library
-        text = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise DataError(
-            f"{content.source} cannot be read as {reader.title} ({text}); the file is "
-            "damaged or incomplete: save or copy it again."
-        ) from error
-
-
-def _stem(file_name: str) -> str:
-    """Return the file name without its extensions."""
-    return Path(file_name.removesuffix(".gz")).stem
-
-
-def _read_text(content: Content) -> Parsed:
-    """Read delimited text."""
-    if 4 * len(content.data) > content.limit:  # a cell has at least two characters
-        check_cells(count_cells(content.data), 1, content)
-    return Parsed(*read_delimited(content.data, content.source))
-
-
-def _zip_holds(data: bytes, part: str) -> bool:
-    """Say whether data is a zip archive with a member whose name contains part."""
-    if not data.startswith(b"PK"):
-        return False
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return any(part in name for name in archive.namelist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return False
-
-
-READERS: dict[str, Reader] = {
-    "parquet": Reader(
-        "a Parquet file",
-        (".parquet", ".pq"),
-        lambda data: data.startswith(b"PAR1"),
-        read_parquet,
-    ),
-    "npy": Reader(
-        "a NumPy array",
-        (".npy",),
-        lambda data: data.startswith(b"\x93NUMPY"),
-        read_npy,
-    ),
-    "xlsx": Reader(
-        "an Excel workbook",
-        (".xlsx", ".xlsm"),
-        lambda data: _zip_holds(data, "xl/workbook"),
-        read_xlsx,
-    ),
-    "npz": Reader(
-        "a NumPy archive",
-        (".npz",),
-        lambda data: _zip_holds(data, ".npy"),
-        read_npz,
-    ),
-    "text": Reader(
-        "delimited text",
-        (".csv", ".tsv", ".txt", ".dat", ".data", ".tab"),
-        lambda data: True,
-        _read_text,
-    ),
-}
-
-_REFUSED = (
-    (b"\xd0\xcf\x11\xe0", "an old Excel or Office file", "save it as .xlsx or CSV"),
-    (b"%pdf", "a PDF document", "export the table as CSV"),
-    (b"<!doctype", "a web page", "export the table as CSV"),
-    (b"<html", "a web page", "export the table as CSV"),
-    (b"<?xml", "an XML document", "export the table as CSV or .xlsx"),
-    (b"{", "JSON or another structured text", "export the table as CSV"),
-    (b"[{", "JSON", "export the table as CSV"),
-    (b"[[", "JSON", "export the table as CSV"),
-    (b"pk\x03\x04", "a zip archive, damaged or not of a table", "unpack or copy it"),
-    (b"bzh", "a bzip2 file", "unpack it, or use gzip"),
-    (b"\xfd7zxz", "an xz file", "unpack it, or use gzip"),
-    (b"\x28\xb5\x2f\xfd", "a Zstandard file", "unpack it, or use gzip"),
-    (b"7z\xbc\xaf", "a 7z archive", "unpack it first"),
-    (b"\x89hdf", "an HDF5 file", "save the table as Parquet or CSV"),
-    (
-        b"\x80\x04",
-        "a Python pickle, which may run code when read",
-        "save it as Parquet",
-    ),
-    (
-        b"\x80\x05",
-        "a Python pickle, which may run code when read",
-        "save it as Parquet",
-    ),
-)
