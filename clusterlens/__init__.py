@@ -13,7 +13,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "compute._validation": ["DataError"],
-        "compute._run.blocks": ["Cancelled"],
+        "compute._run.options": ["Cancelled"],
         "compute.table.dataset": ["Dataset", "make_dataset", "prepare"],
         "compute.table.examples": ["EXAMPLES", "load_example"],
         "compute.table.export": ["attach_labels", "to_csv_bytes"],

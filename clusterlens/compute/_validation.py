@@ -6,14 +6,20 @@ what was expected, what was found, what to do.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer[Any]]
+
+# Label of a sample that has none: noise of a clusterer, or a missing class.
+UNLABELLED = -1
+_LARGEST_SEED = 2**32 - 1  # that scikit-learn and METIS take too
 
 _Choice = TypeVar("_Choice", bound=str)
 
@@ -23,9 +29,14 @@ class DataError(ValueError):
 
 
 def check_features(X: npt.ArrayLike, *, name: str = "X") -> FloatArray:
-    """Return X as a finite (n_samples, n_features) float64 array."""
-    array = np.asarray(X)
-    if array.dtype == object or array.dtype.kind not in "biuf":
+    """Return X as a finite (n_samples, n_features) float64 array.
+
+    X may be an array, a DataFrame of numbers or a prepared Dataset.
+    """
+    array = _as_array(X, name, "a table of shape (n_samples, n_features)")
+    if array.ndim == 2 and array.dtype == object:
+        array = _numbers_or_same(array)
+    if array.dtype.kind not in "biuf":
         raise DataError(
             f"{name} has entries of type {array.dtype}; give numbers only "
             "(prepare turns a mixed table into numbers)."
@@ -53,29 +64,19 @@ def check_features(X: npt.ArrayLike, *, name: str = "X") -> FloatArray:
 def check_labels(
     labels: npt.ArrayLike, *, n_samples: int | None = None, name: str = "labels"
 ) -> IntArray:
-    """Return labels as a non-empty (n_samples,) integer array; values are names."""
-    array = np.asarray(labels)
-    if array.ndim != 1 or array.size == 0:
-        raise ValueError(
-            f"{name} has shape {array.shape}; give a non-empty vector of shape "
-            "(n_samples,)."
-        )
-    if array.dtype.kind == "f" and np.isfinite(array).all():
-        rounded = array.astype(np.int64)
-        if (rounded == array).all():
-            array = rounded
-    if array.dtype.kind == "b":
-        array = array.astype(np.uint8)
-    if array.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} has entries of type {array.dtype}; give integers (names can be "
-            "numbered with pandas.factorize)."
-        )
-    if n_samples is not None and array.size != n_samples:
-        raise ValueError(
-            f"{name} has {array.size} entries for {n_samples} samples; give one per "
-            "sample."
-        )
+    """Return labels as a non-empty (n_samples,) integer array; values are names.
+
+    This reads the labels of the whole package. Whole numbers keep their values, texts
+    are numbered 0, 1, ... in sorted order, and missing entries (None, NaN, NA) become
+    -1, the label of samples without one.
+    """
+    values, missing = _read_labels(labels, n_samples, name)
+    if values.dtype.kind == "U":
+        values = np.unique(values, return_inverse=True)[1]
+    if not missing.any():
+        return values
+    array = np.full(missing.size, UNLABELLED, np.int64)
+    array[~missing] = values
     return array
 
 
@@ -84,39 +85,81 @@ def check_classes(
 ) -> tuple[IntArray, list[int] | list[str]]:
     """Return codes (n_samples,) and their sorted names, whole numbers or texts.
 
-    For labels that people gave; those of models are integers, see `check_labels`.
+    Every sample needs a class.
     """
-    array = np.asarray(labels)
-    if array.dtype.kind in "OUT" and array.ndim == 1:
-        for row, entry in enumerate(array.tolist()):
-            if not isinstance(entry, str):
-                raise ValueError(
-                    f"{name} has the entry {entry!r} at {row}; give a text for every "
-                    "sample, or an integer for every sample."
-                )
-        array = array.astype(np.str_)
-    else:
-        array = check_labels(array, name=name)
-    names, codes = np.unique(array, return_inverse=True)
-    return check_labels(codes, n_samples=n_samples, name=name), names.tolist()
+    values, missing = _read_labels(labels, n_samples, name)
+    if missing.any():
+        raise ValueError(
+            f"{name} has no entry at {int(np.argmax(missing))}; give a text for every "
+            "sample, or a whole number for every sample."
+        )
+    names, codes = np.unique(values, return_inverse=True)
+    return codes, names.tolist()
 
 
 def check_choice(value: _Choice, allowed: Collection[_Choice], *, name: str) -> _Choice:
     """Return value if it is one of the allowed names."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         names = ", ".join(repr(choice) for choice in allowed)
         raise ValueError(f"{name} is {value!r}; give one of {names}.")
     return value
 
 
+def check_flag(value: Any, *, name: str) -> bool:
+    """Return value as a bool if it is one."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is {value!r}; give True or False.")
+    return bool(value)
+
+
+@overload
 def check_range(
-    value: float, low: float, high: float, *, name: str, integer: bool = False
-) -> None:
-    """Raise unless low <= value <= high (and value is whole where asked)."""
-    if integer and not isinstance(value, (int, np.integer)):
-        raise ValueError(f"{name} is {value!r}; give a whole number.")
-    if not low <= value <= high:
-        raise ValueError(f"{name} is {value}; give a value from {low} to {high}.")
+    value: Any, low: float, high: float, *, name: str, integer: Literal[True]
+) -> int: ...
+
+
+@overload
+def check_range(
+    value: Any, low: float, high: float, *, name: str, integer: bool = False
+) -> float: ...
+
+
+def check_range(
+    value: Any, low: float, high: float, *, name: str, integer: bool = False
+) -> float:
+    """Return value as a Python number, finite and low <= value <= high.
+
+    Whole where asked. NumPy numbers and arrays of shape () will do; texts and truth
+    values are no numbers.
+    """
+    number = _as_number(value, integer=integer)
+    kind = "a whole number" if integer else "a number"
+    limits = f"from {low} to {high}" if high < np.inf else f"of at least {low}"
+    if number is None:
+        raise ValueError(f"{name} is {value!r}; give {kind} {limits}.")
+    if not low <= number <= high or abs(number) == np.inf:
+        finite = "finite " if abs(number) == np.inf else ""
+        raise ValueError(f"{name} is {number}; give a {finite}value {limits}.")
+    return number
+
+
+def check_random_state(random_state: Any, *, name: str = "random_state") -> int:
+    """Return the seed that random_state stands for.
+
+    A whole number is its own seed, a Generator gives its next one, None a new one.
+    """
+    if random_state is None:
+        random_state = np.random.default_rng()
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(_LARGEST_SEED))
+    seed = _as_number(random_state, integer=True)
+    if seed is None or not 0 <= seed <= _LARGEST_SEED:
+        raise ValueError(
+            f"{name} is {random_state!r}; give a whole number from 0 to "
+            f"{_LARGEST_SEED}, a numpy.random.Generator, or None for a new draw each "
+            "time."
+        )
+    return int(seed)
 
 
 def check_memory(n_bytes: int, limit: int, *, what: str, remedy: str) -> None:
@@ -133,3 +176,103 @@ def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def _as_array(values: Any, name: str, wanted: str) -> npt.NDArray[Any]:
+    """Return values as an array; ragged and sparse ones are refused."""
+    if hasattr(values, "toarray"):
+        raise DataError(f"{name} is sparse; give {wanted}, e.g. {name}.toarray().")
+    try:
+        return np.asarray(values)
+    except DataError:
+        raise
+    except (ValueError, TypeError):
+        raise DataError(
+            f"{name} is a {type(values).__name__} whose rows differ in length; give "
+            f"{wanted}."
+        ) from None
+
+
+def _numbers_or_same(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array of objects as floats if all are numbers or missing."""
+    missing = pd.isna(array)
+    if all(_as_number(entry) is not None for entry in array[~missing]):
+        return np.where(missing, np.nan, array).astype(np.float64)
+    return array
+
+
+def _as_number(value: Any, *, integer: bool = False) -> float | None:
+    """Return value as a Python number, or None if it is not one (or not whole)."""
+    if isinstance(value, np.ndarray) and value.shape == ():
+        value = value[()]
+    if isinstance(value, bool | np.bool_):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        pass
+    real = isinstance(value, float | np.floating) and not integer
+    return float(value) if real else None
+
+
+def _read_labels(
+    labels: Any, n_samples: int | None, name: str
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """Return the entries that are there, integers or texts, and which are missing."""
+    array = _as_array(labels, name, "a vector of shape (n_samples,)")
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(
+            f"{name} has shape {array.shape}; give a non-empty vector of shape "
+            "(n_samples,)."
+        )
+    if n_samples is not None and array.size != n_samples:
+        raise ValueError(
+            f"{name} has {array.size} entries for {n_samples} samples; give one per "
+            "sample."
+        )
+    if array.dtype.kind in "UT" and not isinstance(labels, np.ndarray):
+        # NumPy has made texts of None, NaN and numbers between texts.
+        array = np.asarray(labels, dtype=object)
+    if array.dtype.kind in "iu" and array.dtype != np.uint64:
+        return array, np.zeros(array.size, np.bool_)
+    missing = np.asarray(pd.isna(array), np.bool_)
+    if missing.all():
+        raise ValueError(f"{name} has missing entries only; give labels.")
+    return _whole_numbers_or_texts(array[~missing], name), missing
+
+
+def _whole_numbers_or_texts(entries: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """Return entries (n,), none of them missing, as int64, uint8 (truth) or texts."""
+    if entries.dtype.kind == "b":
+        return entries.astype(np.uint8)
+    if entries.dtype.kind in "UT":
+        return entries.astype(np.str_)
+    if entries.dtype == object and all(isinstance(entry, str) for entry in entries):
+        return entries.astype(np.str_)
+    numbers = _whole_numbers(entries)
+    if numbers is None:
+        raise ValueError(
+            f"{name} has entries of type {_kinds(entries)}; give a whole number for "
+            "every sample, or a text for every sample."
+        )
+    return numbers
+
+
+def _whole_numbers(entries: npt.NDArray[Any]) -> IntArray | None:
+    """Return entries as int64, or None if one is not a whole number."""
+    if entries.dtype == object:
+        plain = [int(e) if isinstance(e, bool) else _as_number(e) for e in entries]
+        if None in plain:
+            return None
+        entries = np.array(plain)
+    if entries.dtype.kind not in "iuf" or np.abs(entries).max() >= 2.0**63:
+        return None
+    whole = entries.astype(np.int64)
+    return whole if (whole == entries).all() else None
+
+
+def _kinds(entries: npt.NDArray[Any]) -> str:
+    """Name the types of entries."""
+    if entries.dtype != object:
+        return str(entries.dtype)
+    return " and ".join(sorted({type(entry).__name__ for entry in entries}))

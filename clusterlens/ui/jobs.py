@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import param
 
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled
 
 KERNELS = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="kernel")
 _WORKERS = ThreadPoolExecutor(16, thread_name_prefix="job")

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 
-from clusterlens.compute._run.blocks import raise_if_cancelled
+from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.ui.jobs import Job, Jobs
 
 

@@ -23,7 +23,7 @@ from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from clusterlens.compute._run.blocks import Cancel, raise_if_cancelled
+from clusterlens.compute._run.options import Cancel, RunOptions, raise_if_cancelled
 from clusterlens.compute._run.processes import WorkerDied
 
 if TYPE_CHECKING:
@@ -46,13 +46,12 @@ _SAME_VERSIONS = ("clusterlens", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def run_on_workers(
-    client: Client | str,
     function: Callable[[Any, Any], Any],
     shared: object,
     jobs: Sequence[Any],
+    run: RunOptions,
     *,
     one_per_worker: bool = False,
-    cancel: Cancel | None = None,
 ) -> Generator[tuple[int, Any]]:
     """Yield (position, result) of function(shared, job) for each job as it ends.
 
@@ -60,10 +59,10 @@ def run_on_workers(
     scheduler allows; what the function raises is raised. Jobs start in the given order,
     as many at a time as there are workers, or else twice as many as they have threads.
     """
-    with _connected(client) as connection:
+    with _connected(run.client) as connection:
         _check_versions(connection)
-        run = _Run(connection, function, shared, jobs, one_per_worker)
-        with closing(run.results(cancel)) as results:
+        work = _Run(connection, function, shared, jobs, one_per_worker)
+        with closing(work.results(run.cancel)) as results:
             yield from results
 
 
@@ -160,7 +159,7 @@ class _Run:
 
 
 @contextmanager
-def _connected(client: Client | str) -> Iterator[_Client]:
+def _connected(client: Client | str | None) -> Iterator[_Client]:
     """Use the client, or connect to an address and disconnect afterwards."""
     dask = _dask()
     if isinstance(client, str):

@@ -18,7 +18,7 @@ from typing import Any
 
 from joblib.externals.loky.backend.context import get_context
 
-from clusterlens.compute._run.blocks import Cancel, raise_if_cancelled
+from clusterlens.compute._run.options import Cancel, raise_if_cancelled
 
 # Seconds between two looks at the cancel callback while workers are busy.
 _POLL_SECONDS = 0.1

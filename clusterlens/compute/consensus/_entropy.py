@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._run.blocks import Cancel, raise_if_cancelled
 from clusterlens.compute._run.kernels import kernel
+from clusterlens.compute._run.options import Cancel, raise_if_cancelled
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.consensus._lloyd import Centres, LloydResult, OneHotRows
 

@@ -14,9 +14,10 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 from scipy.sparse import csr_array
 
-from clusterlens.compute._run.blocks import Progress, run_blocks
+from clusterlens.compute._run.blocks import run_blocks
+from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import FloatArray, IntArray
-from clusterlens.compute.consensus._lloyd import OneHotRows, Workers, sums_by_centre
+from clusterlens.compute.consensus._lloyd import OneHotRows, sums_by_centre
 from clusterlens.compute.consensus.agreement_tree import join_edges
 
 _LINES_PER_BLOCK = 8
@@ -36,8 +37,7 @@ def linkage_partition(
     linkage_method: LinkageMethod,
     *,
     similarity: FloatArray | None = None,
-    workers: Workers,
-    progress: Progress | None = None,
+    run: RunOptions,
 ) -> IntArray:
     """Cluster the samples by linkage on one minus the co-association matrix.
 
@@ -55,10 +55,8 @@ def linkage_partition(
     similarity : array of float64, shape (n_columns, n_columns), optional
         Similarity of the clusters of each partition, 1 on the diagonal and 0 between
         partitions. Default: the plain matrix.
-    workers : Workers
-        Threads and cancelling.
-    progress : callable, optional
-        Called as progress(done, total) in samples.
+    run : RunOptions
+        Progress counts samples.
 
     Returns
     -------
@@ -70,7 +68,7 @@ def linkage_partition(
     O(n² T) time for the matrix and O(n²) for the linkage; 8 n² bytes.
     """
     lines = plain_lines(rows) if similarity is None else enhanced_lines(similarity)
-    distances = condensed_distances(rows.columns[group], lines, workers, progress)
+    distances = condensed_distances(rows.columns[group], lines, run)
     merges = linkage(distances, linkage_method)[:, :2].astype(np.int64)
     # Merge m makes node n + m; leaving out the last k - 1 leaves k clusters.
     n_samples, kept = len(group), len(group) - n_clusters
@@ -81,9 +79,7 @@ def linkage_partition(
     return join_edges(edges, n_samples + kept)[:n_samples]
 
 
-def condensed_distances(
-    columns: IntArray, lines: Lines, workers: Workers, progress: Progress | None = None
-) -> FloatArray:
+def condensed_distances(columns: IntArray, lines: Lines, run: RunOptions) -> FloatArray:
     """Distances 1 - A_ij for i < j, shape (n (n - 1) / 2,), of columns (n, T)."""
     n, n_partitions = columns.shape
     distances = np.empty(n * (n - 1) // 2)
@@ -100,7 +96,7 @@ def condensed_distances(
     starts = range(0, n - 1, _LINES_PER_BLOCK)
     blocks = [(start, min(start + _LINES_PER_BLOCK, n - 1)) for start in starts]
     work = [stop - start for start, stop in blocks]
-    for _ in run_blocks(block, blocks, work, progress=progress, **workers._asdict()):
+    for _ in run_blocks(block, blocks, work, run):
         pass
     # Sums of similarities may exceed T by rounding.
     return np.maximum(distances, 0.0, out=distances)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,14 +21,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._run.blocks import (
-    Cancel,
-    Progress,
-    raise_if_cancelled,
-    report,
-    run_blocks,
-)
+from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
+from clusterlens.compute._run.options import (
+    Progress,
+    RunOptions,
+    report,
+)
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -85,14 +83,6 @@ class OneHotRows:
         used, flat = np.unique(self.columns, return_inverse=True)
         columns = flat.reshape(self.columns.shape).astype(self.columns.dtype)
         return OneHotRows(columns, self.weights, len(used))
-
-
-class Workers(NamedTuple):
-    """Threads to compute on, and whom to ask whether to stop."""
-
-    n_jobs: int | None = None
-    cancel: Cancel | None = None
-    executor: Executor | None = None
 
 
 class Centres(NamedTuple):
@@ -171,11 +161,11 @@ class Lloyd:
     def __init__(
         self,
         rows: OneHotRows,
-        workers: Workers,
+        run: RunOptions,
         *,
         masses: IntArray | None = None,
     ) -> None:
-        self.rows, self.workers = rows, workers
+        self.rows, self.options = rows, run.quiet
         self.masses = np.ones(rows.n_rows, np.int64) if masses is None else masses
 
     def run(self, start: Centres, *, max_iter: int) -> LloydResult:
@@ -207,7 +197,7 @@ class Lloyd:
         """The same algorithm on some of the rows, drawn at random."""
         chosen = rng.choice(self.rows.n_rows, size, replace=False)
         rows, masses = self.rows.take(chosen), self.masses[chosen]
-        return Lloyd(rows, self.workers, masses=masses)
+        return Lloyd(rows, self.options, masses=masses)
 
     def start(self, n_clusters: int, rng: np.random.Generator) -> Centres:
         """Seeds; of very many rows, the result on a sample, which saves most passes."""
@@ -279,10 +269,10 @@ class Lloyd:
 
         blocks = [(start,) for start in range(0, self.rows.n_rows, length)]
         if len(blocks) == 1:
-            raise_if_cancelled(self.workers.cancel)
+            self.options.raise_if_cancelled()
             return iter([block(0)])
         work = [length] * len(blocks)
-        return run_blocks(block, blocks, work, **self.workers._asdict())
+        return run_blocks(block, blocks, work, self.options)
 
 
 def mean_table(counts: IntArray, masses: IntArray) -> tuple[FloatArray, FloatArray]:

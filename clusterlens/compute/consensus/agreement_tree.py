@@ -16,8 +16,9 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from clusterlens.compute._run.blocks import Cancel, Progress, run_blocks
+from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import IntArray, check_range, read_only
 from clusterlens.compute.consensus._lloyd import group_samples
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -151,10 +152,12 @@ def agreement_tree(
     >>> tree.components(2).tolist()
     [0, 0, 1, 2]
     """
+    # One thread, as each block goes on where the one before it ended.
+    run = RunOptions(1, progress, cancel, executor)
     group = group_samples(ensemble)
     first = np.unique(group, return_index=True)[1]
     copies = np.setdiff1d(np.arange(ensemble.n_samples), first)
-    rows, counts = _prim(ensemble.codes[:, first], progress, cancel, executor)
+    rows, counts = _prim(ensemble.codes[:, first], run)
     edges = np.concatenate([np.stack([first[group[copies]], copies], 1), first[rows]])
     counts = np.concatenate([np.full(len(copies), ensemble.n_partitions), counts])
     order = np.argsort(-counts, kind="stable")
@@ -173,9 +176,7 @@ def join_edges(edges: npt.NDArray[Any], n_samples: int) -> IntArray:
 
 def _prim(
     codes: npt.NDArray[Any],
-    progress: Progress | None,
-    cancel: Cancel | None,
-    executor: Executor | None,
+    run: RunOptions,
 ) -> tuple[IntArray, IntArray]:
     """Edges (u - 1, 2) and counts (u - 1,) of a tree over codes (T, u)."""
     n_partitions, n_rows = codes.shape
@@ -194,10 +195,7 @@ def _prim(
         lambda *block: _grow(codes, best, link, outside, edges, counts, *block),
         blocks,
         [stop - start for start, stop in blocks],
-        n_jobs=1,  # each block goes on where the one before it ended
-        progress=progress,
-        cancel=cancel,
-        executor=executor,
+        run,
     ):
         pass
     return edges, counts

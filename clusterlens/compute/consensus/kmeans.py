@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 
-from clusterlens.compute._run.blocks import Cancel, Progress
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import IntArray, check_range
 from clusterlens.compute.consensus._lloyd import (
     MAX_ITER,
     Lloyd,
-    Workers,
     cluster_samples,
     one_hot_rows,
 )
@@ -95,9 +94,10 @@ def consensus_kmeans(
     >>> consensus_kmeans(Ensemble([[0, 0, 1, 1, 1], [0, 0, 1, 1, 2]]), 2).tolist()
     [0, 0, 1, 1, 1]
     """
+    run = RunOptions(n_jobs, progress, cancel, executor)
     check_range(n_clusters, 1, ensemble.n_samples, name="n_clusters", integer=True)
     rows, group = one_hot_rows(ensemble)
-    lloyd = Lloyd(rows, Workers(n_jobs, cancel, executor))
+    lloyd = Lloyd(rows, run)
     return cluster_samples(
         lloyd, group, n_clusters, random_state, n_init, max_iter, progress
     )

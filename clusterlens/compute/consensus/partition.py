@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._run.blocks import Cancel, Progress
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -43,7 +43,6 @@ from clusterlens.compute.consensus._lloyd import (
     Lloyd,
     LloydResult,
     OneHotRows,
-    Workers,
     cluster_samples,
     one_hot_rows,
     sums_by_centre,
@@ -65,8 +64,7 @@ class ConsensusTask:
     group: IntArray
     n_clusters: int
     random_state: int
-    workers: Workers
-    progress: Progress | None
+    run: RunOptions
 
 
 @dataclass(frozen=True)
@@ -174,6 +172,7 @@ def consensus_partition(
     >>> consensus_partition(ensemble, 2, method="average").tolist()
     [0, 0, 1, 1, 1]
     """
+    run = RunOptions(n_jobs, progress, cancel, executor)
     check_choice(method, CONSENSUS_FUNCTIONS, name="method")
     check_range(n_clusters, 1, ensemble.n_samples, name="n_clusters", integer=True)
     function = CONSENSUS_FUNCTIONS[method]
@@ -188,10 +187,7 @@ def consensus_partition(
     rows, group = one_hot_rows(ensemble)
     labels = group
     if n_clusters < rows.n_rows:
-        workers = Workers(n_jobs, cancel, executor)
-        task = ConsensusTask(
-            ensemble, rows, group, n_clusters, random_state, workers, progress
-        )
+        task = ConsensusTask(ensemble, rows, group, n_clusters, random_state, run)
         labels = pd.factorize(function.run(task))[0].astype(np.int64)
     _warn_of_fewer(labels, n_clusters, method)
     return labels
@@ -216,13 +212,13 @@ def _lloyd(
 ) -> IntArray:
     """Best of ten seeded runs of Lloyd's algorithm."""
     return cluster_samples(
-        Lloyd(task.rows, task.workers, masses=masses),
+        Lloyd(task.rows, task.run, masses=masses),
         task.group,
         task.n_clusters,
         task.random_state,
         N_INIT,
         MAX_ITER,
-        task.progress,
+        task.run.progress,
         improve=improve,
     )
 
@@ -233,8 +229,7 @@ def _bisect(task: ConsensusTask) -> IntArray:
         task.ensemble,
         task.n_clusters,
         task.random_state,
-        progress=task.progress,
-        **task.workers._asdict(),
+        **task.run.threads,
     )
     return tree.leaves
 
@@ -252,15 +247,15 @@ def _sec(task: ConsensusTask) -> IntArray:
 
 def _ecc(task: ConsensusTask) -> IntArray:
     """Entropy of the labels in the clusters, lowered from each run of k-means."""
-    cancel = task.workers.cancel
+    cancel = task.run.cancel
     return _lloyd(task, improve=partial(lower_entropy, task.rows, cancel=cancel))
 
 
 def _single(task: ConsensusTask) -> IntArray:
     """Single linkage, from the spanning tree instead of the matrix."""
-    _, cancel, executor = task.workers
+    run = task.run
     tree = agreement_tree(
-        task.ensemble, progress=task.progress, cancel=cancel, executor=executor
+        task.ensemble, progress=run.progress, cancel=run.cancel, executor=run.executor
     )
     return tree.cut(task.n_clusters)
 
@@ -278,8 +273,7 @@ def _linkage(
         task.n_clusters,
         method,
         similarity=None if similarity is None else similarity(task.rows),
-        workers=task.workers,
-        progress=task.progress,
+        run=task.run,
     )
 
 

@@ -20,6 +20,7 @@ from scipy.sparse import coo_array
 
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
+from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import (
     IntArray,
     check_choice,
@@ -159,6 +160,7 @@ def consensus_tile(
     >>> consensus_tile(ensemble, rows=(0, 1), kind="binarised").values.tolist()
     [[1.0, 0.0, 1.0, 0.0]]
     """
+    run = RunOptions(n_jobs, executor=executor)
     check_choice(kind, ("consensus", "binarised"), name="kind")
     partitions = ensemble if isinstance(ensemble, Ensemble) else ensemble.ensemble
     whole = (0, partitions.n_samples)
@@ -184,8 +186,7 @@ def consensus_tile(
         (row_edges - shift, col_edges - shift),
         threshold,
         random_state,
-        n_jobs,
-        executor,
+        run,
     )
     exact = sampled is None
     return Tile(values, row_edges, col_edges, kind, threshold, exact, sampled)
@@ -269,8 +270,7 @@ def _joined_share(
     edges: tuple[IntArray, IntArray],
     threshold: int,
     random_state: int,
-    n_jobs: int | None,
-    executor: Executor | None,
+    run: RunOptions,
 ) -> tuple[TileArray, int | None]:
     """Share of the pairs of each pixel that enough models join, and samples drawn."""
     sampled = _n_drawn(edges, len(source.votes))
@@ -293,8 +293,7 @@ def _joined_share(
         ),
         blocks,
         [stop - start for start, stop in blocks],
-        n_jobs=n_jobs,
-        executor=executor,
+        run,
     )
     for (start, _), part in zip(blocks, parts, strict=True):
         left = col_bins[start]

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.cluster.hierarchy import leaves_list, optimal_leaf_ordering
 from scipy.spatial.distance import squareform
 
-from clusterlens.compute._run.blocks import Cancel, Progress, report
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -28,7 +28,6 @@ from clusterlens.compute.consensus._lloyd import (
     MAX_ITER,
     Lloyd,
     OneHotRows,
-    Workers,
     best_of_starts,
     one_hot_rows,
 )
@@ -167,13 +166,13 @@ def consensus_tree(
     >>> tree.cut(2).tolist() in ([0, 0, 1, 1, 1], [1, 1, 0, 0, 0])
     True
     """
+    run = RunOptions(n_jobs, progress, cancel, executor)
     check_range(max_clusters, 1, ensemble.n_samples, name="max_clusters", integer=True)
     check_range(n_trials, 1, 1000, name="n_trials", integer=True)
     check_choice(split, ("scatter", "size", "density"), name="split")
     rows, group = one_hot_rows(ensemble)
     everyone = np.arange(rows.n_rows)
-    workers = Workers(n_jobs, cancel, executor)
-    split_rows = partial(_split, rows, n_trials=n_trials, workers=workers)
+    split_rows = partial(_split, rows, n_trials=n_trials, run=run)
     leaves = dict(enumerate(split_rows(everyone, 1, np.random.default_rng(0))))
     parents, losses = [-1], [leaves[0].scatter]
 
@@ -197,7 +196,7 @@ def consensus_tree(
             parents.append(node)
         del leaves[node]
         losses.append(sum(leaf.scatter for leaf in leaves.values()))
-        report(progress, len(leaves) - 1, max_clusters - 1)
+        run.report(len(leaves) - 1, max_clusters - 1)
     return _arrange(ensemble, leaves, np.array(parents), np.array(losses), group)
 
 
@@ -221,11 +220,11 @@ def _split(
     rng: np.random.Generator,
     *,
     n_trials: int,
-    workers: Workers,
+    run: RunOptions,
 ) -> list[_Leaf]:
     """Divide some of the rows into parts by k-means."""
     own = rows.take(members).compact() if len(members) < rows.n_rows else rows
-    lloyd = trials = Lloyd(own, workers)
+    lloyd = trials = Lloyd(own, run)
     if own.n_rows > TRIAL_ROWS:
         trials = lloyd.sample(TRIAL_ROWS, rng)
     *_, best = best_of_starts(trials, n_parts, n_trials, MAX_ITER, rng)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from contextlib import closing
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clusterlens.compute._run.blocks import Cancel, Progress, report
 from clusterlens.compute._run.cluster import run_on_workers
+from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._run.processes import WorkerDied
 from clusterlens.compute.ensemble.pairs import (
     TILE_COLUMNS,
@@ -18,9 +17,6 @@ from clusterlens.compute.ensemble.pairs import (
     count_columns,
 )
 
-if TYPE_CHECKING:
-    from distributed import Client
-
 # Comparisons of one job, a quarter of a second of one core, which the loss of a worker
 # costs; more where larger tables have to travel.
 _JOB_COMPARISONS = 5_000_000_000
@@ -28,22 +24,16 @@ _COMPARISONS_PER_CELL = 20_000
 
 
 def count_columns_on_workers(
-    client: Client | str,
-    layout: PairLayout,
-    *,
-    progress: Progress | None = None,
-    cancel: Cancel | None = None,
+    layout: PairLayout, run: RunOptions
 ) -> tuple[CountArray, CountArray]:
     """Count the agreements of all pairs of items on the workers of a Dask cluster.
 
     Parameters
     ----------
-    client : dask.distributed.Client or str
-        Client or address of a scheduler.
     layout : PairLayout
         Items to compare with each other.
-    progress, cancel
-        As in `count_agreements`.
+    run : RunOptions
+        With a client.
 
     Returns
     -------
@@ -56,7 +46,7 @@ def count_columns_on_workers(
     ranges = _column_ranges(layout)
     work = [(stop * (stop - 1) - start * (start - 1)) // 2 for start, stop in ranges]
     done = 0
-    results = run_on_workers(client, _count_range, layout, ranges, cancel=cancel)
+    results = run_on_workers(_count_range, layout, ranges, run)
     with closing(results):
         for at, tables in results:
             if isinstance(tables, WorkerDied):
@@ -64,7 +54,7 @@ def count_columns_on_workers(
             pairs += tables[0]
             joint += tables[1]
             done += work[at]
-            report(progress, done, sum(work))
+            run.report(done, sum(work))
     return pairs, joint
 
 
@@ -85,4 +75,4 @@ def _count_range(
     layout: PairLayout, columns: tuple[int, int]
 ) -> tuple[CountArray, CountArray]:
     """Count the pairs of a range of columns with one thread, on a worker."""
-    return count_columns(layout, *columns, n_jobs=1)
+    return count_columns(layout, *columns, RunOptions(n_jobs=1))

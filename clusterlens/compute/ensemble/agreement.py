@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from clusterlens.compute._run.blocks import Cancel, Progress, count_workers
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import check_range, read_only
 from clusterlens.compute.ensemble._distributed import count_columns_on_workers
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -172,15 +172,12 @@ def count_agreements(
     >>> agreement.threshold
     2
     """
+    run = RunOptions(n_jobs, progress, cancel, executor, client)
     layout = pair_layout(ensemble)
     if client is None:
-        pairs, joint = count_columns(
-            layout, n_jobs=n_jobs, progress=progress, cancel=cancel, executor=executor
-        )
+        pairs, joint = count_columns(layout, run=run)
     else:
-        pairs, joint = count_columns_on_workers(
-            client, layout, progress=progress, cancel=cancel
-        )
+        pairs, joint = count_columns_on_workers(layout, run)
     # An item of weight w holds w² ordered pairs of identical samples.
     weights = layout.weights
     identical = layout.n_items if weights is None else int(weights @ weights)
@@ -232,13 +229,12 @@ def estimate_agreements(
     >>> estimate_agreements(ensemble, 100).exact
     False
     """
+    run = RunOptions(n_jobs, progress, cancel, executor)
     n_samples = ensemble.n_samples
     check_range(n_compared, 2, n_samples, name="n_compared", integer=True)
     samples = compared_samples(n_samples, n_compared, random_state)
     layout = pair_layout(ensemble, samples)
-    pairs, joint = count_columns(
-        layout, n_jobs=n_jobs, progress=progress, cancel=cancel, executor=executor
-    )
+    pairs, joint = count_columns(layout, run=run)
     identical = round(n_compared * (n_compared - 1) / (n_samples - 1))
     tables = _ordered(pairs, joint[layout.group], identical)
     return Agreement(ensemble, *tables, exact=n_compared == n_samples)
@@ -312,4 +308,4 @@ def agreement_seconds(ensemble: Ensemble, *, n_jobs: int | None = None) -> float
     row_bytes = layout.by_sample.shape[1] * layout.by_sample.itemsize
     each = _SECONDS_PER_PAIR + _SECONDS_PER_BYTE * row_bytes
     cost = 1 if layout.weights is None else _WEIGHTED_COST
-    return cost * pairs * each / count_workers(n_jobs)
+    return cost * pairs * each / RunOptions(n_jobs).n_workers

@@ -16,8 +16,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from clusterlens.compute._run.blocks import Cancel, Progress, run_blocks
+from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import FloatArray, read_only
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 
@@ -132,13 +133,12 @@ def partition_overlaps(
     >>> overlaps.squares.tolist()
     [[8, 6], [6, 10]]
     """
+    run = RunOptions(n_jobs, progress, cancel, executor)
     if ensemble not in _KNOWN:
         first, group = distinct_partitions(ensemble)
         codes = ensemble.codes[first]
         sums = np.zeros((2, len(codes), len(codes)))
-        for s, start, stop, squares, logs, _ in _compare_all(
-            codes, np.empty(0), n_jobs, progress, cancel, executor
-        ):
+        for s, start, stop, squares, logs, _ in _compare_all(codes, np.empty(0), run):
             sums[:, s, start:stop] = sums[:, start:stop, s] = squares, logs
         squares, logs = sums[:, group][:, :, group]
         _KNOWN[ensemble] = Overlaps(ensemble.n_samples, squares.astype(np.int64), logs)
@@ -206,10 +206,11 @@ def sample_disagreement(
     >>> sample_disagreement(Ensemble([[0, 0, 1, 1], [0, 0, 0, 1]])).tolist()
     [0.25, 0.25, 0.75, 0.25]
     """
+    run = RunOptions(n_jobs, progress, cancel, executor)
     first, group = distinct_partitions(ensemble)
     codes, votes = ensemble.codes[first], np.bincount(group).astype(float)
     shared = np.zeros(ensemble.n_samples)  # T² times the sum over j of C_ij²
-    for *_, part in _compare_all(codes, votes, n_jobs, progress, cancel, executor):
+    for *_, part in _compare_all(codes, votes, run):
         shared += part
     sizes = sum(
         vote * np.bincount(row)[row] for vote, row in zip(votes, codes, strict=True)
@@ -222,10 +223,7 @@ def sample_disagreement(
 def _compare_all(
     codes: npt.NDArray[Any],
     votes: FloatArray,
-    n_jobs: int | None,
-    progress: Progress | None,
-    cancel: Cancel | None,
-    executor: Executor | None,
+    run: RunOptions,
 ) -> Any:
     """Yield (s, start, stop, squares, logs, shared) for all blocks of pairs s <= t.
 
@@ -245,10 +243,7 @@ def _compare_all(
         lambda *block: _compare(codes, n_clusters, votes, *block),
         blocks,
         work,
-        n_jobs=n_jobs,
-        progress=progress,
-        cancel=cancel,
-        executor=executor,
+        run,
     )
     for block, result in zip(blocks, results, strict=True):
         yield *block, *result

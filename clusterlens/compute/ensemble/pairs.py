@@ -7,7 +7,6 @@ bytes. No n x n array is made; blocks of pairs go to threads and their tables ad
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._run.blocks import Cancel, Progress, count_workers, run_blocks
+from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
+from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import IntArray, check_memory
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 
@@ -137,11 +137,7 @@ def count_columns(
     layout: PairLayout,
     start: int = 0,
     stop: int | None = None,
-    *,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-    cancel: Cancel | None = None,
-    executor: Executor | None = None,
+    run: RunOptions = DEFAULT_RUN,
 ) -> tuple[CountArray, CountArray]:
     """Count the agreements of the pairs of items i < j with start <= j < stop.
 
@@ -154,7 +150,7 @@ def count_columns(
         Items to compare with each other.
     start, stop : int
         Half-open range of j. Default all items.
-    n_jobs, progress, cancel, executor
+    run : RunOptions
         As in `count_agreements`.
 
     Returns
@@ -167,7 +163,7 @@ def count_columns(
     n_models, width = len(layout.by_model), layout.by_sample.shape[1]
     levels = layout.n_levels
     check_memory(
-        levels * (8 * levels + 9 * width * (count_workers(n_jobs) + 2)),
+        levels * (8 * levels + 9 * width * (run.n_workers + 2)),
         _TABLE_BYTES,
         what=f"Counting the agreements of {levels - 1} partitions",
         remedy="give fewer partitions.",
@@ -181,10 +177,7 @@ def count_columns(
         lambda *block: _count_block(layout, *block),
         blocks,
         work,
-        n_jobs=n_jobs,
-        progress=progress,
-        cancel=cancel,
-        executor=executor,
+        run,
     ):
         pairs += some_pairs
         joint += some_joint
@@ -195,11 +188,7 @@ def sum_costs(
     layout: PairLayout,
     joined: npt.ArrayLike,
     apart: npt.ArrayLike,
-    *,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-    cancel: Cancel | None = None,
-    executor: Executor | None = None,
+    run: RunOptions = DEFAULT_RUN,
 ) -> npt.NDArray[np.float64]:
     """Sum a cost over all pairs of items, without a table of counts.
 
@@ -212,7 +201,7 @@ def sum_costs(
     joined, apart : array-like of float, shape (n_levels,)
         Cost of a pair, by the votes that join it, for a model that joins it and for one
         that does not.
-    n_jobs, progress, cancel, executor
+    run : RunOptions
         As in `count_agreements`.
 
     Returns
@@ -231,10 +220,7 @@ def sum_costs(
         lambda *block: _sum_costs(*codes, costs, *block),
         blocks,
         [_n_pairs(*block) for block in blocks],
-        n_jobs=n_jobs,
-        progress=progress,
-        cancel=cancel,
-        executor=executor,
+        run,
     ):
         sums += some
     return sums[: len(layout.by_model)]

@@ -16,8 +16,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.neighbors import KDTree, NearestNeighbors
 
-from clusterlens.compute._run.blocks import Cancel, Progress, raise_if_cancelled, report
 from clusterlens.compute._run.kernels import kernel
+from clusterlens.compute._run.options import (
+    Cancel,
+    Progress,
+    raise_if_cancelled,
+    report,
+)
 from clusterlens.compute._validation import FloatArray
 
 TREE_DIMENSIONS = 8

@@ -268,7 +268,7 @@ def _replicated(
     while True:
         runs = [(n_pairs, stream) for stream in rng.spawn(REPLICATES)]
         work = [n_pairs] * REPLICATES
-        values += run_blocks(replicate, runs, work, **walk.options)
+        values += run_blocks(replicate, runs, work, walk.run)
         value, n_drawn = float(np.mean(values)), len(values) * n_pairs
         # The variance of Student's t, (R - 1) / (R - 3): the error is an estimate too,
         # and stopping once it is small would flatter it.

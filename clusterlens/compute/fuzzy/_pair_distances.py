@@ -13,7 +13,7 @@ samples drawn at random, which the results say.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TypeVar
@@ -22,8 +22,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import pdist
 
-from clusterlens.compute._run.blocks import RunOptions, run_blocks
+from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
+from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -45,11 +46,7 @@ class PairWalk:
 
     exact_limit: int = 20_000
     n_pairs: int = 1_000_000
-    options: RunOptions = field(
-        default_factory=lambda: RunOptions(
-            n_jobs=None, progress=None, cancel=None, executor=None
-        )
-    )
+    run: RunOptions = DEFAULT_RUN
 
     def __post_init__(self) -> None:
         """Check the sizes."""
@@ -226,7 +223,7 @@ def _over_row_blocks(
         count_pairs(n_samples - start) - count_pairs(n_samples - stop)
         for start, stop in blocks
     ]
-    return run_blocks(block, blocks, work, **walk.options)
+    return run_blocks(block, blocks, work, walk.run)
 
 
 def _row_blocks(n_samples: int, steps: int) -> list[tuple[int, int]]:

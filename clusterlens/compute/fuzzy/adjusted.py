@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from clusterlens.compute._run.blocks import Cancel, Progress, RunOptions
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import IntArray, check_choice, check_range
 from clusterlens.compute.fuzzy._expected_difference import (
     Observed,
@@ -196,10 +196,8 @@ def adjusted_ndc(
         check_choice(fixed, ("u", "v"), name="fixed")
     check_range(precision, 1e-9, np.inf, name="precision")
     u, v = check_partitions(U, V)
-    options = RunOptions(
-        n_jobs=n_jobs, progress=progress, cancel=cancel, executor=executor
-    )
-    walk = PairWalk(exact_limit, n_pairs, options)
+    run = RunOptions(n_jobs, progress, cancel, executor)
+    walk = PairWalk(exact_limit, n_pairs, run)
     streams = np.random.default_rng(random_state).spawn(4)
     difference = discordance(u, v, streams[0], walk)
 

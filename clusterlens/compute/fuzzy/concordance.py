@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from clusterlens.compute._run.blocks import Cancel, Progress, RunOptions
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import IntArray
 from clusterlens.compute.ensemble.contingency import contingency_table
 from clusterlens.compute.fuzzy._pair_distances import (
@@ -149,10 +149,8 @@ def ndc(
     0.8333333333333334
     """
     u, v = check_partitions(U, V)
-    options = RunOptions(
-        n_jobs=n_jobs, progress=progress, cancel=cancel, executor=executor
-    )
-    walk = PairWalk(exact_limit, n_pairs, options)
+    run = RunOptions(n_jobs, progress, cancel, executor)
+    walk = PairWalk(exact_limit, n_pairs, run)
     mean = discordance(u, v, np.random.default_rng(random_state), walk)
     return NDC(1 - mean.value, mean.standard_error, mean.n_drawn)
 

@@ -17,16 +17,10 @@ import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
 
-from clusterlens.compute._run.blocks import RunOptions, raise_if_cancelled
+from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import FloatArray, IntArray
 
 BLOCK_ENTRIES = 1 << 21
-ON_OWN_THREADS: RunOptions = {
-    "n_jobs": None,
-    "progress": None,
-    "cancel": None,
-    "executor": None,
-}
 
 
 class Undefined(ArithmeticError):
@@ -67,7 +61,7 @@ class Clusters:
 
     @classmethod
     def sort(
-        cls, X: FloatArray, labels: IntArray, run: RunOptions = ON_OWN_THREADS
+        cls, X: FloatArray, labels: IntArray, run: RunOptions = DEFAULT_RUN
     ) -> Clusters:
         """Sort samples by cluster, clusters by first appearance.
 
@@ -176,7 +170,7 @@ class Clusters:
         nearest = np.empty(self.n_samples)
         step = max(1, BLOCK_ENTRIES // self.n_clusters)
         for start in range(0, self.n_samples, step):
-            raise_if_cancelled(self.run["cancel"])
+            self.run.raise_if_cancelled()
             block = slice(start, start + step)
             distances = cdist(self.X[block], self.means)
             distances[np.arange(len(distances)), self.codes[block]] = np.inf

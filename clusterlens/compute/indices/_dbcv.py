@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from clusterlens.compute._run.blocks import Cancel, raise_if_cancelled
+from clusterlens.compute._run.options import Cancel, raise_if_cancelled
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.indices._clusters import BLOCK_ENTRIES, Clusters, Undefined
@@ -40,12 +40,12 @@ def dbcv(clusters: Clusters, metric: Metric = "euclidean") -> float:
     inner, cores, sparseness = [], [], np.empty(len(chosen))
     for position, k in enumerate(chosen):
         members = clusters.X[bounds[k] : bounds[k + 1]]
-        core = core_distances(members, metric, clusters.run["cancel"])
-        edges, weights = spanning_tree(members, core, metric, clusters.run["cancel"])
+        core = core_distances(members, metric, clusters.run.cancel)
+        edges, weights = spanning_tree(members, core, metric, clusters.run.cancel)
         is_inner, sparseness[position] = _inner_samples(edges, weights, len(members))
         inner.append(members[is_inner])
         cores.append(core[is_inner])
-    separation = _separations(inner, cores, metric, clusters.run["cancel"])
+    separation = _separations(inner, cores, metric, clusters.run.cancel)
     largest = np.maximum(separation, sparseness)
     if (largest == 0).any():
         raise Undefined("two clusters coincide in one point")

@@ -212,7 +212,7 @@ def _over_row_blocks(
     step = max(1, _BLOCK_PAIRS // clusters.n_samples)
     starts = range(0, clusters.n_samples, step)
     blocks = [(start, min(start + step, clusters.n_samples)) for start in starts]
-    return run_blocks(reduce, blocks, [1] * len(blocks), **clusters.run)
+    return run_blocks(reduce, blocks, [1] * len(blocks), clusters.run)
 
 
 def _n_pairs(clusters: Clusters) -> int:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from clusterlens.compute._run.blocks import Cancel, RunOptions
+from clusterlens.compute._run.options import Cancel, RunOptions
 from clusterlens.compute._validation import (
     check_choice,
     check_classes,
@@ -131,12 +131,7 @@ def internal_index(
     features = check_features(X)
     vector, _ = check_classes(labels, n_samples=len(features))
     chosen = _choose_samples(name, formula, len(features), sample_size, random_state)
-    run: RunOptions = {
-        "n_jobs": n_jobs,
-        "progress": None,
-        "cancel": cancel,
-        "executor": executor,
-    }
+    run = RunOptions(n_jobs, None, cancel, executor)
     clusters = Clusters.sort(features[chosen], vector[chosen], run)
     n_used = clusters.n_samples
     reason = ""

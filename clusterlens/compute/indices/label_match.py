@@ -23,12 +23,12 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import logsumexp
 
-from clusterlens.compute._run.blocks import (
+from clusterlens.compute._run.blocks import run_blocks
+from clusterlens.compute._run.options import (
     Cancel,
     Progress,
     RunOptions,
     raise_if_cancelled,
-    run_blocks,
 )
 from clusterlens.compute._run.process_settings import one_thread
 from clusterlens.compute._validation import (
@@ -39,7 +39,7 @@ from clusterlens.compute._validation import (
     check_range,
 )
 from clusterlens.compute.indices._class_pairs import ADJUSTED_MEASURES
-from clusterlens.compute.indices._clusters import ON_OWN_THREADS, Clusters, Undefined
+from clusterlens.compute.indices._clusters import Clusters, Undefined
 from clusterlens.compute.indices.indices import MAX_QUADRATIC_SAMPLES
 
 Convention = Literal["paper", "package"]
@@ -192,6 +192,7 @@ def label_match(
     >>> round(label_match(X, [0, 1, 0, 1, 0, 1]).score, 3)
     -0.116
     """
+    run = RunOptions(n_jobs, progress, cancel, executor)
     check_choice(measure, MEASURES, name="measure")
     sampling = _Sampling(n_permutations, max_standard_error, convention, cancel)
     features = check_features(X)
@@ -215,15 +216,7 @@ def label_match(
     # The matrix products are small: BLAS threads only wait for each other, and make the
     # whole several times slower on a busy machine.
     with one_thread():
-        scored = run_blocks(
-            score_pair,
-            pairs,
-            [1] * len(pairs),
-            n_jobs=n_jobs,
-            progress=progress,
-            cancel=cancel,
-            executor=executor,
-        )
+        scored = run_blocks(score_pair, pairs, [1] * len(pairs), run)
         return _summarise(list(scored), measure, convention)
 
 
@@ -398,7 +391,7 @@ def _adjusted(
         )
     codes = np.repeat([0, 1], [len(first), len(second)])
     # Pairs run on threads already, so that a pair has one.
-    run: RunOptions = {**ON_OWN_THREADS, "n_jobs": 1, "cancel": cancel}
+    run = RunOptions(n_jobs=1, cancel=cancel)
     pair = Clusters.sort(np.concatenate([first, second]), codes, run)
     try:
         return _PairScore(ADJUSTED_MEASURES[measure](pair))

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import numpy as np
 
-from clusterlens.compute._run.blocks import Cancel, raise_if_cancelled
 from clusterlens.compute._run.cluster import run_on_workers
+from clusterlens.compute._run.options import Cancel, RunOptions, raise_if_cancelled
 from clusterlens.compute._run.process_settings import one_thread, record_warnings
 from clusterlens.compute._run.processes import WorkerDied, run_jobs
 from clusterlens.compute._validation import (
@@ -121,7 +121,11 @@ def _on_cluster(
     """Fit the jobs on the workers of a Dask cluster, one at a time in each."""
     packed = [_pack(job) for job in jobs]
     results = run_on_workers(
-        client, _fit_on_worker, X, packed, one_per_worker=True, cancel=cancel
+        _fit_on_worker,
+        X,
+        packed,
+        RunOptions(cancel=cancel, client=client),
+        one_per_worker=True,
     )
     return _fits_of_jobs(jobs, results)
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._run.blocks import Cancel, Progress, report
+from clusterlens.compute._run.options import Cancel, Progress, report
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,

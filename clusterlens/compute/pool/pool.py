@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from clusterlens.compute._run.blocks import (
+from clusterlens.compute._run.options import (
     Cancel,
     Progress,
-    count_workers,
+    RunOptions,
     raise_if_cancelled,
     report,
 )
@@ -327,7 +327,7 @@ def _n_workers(jobs: Sequence[FitJob], n_jobs: int | None) -> int:
     is_small = sum(job.seconds for job in jobs) < _IN_PROCESS_SECONDS
     if n_jobs == 1 or (n_jobs is None and is_small):
         return 0
-    return min(count_workers(n_jobs), len(jobs))
+    return min(RunOptions(n_jobs).n_workers, len(jobs))
 
 
 def _wall_seconds(jobs: Sequence[FitJob], n_workers: int) -> float:

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import validate_data
 
-from clusterlens.compute._run.blocks import Cancel, Progress
+from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,

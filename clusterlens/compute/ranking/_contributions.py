@@ -6,12 +6,11 @@ mean over all pairs of a random set of items varies. No n x n array is made.
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
-
 import numpy as np
 
-from clusterlens.compute._run.blocks import Cancel, Progress, run_blocks
+from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
+from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.ensemble.pairs import (
     TILE_COLUMNS,
@@ -30,11 +29,7 @@ def mean_costs(
     n_partners: int,
     start: int,
     stop: int,
-    *,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-    cancel: Cancel | None = None,
-    executor: Executor | None = None,
+    run: RunOptions = DEFAULT_RUN,
 ) -> FloatArray:
     """Mean cost of the pairs of each item with the first ones.
 
@@ -49,7 +44,7 @@ def mean_costs(
         The first items, at least two, that each item is compared with.
     start, stop : int
         Half-open range of items.
-    n_jobs, progress, cancel, executor
+    run : RunOptions
         As in `count_agreements`; progress counts items.
 
     Returns
@@ -69,10 +64,7 @@ def mean_costs(
         lambda *rows: _sum_rows(*codes, joined - apart, apart, n_partners, *rows),
         blocks,
         [high - low for low, high in blocks],
-        n_jobs=n_jobs,
-        progress=progress,
-        cancel=cancel,
-        executor=executor,
+        run,
     )
     partners = n_partners - (np.arange(start, stop) < n_partners)
     return np.concatenate(list(sums))[:, : len(layout.by_model)] / partners[:, None]

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from clusterlens.compute._run.blocks import Cancel, Progress, RunOptions
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     check_choice,
@@ -224,12 +224,7 @@ def rank_progressively(
     _check_arguments(ensemble, score, threshold, confidence, first_size)
     charge = violation_charge(ensemble, constraints, constraint_weight)
     violated = (constraints or Constraints()).violations(ensemble)
-    run: RunOptions = {
-        "n_jobs": n_jobs,
-        "progress": progress,
-        "cancel": cancel,
-        "executor": executor,
-    }
+    run = RunOptions(n_jobs, progress, cancel, executor)
     sizes, affordable = _schedule(ensemble, first_size, max_comparisons)
 
     def looks() -> Iterator[ProgressiveRanking]:
@@ -245,7 +240,7 @@ def rank_progressively(
             settled = look.settled
             yield look
         if exact or (affordable and not settled):
-            agreement = count_agreements(ensemble, **run)
+            agreement = count_agreements(ensemble, **run.threads)
             yield _exact_look(
                 rank_partitions(
                     agreement, score, threshold, constraints, constraint_weight
@@ -330,12 +325,11 @@ class _Sample:
     def grow(self, run: RunOptions) -> None:
         """Compare the samples of the next size with each other."""
         stop = next(size for size in self.sizes if size > self.size)
-        pairs, joint = count_columns(self.layout, self.size, stop, **run)
+        pairs, joint = count_columns(self.layout, self.size, stop, run)
         self.pairs += pairs
         self.joint += joint
-        quiet: RunOptions = {**run, "progress": None}
         means = mean_costs(
-            self.layout, *self.costs, self.sizes[0], self.size, stop, **quiet
+            self.layout, *self.costs, self.sizes[0], self.size, stop, run.quiet
         )
         if self.size == 0:
             self.centre = means.mean(axis=0)  # against cancellation in the products

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import rankdata
 
-from clusterlens.compute._run.blocks import Cancel, Progress
+from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import FloatArray, check_choice, read_only
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._run.blocks import Cancel, Progress, RunOptions, report
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions, report
 from clusterlens.compute._validation import FloatArray, check_choice, read_only
 from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
 from clusterlens.compute.ensemble.constraints import Constraints
@@ -223,19 +223,16 @@ def rank_robustness(
 
     def run(stage: int) -> RunOptions:
         part = _stage(progress, stage, n_stages)
-        return {
-            "n_jobs": n_jobs,
-            "progress": part,
-            "cancel": cancel,
-            "executor": executor,
-        }
+        return RunOptions(n_jobs, part, cancel, executor)
 
     def ranks_of(pool: Ensemble | Agreement, stage: int) -> RankArray:
         constrained = (constraints, constraint_weight)
-        return rank_partitions(pool, score, None, *constrained, **run(stage)).ranks
+        return rank_partitions(
+            pool, score, None, *constrained, **run(stage).threads
+        ).ranks
 
     if isinstance(ensemble, Ensemble):
-        ensemble = count_agreements(ensemble, **run(0))
+        ensemble = count_agreements(ensemble, **run(0).threads)
     ranks = ranks_of(ensemble, 1)
     without, reasons = _ranks_without(partitions, names, ranks_of)
     majority = rank_partitions(
@@ -291,7 +288,7 @@ def _equal_family_values(
         ensemble.families, return_inverse=True, return_counts=True
     )[1:]
     if score in _INDICES:
-        index = getattr(partition_overlaps(ensemble, **run), _INDICES[score])
+        index = getattr(partition_overlaps(ensemble, **run.threads), _INDICES[score])
         return _mean_over_families(index, families)
     if score not in _VARIANTS:
         return None
@@ -320,7 +317,7 @@ def _weighted_discotec(
     joined = joined_pairs(ensemble).tolist()
     total = sum(int(v) * q for v, q in zip(votes, joined, strict=True))
     costs = pair_costs(variant, int(votes.sum()), -(-total // n_pairs))
-    return 2 * sum_costs(layout, *costs, **run)[layout.group] / n_pairs
+    return 2 * sum_costs(layout, *costs, run)[layout.group] / n_pairs
 
 
 def _mean_over_families(

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from clusterlens.compute._run.blocks import Cancel, Progress, RunOptions
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import FloatArray, check_choice, check_range
 from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
 from clusterlens.compute.ensemble.constraints import Constraints
@@ -91,12 +91,7 @@ def discotec(
     [0.125, 0.25, 0.25]
     """
     check_choice(variant, get_args(Variant), name="variant")
-    run: RunOptions = {
-        "n_jobs": n_jobs,
-        "progress": progress,
-        "cancel": cancel,
-        "executor": executor,
-    }
+    run = RunOptions(n_jobs, progress, cancel, executor)
     partitions = _several(ensemble)
     if threshold is not None:
         if variant != "binary":
@@ -108,10 +103,10 @@ def discotec(
             threshold, 0, partitions.n_partitions + 1, name="threshold", integer=True
         )
     if isinstance(ensemble, Ensemble) and variant == "tv":
-        scores = _total_variation(partition_overlaps(ensemble, **run))
+        scores = _total_variation(partition_overlaps(ensemble, **run.threads))
     else:
         if isinstance(ensemble, Ensemble):
-            ensemble = count_agreements(ensemble, **run)
+            ensemble = count_agreements(ensemble, **run.threads)
         scores = _mean_cost(ensemble, variant, threshold)
     return scores + violation_charge(partitions, constraints, constraint_weight)
 

@@ -3,34 +3,32 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from clusterlens.compute._run.blocks import Cancelled, run_blocks
+from clusterlens.compute._run.blocks import run_blocks
+from clusterlens.compute._run.options import Cancelled, RunOptions
 
 BLOCKS = [(k,) for k in range(20)]
 WORK = [k + 1 for k in range(20)]
 
 
 def test_results_come_in_the_order_of_the_blocks():
-    results = run_blocks(lambda k: k * k, BLOCKS, WORK, n_jobs=3)
+    results = run_blocks(lambda k: k * k, BLOCKS, WORK, RunOptions(n_jobs=3))
     assert list(results) == [k * k for k in range(20)]
-    assert list(run_blocks(lambda: 0, [], [])) == []
+    assert list(run_blocks(lambda: 0, [], [], RunOptions())) == []
 
 
 def test_progress_counts_work():
     seen = []
     report = lambda done, total: seen.append((done, total))  # noqa: E731
-    list(run_blocks(lambda k: k, BLOCKS, WORK, progress=report))
+    list(run_blocks(lambda k: k, BLOCKS, WORK, RunOptions(progress=report)))
     assert seen[0] == (1, 210)
     assert seen[-1] == (210, 210)
 
 
 def test_cancel_stops_before_the_remaining_blocks():
     started = []
+    run = RunOptions(n_jobs=2, cancel=lambda: len(started) > 4)
     with pytest.raises(Cancelled):
-        list(
-            run_blocks(
-                started.append, BLOCKS, WORK, n_jobs=2, cancel=lambda: len(started) > 4
-            )
-        )
+        list(run_blocks(started.append, BLOCKS, WORK, run))
     assert len(started) < 10
 
 
@@ -42,7 +40,7 @@ def test_an_error_in_a_block_reaches_the_caller_and_drops_the_rest():
         raise ValueError("block failed")
 
     with pytest.raises(ValueError, match="block failed"):
-        list(run_blocks(fail, BLOCKS, WORK, n_jobs=2))
+        list(run_blocks(fail, BLOCKS, WORK, RunOptions(n_jobs=2)))
     assert len(started) < 6
 
 
@@ -66,10 +64,8 @@ def test_a_shared_executor_stays_open_and_gives_others_their_turn():
                 return False
 
             blocks = [(name,)] * 8
-            run = run_blocks(
-                block, blocks, [1] * 8, n_jobs=1, executor=executor, cancel=cancel
-            )
-            list(run)
+            run = RunOptions(n_jobs=1, executor=executor, cancel=cancel)
+            list(run_blocks(block, blocks, [1] * 8, run))
 
         sessions = [threading.Thread(target=consume, args=(name,)) for name in "ab"]
         for session in sessions:

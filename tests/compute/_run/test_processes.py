@@ -5,7 +5,7 @@ from multiprocessing import Pipe
 import pytest
 
 from clusterlens.compute._run import processes as _workers
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute._run.processes import run_jobs
 
 

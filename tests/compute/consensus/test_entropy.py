@@ -6,9 +6,9 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
 from benchmarks.eac import base_partitions, load
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled, RunOptions
 from clusterlens.compute.consensus._entropy import entropy_loss, lower_entropy
-from clusterlens.compute.consensus._lloyd import Lloyd, Workers, one_hot_rows
+from clusterlens.compute.consensus._lloyd import Lloyd, one_hot_rows
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from tests.folders import DATA
@@ -38,7 +38,7 @@ def planted(n, p, k, keep, seed):
 
 def lowered(labels, k, seed=0):
     rows, group = one_hot_rows(Ensemble(labels))
-    lloyd = Lloyd(rows, Workers())
+    lloyd = Lloyd(rows, RunOptions())
     start = lloyd.run(lloyd.seeds(k, np.random.default_rng(seed)), max_iter=1)
     return start, lower_entropy(rows, start), group
 
@@ -74,7 +74,7 @@ def test_a_row_joins_a_cluster_that_lacks_one_of_its_labels():
     labels = np.tile(np.repeat([0, 1], 10), (10, 1))
     labels[9, 0] = 2
     rows, group = one_hot_rows(Ensemble(labels))
-    lloyd = Lloyd(rows, Workers())
+    lloyd = Lloyd(rows, RunOptions())
     seeds = lloyd.seeds(2, np.random.default_rng(0))
     start = lloyd.run(seeds, max_iter=1)
     found = lower_entropy(rows, start).labels[group]
@@ -113,7 +113,7 @@ def test_cancel_is_heard_between_blocks(monkeypatch):
     name = "clusterlens.compute.consensus._entropy.LOOKUPS_PER_BLOCK"
     monkeypatch.setattr(name, 1 << 9)
     rows, _ = one_hot_rows(Ensemble(planted(400, 6, 5, keep=0.2, seed=0)))
-    start = Lloyd(rows, Workers())
+    start = Lloyd(rows, RunOptions())
     result = start.run(start.seeds(5, np.random.default_rng(0)), max_iter=1)
     looks = iter([False] * 3 + [True] * 100)
     with pytest.raises(Cancelled):

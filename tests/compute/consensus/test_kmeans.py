@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.consensus._lloyd import one_hot_rows
 from clusterlens.compute.consensus.density import one_hot_loss
 from clusterlens.compute.consensus.kmeans import consensus_kmeans

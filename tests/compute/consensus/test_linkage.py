@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
+from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute.consensus._linkage import (
     column_jaccard,
     column_overlaps,
@@ -17,7 +18,7 @@ from clusterlens.compute.consensus._linkage import (
     plain_lines,
     wct_similarity,
 )
-from clusterlens.compute.consensus._lloyd import Workers, one_hot_rows
+from clusterlens.compute.consensus._lloyd import one_hot_rows
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
 label_matrices = st.tuples(st.integers(1, 5), st.integers(2, 25)).flatmap(
@@ -83,7 +84,7 @@ def test_overlaps_and_jaccard_equal_their_definitions(labels):
 @given(label_matrices)
 def test_plain_distances_equal_their_definition(labels):
     rows, group = one_hot_rows(Ensemble(labels))
-    found = condensed_distances(rows.columns[group], plain_lines(rows), Workers())
+    found = condensed_distances(rows.columns[group], plain_lines(rows), RunOptions())
     agreement = (labels[:, :, None] == labels[:, None, :]).mean(axis=0)
     assert_allclose(squareform(found), 1 - agreement, atol=1e-12)
 
@@ -98,7 +99,7 @@ def test_enhanced_distances_equal_their_definitions(labels):
         (wct_similarity(rows), naive_wct(labels, jaccard)),
     ):
         lines = enhanced_lines(similarity)
-        found = condensed_distances(rows.columns[group], lines, Workers())
+        found = condensed_distances(rows.columns[group], lines, RunOptions())
         matrix = 1 - naive_enhanced(labels, expected)
         assert_allclose(squareform(found), matrix, atol=1e-9)
 
@@ -107,12 +108,12 @@ def test_enhanced_distances_equal_their_definitions(labels):
 @given(label_matrices)
 def test_enhancing_only_adds_agreement(labels):
     rows, group = one_hot_rows(Ensemble(labels))
-    plain = condensed_distances(rows.columns[group], plain_lines(rows), Workers())
+    plain = condensed_distances(rows.columns[group], plain_lines(rows), RunOptions())
     for similarity in (ecpcs_similarity(rows), wct_similarity(rows)):
         assert similarity.min() >= 0
         assert similarity.max() <= 1 + 1e-9
         lines = enhanced_lines(similarity)
-        enhanced = condensed_distances(rows.columns[group], lines, Workers())
+        enhanced = condensed_distances(rows.columns[group], lines, RunOptions())
         assert (enhanced <= plain + 1e-9).all()
 
 
@@ -123,7 +124,7 @@ def test_linkage_cut_undoes_the_last_merges(method):
     distances = 1 - (labels[:, :, None] == labels[:, None, :]).mean(axis=0)
     merges = linkage(squareform(distances, checks=False), method)
     for k in range(1, 31):
-        found = linkage_partition(rows, group, k, method, workers=Workers())
+        found = linkage_partition(rows, group, k, method, run=RunOptions())
         assert_array_equal(np.unique(found), np.arange(k))
         expected = fcluster(merges, k, "maxclust")
         # Ties make the height cut return fewer clusters, each a union of ours.
@@ -137,5 +138,5 @@ def test_average_linkage_counts_equal_samples_one_by_one():
     rows, group = one_hot_rows(Ensemble(labels))
     distances = 1 - (labels[:, :, None] == labels[:, None, :]).mean(axis=0)
     expected = fcluster(linkage(squareform(distances), "average"), 2, "maxclust")
-    found = linkage_partition(rows, group, 2, "average", workers=Workers())
+    found = linkage_partition(rows, group, 2, "average", run=RunOptions())
     assert np.unique(np.stack([found, expected]), axis=1).shape[1] == 2

@@ -5,10 +5,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled, RunOptions
 from clusterlens.compute.consensus._lloyd import (
     Lloyd,
-    Workers,
     best_of_starts,
     one_hot_rows,
 )
@@ -63,7 +62,7 @@ def test_rows_are_merged_when_keys_exceed_64_bits():
 def test_one_pass_finds_the_nearest_centre(n_clusters):
     rows = random_rows()
     matrix = dense(rows)
-    lloyd = Lloyd(rows, Workers())
+    lloyd = Lloyd(rows, RunOptions())
     start = lloyd.seeds(n_clusters, np.random.default_rng(1))
     result = lloyd.run(start, max_iter=1)
     means = (start.counts / start.masses).T
@@ -75,7 +74,7 @@ def test_one_pass_finds_the_nearest_centre(n_clusters):
 
 def test_converged_result_is_a_fixed_point_with_consistent_centres():
     rows = random_rows(seed=2)
-    lloyd = Lloyd(rows, Workers())
+    lloyd = Lloyd(rows, RunOptions())
     start = lloyd.seeds(5, np.random.default_rng(0))
     result = lloyd.run(start, max_iter=300)
     members = np.eye(5, dtype=np.int64)[result.labels] * rows.weights[:, None]
@@ -87,7 +86,7 @@ def test_converged_result_is_a_fixed_point_with_consistent_centres():
 def test_masses_scale_rows_and_weigh_them():
     rows = random_rows(n=80, p=4)
     masses = np.random.default_rng(5).integers(1, 9, rows.n_rows)
-    lloyd = Lloyd(rows, Workers(), masses=masses)
+    lloyd = Lloyd(rows, RunOptions(), masses=masses)
     result = lloyd.run(lloyd.seeds(3, np.random.default_rng(0)), max_iter=300)
     points = dense(rows) / masses[:, None]
     weights = rows.weights * masses
@@ -101,7 +100,7 @@ def test_masses_scale_rows_and_weigh_them():
 
 def test_no_cluster_stays_empty():
     rows = random_rows(n=60, p=3, k=3)
-    lloyd = Lloyd(rows, Workers())
+    lloyd = Lloyd(rows, RunOptions())
     start = lloyd.seeds(2, np.random.default_rng(0))
     # Six centres in two places: four of them attract nobody.
     doubled = type(start)(np.repeat(start.counts, 3, 1), np.repeat(start.masses, 3))
@@ -112,7 +111,7 @@ def test_no_cluster_stays_empty():
 
 def test_seeds_are_distinct_rows_up_to_the_last_row():
     rows = random_rows(n=30, p=2, k=3)
-    seeds = Lloyd(rows, Workers()).seeds(rows.n_rows, np.random.default_rng(4))
+    seeds = Lloyd(rows, RunOptions()).seeds(rows.n_rows, np.random.default_rng(4))
     assert len(np.unique(seeds.counts, axis=1).T) == rows.n_rows
 
 
@@ -124,7 +123,7 @@ def test_result_does_not_depend_on_threads_or_block_length(monkeypatch):
             "clusterlens.compute.consensus._lloyd.LOOKUPS_PER_BLOCK", block
         )
         *_, best = best_of_starts(
-            Lloyd(rows, Workers(n_jobs)), 7, 2, 300, np.random.default_rng(0)
+            Lloyd(rows, RunOptions(n_jobs)), 7, 2, 300, np.random.default_rng(0)
         )
         results.append(best)
     for other in results[1:]:
@@ -133,7 +132,7 @@ def test_result_does_not_depend_on_threads_or_block_length(monkeypatch):
 
 
 def test_best_start_never_gets_worse():
-    lloyd = Lloyd(random_rows(seed=8), Workers())
+    lloyd = Lloyd(random_rows(seed=8), RunOptions())
     starts = best_of_starts(lloyd, 6, 8, 300, np.random.default_rng(0))
     losses = [result.loss for result in starts]
     assert losses == sorted(losses, reverse=True)
@@ -146,7 +145,7 @@ def test_cancel_stops_between_blocks(monkeypatch, n_jobs):
         "clusterlens.compute.consensus._lloyd.LOOKUPS_PER_BLOCK", 1 << 10
     )
     looks = iter([False] * 5 + [True] * 100)
-    lloyd = Lloyd(random_rows(n=3000), Workers(n_jobs, lambda: next(looks)))
+    lloyd = Lloyd(random_rows(n=3000), RunOptions(n_jobs, cancel=lambda: next(looks)))
     with pytest.raises(Cancelled):
         lloyd.seeds(5, np.random.default_rng(0))
     assert next(looks)
@@ -155,7 +154,7 @@ def test_cancel_stops_between_blocks(monkeypatch, n_jobs):
 def test_starts_from_a_sample_are_refined_on_all_rows(monkeypatch):
     rows = random_rows(n=3000, p=9)
     masses = np.random.default_rng(1).integers(1, 5, rows.n_rows)
-    whole = Lloyd(rows, Workers(), masses=masses)
+    whole = Lloyd(rows, RunOptions(), masses=masses)
     *_, plain = best_of_starts(whole, 4, 3, 300, np.random.default_rng(0))
     monkeypatch.setattr("clusterlens.compute.consensus._lloyd.START_ROWS", 500)
     start = whole.start(4, np.random.default_rng(0))
@@ -167,7 +166,7 @@ def test_starts_from_a_sample_are_refined_on_all_rows(monkeypatch):
     again = whole.run(sampled.centres, max_iter=1)
     assert_array_equal(again.labels, sampled.labels)
     for n_jobs in (1, 3):
-        lloyd = Lloyd(rows, Workers(n_jobs), masses=masses)
+        lloyd = Lloyd(rows, RunOptions(n_jobs), masses=masses)
         *_, other = best_of_starts(lloyd, 4, 3, 300, np.random.default_rng(0))
         assert_array_equal(other.labels, sampled.labels)
 
@@ -183,7 +182,7 @@ def test_columns_that_cannot_be_filled_are_left_out():
 def test_centres_beyond_the_memory_limit_are_refused(monkeypatch):
     monkeypatch.setattr("clusterlens.compute.consensus._lloyd.MAX_CENTRE_BYTES", 1000)
     starts = best_of_starts(
-        Lloyd(random_rows(), Workers()), 9, 1, 9, np.random.default_rng(0)
+        Lloyd(random_rows(), RunOptions()), 9, 1, 9, np.random.default_rng(0)
     )
     with pytest.raises(MemoryError, match="centres of 9 clusters"):
         next(starts)

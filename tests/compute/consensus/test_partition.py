@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.consensus.density import density
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
 from clusterlens.compute.consensus.partition import (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled, RunOptions
 from clusterlens.compute.ensemble import pairs
 from clusterlens.compute.ensemble.agreement import (
     Agreement,
@@ -133,9 +133,8 @@ def test_blocks_cover_every_pair_once(monkeypatch):
     layout = pair_layout(Ensemble(random_labels(20, 700, 5)))
     for columns in ((0, 700), (300, 700), (10, 290)):
         seen = []
-        counts, _ = count_columns(
-            layout, *columns, progress=lambda *step, to=seen: to.append(step), n_jobs=1
-        )
+        run = RunOptions(1, progress=lambda *step, to=seen: to.append(step))
+        counts, _ = count_columns(layout, *columns, run)
         expected = sum(range(*columns))
         assert seen[-1] == (expected, expected)
         assert counts.sum() == expected

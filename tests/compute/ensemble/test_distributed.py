@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from clusterlens.compute._run import cluster as transport
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble import _distributed as distributed
 from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.ensemble import Ensemble

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.contingency import contingency_table
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import (

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score, rand_score
 
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.fuzzy.adjusted import adjusted_ndc, adjusted_rand
 from clusterlens.compute.fuzzy.dirichlet import fit_dirichlet
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled, RunOptions
 from clusterlens.compute.fuzzy import _expected_difference as module
 from clusterlens.compute.fuzzy._expected_difference import (
     Flat,
@@ -27,8 +27,7 @@ def observed(U, walk=None):
 
 
 def options(**given):
-    nothing = {"n_jobs": None, "progress": None, "cancel": None, "executor": None}
-    return PairWalk(options={**nothing, **given})
+    return PairWalk(run=RunOptions(**given))
 
 
 def solve(x, y, error=1e-4, seed=0, walk=None):

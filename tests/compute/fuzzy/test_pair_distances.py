@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled, RunOptions
 from clusterlens.compute.fuzzy import _pair_distances as pair_distances
 from clusterlens.compute.fuzzy._pair_distances import (
     PairDistances,
@@ -18,8 +18,7 @@ from tests.fuzzy_definitions import pair_agreements, soft
 
 
 def walk(**options):
-    nothing = {"n_jobs": None, "progress": None, "cancel": None, "executor": None}
-    return PairWalk(options={**nothing, **options})
+    return PairWalk(run=RunOptions(**options))
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from sklearn import metrics
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.preprocessing import StandardScaler
 
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.indices import _distances as distance_indices
 from clusterlens.compute.indices.indices import (

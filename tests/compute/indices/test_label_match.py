@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn import datasets
 from sklearn.preprocessing import StandardScaler
 
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.indices._class_pairs import ADJUSTED_MEASURES, geometric_median
 from clusterlens.compute.indices.label_match import (
     MAX_ADAPTIVE_PERMUTATIONS,
@@ -507,5 +507,5 @@ def test_classes_may_be_named_by_texts() -> None:
 
 
 def test_a_class_without_a_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="labels has the entry None at 1; give a text"):
+    with pytest.raises(ValueError, match="labels has no entry at 1; give a text"):
         label_match([[0.0], [1.0], [2.0]], ["a", None, "b"])

@@ -2,6 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.pairs import pair_layout
 from clusterlens.compute.ranking._contributions import mean_costs
@@ -36,6 +37,6 @@ def test_samples_past_one_tile_of_columns_are_compared_too():
     labels = np.random.default_rng(0).integers(0, 3, (3, 700))
     layout = pair_layout(Ensemble(labels), np.arange(700))
     joined, apart = pair_costs("binary", 3, 2)
-    means = mean_costs(layout, joined, apart, 700, 0, 700, n_jobs=2)
+    means = mean_costs(layout, joined, apart, 700, 0, 700, RunOptions(n_jobs=2))
     scores = discotec(Ensemble(labels), threshold=2)
     np.testing.assert_allclose(means.mean(axis=0) * 699 / 700, scores, rtol=1e-12)

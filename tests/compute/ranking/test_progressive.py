@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clusterlens.compute._run.blocks import Cancel, Progress
 from clusterlens.compute._run.kernels import kernel
+from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators._neighbors import Table, in_local_order
 from clusterlens.compute.estimators.cns._seeds import (

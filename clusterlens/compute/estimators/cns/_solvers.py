@@ -29,8 +29,13 @@ import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 
-from clusterlens.compute._run.blocks import Cancel, Progress, raise_if_cancelled, report
 from clusterlens.compute._run.kernels import kernel
+from clusterlens.compute._run.options import (
+    Cancel,
+    Progress,
+    raise_if_cancelled,
+    report,
+)
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators._neighbors import Table
 

@@ -24,7 +24,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from clusterlens.compute._run.blocks import Cancel, Progress
+from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.estimators.cns._solvers import smooth_seeds
 from clusterlens.compute.estimators.cns.cns import CNS

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterlens.compute._run.blocks import Cancelled
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.estimators._neighbors import neighbor_table, with_self_first
 from clusterlens.compute.estimators.cns import _solvers as cns_solvers
 from clusterlens.compute.estimators.cns._solvers import (
