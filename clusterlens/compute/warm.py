@@ -1,9 +1,17 @@
-"""Kernels: compile them before the first user has to wait for them."""
+"""Kernels: load or compile them before the first user has to wait for them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from clusterlens.compute._run.blocks import (
+    Cancel,
+    Progress,
+    raise_if_cancelled,
+    report,
+)
 from clusterlens.compute._validation import FloatArray, read_only
 from clusterlens.compute.consensus.agreement_tree import agreement_tree
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
@@ -23,30 +31,62 @@ from clusterlens.compute.ranking.progressive import rank_progressively
 from clusterlens.compute.ranking.robustness import rank_robustness
 
 
-def compile_kernels() -> None:
-    """Compile every kernel for the usual types, by running small examples.
+def compile_kernels(
+    progress: Progress | None = None, cancel: Cancel | None = None
+) -> None:
+    """Load every kernel for the usual types, or compile it, by running small examples.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Called with the number of steps done and their total.
+    cancel : callable, optional
+        Asked before each step whether to stop.
+
+    Raises
+    ------
+    Cancelled
+        If the cancel callback asked to stop.
 
     Notes
     -----
-    Some 30 seconds on one core, kept for the life of the process. Compiles for codes of
-    one and two bytes and for tables in row order; what is rarer, such as more than
-    65,535 clusters in one partition, or as many partitions, compiles when it occurs.
+    Some 30 seconds on one core for the first process, two for those that find the
+    compiled kernels on disk. Compiles for codes of one and two bytes and for tables in
+    row order; what is rarer, such as more than 65,535 clusters in one partition, or as
+    many partitions, compiles when it occurs. Without this call each kernel is loaded or
+    compiled when it is first used.
 
     Examples
     --------
     >>> compile_kernels()
     """
+    for done, step in enumerate(STEPS.values()):
+        raise_if_cancelled(cancel)
+        step()
+        report(progress, done + 1, len(STEPS))
+
+
+def _use_ensembles() -> None:
+    """Use partitions with few and with many clusters, duplicates among the samples."""
     for n_clusters in (100, 300):
         distinct = np.tile(np.arange(n_clusters), (4, 1))
         for labels in (distinct, np.repeat(distinct, 2, axis=1)):
             labels[0] = 0
             _use_ensemble(Ensemble(labels, families=["a", "b", "b", "b"]))
         _use_many_samples(Ensemble(np.resize(distinct, (4, 600))))
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 3))
-    for table in (X, read_only(X)):  # a type of their own
+
+
+def _use_tables() -> None:
+    """Use a table as it is made, and one that is read-only: a type of its own."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    for table in (X, read_only(X)):
         _use_table(table)
-    for n_samples in (300, 3000):  # listed and binned distances
+
+
+def _use_fuzzy_partitions() -> None:
+    """Use few samples, whose distances are listed, and many, which are binned."""
+    rng = np.random.default_rng(0)
+    for n_samples in (300, 3000):
         _use_memberships(*(rng.dirichlet(np.ones(k), n_samples) for k in (3, 5)))
 
 
@@ -74,11 +114,20 @@ def _use_table(X: FloatArray) -> None:
     graph.solve(5, 0.1)
     graph.fill(5)
     graph.solve(5, 0.1)
-    for clusterer in (CNS, TorqueClustering, BorderPeeling, KNNMeanShift, SPUDS):
+    for clusterer in (CNS, TorqueClustering, BorderPeeling, KNNMeanShift):
         clusterer().fit(X)
+    SPUDS(n_init=1).fit(X[:40])
 
 
 def _use_memberships(U: FloatArray, V: FloatArray) -> None:
     """Compare two fuzzy partitions."""
     for model in ("permutation", "fit"):
         adjusted_ndc(U, V, model=model)
+
+
+# What is used first comes first.
+STEPS: dict[str, Callable[[], None]] = {
+    "ensembles": _use_ensembles,
+    "tables": _use_tables,
+    "memberships": _use_fuzzy_partitions,
+}

@@ -8,13 +8,9 @@ the same time write the same file; each write replaces the whole file at once. (
 own cache knows only the file of the kernel itself, and two processes that compile
 different types can leave one with the machine code of the other.)
 
-A file is sought, and kept in the first place that can be written:
-
-1. `NUMBA_CACHE_DIR`, where that is set;
-2. `__pycache__` beside the sources;
-3. `clusterlens` in the cache directory of the user (`XDG_CACHE_HOME`, `LOCALAPPDATA`
-   or `~/.cache`).
-
+A file is sought in `__pycache__` beside the sources and in `clusterlens` in the cache
+directory of the user (`XDG_CACHE_HOME`, `LOCALAPPDATA` or `~/.cache`), and kept in the
+first of them that can be written. Where `NUMBA_CACHE_DIR` is set it replaces both.
 Where none can be written, kernels are compiled in every process, with the same results.
 A read-only installation may thus bring its kernels along: call `compile_kernels` once
 while it can still be written, on the kind of processor that it will run on.
@@ -131,13 +127,11 @@ class _KernelFiles(NullCache):
 
 def directories() -> list[Path]:
     """Places for the files of kernels, in the order in which they are tried."""
+    if numba.config.CACHE_DIR:
+        return [Path(numba.config.CACHE_DIR)]
     home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    places = [
-        Path(numba.config.CACHE_DIR or ""),
-        SOURCES / "__pycache__",
-        Path(home or "~/.cache").expanduser() / "clusterlens",
-    ]
-    return [place for place in places if place.is_absolute()]  # else: no home
+    user = Path(home or "~/.cache").expanduser() / "clusterlens"
+    return [SOURCES / "__pycache__", *([user] if user.is_absolute() else [])]
 
 
 @cache

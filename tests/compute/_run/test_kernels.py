@@ -212,13 +212,17 @@ def test_processes_that_compile_at_once_leave_the_right_files(tmp_path):
         assert line == f"{name} {10 * np.dtype(name).type(5)}"
 
 
-def test_the_chosen_folder_comes_first_and_the_user_last(monkeypatch, tmp_path):
-    monkeypatch.setattr(kernels.numba.config, "CACHE_DIR", str(tmp_path))
+def test_the_folder_of_the_user_comes_after_that_of_the_sources(monkeypatch):
+    monkeypatch.setattr(kernels.numba.config, "CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", "/of/the/user")
-    first, beside, last = kernels.directories()
-    assert first == tmp_path
+    beside, last = kernels.directories()
     assert beside.name == "__pycache__"
     assert last == Path("/of/the/user/clusterlens")
+
+
+def test_a_chosen_folder_replaces_the_others(monkeypatch, tmp_path):
+    monkeypatch.setattr(kernels.numba.config, "CACHE_DIR", str(tmp_path))
+    assert kernels.directories() == [tmp_path]
 
 
 def test_without_a_home_there_is_no_folder_of_the_user(monkeypatch):
