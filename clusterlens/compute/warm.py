@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clusterlens.compute._run.blocks import (
+from clusterlens.compute._run.options import (
     Cancel,
     Progress,
     raise_if_cancelled,

@@ -190,7 +190,10 @@ def test_processes_that_compile_at_once_leave_the_right_files(tmp_path):
     types = ["int8", "int16", "int32", "int64", "float32", "float64"]
     orders = [types, types[::-1], types[3:] + types[:3]]
     (tmp_path / "callee.py").write_text(CALLEE)
-    (tmp_path / "caller.py").write_text(CALLER.format(callee="callee"))
+    options = "kernel(fast_sums=True)"
+    (tmp_path / "caller.py").write_text(
+        CALLER.format(callee="callee").replace("kernel()", options)
+    )
     script = SCRIPT.format(folder=str(tmp_path))
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
 
