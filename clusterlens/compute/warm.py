@@ -17,6 +17,7 @@ from clusterlens.compute.consensus.agreement_tree import agreement_tree
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.consensus.tiles import consensus_tile
+from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from clusterlens.compute.estimators.border_peeling import BorderPeeling
@@ -105,6 +106,8 @@ def _use_many_samples(ensemble: Ensemble) -> None:
     for n_clusters in (2, 40):
         consensus_kmeans(ensemble, n_clusters)
     consensus_partition(ensemble, 2, "ecc")
+    links = Constraints(must_link=[(0, 1)], cannot_link=[(1, 2)])
+    consensus_partition(ensemble, 2, constraints=links, n_init=1)
 
 
 def _use_table(X: FloatArray) -> None:

@@ -178,7 +178,7 @@ class Lloyd:
         weights, centres = self.rows.weights * self.masses, start
         for _ in range(max_iter):
             new, costs = self._assign(centres)
-            _fill_empty(new, costs, n_clusters)
+            fill_empty(new, costs, n_clusters)
             # Not a BLAS product, whose rounding depends on its number of threads.
             new_loss = float((weights * costs).sum())
             if new_loss >= loss:
@@ -349,7 +349,7 @@ def _draw(weights: FloatArray, size: int, rng: np.random.Generator) -> IntArray:
     return np.minimum(drawn, np.flatnonzero(weights)[-1])
 
 
-def _fill_empty(labels: IntArray, costs: FloatArray, n_clusters: int) -> None:
+def fill_empty(labels: IntArray, costs: FloatArray, n_clusters: int) -> None:
     """Give each empty cluster the costliest row of a cluster that can spare one."""
     sizes = np.bincount(labels, minlength=n_clusters)
     for empty in np.flatnonzero(sizes == 0):

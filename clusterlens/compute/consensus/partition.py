@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -38,6 +38,11 @@ from clusterlens.compute.consensus._linkage import (
     linkage_partition,
     wct_similarity,
 )
+from clusterlens.compute.consensus._links import (
+    LinkedLloyd,
+    LinkedRows,
+    linked_rows,
+)
 from clusterlens.compute.consensus._lloyd import (
     MAX_ITER,
     Lloyd,
@@ -49,6 +54,7 @@ from clusterlens.compute.consensus._lloyd import (
 )
 from clusterlens.compute.consensus.agreement_tree import agreement_tree
 from clusterlens.compute.consensus.tree import consensus_tree
+from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
 MAX_BYTES = 4 << 30
@@ -65,6 +71,8 @@ class ConsensusTask:
     n_clusters: int
     random_state: int
     run: RunOptions
+    n_init: int = N_INIT
+    linked: LinkedRows | None = None
 
 
 @dataclass(frozen=True)
@@ -82,12 +90,15 @@ class ConsensusFunction:
     n_bytes : callable, optional
         Takes (n_samples, n_columns), returns the bytes above those of the labels that
         grow faster than linearly. Default: none do.
+    links : bool, default False
+        Whether it can obey constraints.
     """
 
     run: Callable[[ConsensusTask], IntArray]
     cost: str
     reference: str
     n_bytes: Callable[[int, int], int] = lambda n, d: 0
+    links: bool = False
 
 
 def consensus_partition(
@@ -96,6 +107,8 @@ def consensus_partition(
     method: str = "kmeans",
     random_state: int = 0,
     *,
+    constraints: Constraints | None = None,
+    n_init: int = N_INIT,
     max_bytes: int = MAX_BYTES,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -116,6 +129,10 @@ def consensus_partition(
         these with "-enhanced" or "-wct", "cspa", "cspa-spectral".
     random_state : int, default 0
         Seed.
+    constraints : Constraints, optional
+        Links that the partition obeys, every one of them. For "kmeans" and "sec".
+    n_init : int, default 10
+        Seedings of "kmeans", "sec" and "ecc", of which the best result is kept.
     max_bytes : int, default 4 GiB
         Largest matrix that may be made.
     n_jobs : int, optional
@@ -136,7 +153,10 @@ def consensus_partition(
     Raises
     ------
     ValueError
-        If an argument is out of its range.
+        If an argument is out of its range, or the method cannot obey constraints.
+    ConstraintError
+        If n_clusters clusters cannot obey the cannot-links; `chain` holds those that
+        collide.
     MemoryError
         If the method needs more than max_bytes; nothing was allocated.
     ImportError
@@ -153,9 +173,17 @@ def consensus_partition(
     Notes
     -----
     `CONSENSUS_FUNCTIONS[method].cost` states time and memory, `.reference` the source.
-    "ecc" starts from the ten runs of "kmeans" and moves single samples while its own
+    "ecc" starts from the runs of "kmeans" and moves single samples while its own
     loss, the entropy of the labels inside the clusters, falls: with the same seed that
     loss is never above the one of the k-means partition.
+
+    Constraints: samples that must-links connect move as one. Units that cannot-links
+    connect are assigned together, as a colouring of the graph of cannot-links: a way to
+    obey them is found before the first pass (by exhaustive search where it is not
+    plain, within 20,000 steps), and each pass keeps for each connected part the cheaper
+    of a greedy choice and the last one, both improved by swapping two clusters along
+    Kempe chains. No link is broken and the loss never rises from pass to pass; the best
+    assignment of a part is certain for a single unit or two, not in general.
 
     The enhanced matrices are reconstructions: the study that compares them names no
     similarity; "-enhanced" is ECPCS, "-wct" weighted connected triples.
@@ -165,12 +193,17 @@ def consensus_partition(
     Candel, "Linear time evidence accumulation clustering with KMeans".
     Fred & Jain, "Combining multiple clusterings using evidence accumulation", IEEE
     TPAMI 27, 2005, doi:10.1109/TPAMI.2005.113.
+    Wagstaff, Cardie, Rogers & Schroedl, "Constrained k-means clustering with background
+    knowledge", ICML 2001 (must-links and cannot-links in k-means).
 
     Examples
     --------
     >>> ensemble = Ensemble([[0, 0, 1, 1, 1], [0, 0, 1, 1, 2], [0, 0, 0, 1, 1]])
     >>> consensus_partition(ensemble, 2, method="average").tolist()
     [0, 0, 1, 1, 1]
+    >>> links = Constraints(must_link=[(1, 2)], cannot_link=[(3, 4)])
+    >>> consensus_partition(ensemble, 2, constraints=links).tolist()
+    [0, 0, 0, 0, 1]
     """
     run = RunOptions(n_jobs, progress, cancel, executor)
     check_choice(method, CONSENSUS_FUNCTIONS, name="method")
@@ -185,12 +218,35 @@ def consensus_partition(
         remedy="use method='kmeans', whose memory is linear, or raise max_bytes.",
     )
     rows, group = one_hot_rows(ensemble)
-    labels = group
-    if n_clusters < rows.n_rows:
-        task = ConsensusTask(ensemble, rows, group, n_clusters, random_state, run)
-        labels = pd.factorize(function.run(task))[0].astype(np.int64)
+    task = ConsensusTask(ensemble, rows, group, n_clusters, random_state, run, n_init)
+    if constraints is not None and constraints.n_pairs:
+        task = _with_links(task, constraints, method)
+    labels = task.group
+    if task.n_clusters < task.rows.n_rows:
+        labels = function.run(task)
+    labels = pd.factorize(labels)[0].astype(np.int64)
     _warn_of_fewer(labels, n_clusters, method)
     return labels
+
+
+def _with_links(
+    task: ConsensusTask, constraints: Constraints, method: str
+) -> ConsensusTask:
+    """Return the task on rows that know of the links."""
+    if not CONSENSUS_FUNCTIONS[method].links:
+        able = [name for name, one in CONSENSUS_FUNCTIONS.items() if one.links]
+        raise ValueError(
+            f"method={method!r} cannot obey constraints; give one of "
+            f"{', '.join(map(repr, able))}, or no constraints."
+        )
+    linked = linked_rows(task.rows, task.group, constraints, task.n_clusters)
+    return replace(
+        task,
+        rows=linked.rows,
+        group=linked.group,
+        n_clusters=linked.n_clusters,
+        linked=linked,
+    )
 
 
 def _warn_of_fewer(labels: IntArray, n_clusters: int, method: str) -> None:
@@ -210,13 +266,17 @@ def _lloyd(
     masses: IntArray | None = None,
     improve: Callable[[LloydResult], LloydResult] = lambda result: result,
 ) -> IntArray:
-    """Best of ten seeded runs of Lloyd's algorithm."""
+    """Best of several seeded runs of Lloyd's algorithm, under the links if any."""
+    if task.linked is None:
+        lloyd = Lloyd(task.rows, task.run, masses=masses)
+    else:
+        lloyd = LinkedLloyd(task.linked, task.run, masses=masses)
     return cluster_samples(
-        Lloyd(task.rows, task.run, masses=masses),
+        lloyd,
         task.group,
         task.n_clusters,
         task.random_state,
-        N_INIT,
+        task.n_init,
         MAX_ITER,
         task.run.progress,
         improve=improve,
@@ -319,12 +379,15 @@ _SIMILARITIES = {
 }
 
 CONSENSUS_FUNCTIONS: dict[str, ConsensusFunction] = {
-    "kmeans": ConsensusFunction(_lloyd, _LINEAR, _EAC),
+    "kmeans": ConsensusFunction(_lloyd, _LINEAR, _EAC, links=True),
     "bisecting-kmeans": ConsensusFunction(
         _bisect, "O(n T log k) time per pass, O(n T) memory", _EAC
     ),
     "sec": ConsensusFunction(
-        _sec, _LINEAR, "Liu, Liu, Wu, Tao & Fu, Spectral ensemble clustering, KDD 2015"
+        _sec,
+        _LINEAR,
+        "Liu, Liu, Wu, Tao & Fu, Spectral ensemble clustering, KDD 2015",
+        links=True,
     ),
     "ecc": ConsensusFunction(
         _ecc,

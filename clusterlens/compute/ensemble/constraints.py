@@ -120,7 +120,7 @@ class Constraints:
         Ohl, L., Lindsten, F. Discriminative ordering through ensemble consensus,
         Algorithm 1, with the 0/1 violation for every variant of the score.
         """
-        self._check_samples(ensemble.n_samples)
+        self.check_samples(ensemble.n_samples)
         broken = [
             np.count_nonzero(~_joined(codes, self.must_link))
             + np.count_nonzero(_joined(codes, self.cannot_link))
@@ -128,8 +128,19 @@ class Constraints:
         ]
         return np.asarray(broken) / max(self.n_pairs, 1)
 
-    def _check_samples(self, n_samples: int) -> None:
-        """Raise if a pair points past the last sample."""
+    def check_samples(self, n_samples: int) -> None:
+        """Raise if a pair points past the last sample.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of samples.
+
+        Raises
+        ------
+        ValueError
+            With the sample that is not there.
+        """
         for name in ("must_link", "cannot_link"):
             pairs = getattr(self, name)
             if pairs.size and pairs.max() >= n_samples:

@@ -1,0 +1,218 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from clusterlens.compute._run.options import RunOptions
+from clusterlens.compute.consensus import _links
+from clusterlens.compute.consensus._links import (
+    LinkedLloyd,
+    NoColouringError,
+    colour_graph,
+    linked_rows,
+)
+from clusterlens.compute.consensus._lloyd import best_of_starts, one_hot_rows
+from clusterlens.compute.consensus.density import one_hot_loss
+from clusterlens.compute.consensus.partition import consensus_partition
+from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+
+
+def graph(edges, size):
+    matrix = np.zeros((size, size), np.int8)
+    for a, b in edges:
+        matrix[a, b] = matrix[b, a] = 1
+    return csr_array(matrix)
+
+
+def cycle(size):
+    return [(v, (v + 1) % size) for v in range(size)]
+
+
+def colourable(edges, size, k):
+    """Definition: some assignment of k colours leaves no edge of one colour."""
+    return any(
+        all(colours[a] != colours[b] for a, b in edges)
+        for colours in product(range(k), repeat=size)
+    )
+
+
+def broken(constraints, labels):
+    return constraints.violations(Ensemble([labels]))[0]
+
+
+def noisy_copies(rng, n, k, n_partitions=8, share=0.2):
+    """Planted labels (n,), and an ensemble of copies with that share redrawn."""
+    planted = rng.integers(k, size=n)
+    redrawn = rng.random((n_partitions, n)) < share
+    noise = rng.integers(k, size=(n_partitions, n))
+    return planted, Ensemble(np.where(redrawn, noise, planted))
+
+
+@st.composite
+def linked_problems(draw):
+    """A small ensemble and links that some partition into n clusters obeys."""
+    n = draw(st.integers(3, 12))
+    vectors = st.lists(st.integers(0, 2), min_size=n, max_size=n)
+    ensemble = Ensemble(draw(st.lists(vectors, min_size=1, max_size=4)))
+    hidden = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    samples = st.integers(0, n - 1)
+    pairs = draw(st.lists(st.tuples(samples, samples), min_size=1, max_size=15))
+    pairs = [(a, b) for a, b in pairs if a != b]
+    must = [(a, b) for a, b in pairs if hidden[a] == hidden[b]]
+    cannot = [(a, b) for a, b in pairs if hidden[a] != hidden[b]]
+    return ensemble, Constraints(must, cannot), len(set(hidden))
+
+
+@pytest.mark.filterwarnings("ignore:n_clusters is")
+@pytest.mark.parametrize("method", ["kmeans", "sec"])
+@settings(deadline=None, max_examples=80)
+@given(problem=linked_problems())
+def test_no_link_is_broken(method, problem):
+    ensemble, links, k = problem
+    labels = consensus_partition(ensemble, k, method, constraints=links, n_init=2)
+    assert broken(links, labels) == 0
+    assert labels.max() < k
+
+
+def test_no_link_is_broken_among_thousands():
+    rng = np.random.default_rng(0)
+    planted, ensemble = noisy_copies(rng, 3000, 6)
+    pairs = rng.integers(3000, size=(4000, 2))
+    same = planted[pairs[:, 0]] == planted[pairs[:, 1]]
+    links = Constraints(pairs[same], pairs[~same])
+    labels = consensus_partition(ensemble, 6, constraints=links, n_init=2)
+    assert broken(links, labels) == 0
+    assert links.n_pairs > 3900
+
+
+@pytest.mark.parametrize("method", ["kmeans", "sec", "average", "mcla"])
+def test_without_links_the_result_is_unchanged(method):
+    if method == "mcla":
+        pytest.importorskip("pymetis")
+    _, ensemble = noisy_copies(np.random.default_rng(1), 200, 4)
+    plain = consensus_partition(ensemble, 4, method)
+    empty = consensus_partition(ensemble, 4, method, constraints=Constraints())
+    assert np.array_equal(plain, empty)
+
+
+def test_links_that_hold_anyway_change_nothing():
+    planted = np.repeat([0, 1, 2], 20)
+    ensemble = Ensemble([planted, planted, np.roll(planted, 1)])
+    links = Constraints(must_link=[(0, 5), (5, 9)], cannot_link=[(0, 25), (25, 45)])
+    plain = consensus_partition(ensemble, 3)
+    assert np.array_equal(consensus_partition(ensemble, 3, constraints=links), plain)
+
+
+@settings(deadline=None, max_examples=60)
+@given(problem=linked_problems(), seed=st.integers(0, 99))
+def test_the_loss_never_rises_from_pass_to_pass(problem, seed):
+    ensemble, links, k = problem
+    if not links.n_pairs:
+        return
+    linked = linked_rows(*one_hot_rows(ensemble), links, k)
+    lloyd = LinkedLloyd(linked, RunOptions())
+    start = lloyd.start(linked.n_clusters, np.random.default_rng(seed))
+    losses = [lloyd.run(start, max_iter=passes).loss for passes in range(1, 6)]
+    assert all(np.diff(losses) <= 1e-9)
+
+
+def test_the_best_of_many_starts_is_the_best_of_all_partitions():
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        ensemble = Ensemble(rng.integers(3, size=(4, 7)))
+        links = Constraints(must_link=[(0, 1)], cannot_link=[(1, 2), (2, 3), (3, 4)])
+        lowest = min(
+            one_hot_loss(ensemble, labels)
+            for labels in product(range(3), repeat=7)
+            if len(set(labels)) == 3 and not broken(links, np.array(labels))
+        )
+        labels = consensus_partition(ensemble, 3, constraints=links, n_init=50)
+        assert one_hot_loss(ensemble, labels) == pytest.approx(lowest)
+
+
+def test_equal_samples_are_told_apart_where_links_ask_for_it():
+    ensemble = Ensemble([[0, 0, 0, 0]])
+    links = Constraints(cannot_link=[(0, 1), (1, 2), (0, 2)])
+    labels = consensus_partition(ensemble, 3, constraints=links)
+    assert len(set(labels[:3].tolist())) == 3
+
+
+def test_must_links_may_leave_fewer_clusters_and_say_so():
+    ensemble = Ensemble([[0, 1, 2, 3]])
+    links = Constraints(must_link=[(0, 1), (1, 2)])
+    with pytest.warns(UserWarning, match="only 2"):
+        labels = consensus_partition(ensemble, 3, constraints=links)
+    assert labels.tolist() == [0, 0, 0, 1]
+
+
+def test_too_few_clusters_name_the_samples_that_collide():
+    ensemble = Ensemble([np.arange(6)])
+    links = Constraints(cannot_link=[(1, 2), (2, 4), (1, 4), (4, 5)])
+    with pytest.raises(ConstraintError, match=r"samples 1, 2, 4 .*ask for 3") as caught:
+        consensus_partition(ensemble, 2, constraints=links)
+    assert caught.value.chain == (
+        ("cannot-link", 1, 2),
+        ("cannot-link", 1, 4),
+        ("cannot-link", 2, 4),
+    )
+
+
+def test_a_wheel_without_four_that_are_all_apart_needs_four_clusters():
+    wheel = cycle(5) + [(v, 5) for v in range(5)]
+    ensemble = Ensemble([np.arange(6)])
+    with pytest.raises(ConstraintError, match=r"no assignment, all .*ask for 4"):
+        consensus_partition(ensemble, 3, constraints=Constraints(cannot_link=wheel))
+    labels = consensus_partition(
+        ensemble, 4, constraints=Constraints(cannot_link=wheel)
+    )
+    assert broken(Constraints(cannot_link=wheel), labels) == 0
+
+
+def test_a_search_that_ends_early_does_not_claim_a_proof(monkeypatch):
+    monkeypatch.setattr(_links, "SEARCH_STEPS", 3)
+    links = Constraints(cannot_link=cycle(7))
+    with pytest.raises(ConstraintError, match="no assignment in 3 steps"):
+        consensus_partition(Ensemble([np.arange(7)]), 2, constraints=links)
+
+
+def test_methods_that_cannot_obey_links_say_which_can():
+    links = Constraints(must_link=[(0, 1)])
+    with pytest.raises(ValueError, match=r"'average' cannot obey .* 'kmeans'"):
+        consensus_partition(Ensemble([[0, 1, 1]]), 2, "average", constraints=links)
+
+
+def test_links_to_samples_that_are_not_there_are_refused():
+    links = Constraints(must_link=[(0, 9)])
+    with pytest.raises(ValueError, match="names sample 9"):
+        consensus_partition(Ensemble([[0, 1, 1]]), 2, constraints=links)
+
+
+@settings(deadline=None, max_examples=150)
+@given(data=st.data())
+def test_a_colouring_is_found_exactly_where_there_is_one(data):
+    size, k = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 3))
+    vertices = st.integers(0, size - 1)
+    edges = data.draw(st.lists(st.tuples(vertices, vertices), max_size=15))
+    edges = [(a, b) for a, b in edges if a != b]
+    if colourable(edges, size, k):
+        colours = colour_graph(graph(edges, size), k)
+        assert all(colours[a] != colours[b] for a, b in edges)
+        assert set(colours.tolist()) <= set(range(k))
+    else:
+        with pytest.raises(NoColouringError) as caught:
+            colour_graph(graph(edges, size), k)
+        assert caught.value.proven
+
+
+def test_more_seedings_are_never_worse():
+    _, ensemble = noisy_copies(np.random.default_rng(3), 120, 5, share=0.5)
+    links = Constraints(must_link=[(0, 1)], cannot_link=[(2, 3), (3, 4)])
+    linked = linked_rows(*one_hot_rows(ensemble), links, 5)
+    lloyd = LinkedLloyd(linked, RunOptions())
+    rng = np.random.default_rng(0)
+    losses = [result.loss for result in best_of_starts(lloyd, 5, 6, 100, rng)]
+    assert losses == sorted(losses, reverse=True)
