@@ -22,6 +22,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.table.reading": ["READERS", "load_table"],
         "compute.ensemble.agreement": [
             "Agreement",
+            "AgreementCost",
+            "agreement_cost",
             "agreement_seconds",
             "count_agreements",
             "estimate_agreements",
@@ -48,6 +50,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "discotec",
             "threshold_scores",
         ],
+        "compute.ranking.uncertainty": ["Uncertainty"],
         "compute.ranking.suggestions": ["Suggestion", "suggest_pairs"],
         "compute.consensus.agreement_tree": ["AgreementTree", "agreement_tree"],
         "compute.consensus.cluster_consensus": [

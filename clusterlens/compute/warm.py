@@ -74,7 +74,8 @@ def _use_ensembles() -> None:
         for labels in (distinct, np.repeat(distinct, 2, axis=1)):
             labels[0] = 0
             _use_ensemble(Ensemble(labels, families=["a", "b", "b", "b"]))
-        _use_many_samples(Ensemble(np.resize(distinct, (4, 600))))
+        drawn = np.random.default_rng(0).integers(0, n_clusters, (4, 600))
+        _use_many_samples(Ensemble(drawn))
 
 
 def _use_tables() -> None:

@@ -8,7 +8,6 @@ thread, be cancelled, or fail; `Session.commit` then puts action and result in p
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,13 +17,12 @@ import numpy as np
 from clusterlens.compute.consensus.tree import consensus_tree
 from clusterlens.compute.ensemble.agreement import (
     Agreement,
-    compared_samples,
+    agreement_cost,
     count_agreements,
     estimate_agreements,
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
-from clusterlens.compute.ensemble.pairs import EXACT_COMPARISONS
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.ranking.ranking import SCORES, Ranking, rank_partitions
 from clusterlens.compute.table.dataset import Dataset, prepare
@@ -37,8 +35,6 @@ from clusterlens.ui.session import Run, Session
 
 Updates = dict[str, Any]
 TREE_CLUSTERS = 64
-# Comparisons of an estimate, about two seconds on two cores.
-SAMPLED_COMPARISONS = 30_000_000_000
 
 
 @dataclass(frozen=True)
@@ -134,13 +130,10 @@ def _count(
         "progress": job.report,
         "cancel": job.cancelled,
     }
-    n, models = ensemble.n_samples, ensemble.n_partitions
-    if n * (n - 1) // 2 * models <= EXACT_COMPARISONS:
+    if agreement_cost(ensemble).affordable:
         return count_agreements(ensemble, **run), ensemble
-    some = math.isqrt(2 * SAMPLED_COMPARISONS // models)
-    agreement = estimate_agreements(ensemble, some, random_state, **run)
-    samples = compared_samples(n, some, random_state)
-    return agreement, ensemble.take_samples(samples)
+    agreement = estimate_agreements(ensemble, None, random_state, **run)
+    return agreement, ensemble.take_samples(np.sort(agreement.samples))
 
 
 def _choose_run(session: Session, job: Job, *, name: str) -> Updates:

@@ -6,6 +6,7 @@ DISCOTEC score at every threshold follows. O(n² T) time, O(n T + T²) memory.
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,18 +16,29 @@ import numpy as np
 import numpy.typing as npt
 
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
-from clusterlens.compute._validation import check_range, read_only
+from clusterlens.compute._validation import IntArray, check_range, read_only
 from clusterlens.compute.ensemble._distributed import count_columns_on_workers
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.pairs import (
+    LANES,
     CountArray,
     count_columns,
+    count_groups,
+    count_items,
     joined_pairs,
     pair_layout,
 )
 
 if TYPE_CHECKING:
     from distributed import Client
+
+# Comparisons of two labels up to which an exact pass is a matter of seconds, and those
+# of an estimate, about two seconds on two cores.
+EXACT_COMPARISONS = 300_000_000_000
+SAMPLED_COMPARISONS = 30_000_000_000
+
+_GROUPS = 24  # of the compared samples, whose spread gives the errors of an estimate
+_SMALLEST_GROUP = 8
 
 # Measured on one core of a 2024 server processor, per pair and per compared byte.
 _SECONDS_PER_PAIR = 1.5e-9
@@ -49,6 +61,13 @@ class Agreement:
         Entry (t, c): those of them that partition t joins.
     exact : bool, default True
         False if only some of the samples were compared with each other.
+    samples : array of int, shape (n_compared,), optional
+        Those samples, in random order; None if exact.
+    group_pairs : array of int64, shape (n_groups, n_partitions + 1), optional
+        Ordered pairs (i, j), j another sample, by random groups of equal size of the
+        first sample: their spread gives the errors of an estimate.
+    group_joint : array of int64, shape (n_groups, n_partitions, n_partitions + 1)
+        Those of them that each partition joins.
 
     Raises
     ------
@@ -64,6 +83,9 @@ class Agreement:
     pair_counts: CountArray
     joint_counts: CountArray
     exact: bool = True
+    samples: IntArray | None = None
+    group_pairs: CountArray | None = None
+    group_joint: CountArray | None = None
 
     def __post_init__(self) -> None:
         """Check the tables and make them read-only."""
@@ -80,6 +102,14 @@ class Agreement:
                     f"give shape {shape}."
                 )
             object.__setattr__(self, name, read_only(table))
+        for name in ("samples", "group_pairs", "group_joint"):
+            if (array := getattr(self, name)) is not None:
+                object.__setattr__(self, name, read_only(array))
+
+    @property
+    def n_compared(self) -> int:
+        """Number of samples that were compared with each other, n if exact."""
+        return self.ensemble.n_samples if self.samples is None else len(self.samples)
 
     @cached_property
     def total(self) -> int:
@@ -103,7 +133,8 @@ class Agreement:
     def __repr__(self) -> str:
         """Say the size and whether all pairs were counted."""
         kind = "exact" if self.exact else "estimated"
-        return f"Agreement({kind}, {self.ensemble!r})"
+        some = "" if self.samples is None else f" from {self.n_compared:,} samples"
+        return f"Agreement({kind}{some}, {self.ensemble!r})"
 
 
 def count_agreements(
@@ -181,12 +212,13 @@ def count_agreements(
     # An item of weight w holds w² ordered pairs of identical samples.
     weights = layout.weights
     identical = layout.n_items if weights is None else int(weights @ weights)
-    return Agreement(ensemble, *_ordered(pairs, joint[layout.group], identical))
+    tables = _with_identical(2 * pairs, 2 * joint[layout.group], identical)
+    return Agreement(ensemble, *tables)
 
 
 def estimate_agreements(
     ensemble: Ensemble,
-    n_compared: int,
+    n_compared: int | None = None,
     random_state: int = 0,
     *,
     n_jobs: int | None = None,
@@ -200,10 +232,11 @@ def estimate_agreements(
     ----------
     ensemble : Ensemble
         T partitions of n samples.
-    n_compared : int
-        Number of samples, from 2 to n, drawn without replacement.
+    n_compared : int, optional
+        Number of samples, from 2 to n, drawn without replacement. Default as many as
+        take some two seconds, `agreement_cost(ensemble).n_compared`.
     random_state : int, default 0
-        Seed of the draw, which `compared_samples` repeats.
+        Seed of the draw.
     n_jobs, progress, cancel, executor
         As in `count_agreements`.
 
@@ -221,23 +254,53 @@ def estimate_agreements(
     Notes
     -----
     O(n T + n_compared² T). Scores are unbiased up to the rounding of one pair; mean and
-    threshold are exact. `rank_progressively` gives intervals.
+    threshold are exact. `rank_partitions` of the agreement gives intervals for every
+    score at every threshold, from 192 compared samples on; `rank_progressively` stops
+    as soon as the order is settled.
 
     Examples
     --------
     >>> ensemble = Ensemble([[0, 0, 1, 1] * 50, [0, 0, 0, 1] * 50])
-    >>> estimate_agreements(ensemble, 100).exact
-    False
+    >>> estimate_agreements(ensemble, 100)
+    Agreement(estimated from 100 samples, Ensemble(2 partitions of 200 samples))
     """
     run = RunOptions(n_jobs, progress, cancel, executor)
-    n_samples = ensemble.n_samples
-    check_range(n_compared, 2, n_samples, name="n_compared", integer=True)
-    samples = compared_samples(n_samples, n_compared, random_state)
+    if n_compared is None:
+        n_compared = agreement_cost(ensemble).n_compared
+    check_range(n_compared, 2, ensemble.n_samples, name="n_compared", integer=True)
+    samples = _draw(ensemble.n_samples, n_compared, random_state)
+    return count_samples(ensemble, samples, run)
+
+
+def count_samples(ensemble: Ensemble, samples: IntArray, run: RunOptions) -> Agreement:
+    """Estimate the agreements from given samples, as `estimate_agreements` does.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+    samples : array of int, shape (n_compared,)
+        Two or more different samples in random order.
+    run : RunOptions
+        Threads, progress, cancel.
+
+    Returns
+    -------
+    agreement : Agreement
+        Exact if all samples are given.
+    """
+    n_samples, size = ensemble.n_samples, len(samples)
+    if size == n_samples:
+        return count_agreements(ensemble, **run.threads)
     layout = pair_layout(ensemble, samples)
-    pairs, joint = count_columns(layout, run=run)
-    identical = round(n_compared * (n_compared - 1) / (n_samples - 1))
-    tables = _ordered(pairs, joint[layout.group], identical)
-    return Agreement(ensemble, *tables, exact=n_compared == n_samples)
+    n_groups = _GROUPS if size >= _GROUPS * _SMALLEST_GROUP else 1
+    bounds = np.linspace(0, size, n_groups + 1).astype(np.int64)
+    pairs, by_model = count_groups(layout, bounds, run)
+    joint = by_model[:, layout.group]
+    identical = round(size * (size - 1) / (n_samples - 1))
+    tables = _with_identical(pairs.sum(axis=0), joint.sum(axis=0), identical)
+    groups = (pairs, joint) if n_groups > 1 else (None, None)
+    return Agreement(ensemble, *tables, False, samples, *groups)
 
 
 def compared_samples(
@@ -264,27 +327,100 @@ def compared_samples(
     >>> compared_samples(5, 5).tolist()
     [0, 1, 2, 3, 4]
     """
-    drawn = np.random.default_rng(random_state).choice(
-        n_samples, n_compared, replace=False, shuffle=False
-    )
-    return np.sort(drawn)
+    return np.sort(_draw(n_samples, n_compared, random_state))
 
 
-def _ordered(
-    pairs: CountArray, joint: CountArray, identical: int
-) -> tuple[CountArray, CountArray]:
-    """Turn tables of unordered pairs into ordered ones, pairs (i, i) included.
+def _draw(n_samples: int, n_compared: int, random_state: int) -> npt.NDArray[np.intp]:
+    """Draw different samples in random order."""
+    rng = np.random.default_rng(random_state)
+    return rng.choice(n_samples, n_compared, replace=False)
 
-    All partitions join the identical pairs.
+
+@dataclass(frozen=True)
+class AgreementCost:
+    """What counting the agreements of an ensemble takes.
+
+    Parameters
+    ----------
+    n_items : int
+        Samples to compare with each other; identical ones are merged where that pays.
+    n_models : int
+        Distinct partitions.
+    comparisons : int
+        Comparisons of two labels of an exact count: pairs of items times models.
+    seconds : float
+        What an exact count takes, right to a factor of about two on recent processors.
+    affordable : bool
+        Whether an exact count is a matter of seconds, so that none should estimate.
+    n_compared : int
+        Samples that an estimate of some two seconds compares; n if affordable.
     """
-    pairs, joint = 2 * pairs, 2 * joint
-    pairs[-1] += identical
-    joint[:, -1] += identical
-    return pairs, joint
+
+    n_items: int
+    n_models: int
+    comparisons: int
+    seconds: float
+    affordable: bool
+    n_compared: int
+
+
+def agreement_cost(
+    ensemble: Ensemble,
+    *,
+    n_jobs: int | None = None,
+    max_comparisons: int = EXACT_COMPARISONS,
+) -> AgreementCost:
+    """Say what `count_agreements` will cost, and whether to estimate instead.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+    n_jobs : int, optional
+        Number of threads; None means all cores.
+    max_comparisons : int, default 3e11
+        Comparisons of two labels up to which an exact count is affordable.
+
+    Returns
+    -------
+    cost : AgreementCost
+        From what is really compared: identical partitions once, identical samples once
+        where that pays. Compiling on first use (some seconds) is not included.
+
+    Notes
+    -----
+    O(n T) time, without looking at any pair.
+
+    Examples
+    --------
+    >>> agreement_cost(Ensemble([[0, 0, 1], [1, 1, 0], [0, 1, 1]])).comparisons
+    6
+    """
+    n_items, n_models = count_items(ensemble), len(distinct_partitions(ensemble)[0])
+    pairs = n_items * (n_items - 1) // 2
+    most = max(int(ensemble.codes.max()), ensemble.n_partitions)
+    row_bytes = -(-n_models // LANES) * LANES * np.min_scalar_type(most).itemsize
+    each = _SECONDS_PER_PAIR + _SECONDS_PER_BYTE * row_bytes
+    cost = 1 if n_items == ensemble.n_samples else _WEIGHTED_COST
+    affordable = pairs * n_models <= max_comparisons
+    some = affordable_samples(n_models, min(SAMPLED_COMPARISONS, max_comparisons))
+    return AgreementCost(
+        n_items,
+        n_models,
+        comparisons=pairs * n_models,
+        seconds=cost * pairs * each / RunOptions(n_jobs).n_workers,
+        affordable=affordable,
+        n_compared=ensemble.n_samples if affordable else max(some, 2),
+    )
+
+
+def affordable_samples(n_models: int, max_comparisons: int) -> int:
+    """Largest number of samples whose pairs take at most so many comparisons."""
+    return (1 + math.isqrt(1 + 8 * (max_comparisons // n_models))) // 2
 
 
 def agreement_seconds(ensemble: Ensemble, *, n_jobs: int | None = None) -> float:
-    """Estimate how long `count_agreements` will take.
+    """Estimate how long `count_agreements` will take, see `agreement_cost`.
 
     Parameters
     ----------
@@ -296,16 +432,15 @@ def agreement_seconds(ensemble: Ensemble, *, n_jobs: int | None = None) -> float
     Returns
     -------
     seconds : float
-        A rough estimate from operation counts, right to a factor of about two on
-        recent processors; compiling on first use (some seconds) is not included.
-
-    Notes
-    -----
-    O(n T) time, without looking at any pair.
+        Right to a factor of about two on recent processors.
     """
-    layout = pair_layout(ensemble)
-    pairs = layout.n_items * (layout.n_items - 1) // 2
-    row_bytes = layout.by_sample.shape[1] * layout.by_sample.itemsize
-    each = _SECONDS_PER_PAIR + _SECONDS_PER_BYTE * row_bytes
-    cost = 1 if layout.weights is None else _WEIGHTED_COST
-    return cost * pairs * each / RunOptions(n_jobs).n_workers
+    return agreement_cost(ensemble, n_jobs=n_jobs).seconds
+
+
+def _with_identical(
+    pairs: CountArray, joint: CountArray, identical: int
+) -> tuple[CountArray, CountArray]:
+    """Add the pairs (i, i) to tables of ordered pairs; all partitions join them."""
+    pairs[-1] += identical
+    joint[:, -1] += identical
+    return pairs, joint

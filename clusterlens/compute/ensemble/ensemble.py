@@ -147,6 +147,17 @@ class Ensemble:
         """Number of clusters of each partition, shape (n_partitions,)."""
         return read_only(self.codes.max(axis=1).astype(np.int64) + 1)
 
+    @cached_property
+    def _distinct(self) -> tuple[IntArray, IntArray]:
+        """First copy and group of the distinct partitions, see `distinct_partitions`.
+
+        Codes are canonical, so equal partitions have equal bytes.
+        """
+        seen: dict[bytes, int] = {}
+        group = [seen.setdefault(row.tobytes(), len(seen)) for row in self.codes]
+        first = np.unique(group, return_index=True)[1]
+        return read_only(first), read_only(np.asarray(group))
+
     @property
     def n_partitions(self) -> int:
         """Number of partitions T."""
@@ -231,12 +242,9 @@ def distinct_partitions(ensemble: Ensemble) -> tuple[IntArray, IntArray]:
 
     Notes
     -----
-    Codes are canonical, so equal partitions have equal bytes: O(T n).
+    O(T n) time on the first call for an ensemble, which keeps the answer.
     """
-    seen: dict[bytes, int] = {}
-    group = [seen.setdefault(row.tobytes(), len(seen)) for row in ensemble.codes]
-    first = np.unique(group, return_index=True)[1]
-    return first, np.asarray(group)
+    return ensemble._distinct
 
 
 def _label_matrix(labels: Any) -> IntArray:

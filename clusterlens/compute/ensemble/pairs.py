@@ -22,15 +22,11 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 
 CountArray = npt.NDArray[np.int64]
 
-# Comparisons of two labels (pairs of items times distinct partitions) up to which an
-# exact pass is a matter of seconds; above it, rank from a sample of the samples.
-EXACT_COMPARISONS = 300_000_000_000
-
 # Columns of a block; their codes stay in the first-level cache.
 TILE_COLUMNS = 256
 
 _BLOCK_COMPARISONS = 2_000_000_000  # about a tenth of a second
-_LANES = 32  # rows of codes are padded to whole vector registers
+LANES = 32  # rows of codes are padded to whole vector registers
 _TABLE_BYTES = 4_000_000_000
 
 
@@ -125,7 +121,7 @@ def pair_layout(
     elif (merged := _identical_samples(by_model)) is not None:
         by_model, weights = by_model[:, merged[0]], merged[1]
     by_model = np.ascontiguousarray(by_model, dtype=kind)
-    width = -(-len(first) // _LANES) * _LANES
+    width = -(-len(first) // LANES) * LANES
     by_sample = np.zeros((by_model.shape[1], width), dtype=kind)
     by_sample[:, : len(first)] = by_model.T
     per_model = np.zeros(len(first), dtype=np.int64)
@@ -226,21 +222,89 @@ def sum_costs(
     return sums[: len(layout.by_model)]
 
 
-def pair_comparisons(layout: PairLayout) -> int:
-    """Return how many comparisons of two labels a full count makes.
+def count_groups(
+    layout: PairLayout, bounds: npt.ArrayLike, run: RunOptions = DEFAULT_RUN
+) -> tuple[CountArray, CountArray]:
+    """Count the pairs of items by the group of their first item.
 
     Parameters
     ----------
     layout : PairLayout
-        Items to compare with each other.
+        Items to compare with each other, without weights.
+    bounds : array-like of int, shape (n_groups + 1,)
+        Ascending positions where the groups of items begin and end.
+    run : RunOptions
+        Threads, progress in pairs, cancel.
 
     Returns
     -------
-    comparisons : int
-        Pairs of items times distinct partitions. Above `EXACT_COMPARISONS` rank from a
-        sample of the samples instead.
+    pair_counts : array of int64, shape (n_groups, n_levels)
+        Ordered pairs (i, j), i in the group and j another item, that c partitions join.
+    joint_counts : array of int64, shape (n_groups, n_models, n_levels)
+        Those of them that each distinct partition joins.
     """
-    return layout.n_items * (layout.n_items - 1) // 2 * len(layout.by_model)
+    edges = np.asarray(bounds)
+    n_groups, n_models = len(edges) - 1, len(layout.by_model)
+    levels = layout.n_levels
+    check_memory(
+        8 * n_groups * levels * (n_models + 1),
+        _TABLE_BYTES,
+        what=f"Estimating the agreements of {levels - 1} partitions",
+        remedy="give fewer partitions.",
+    )
+    sizes = np.diff(edges)
+    filled = np.flatnonzero(sizes).tolist()
+    blocks = [(g, h) for h in filled for g in filled if g <= h]
+    work = [
+        int(sizes[g] * sizes[h] if g < h else sizes[g] * (sizes[g] - 1) // 2)
+        for g, h in blocks
+    ]
+    pairs = np.zeros((n_groups, levels), dtype=np.int64)
+    joint = np.zeros((n_groups, n_models, levels), dtype=np.int64)
+    results = run_blocks(
+        lambda g, h: _count_between(layout, *edges[[g, g + 1, h, h + 1]].tolist()),
+        blocks,
+        work,
+        run,
+    )
+    for block, (some_pairs, some_joint) in zip(blocks, results, strict=True):
+        for group in block:
+            pairs[group] += some_pairs
+            joint[group] += some_joint[:, :n_models].T
+    return pairs, joint
+
+
+def _count_between(
+    layout: PairLayout, row_start: int, row_stop: int, start: int, stop: int
+) -> tuple[CountArray, CountArray]:
+    """Count the pairs i < j of two groups of items, one tile of columns at a time."""
+    tiles = [
+        _count_block(layout, row_start, row_stop, left, min(left + TILE_COLUMNS, stop))
+        for left in range(start, stop, TILE_COLUMNS)
+    ]
+    pairs, joint = zip(*tiles, strict=True)
+    return sum(pairs), sum(joint)
+
+
+def count_items(ensemble: Ensemble) -> int:
+    """Count the items that `pair_layout` lays out: identical samples merged or not.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+
+    Returns
+    -------
+    n_items : int
+        At most n.
+
+    Notes
+    -----
+    O(n T) time.
+    """
+    merged = _identical_samples(ensemble.codes[distinct_partitions(ensemble)[0]])
+    return ensemble.n_samples if merged is None else len(merged[0])
 
 
 def _identical_samples(

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -24,27 +23,26 @@ from clusterlens.compute._validation import (
     check_range,
     read_only,
 )
-from clusterlens.compute.ensemble.agreement import count_agreements
-from clusterlens.compute.ensemble.constraints import Constraints
-from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.ensemble.pairs import (
+from clusterlens.compute.ensemble.agreement import (
     EXACT_COMPARISONS,
+    affordable_samples,
+    agreement_cost,
+    count_agreements,
+)
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.ensemble.pairs import (
     count_columns,
     joined_pairs,
     pair_layout,
 )
 from clusterlens.compute.ranking._contributions import mean_costs
-from clusterlens.compute.ranking.ranking import Ranking, rank_partitions
+from clusterlens.compute.ranking.ranking import SCORES, Ranking, rank_partitions
 from clusterlens.compute.ranking.scores import Variant, pair_costs, violation_charge
+from clusterlens.compute.ranking.uncertainty import Uncertainty, make_uncertainty
 
 FIRST_SIZE = 2_048
 
-_VARIANTS: dict[str, Variant] = {
-    "discotec-binary": "binary",
-    "discotec-kl": "kl",
-    "discotec-tv": "tv",
-    "discotec-hellinger": "hellinger",
-}
 _SMALLEST = 500  # samples from which the normal approximation is used
 
 
@@ -61,13 +59,13 @@ class ProgressiveRanking:
     standard_errors : array of float, shape (n_partitions,)
         Of the scores, 0 if exact.
     half_widths : array of float, shape (n_partitions,)
-        Of the intervals for the scores: each holds the value of its model at all looks
+        Of the intervals for the scores: they hold for all partitions at all looks
         together with the asked confidence.
     differences : array of float, shape (n_partitions - 1,)
         From each partition of `ranking.order` to the next, 0 or more.
     difference_half_widths : array of float, shape (n_partitions - 1,)
-        Of the intervals for the differences, which hold for all pairs of models at all
-        looks together, because the data choose the neighbours.
+        Of the intervals for the differences, which hold for all pairs of partitions at
+        all looks together, because the data choose the neighbours.
     settled : bool
         Whether every difference is beyond chance; identical partitions share a rank.
     """
@@ -95,11 +93,10 @@ class ProgressiveRanking:
         """Whether all pairs of samples were counted."""
         return self.ranking.exact
 
-    @cached_property
+    @property
     def intervals(self) -> FloatArray:
         """Ends of the intervals for the values, shape (n_partitions, 2)."""
-        width = self.half_widths[:, None] * np.array([-1.0, 1.0])
-        return read_only(self.ranking.values[:, None] + width)
+        return self.ranking.intervals
 
     def to_frame(self) -> pd.DataFrame:
         """Return the ranking as a table, best first.
@@ -107,19 +104,17 @@ class ProgressiveRanking:
         Returns
         -------
         frame : DataFrame
-            Columns of `Ranking.to_frame` and low, high (interval for the score),
-            to_next, to_next_low, to_next_high (difference to the next row and its
+            Columns of `Ranking.to_frame`, low and high (interval for the score), and
+            to_next, to_next_low and to_next_high (difference to the next row and its
             interval, missing in the last row).
         """
-        frame = self.ranking.to_frame()
-        ends = self.intervals[self.ranking.order]
-        width = self.difference_half_widths
+        ends, width = self.intervals[self.ranking.order], self.difference_half_widths
         following = {
             "to_next": self.differences,
             "to_next_low": self.differences - width,
             "to_next_high": self.differences + width,
         }
-        return frame.assign(
+        return self.ranking.to_frame().assign(
             low=ends[:, 0],
             high=ends[:, 1],
             **{name: np.append(column, np.nan) for name, column in following.items()},
@@ -199,9 +194,10 @@ def rank_progressively(
     the m samples is compared with the `first_size` first ones for it, which makes s²
     too large rather than too small and covers the part of the variance that is of order
     1 / m². Covariances of h between models give the errors of differences. The level is
-    divided by the number of looks and, for differences, of pairs of models (Bonferroni
-    inequality). What fewer than some ten of the compared samples show is beyond the
-    normal approximation.
+    divided by the number of looks and of models or, for differences, of pairs of models
+    (Bonferroni inequality): the intervals for the scores hold all together, and so do
+    those for the differences. What fewer than some ten of the compared samples show
+    is beyond the normal approximation.
 
     Time O(n T) before the first look, then O(m² T + m T²); memory O(n T + T²).
 
@@ -214,8 +210,8 @@ def rank_progressively(
 
     Examples
     --------
-    >>> labels = np.random.default_rng(0).integers(0, 3, (4, 5_000))
-    >>> labels[:2, :4_000] = labels[2, :4_000]
+    >>> labels = np.random.default_rng(0).integers(0, 20, (4, 5_000))
+    >>> labels[:2, :1_000] = labels[2, :1_000]
     >>> ensemble = Ensemble(labels)
     >>> looks = rank_progressively(ensemble, first_size=500, max_comparisons=10**7)
     >>> [look.n_compared for look in looks]
@@ -225,18 +221,28 @@ def rank_progressively(
     charge = violation_charge(ensemble, constraints, constraint_weight)
     violated = (constraints or Constraints()).violations(ensemble)
     run = RunOptions(n_jobs, progress, cancel, executor)
+    variant = SCORES[score].variant
+    assert variant is not None  # checked above
     sizes, affordable = _schedule(ensemble, first_size, max_comparisons)
 
     def looks() -> Iterator[ProgressiveRanking]:
         settled = False
-        sample = _Sample(ensemble, score, threshold, sizes, random_state)
+        sample = _Sample(ensemble, variant, threshold, sizes, random_state)
         while not settled and sample.size < sizes[-1]:
             sample.grow(run)
             values, covariance = sample.estimate()
-            ranking = Ranking(
-                ensemble, score, values + charge, values, violated, False, exact=False
+            uncertainty = make_uncertainty(
+                values + charge,
+                covariance,
+                sample.layout.group,
+                sample.size,
+                confidence,
+                norm.isf,
+                len(sizes),
             )
-            look = _look(ranking, sample, covariance, (1 - confidence) / len(sizes))
+            charged = (values + charge, values, violated)
+            ranking = Ranking(ensemble, score, *charged, False, False, uncertainty)
+            look = _look(ranking, uncertainty)
             settled = look.settled
             yield look
         if exact or (affordable and not settled):
@@ -258,7 +264,8 @@ def _check_arguments(
     first_size: int,
 ) -> None:
     """Raise unless the arguments are in range."""
-    check_choice(score, _VARIANTS, name="score")
+    known = [name for name, entry in SCORES.items() if entry.variant is not None]
+    check_choice(score, known, name="score")
     if ensemble.n_partitions < 2:
         raise ValueError(
             "ensemble has 1 partition; give at least two, better three, to compare."
@@ -283,16 +290,14 @@ def _schedule(
 ) -> tuple[list[int], bool]:
     """Sizes of the samples of all looks, and whether all pairs are affordable too."""
 
-    def affordable(size: int) -> bool:
-        return size * (size - 1) // 2 * ensemble.n_partitions <= max_comparisons
-
-    n_samples = ensemble.n_samples
-    if n_samples <= first_size:
+    cost = agreement_cost(ensemble, max_comparisons=max_comparisons)
+    if cost.n_items <= first_size:
         return [0], True
-    sizes = [first_size]
-    while 2 * sizes[-1] < n_samples and affordable(2 * sizes[-1]):
-        sizes.append(2 * sizes[-1])
-    return sizes, affordable(n_samples)
+    budget = affordable_samples(cost.n_models, max_comparisons)
+    sizes, most = [first_size], min(cost.n_items - 1, budget)
+    while (size := 2 * sizes[-1]) <= most:
+        sizes.append(size)
+    return sizes, cost.affordable
 
 
 class _Sample:
@@ -301,7 +306,7 @@ class _Sample:
     def __init__(
         self,
         ensemble: Ensemble,
-        score: str,
+        variant: Variant,
         threshold: int | None,
         sizes: list[int],
         random_state: int,
@@ -314,7 +319,7 @@ class _Sample:
             total = sum(joined_pairs(ensemble).tolist())
             threshold = -(-total // ensemble.n_samples**2)
         votes = ensemble.n_partitions
-        self.costs = pair_costs(_VARIANTS[score], votes, threshold)
+        self.costs = pair_costs(variant, votes, threshold)
         n_models = len(self.layout.by_model)
         self.pairs = np.zeros(votes + 1, dtype=np.int64)
         self.joint = np.zeros((n_models, votes + 1), dtype=np.int64)
@@ -354,26 +359,20 @@ class _Sample:
         return scores[group], covariance[np.ix_(group, group)]
 
 
-def _look(
-    ranking: Ranking, sample: _Sample, covariance: FloatArray, level: float
-) -> ProgressiveRanking:
-    """Put intervals that miss with probability level around scores and differences."""
-    variances = covariance.diagonal()
-    errors = np.sqrt(variances)
+def _look(ranking: Ranking, uncertainty: Uncertainty) -> ProgressiveRanking:
+    """Compare the neighbours of an estimated ranking."""
     upper, lower = ranking.order[:-1], ranking.order[1:]
     differences = ranking.values[lower] - ranking.values[upper]
-    between = variances[upper] + variances[lower] - 2 * covariance[upper, lower]
-    n_models = len(sample.layout.by_model)
-    contrasts = max(n_models * (n_models - 1) // 2, 1)
-    widths = norm.isf(level / contrasts / 2) * np.sqrt(np.maximum(between, 0))
-    copies = sample.layout.group[upper] == sample.layout.group[lower]
+    widths = uncertainty.difference_half_widths[upper, lower]
+    group = distinct_partitions(ranking.ensemble)[1]
+    copies = group[upper] == group[lower]
     return ProgressiveRanking(
         ranking,
-        n_compared=sample.size,
-        standard_errors=errors,
-        half_widths=norm.isf(level / 2) * errors,
+        n_compared=uncertainty.n_compared,
+        standard_errors=uncertainty.standard_errors,
+        half_widths=uncertainty.half_widths,
         differences=differences,
-        difference_half_widths=np.where(copies, 0.0, widths),
+        difference_half_widths=widths,
         settled=bool((copies | (differences > widths)).all()),
     )
 

@@ -17,17 +17,24 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from clusterlens.compute._run.options import Cancel, Progress
-from clusterlens.compute._validation import FloatArray, check_choice, read_only
+from clusterlens.compute._validation import (
+    FloatArray,
+    check_choice,
+    check_range,
+    read_only,
+)
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ranking.scores import (
+    Variant,
     average_ari,
     average_nmi,
     discotec,
     partitions_of,
     violation_charge,
 )
+from clusterlens.compute.ranking.uncertainty import Uncertainty, estimate_uncertainty
 
 RankArray = npt.NDArray[np.int64]
 
@@ -54,6 +61,11 @@ class Score:
         `n_jobs` on, and returns one value per partition.
     uses_threshold : bool, default False
         Whether `values` also takes `threshold`.
+    variant : str, optional
+        Variant of `discotec` that it is, which intervals and other votes are known of.
+    linear : bool, default False
+        Whether it takes time linear in the samples and never looks at the agreements,
+        so that it is exact also where they are estimates.
     """
 
     title: str
@@ -62,6 +74,8 @@ class Score:
     reference: str
     values: Callable[..., FloatArray]
     uses_threshold: bool = False
+    variant: Variant | None = None
+    linear: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,6 +98,8 @@ class Ranking:
         Direction of both.
     exact : bool, default True
         False if the score is an estimate.
+    uncertainty : Uncertainty, optional
+        How far an estimate may be off; None if exact.
     """
 
     ensemble: Ensemble
@@ -93,11 +109,33 @@ class Ranking:
     violated: FloatArray
     greater_is_better: bool
     exact: bool = True
+    uncertainty: Uncertainty | None = None
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
         for name in ("values", "unconstrained", "violated"):
             object.__setattr__(self, name, read_only(np.asarray(getattr(self, name))))
+
+    @property
+    def intervals(self) -> FloatArray:
+        """Ends of the intervals for the values, shape (n_partitions, 2).
+
+        They hold for all partitions together, with `uncertainty.confidence`; the value
+        twice if exact.
+        """
+        width = 0.0 if self.uncertainty is None else self.uncertainty.half_widths
+        return np.stack([self.values - width, self.values + width], axis=1)
+
+    @property
+    def rank_ranges(self) -> RankArray:
+        """Lowest and highest possible rank, shape (n_partitions, 2); one if exact.
+
+        From the differences of the values, whose errors largely cancel: narrower than
+        the intervals for the values suggest.
+        """
+        if self.uncertainty is None:
+            return np.stack([self.ranks, self.ranks], axis=1)
+        return self.uncertainty.rank_ranges
 
     @cached_property
     def ranks(self) -> RankArray:
@@ -125,7 +163,9 @@ class Ranking:
         frame : DataFrame
             Columns model, family, n_clusters, score, unconstrained, violated, rank and
             copies (partitions of the ensemble identical to this one, itself included),
-            one row per partition; the index is its position in the ensemble.
+            one row per partition; the index is its position in the ensemble. An
+            estimate adds low, high, rank_low and rank_high: what the score and the rank
+            may be.
         """
         group = distinct_partitions(self.ensemble)[1]
         frame = pd.DataFrame(
@@ -140,12 +180,19 @@ class Ranking:
                 "copies": np.bincount(group)[group],
             }
         )
+        if self.uncertainty is not None:
+            frame[["low", "high"]] = self.intervals
+            frame[["rank_low", "rank_high"]] = self.rank_ranges
         return frame.rename_axis("position").iloc[self.order]
 
     def __repr__(self) -> str:
-        """Say the score and the leader."""
-        leader = self.ensemble.names[self.order[0]]
-        return f"Ranking({self.score}, {len(self.values)} partitions, first: {leader})"
+        """Say the score, the leader, and what an estimate rests on."""
+        text = f"{self.score}, {len(self.values)} partitions"
+        text += f", first: {self.ensemble.names[self.order[0]]}"
+        if self.uncertainty is not None:
+            some, all_of = self.uncertainty.n_compared, self.ensemble.n_samples
+            text += f", estimated from {some:,} of {all_of:,} samples"
+        return f"Ranking({text})"
 
 
 SCORES: dict[str, Score] = {
@@ -157,6 +204,7 @@ SCORES: dict[str, Score] = {
         _PAPER,
         partial(discotec, variant="binary"),
         uses_threshold=True,
+        variant="binary",
     ),
     "discotec-kl": Score(
         "DISCOTEC, Kullback-Leibler",
@@ -164,6 +212,7 @@ SCORES: dict[str, Score] = {
         "Mean surprise of the pool at what the model does with a pair of samples.",
         _PAPER,
         partial(discotec, variant="kl"),
+        variant="kl",
     ),
     "discotec-tv": Score(
         "DISCOTEC, total variation",
@@ -172,6 +221,7 @@ SCORES: dict[str, Score] = {
         "that of the average plain Rand index.",
         _PAPER,
         partial(discotec, variant="tv"),
+        variant="tv",
     ),
     "discotec-hellinger": Score(
         "DISCOTEC, Hellinger",
@@ -179,6 +229,7 @@ SCORES: dict[str, Score] = {
         "Mean squared Hellinger distance between the model and the consensus.",
         _PAPER,
         partial(discotec, variant="hellinger"),
+        variant="hellinger",
     ),
     "aari": Score(
         "Average adjusted Rand index",
@@ -186,6 +237,7 @@ SCORES: dict[str, Score] = {
         "Mean agreement with each other model of the pool, corrected for chance.",
         "Hubert, L., Arabie, P. Comparing partitions. J. of Classification 2 (1985)",
         average_ari,
+        linear=True,
     ),
     "anmi": Score(
         "Average normalised mutual information",
@@ -193,6 +245,7 @@ SCORES: dict[str, Score] = {
         "Mean information shared with each other model of the pool.",
         "Strehl, A., Ghosh, J. Cluster ensembles. JMLR 3 (2002)",
         average_nmi,
+        linear=True,
     ),
 }
 
@@ -204,6 +257,7 @@ def rank_partitions(
     constraints: Constraints | None = None,
     constraint_weight: float = 1.0,
     *,
+    confidence: float = 0.95,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
@@ -225,19 +279,32 @@ def rank_partitions(
         Pairs that should be joined or separated.
     constraint_weight : float, default 1.0
         Charge for breaking all of them: added to a score that is better when lower,
-        subtracted from one that is better when greater.
+        subtracted from one that is better when greater. See the Warnings.
+    confidence : float, default 0.95
+        Of the intervals where the agreements are estimates, between 0 and 1.
     n_jobs, progress, cancel, executor
         As in `count_agreements`.
 
     Returns
     -------
     ranking : Ranking
-        Values, violations and order. Values equal to 10 decimals share a rank.
+        Values, violations and order. Values equal to 10 decimals share a rank. Of
+        estimated agreements with intervals for the values and ranges of ranks, except
+        for the average indices, which are exact in linear time.
 
     Raises
     ------
     ValueError
         If the score is unknown or an argument is out of range.
+
+    Warnings
+    --------
+    The default weight of 1 is the paper's. Breaking one of c constraints costs weight
+    / c: with few of them and weight 1 a single broken link moves a model over many
+    ranks, and violations alone may decide the order (`decided_by_violations`). Ten
+    answers at weight 1 lowered the rank correlation with the classes in 7 of 18 cases,
+    nine UCI sets with two pools each; at 0.2, which the app uses, in 1
+    (`benchmarks/discotec_answers.py`).
 
     Notes
     -----
@@ -264,18 +331,27 @@ def rank_partitions(
         )
     if chosen.uses_threshold:
         run["threshold"] = threshold
+    check_range(confidence, 0, 1, name="confidence")
     partitions = partitions_of(ensemble)
     violated = (constraints or Constraints()).violations(partitions)
     charge = violation_charge(partitions, constraints, constraint_weight)
     scores = chosen.values(ensemble, **run)
+    values = scores - charge if chosen.greater_is_better else scores + charge
+    exact = isinstance(ensemble, Ensemble) or ensemble.exact or chosen.linear
+    uncertainty = None
+    if isinstance(ensemble, Agreement) and not exact and chosen.variant is not None:
+        uncertainty = estimate_uncertainty(
+            ensemble, chosen.variant, threshold, values, confidence
+        )
     return Ranking(
         partitions,
         score,
-        scores - charge if chosen.greater_is_better else scores + charge,
+        values,
         scores,
         violated,
         chosen.greater_is_better,
-        exact=isinstance(ensemble, Ensemble) or ensemble.exact,
+        exact,
+        uncertainty,
     )
 
 

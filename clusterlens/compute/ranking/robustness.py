@@ -1,7 +1,8 @@
 """Robustness: how far a ranking hangs on the make-up of the pool.
 
 Every model is ranked again without any one family of clusterers, where a majority of
-the models must agree, and where every family has the same total vote.
+the models must agree, and where every family has the same total vote. A rank is always
+one among the same models, all of the pool, so that ranks can be compared.
 """
 
 from __future__ import annotations
@@ -16,8 +17,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions, report
-from clusterlens.compute._validation import FloatArray, check_choice, read_only
-from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
+from clusterlens.compute._validation import (
+    FloatArray,
+    check_choice,
+    check_range,
+    read_only,
+)
+from clusterlens.compute.ensemble.agreement import (
+    Agreement,
+    count_agreements,
+    count_samples,
+)
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import partition_overlaps, select_partitions
@@ -38,12 +48,6 @@ from clusterlens.compute.ranking.scores import (
 
 _FEWEST = 3  # two partitions are equally far from their consensus
 _MOST_VOTES = 1 << 18  # of a family, so that tables of costs stay small
-_VARIANTS: dict[str, Variant] = {
-    "discotec-binary": "binary",
-    "discotec-kl": "kl",
-    "discotec-tv": "tv",
-    "discotec-hellinger": "hellinger",
-}
 _INDICES = {"aari": "adjusted_rand", "anmi": "normalized_information"}
 _COLUMN_TYPES = {
     "lowest_rank": "Int64",
@@ -67,8 +71,8 @@ class Robustness:
     ranks : array of int, shape (n_partitions,)
         Rank in the whole pool.
     ranks_without : mapping of str to array of float, shape (n_partitions,)
-        By family: rank among the models of the other families, which are all the models
-        that vote; NaN for the family itself.
+        By family: rank among all models when those of the family do not vote, see the
+        Notes of `rank_robustness`; NaN for the family itself.
     ranks_majority : array of int, shape (n_partitions,)
         Rank by "discotec-binary" with pairs joined where more than half of the models
         join them, whatever the score.
@@ -76,6 +80,10 @@ class Robustness:
         Rank where all families have the same total vote; NaN where not defined.
     reasons : tuple of str
         Why a rank could not be given.
+    threshold : int, optional
+        What "discotec-binary" was ranked at; None is the mean.
+    exact : bool, default True
+        False if the agreements were estimates.
     """
 
     ensemble: Ensemble
@@ -85,10 +93,15 @@ class Robustness:
     ranks_majority: RankArray
     ranks_equal_families: FloatArray
     reasons: tuple[str, ...] = ()
+    threshold: int | None = None
+    exact: bool = True
 
     @property
     def lowest(self) -> FloatArray:
-        """Lowest (best) rank without any one family, shape (n_partitions,), or NaN."""
+        """Lowest (best) rank without any one family, shape (n_partitions,), or NaN.
+
+        NaN where no other family could be left out; `reasons` say why.
+        """
         return np.fmin.reduce(self._rows())
 
     @property
@@ -105,6 +118,35 @@ class Robustness:
         worst = np.where(np.isnan(rows), -1.0, rows).argmax(axis=0)
         return tuple(
             None if np.isnan(rows[k, t]) else names[k] for t, k in enumerate(worst)
+        )
+
+    def sentence(self, model: int) -> str:
+        """Say what becomes of a model under the other make-ups of the pool.
+
+        Parameters
+        ----------
+        model : int
+            Position of the partition, from 0 to n_partitions - 1.
+
+        Returns
+        -------
+        sentence : str
+            Plain text about "it": rank without any one family, and under majority.
+        """
+        check_range(model, 0, len(self.ranks) - 1, name="model", integer=True)
+        rank, majority = int(self.ranks[model]), int(self.ranks_majority[model])
+        low, high = self.lowest[model], self.highest[model]
+        if np.isnan(low):
+            first = f"What becomes of its rank {rank} without a family is not known"
+        else:
+            first = f"It {_move(rank, int(low), int(high))}"
+            first += (
+                f" (without {self.highest_without[model]})"
+                if high > rank
+                else " when any one family of models is left out"
+            )
+        return (
+            f"{first}; it {_move(rank, majority, majority)} if a majority must agree."
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -138,8 +180,9 @@ class Robustness:
         return np.stack([missing, *self.ranks_without.values()])
 
     def __repr__(self) -> str:
-        """Say the score and the size."""
-        return f"Robustness({self.score}, {len(self.ranks)} partitions)"
+        """Say the score, the size, and whether it is an estimate."""
+        kind = "" if self.exact else ", estimated"
+        return f"Robustness({self.score}, {len(self.ranks)} partitions{kind})"
 
 
 def rank_robustness(
@@ -148,6 +191,7 @@ def rank_robustness(
     constraints: Constraints | None = None,
     constraint_weight: float = 1.0,
     *,
+    threshold: int | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
@@ -158,13 +202,18 @@ def rank_robustness(
     Parameters
     ----------
     ensemble : Ensemble or Agreement
-        T >= 2 partitions with their families. Counted agreements save one pass.
+        T >= 2 partitions with their families. Counted agreements save one pass. Of
+        estimated ones every pool is estimated from the same samples.
     score : str, default "discotec-binary"
         A name in `SCORES`.
     constraints : Constraints, optional
         Pairs that should be joined or separated, the same in every ranking.
     constraint_weight : float, default 1.0
         Charge for breaking all of them.
+    threshold : int, optional
+        For "discotec-binary": agreement count from 0 to T + 1 from which a pair counts
+        as joined; a smaller pool, or one of other votes, joins the pairs that the same
+        share of it joins. Default the mean of each pool.
     n_jobs, progress, cancel, executor
         As in `count_agreements`; progress counts thousandths of a pass.
 
@@ -177,16 +226,24 @@ def rank_robustness(
     Raises
     ------
     ValueError
-        If the score is unknown, there are fewer than two partitions, or the agreements
-        are estimates.
+        If the score is unknown, there are fewer than two partitions, or an argument is
+        out of range.
     Cancelled
         If `cancel` said so.
 
     Notes
     -----
-    Without a family, its models neither vote nor are ranked: the ranks are those of the
-    pool that never had it, with its own mean threshold. Fewer than three models left
-    are not ranked.
+    Without a family f its models do not vote, neither in the consensus nor in its mean.
+    They stay in the list, each where it stood relative to the others, so that no rank
+    changes because the list grew shorter: with s < t for "s is better than t",
+
+        rank of t without f = 1 + #{s not in f: s < t in the pool without f}
+                                + #{s in f: s < t in the whole pool}.
+
+    This is the rank of t in the whole pool plus what its rank among the models of the
+    other families changes by. If no order changes, lowest and highest are the rank in
+    the whole pool. The models of f have no such rank themselves. Fewer than three
+    models left are not ranked.
 
     Equal votes, DISCOTEC: a model of a family of size s has weight 1/s in the consensus
     and in the mean threshold. Weights become whole votes (their least common multiple;
@@ -207,63 +264,77 @@ def rank_robustness(
     >>> robustness.ranks.tolist()
     [1, 1, 3, 3, 5]
     >>> robustness.lowest.tolist()
-    [nan, nan, 2.0, 2.0, 1.0]
+    [nan, nan, 4.0, 4.0, 3.0]
     >>> robustness.reasons
     ("Without 'b' 2 of 5 models are left, too few...",)
     """
     check_choice(score, SCORES, name="score")
-    if isinstance(ensemble, Agreement) and not ensemble.exact:
-        raise ValueError(
-            "ensemble holds estimated agreements, but every pool is counted in full; "
-            "give an Ensemble of the samples to compare."
-        )
     partitions = partitions_of(ensemble)
     names = tuple(dict.fromkeys(partitions.families))
     n_stages = len(names) + 3
+    links = (constraints, constraint_weight)
 
     def run(stage: int) -> RunOptions:
         part = _stage(progress, stage, n_stages)
         return RunOptions(n_jobs, part, cancel, executor)
 
-    def ranks_of(pool: Ensemble | Agreement, stage: int) -> RankArray:
-        constrained = (constraints, constraint_weight)
-        return rank_partitions(
-            pool, score, None, *constrained, **run(stage).threads
-        ).ranks
-
     if isinstance(ensemble, Ensemble):
         ensemble = count_agreements(ensemble, **run(0).threads)
-    ranks = ranks_of(ensemble, 1)
-    without, reasons = _ranks_without(partitions, names, ranks_of)
-    majority = rank_partitions(
-        ensemble,
-        threshold=partitions.n_partitions // 2 + 1,
-        constraints=constraints,
-        constraint_weight=constraint_weight,
-    )
-    equal = _equal_family_values(ensemble, score, run(n_stages - 1))
+    ranks = rank_partitions(ensemble, score, threshold, *links, **run(1).threads).ranks
+
+    def ranks_of(left: npt.NDArray[np.bool_], stage: int) -> RankArray:
+        pool = _agreement_of(ensemble, left, run(stage))
+        at = _same_share(threshold, int(left.sum()), left.size)
+        return rank_partitions(pool, score, at, *links, **run(stage).threads).ranks
+
+    without, reasons = _ranks_without(partitions, names, ranks, ranks_of)
+    majority = partitions.n_partitions // 2 + 1
+    equal = _equal_family_values(ensemble, score, threshold, run(n_stages - 1))
     if equal is None:
         reasons.append(f"Equal votes of the families are not defined for {score!r}.")
-    charge = violation_charge(partitions, constraints, constraint_weight)
+    charge = violation_charge(partitions, *links)
     report(progress, _STEPS * n_stages, _STEPS * n_stages)
     return Robustness(
         partitions,
         score,
         ranks,
         without,
-        majority.ranks,
+        rank_partitions(ensemble, "discotec-binary", majority, *links).ranks,
         _charged_ranks(equal, charge, SCORES[score].greater_is_better),
         tuple(reasons),
+        threshold,
+        ensemble.exact,
     )
+
+
+def _agreement_of(
+    whole: Agreement, left: npt.NDArray[np.bool_], run: RunOptions
+) -> Agreement:
+    """Count the agreements of some partitions on the samples of the whole count."""
+    pool = select_partitions(whole.ensemble, left)
+    if whole.samples is None:
+        return count_agreements(pool, **run.threads)
+    return count_samples(pool, whole.samples, run)
+
+
+def _same_share(threshold: int | None, votes: int, of: int) -> int | None:
+    """Smallest number of votes that is the share threshold / of, or None."""
+    return None if threshold is None else min(-(-threshold * votes // of), votes + 1)
 
 
 def _ranks_without(
     ensemble: Ensemble,
     families: tuple[str, ...],
-    ranks_of: Callable[[Ensemble, int], RankArray],
+    ranks: RankArray,
+    ranks_of: Callable[[npt.NDArray[np.bool_], int], RankArray],
 ) -> tuple[dict[str, FloatArray], list[str]]:
     """Ranks without each family where enough models are left, and reasons where not."""
-    ranks, reasons = {}, []
+    if len(families) == 1:
+        return {}, [
+            f"All {len(ranks)} models are of one family, {families[0]!r}, so that "
+            "nothing tells whether the order holds without it."
+        ]
+    without, reasons = {}, []
     for stage, family in enumerate(families, start=2):
         left = np.asarray(ensemble.families) != family
         n_left = np.count_nonzero(left)
@@ -274,13 +345,14 @@ def _ranks_without(
             )
             continue
         row = np.full(left.size, np.nan)
-        row[left] = ranks_of(select_partitions(ensemble, left), stage)
-        ranks[family] = read_only(row)
-    return ranks, reasons
+        above = (ranks[~left] < ranks[left, None]).sum(axis=1)
+        row[left] = ranks_of(left, stage) + above
+        without[family] = read_only(row)
+    return without, reasons
 
 
 def _equal_family_values(
-    agreement: Agreement, score: str, run: RunOptions
+    agreement: Agreement, score: str, threshold: int | None, run: RunOptions
 ) -> FloatArray | None:
     """Values of the score with equal votes of all families, None if not defined."""
     ensemble = agreement.ensemble
@@ -290,13 +362,13 @@ def _equal_family_values(
     if score in _INDICES:
         index = getattr(partition_overlaps(ensemble, **run.threads), _INDICES[score])
         return _mean_over_families(index, families)
-    if score not in _VARIANTS:
+    variant = SCORES[score].variant
+    if variant is None:
         return None
     if len(set(sizes)) == 1:
-        return discotec(agreement, _VARIANTS[score])
-    return _weighted_discotec(
-        ensemble, _VARIANTS[score], _family_votes(sizes)[families], run
-    )
+        return discotec(agreement, variant, threshold)
+    votes = _family_votes(sizes)[families]
+    return _weighted_discotec(agreement, variant, threshold, votes, run)
 
 
 def _family_votes(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -306,18 +378,28 @@ def _family_votes(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _weighted_discotec(
-    ensemble: Ensemble, variant: Variant, votes: npt.NDArray[np.int64], run: RunOptions
+    agreement: Agreement,
+    variant: Variant,
+    threshold: int | None,
+    votes: npt.NDArray[np.int64],
+    run: RunOptions,
 ) -> FloatArray:
     """DISCOTEC score of each partition where partition t has votes[t] votes.
 
     The n pairs (i, i) and pairs of merged identical samples cost nothing.
     """
-    layout = pair_layout(ensemble, votes=votes)
-    n_pairs = ensemble.n_samples**2
-    joined = joined_pairs(ensemble).tolist()
-    total = sum(int(v) * q for v, q in zip(votes, joined, strict=True))
-    costs = pair_costs(variant, int(votes.sum()), -(-total // n_pairs))
-    return 2 * sum_costs(layout, *costs, run)[layout.group] / n_pairs
+    ensemble, samples = agreement.ensemble, agreement.samples
+    layout = pair_layout(ensemble, samples, votes)
+    n_votes = int(votes.sum())
+    needed = _same_share(threshold, n_votes, ensemble.n_partitions)
+    if needed is None:
+        joined = joined_pairs(ensemble).tolist()
+        total = sum(int(v) * q for v, q in zip(votes, joined, strict=True))
+        needed = -(-total // ensemble.n_samples**2)
+    costs = sum_costs(layout, *pair_costs(variant, n_votes, needed), run=run)
+    size = ensemble.n_samples if samples is None else len(samples)
+    mean = 2 * costs / max(size * (size - 1), 1)
+    return mean[layout.group] * (1 - 1 / ensemble.n_samples)
 
 
 def _mean_over_families(
@@ -339,6 +421,18 @@ def _charged_ranks(
         return read_only(np.full(len(charge), np.nan))
     charged = values - charge if greater_is_better else values + charge
     return read_only(rank_values(charged, greater_is_better).astype(float))
+
+
+def _move(rank: int, low: int, high: int) -> str:
+    """Say how a rank relates to the ranks from low to high."""
+    if low == high == rank:
+        return f"keeps rank {rank}"
+    if low < rank < high:
+        return f"moves between rank {low} and {high}"
+    verb, to = ("falls", high) if high > rank else ("rises", low)
+    if rank in (low, high):
+        return f"keeps rank {rank} or {verb} to {to}"
+    return f"{verb} to rank {to}" if low == high else f"{verb} to rank {low} to {high}"
 
 
 def _stage(progress: Progress | None, stage: int, count: int) -> Progress | None:

@@ -51,7 +51,7 @@ def discotec(
     constraints : Constraints, optional
         Pairs that should be joined or separated.
     constraint_weight : float, default 1.0
-        Charge for breaking all of them, at least 0.
+        Charge for breaking all of them, at least 0. See the Warnings.
     n_jobs, progress, cancel, executor
         As in `count_agreements`.
 
@@ -71,6 +71,11 @@ def discotec(
     -----
     UserWarning
         If there are two partitions only: most scores cannot tell them apart.
+
+    Warnings
+    --------
+    The default weight of 1 is the paper's; one broken link among few then moves a model
+    over many ranks. The app uses 0.2, see the Warnings of `rank_partitions`.
 
     Notes
     -----

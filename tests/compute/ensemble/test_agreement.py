@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from clusterlens.compute._run.options import Cancelled, RunOptions
 from clusterlens.compute.ensemble import pairs
 from clusterlens.compute.ensemble.agreement import (
+    EXACT_COMPARISONS,
+    SAMPLED_COMPARISONS,
     Agreement,
+    agreement_cost,
     agreement_seconds,
     compared_samples,
     count_agreements,
@@ -17,9 +20,8 @@ from clusterlens.compute.ensemble.agreement import (
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.pairs import (
-    EXACT_COMPARISONS,
     count_columns,
-    pair_comparisons,
+    count_groups,
     pair_layout,
 )
 from clusterlens.compute.ranking.scores import discotec
@@ -212,11 +214,67 @@ def test_tables_of_too_many_partitions_are_refused_before_they_are_made():
 
 def test_cost_is_stated_from_sizes():
     small, large = (Ensemble(random_labels(12, n, 8)) for n in (300, 3000))
-    assert pair_comparisons(pair_layout(small)) == 300 * 299 // 2 * 12
-    assert pair_comparisons(pair_layout(large)) < EXACT_COMPARISONS
+    cost = agreement_cost(small)
+    assert cost.comparisons == 300 * 299 // 2 * 12
+    assert cost.affordable
+    assert cost.n_compared == 300
     assert agreement_seconds(large, n_jobs=1) == pytest.approx(
         100 * agreement_seconds(small, n_jobs=1), rel=0.01
     )
+
+
+def test_copies_of_models_and_samples_cost_nothing():
+    labels = random_labels(6, 2_000, 3)  # at most 729 different samples
+    cost = agreement_cost(Ensemble(np.repeat(labels, 50, axis=0)))
+    distinct = len(np.unique(labels, axis=1).T)
+    assert (cost.n_items, cost.n_models) == (distinct, 6)
+    assert cost.comparisons == distinct * (distinct - 1) // 2 * 6
+    every = 2_000 * 1_999 // 2 * 300
+    assert agreement_cost(
+        Ensemble(np.repeat(labels, 50, axis=0)), max_comparisons=every // 100
+    ).affordable
+
+
+def test_what_is_not_affordable_is_estimated_within_the_budget():
+    cost = agreement_cost(Ensemble(random_labels(40, 200_000, 50)))
+    assert not cost.affordable
+    assert cost.comparisons > EXACT_COMPARISONS
+    pairs = cost.n_compared * (cost.n_compared - 1) // 2
+    assert 0.99 * SAMPLED_COMPARISONS < pairs * 40 <= SAMPLED_COMPARISONS
+
+
+@settings(deadline=None, max_examples=30)
+@given(labels=label_matrices(), cut=st.integers(0, 24), more=st.integers(0, 24))
+def test_groups_count_the_pairs_by_their_first_sample(labels, cut, more):
+    n_samples = labels.shape[1]
+    bounds = sorted([0, min(cut, n_samples), min(more, n_samples), n_samples])
+    layout = pair_layout(Ensemble(labels), np.arange(n_samples))
+    pairs, joint = count_groups(layout, bounds)
+    counts = agreement_counts(labels)
+    other = ~np.eye(n_samples, dtype=bool)
+    for g in range(3):
+        rows = np.zeros_like(other)
+        rows[bounds[g] : bounds[g + 1]] = True
+        for c in range(len(labels) + 1):
+            some = rows & other & (counts == c)
+            assert pairs[g, c] == some.sum()
+            for t, row in enumerate(labels):
+                joined = some & (row[:, None] == row)
+                assert joint[g, layout.group[t], c] == joined.sum()
+
+
+def test_an_estimate_knows_its_samples():
+    ensemble = Ensemble(random_labels(5, 400, 4))
+    estimated = estimate_agreements(ensemble, 200, random_state=3)
+    np.testing.assert_array_equal(
+        np.sort(estimated.samples), compared_samples(400, 200, 3)
+    )
+    assert estimated.n_compared == 200
+    assert "estimated from 200 samples" in repr(estimated)
+    pairs = estimated.group_pairs.sum(axis=0)
+    np.testing.assert_array_equal(pairs[:-1], estimated.pair_counts[:-1])
+    assert estimated.group_joint.sum() == estimated.group_joint.sum(axis=0).sum()
+    assert estimate_agreements(ensemble, 60).group_pairs is None
 
 
 def test_an_estimate_from_all_samples_is_exact():

@@ -5,11 +5,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import confusion_matrix
 
+from clusterlens.compute.ensemble import contingency
 from clusterlens.compute.ensemble.contingency import (
     contingency_table,
     cross_tab,
+    match_clusters,
     match_labels,
 )
 from clusterlens.compute.indices.indices import external_index
@@ -80,3 +83,40 @@ def test_a_cross_tab_of_another_number_of_samples_is_refused() -> None:
 def test_a_cross_tab_too_large_for_memory_is_refused() -> None:
     with pytest.raises(MemoryError, match="20000 x 20000 clusters would need"):
         cross_tab(np.arange(20_000), np.arange(20_000))
+
+
+@FEW
+@given(PAIRS)
+def test_a_matching_has_the_largest_overlap_of_all(
+    pair: tuple[list[int], list[int]],
+) -> None:
+    table = contingency_table(*(pd.factorize(np.array(one))[0] for one in pair))
+    dense = table.toarray()
+    rows, columns = match_clusters(table)
+    assert (dense[rows, columns] > 0).all()
+    assert len(set(rows)) == len(set(columns)) == len(rows)
+    best = dense[linear_sum_assignment(dense, maximize=True)].sum()
+    assert dense[rows, columns].sum() == best
+
+
+@FEW
+@given(PAIRS)
+def test_very_many_clusters_are_matched_to_half_the_largest_overlap(
+    pair: tuple[list[int], list[int]],
+) -> None:
+    table = contingency_table(*(pd.factorize(np.array(one))[0] for one in pair))
+    dense = table.toarray()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contingency, "EXACT_MATCHING", 0)
+        rows, columns = match_clusters(table)
+    assert len(set(rows)) == len(set(columns)) == len(rows)
+    assert (np.diff(rows) > 0).all()
+    best = dense[linear_sum_assignment(dense, maximize=True)].sum()
+    assert 2 * dense[rows, columns].sum() >= best
+
+
+def test_as_many_clusters_as_samples_are_matched_without_a_table_of_all_pairs() -> None:
+    samples = np.arange(30_000)
+    assert (match_labels(samples, samples[::-1]) == samples).all()
+    few = match_labels(samples, samples % 7)
+    assert (np.unique(few) < 30_000).all()

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
+from clusterlens.compute.ensemble.agreement import count_agreements, estimate_agreements
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import partition_overlaps, select_partitions
@@ -15,7 +15,7 @@ from clusterlens.compute.ranking.ranking import (
     rank_partitions,
     rank_values,
 )
-from clusterlens.compute.ranking.robustness import rank_robustness
+from clusterlens.compute.ranking.robustness import Robustness, rank_robustness
 from tests.definitions import discotec_scores, label_matrices
 
 SIZES = {"a": 4, "b": 3, "c": 5}
@@ -24,22 +24,78 @@ LABELS = np.random.default_rng(3).integers(0, 4, (12, 30))
 ENSEMBLE = Ensemble(LABELS, families=FAMILIES)
 
 
+def rank_without(family, without, whole, greater):
+    """Rank without a family, its models counted where they stood in the whole pool."""
+    kept, sign = np.array(FAMILIES) != family, -1 if greater else 1
+    without, whole = (sign * np.round(v, 10) for v in (without, whole))
+    ranks = np.full(12, np.nan)
+    for place, t in enumerate(np.flatnonzero(kept)):
+        ranks[t] = (
+            1 + (without < without[place]).sum() + (whole[~kept] < whole[t]).sum()
+        )
+    return ranks
+
+
 @pytest.mark.parametrize("score", SCORES)
-def test_ranks_without_a_family_are_those_of_the_pool_that_never_had_it(score):
+def test_ranks_without_a_family_follow_the_definition(score):
     robustness = rank_robustness(ENSEMBLE, score)
-    np.testing.assert_array_equal(
-        robustness.ranks, rank_partitions(ENSEMBLE, score).ranks
-    )
+    whole = rank_partitions(ENSEMBLE, score)
+    np.testing.assert_array_equal(robustness.ranks, whole.ranks)
     for family, ranks in robustness.ranks_without.items():
         left = np.array(FAMILIES) != family
-        others = rank_partitions(Ensemble(LABELS[left]), score).ranks
-        assert np.isnan(ranks[~left]).all()
-        np.testing.assert_array_equal(ranks[left], others)
+        others = rank_partitions(Ensemble(LABELS[left]), score).values
+        np.testing.assert_array_equal(
+            ranks,
+            rank_without(family, others, whole.values, SCORES[score].greater_is_better),
+        )
     rows = np.stack(list(robustness.ranks_without.values()))
     np.testing.assert_array_equal(robustness.lowest, np.nanmin(rows, axis=0))
     np.testing.assert_array_equal(robustness.highest, np.nanmax(rows, axis=0))
     for t, family in enumerate(robustness.highest_without):
         assert robustness.ranks_without[family][t] == robustness.highest[t]
+
+
+def test_a_smaller_pool_alone_moves_no_rank():
+    # Nested partitions of falling quality: their order is the same in every pool.
+    truth = np.repeat(np.arange(4), 25)
+    labels = np.tile(truth, (12, 1))
+    rng = np.random.default_rng(0)
+    for t in range(1, 12):
+        labels[t:, rng.choice(100, 8, replace=False)] = rng.integers(0, 4, 8)
+    ensemble = Ensemble(labels, families=list("abcd") * 3)
+    robustness = rank_robustness(ensemble, "aari")
+    same = [
+        (rank_partitions(ensemble.select(left), "aari").order == np.arange(9)).all()
+        for left in (np.array(ensemble.families) != f for f in "abcd")
+    ]
+    order = rank_partitions(ensemble, "aari").order
+    assert len(same) == 4
+    assert order[-1] == 11
+    assert robustness.lowest[11] == robustness.highest[11] == 12
+
+
+@pytest.mark.parametrize("share", [0, 4, 7, 12, 13])
+def test_a_threshold_is_the_same_share_of_every_pool(share):
+    robustness = rank_robustness(ENSEMBLE, threshold=share)
+    whole = discotec_scores(LABELS, "binary", threshold=share)
+    np.testing.assert_array_equal(robustness.ranks, rank_values(whole, False))
+    assert robustness.threshold == share
+    for family, ranks in robustness.ranks_without.items():
+        some = LABELS[np.array(FAMILIES) != family]
+        at = next(c for c in range(99) if c * 12 >= share * len(some))
+        others = discotec_scores(some, "binary", threshold=at)
+        np.testing.assert_array_equal(ranks, rank_without(family, others, whole, False))
+    votes = np.array([60 // SIZES[name] for name in FAMILIES])
+    at = share * votes.sum() / 12
+    weighted = discotec_scores(LABELS, "binary", threshold=at, weights=votes)
+    np.testing.assert_array_equal(
+        robustness.ranks_equal_families, rank_values(weighted, False)
+    )
+
+
+def test_a_threshold_of_another_score_is_refused():
+    with pytest.raises(ValueError, match="threshold is 3"):
+        rank_robustness(ENSEMBLE, "aari", threshold=3)
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -121,7 +177,8 @@ def test_one_family_says_that_nothing_is_left():
     assert np.isnan(robustness.lowest).all()
     assert np.isnan(robustness.highest).all()
     assert robustness.highest_without == (None,) * 12
-    assert "0 of 12 models are left" in robustness.reasons[0]
+    assert "All 12 models are of one family, 'model'" in robustness.reasons[0]
+    assert "not known" in robustness.sentence(0)
     np.testing.assert_array_equal(robustness.ranks_equal_families, robustness.ranks)
     frame = robustness.to_frame()
     assert frame["lowest_rank"].isna().all()
@@ -172,11 +229,44 @@ def test_counted_agreements_give_the_same_ranks():
     assert ours.to_frame().equals(theirs.to_frame())
 
 
-def test_estimated_agreements_are_refused():
-    counts = count_agreements(ENSEMBLE)
-    guess = Agreement(ENSEMBLE, counts.pair_counts, counts.joint_counts, exact=False)
-    with pytest.raises(ValueError, match="holds estimated agreements"):
-        rank_robustness(guess)
+def test_estimated_agreements_give_estimates_from_the_same_samples():
+    labels = np.random.default_rng(8).integers(0, 4, (12, 300))
+    ensemble = Ensemble(labels, families=FAMILIES)
+    agreement = estimate_agreements(ensemble, 200)
+    robustness = rank_robustness(agreement, threshold=5)
+    assert not robustness.exact
+    assert "estimated" in repr(robustness)
+    drawn = ensemble.take_samples(agreement.samples)
+    same = rank_robustness(drawn, threshold=5)
+    assert robustness.to_frame().equals(same.to_frame())
+
+
+@pytest.mark.parametrize(
+    ("rank", "low", "high", "words"),
+    [
+        (2, 2, 2, "keeps rank 2"),
+        (1, 2, 2, "falls to rank 2"),
+        (1, 1, 3, "keeps rank 1 or falls to 3"),
+        (1, 2, 3, "falls to rank 2 to 3"),
+        (5, 2, 5, "keeps rank 5 or rises to 2"),
+        (5, 2, 3, "rises to rank 2 to 3"),
+        (5, 3, 3, "rises to rank 3"),
+        (5, 3, 8, "moves between rank 3 and 8"),
+    ],
+)
+def test_a_sentence_says_whether_a_rank_is_kept(rank, low, high, words):
+    ranks = np.array([rank, 9])
+    robustness = Robustness(
+        Ensemble([[0, 1], [0, 0]]),
+        "aari",
+        ranks,
+        {"x": np.array([low, np.nan]), "y": np.array([high, np.nan])},
+        np.array([1, 1]),
+        np.array([1.0, 1.0]),
+    )
+    assert f"It {words} " in robustness.sentence(0)
+    assert ("without" in robustness.sentence(0)) == (high > rank)
+    assert "rises to rank 1 if a majority must agree" in robustness.sentence(1)
 
 
 def test_a_score_of_ones_own_has_no_equal_votes_and_says_so():

@@ -1,0 +1,177 @@
+"""Uncertainty: how far a ranking from some of the samples may be off.
+
+The mean cost of the pairs of random samples is a U-statistic. Its errors follow from
+how much the mean costs of single samples, or of random groups of them, differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import t
+
+from clusterlens.compute._validation import FloatArray, IntArray, read_only
+from clusterlens.compute.ensemble.agreement import Agreement
+from clusterlens.compute.ensemble.ensemble import distinct_partitions
+from clusterlens.compute.ranking.scores import Variant, pair_costs
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Uncertainty:
+    """How far the values and ranks of an estimated ranking may be off.
+
+    Parameters
+    ----------
+    n_compared : int
+        Samples that were compared with each other.
+    confidence : float
+        With which all half widths hold together, and all differences together.
+    standard_errors : array of float, shape (n_partitions,)
+        Of the values; NaN if too few samples were compared.
+    half_widths : array of float, shape (n_partitions,)
+        Of the intervals for the values.
+    difference_half_widths : array of float, shape (n_partitions, n_partitions)
+        Of the intervals for the differences of values, 0 for identical partitions.
+    rank_ranges : array of int64, shape (n_partitions, 2)
+        Lowest and highest rank that these differences leave possible.
+    """
+
+    n_compared: int
+    confidence: float
+    standard_errors: FloatArray
+    half_widths: FloatArray
+    difference_half_widths: FloatArray
+    rank_ranges: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for name in (
+            "standard_errors",
+            "half_widths",
+            "difference_half_widths",
+            "rank_ranges",
+        ):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+
+def estimate_uncertainty(
+    agreement: Agreement,
+    variant: Variant,
+    threshold: int | None,
+    values: FloatArray,
+    confidence: float,
+) -> Uncertainty:
+    """Uncertainty of the scores of estimated agreements.
+
+    Parameters
+    ----------
+    agreement : Agreement
+        Estimated, of T partitions.
+    variant : {"binary", "kl", "tv", "hellinger"}
+        Distance of the score.
+    threshold : int or None
+        Of "binary"; None is the mean.
+    values : array of float, shape (n_partitions,)
+        What the ranking rests on, lower is better.
+    confidence : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    uncertainty : Uncertainty
+        NaN, and every rank possible, if the agreement has no groups of samples.
+
+    Notes
+    -----
+    With h_g the mean cost of the pairs whose first sample is in group g of G, the
+    variance of the mean over m of n samples is 4 (1 - m / n) / G times the variance of
+    h_g over the groups, to first order (Hoeffding 1948; Nandi & Sen 1963 for drawing
+    without replacement), with G - 1 degrees of freedom. O(G T²) time.
+    """
+    size, n_samples = agreement.n_compared, agreement.ensemble.n_samples
+    group = distinct_partitions(agreement.ensemble)[1]
+    if agreement.group_pairs is None or agreement.group_joint is None:
+        unknown = np.full((len(values), len(values)), np.nan)
+        return make_uncertainty(values, unknown, group, size, confidence, t(1).isf)
+    level = agreement.threshold if threshold is None else threshold
+    joined, apart = pair_costs(variant, agreement.joint_counts.shape[0], level)
+    pairs, joint = agreement.group_pairs, agreement.group_joint
+    costs = joint @ joined + (pairs[:, None] - joint) @ apart
+    means = costs / pairs.sum(axis=1)[:, None] * (1 - 1 / n_samples)
+    n_groups = len(means)
+    covariance = 4 * (1 - size / n_samples) / n_groups * np.cov(means, rowvar=False)
+    return make_uncertainty(
+        values, covariance, group, size, confidence, t(n_groups - 1).isf
+    )
+
+
+def make_uncertainty(
+    values: FloatArray,
+    covariance: FloatArray,
+    group: IntArray,
+    n_compared: int,
+    confidence: float,
+    upper_quantile: Callable[[float], float],
+    n_looks: int = 1,
+) -> Uncertainty:
+    """Put simultaneous intervals around values and their differences.
+
+    Parameters
+    ----------
+    values : array of float, shape (n_partitions,)
+        Lower is better.
+    covariance : array of float, shape (n_partitions, n_partitions)
+        Of their errors.
+    group : array of int, shape (n_partitions,)
+        Distinct partition that each one is a copy of; copies do not differ.
+    n_compared : int
+        Samples that were compared.
+    confidence : float
+        Of all values together, and of all differences together, at all looks.
+    upper_quantile : callable
+        Value that a standardised error exceeds with a given probability.
+    n_looks : int, default 1
+        Number of times that the intervals are looked at while samples are added.
+
+    Returns
+    -------
+    uncertainty : Uncertainty
+        The level is divided by the number of intervals (Bonferroni inequality).
+    """
+    n_models = int(group.max()) + 1
+    level = (1 - confidence) / n_looks / 2
+    variances = covariance.diagonal()
+    between = variances[:, None] + variances - 2 * covariance
+    errors = np.sqrt(np.maximum(between, 0))
+    contrasts = max(n_models * (n_models - 1) // 2, 1)
+    widths = upper_quantile(level / contrasts) * errors
+    copies = np.equal.outer(group, group)
+    widths[copies] = 0.0
+    standard = np.sqrt(variances)
+    return Uncertainty(
+        n_compared,
+        confidence,
+        standard,
+        upper_quantile(level / n_models) * standard,
+        widths,
+        _rank_ranges(values, widths, copies),
+    )
+
+
+def _rank_ranges(
+    values: FloatArray, widths: FloatArray, copies: BoolArray
+) -> npt.NDArray[np.int64]:
+    """Lowest and highest rank of each partition, shape (n_partitions, 2).
+
+    Models surely before it push it down, those surely behind it and its copies cannot.
+    """
+    before = values[:, None] - values > widths
+    behind = values - values[:, None] > widths
+    lowest = 1 + before.sum(axis=1)
+    highest = 1 + (~behind & ~copies).sum(axis=1)
+    return np.stack([lowest, highest], axis=1).astype(np.int64)
