@@ -82,7 +82,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.fuzzy.random_models": ["RANDOM_MODELS"],
         "compute.estimators.border_peeling": ["BorderPeeling"],
         "compute.estimators.cns.cns": ["CNS"],
-        "compute.estimators.cns.graph": ["CNSGraph", "LiveSolution"],
+        "compute.estimators.cns.criterion": ["CriterionGrid"],
+        "compute.estimators.cns.graph": ["CNSGraph", "LiveSolution", "SmoothingStep"],
         "compute.estimators.fuzzy_c_means": ["FuzzyCMeans"],
         "compute.estimators.knn_mean_shift": ["KNNMeanShift"],
         "compute.estimators.selected_models": [

@@ -52,10 +52,13 @@ from clusterlens.compute.estimators.cns._solvers import (
     smooth_seeds,
     solve_directly,
 )
+from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 
 LARGEST_DIRECT = 2000
 MEMORY_LIMIT = 8_000_000_000
 _TOLERANCE = {"auto": 1e-6, "exact": 1e-8}
+# Entries of Q are sums of hundreds of terms: equal ones differ by rounding below this.
+_TIE = 1e-10
 
 Metric = Literal["euclidean", "cosine"]
 
@@ -122,6 +125,15 @@ class CNS(ClusterMixin, BaseEstimator):
         Number of seeds, and how many of them own at least one sample.
     undecided_ : array of bool, shape (n_samples,)
         Samples from which no seed can be reached: all memberships are 1/K.
+    tied_ : array of bool, shape (n_samples,)
+        Samples whose largest membership several seeds share, to rounding, the
+        undecided ones left out; they get the first of these seeds.
+    seed_shares_ : array of float64, shape (n_samples, n_clusters_)
+        Share of seed stops: a walk that starts at the sample and stops at a seed stops
+        at this one with this probability. Rows sum to 1; 1/K where no seed is reached.
+    stop_share_ : array of float64, shape (n_samples,)
+        Share of the walks from the sample that stop at a seed at all, in [0, 1];
+        usually a few percent, so that memberships lie near 1/K.
     seeds_ : array of int, shape (n_clusters_,)
         Indices of the seeds in greedy order.
     n_neighbors_, alpha_ : int, float
@@ -133,8 +145,9 @@ class CNS(ClusterMixin, BaseEstimator):
     n_neighbors_grid_, alpha_grid_ : array
         The values tried.
     error_bound_ : float
-        Rigorous bound on the error of any membership, usually 100 to 1000 times the
-        true one.
+        Proven bound on the error of any membership: 1 to 113 times the true one on
+        tables of 572 to 10,000 samples. A share of seed stops is wrong by at most
+        K + 1 times that over `stop_share_`.
     solver_, n_products_ : str, int
         "lu", "chebyshev" or "powers", and its products with the neighbour graph.
 
@@ -145,6 +158,12 @@ class CNS(ClusterMixin, BaseEstimator):
     of clusters that own samples: one dominating seed can own all; then a warning says
     so. In-degrees are integers and often tied, so another order of the rows can give
     another result.
+
+    Warns
+    -----
+    UserWarning
+        If seeds own no sample, if samples reach no seed (`undecided_`), or if several
+        seeds tie for samples (`tied_`): the labels of these rest on a convention.
 
     References
     ----------
@@ -235,6 +254,18 @@ class CNS(ClusterMixin, BaseEstimator):
                 "that many candidate seeds; give fewer clusters or another version."
             )
         return self._finish(best)
+
+    def criterion_grid(self) -> CriterionGrid:
+        """Return `criterion_` with the grid it was computed on.
+
+        Returns
+        -------
+        grid : CriterionGrid
+            `grid.at(K)` is a table over neighbourhood sizes and alphas, `grid.best()`
+            the best setting for each K.
+        """
+        check_is_fitted(self)
+        return CriterionGrid(self.criterion_, self.n_neighbors_grid_, self.alpha_grid_)
 
     def predict_proba(self, X: npt.ArrayLike) -> FloatArray:
         """Memberships of new samples, each as if added alone to the training graph.
@@ -350,22 +381,43 @@ class CNS(ClusterMixin, BaseEstimator):
         self.seeds_, self.n_clusters_ = best.seeds, len(best.seeds)
         self.n_neighbors_, self.alpha_ = best.n_neighbors, best.alpha
         self.memberships_ = memberships_of(absorption)
+        self.seed_shares_, self.stop_share_ = seed_shares_of(absorption)
         self.seed_labels_ = absorption.argmax(axis=1)
         occupied, self.labels_ = np.unique(self.seed_labels_, return_inverse=True)
         self.n_occupied_ = len(occupied)
         self.undecided_ = ~absorption.any(axis=1) & (self.n_clusters_ > 1)
+        self.tied_ = _tied(absorption) & ~self.undecided_
         self.solver_ = best.smoothing.solver
         self.n_products_ = best.smoothing.n_products
         start = np.zeros_like(absorption)
         start[best.seeds, np.arange(self.n_clusters_)] = 1
         self.error_bound_ = error_bound(best.neighbors, absorption, start, best.alpha)
-        if self.n_occupied_ < self.n_clusters_:
-            warnings.warn(
-                f"CNS selected {self.n_clusters_} seeds, but only {self.n_occupied_} "
-                "of them own a sample; n_occupied_ is the number of clusters.",
-                stacklevel=3,
-            )
+        self._warn()
         return self
+
+    def _warn(self) -> None:
+        """Say where the labels do not mean what they seem to."""
+        said = []
+        if self.n_occupied_ < self.n_clusters_:
+            said.append(
+                f"CNS selected {self.n_clusters_} seeds, but only {self.n_occupied_} "
+                "of them own a sample; n_occupied_ is the number of clusters."
+            )
+        if self.undecided_.any():
+            said.append(
+                f"CNS leaves {self.undecided_.sum()} of {len(self.labels_)} samples "
+                "undecided: no walk from them reaches a seed, so all their "
+                "memberships are 1/K and their label is that of the first seed; "
+                "undecided_ marks them. More neighbours connect them."
+            )
+        if self.tied_.any():
+            said.append(
+                f"CNS finds several seeds equally likely for {self.tied_.sum()} of "
+                f"{len(self.labels_)} samples; they get the first of these seeds, "
+                "tied_ marks them."
+            )
+        for text in said:
+            warnings.warn(text, stacklevel=4)
 
 
 def to_metric(X: FloatArray, metric: Metric, center: FloatArray) -> FloatArray:
@@ -381,6 +433,25 @@ def to_metric(X: FloatArray, metric: Metric, center: FloatArray) -> FloatArray:
             "metric='cosine'; remove such rows or use metric='euclidean'."
         )
     return centered / lengths[:, None]
+
+
+def seed_shares_of(absorption: Vectors) -> tuple[Vectors, Vectors]:
+    """Share of seed stops (n, K) and of walks that stop at a seed (n,), of Q (n, K).
+
+    Where no walk does, the shares are 1/K.
+    """
+    stops = absorption.sum(axis=1, keepdims=True)
+    shares = np.full_like(absorption, 1 / absorption.shape[1])
+    np.divide(absorption, stops, out=shares, where=stops > 0)
+    return shares, np.minimum(stops[:, 0], 1)
+
+
+def _tied(absorption: Vectors) -> npt.NDArray[np.bool_]:
+    """Samples (n,) whose largest entry in Q (n, K) occurs twice, to rounding."""
+    if absorption.shape[1] < 2:
+        return np.zeros(len(absorption), dtype=bool)
+    second, first = np.partition(absorption, (-2, -1), axis=1)[:, -2:].T
+    return second >= first * (1 - _TIE)
 
 
 def memberships_of(absorption: Vectors) -> Vectors:

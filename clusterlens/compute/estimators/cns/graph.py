@@ -15,16 +15,18 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import product
 from threading import Lock
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from clusterlens.compute._run.options import Cancel, Progress
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -38,6 +40,7 @@ from clusterlens.compute.estimators._neighbors import (
     TREE_DIMENSIONS,
     Table,
     approximate_neighbor_table,
+    in_local_order,
     local_order,
     neighbor_table,
     with_self_first,
@@ -52,13 +55,25 @@ from clusterlens.compute.estimators.cns._nodes import (
     solve_nodes,
 )
 from clusterlens.compute.estimators.cns._seeds import VERSIONS, farthest_first
-from clusterlens.compute.estimators.cns._solvers import error_bound
-from clusterlens.compute.estimators.cns.cns import Metric, to_metric
+from clusterlens.compute.estimators.cns._solvers import (
+    Vectors,
+    error_bound,
+    iterate,
+    smooth_seeds,
+)
+from clusterlens.compute.estimators.cns.cns import (
+    Metric,
+    memberships_of,
+    seed_shares_of,
+    to_metric,
+)
+from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 
 N_NODES = 8
 N_PRODUCTS = 64
 LARGEST_EXACT = 50_000
 MEMORY_LIMIT = 8_000_000_000
+_N_ALPHAS = 24
 # Products and candidates of a preview: below and above this number of samples.
 _LARGE = 20_000
 _PREVIEW = (25, None)
@@ -92,9 +107,17 @@ class LiveSolution:
 
     Attributes
     ----------
+    seed_shares : array of float32, shape (n_samples, n_clusters)
+        Share of seed stops: a walk that starts at the sample and stops at a seed stops
+        at this one with this probability. Rows sum to 1; 1/K where no seed is reached.
+    stop_share : array of float32, shape (n_samples,)
+        Share of the walks from the sample that stop at a seed at all, in [0, 1];
+        usually a few percent, so that memberships lie near 1/K.
+    certainty : array of float32, shape (n_samples,)
+        Share of seed stops at the likeliest seed, in [1/K, 1].
     error_bound : float
-        Rigorous bound on the error of any membership, usually 100 to 1000 times too
-        large; the first access costs one product.
+        Proven bound on the error of any membership: 1 to 51 times the true one on
+        tables of 572 to 10,000 samples; the first access costs one product.
     """
 
     memberships: Float32Array
@@ -107,6 +130,7 @@ class LiveSolution:
     preview: bool
     n_products: int
     _table: Table = field(repr=False)
+    _found: Ordered = field(repr=False)
 
     @property
     def n_clusters(self) -> int:
@@ -119,11 +143,66 @@ class LiveSolution:
         return len(np.unique(self.labels))
 
     @cached_property
+    def _shares(self) -> tuple[Float32Array, Float32Array]:
+        """Share of seed stops, and of walks that stop at a seed."""
+        found = seed_shares_of(self._found.absorption[:, : self.n_clusters])
+        rank = np.argsort(self._found.nodes.order)
+        shares, stops = (read_only(values[rank]) for values in found)
+        return shares, stops
+
+    @property
+    def seed_shares(self) -> Float32Array:
+        """Share of seed stops at each seed, shape (n_samples, n_clusters)."""
+        return self._shares[0]
+
+    @property
+    def stop_share(self) -> Float32Array:
+        """Share of the walks that stop at a seed at all, shape (n_samples,)."""
+        return self._shares[1]
+
+    @cached_property
+    def certainty(self) -> Float32Array:
+        """Share of seed stops at the likeliest seed, shape (n_samples,)."""
+        return read_only(self.seed_shares.max(axis=1))
+
+    @cached_property
     def error_bound(self) -> float:
         """Bound on the error of any membership."""
         start = np.full_like(self.memberships, 1 / self.n_clusters)
         start[self.seeds] = np.eye(self.n_clusters, dtype=start.dtype)
         return error_bound(self._table, self.memberships, start, self.alpha)
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothingStep:
+    """Memberships after some steps of the smoothing, or at its fixed point.
+
+    Attributes
+    ----------
+    iterations : int or None
+        Number of steps row <- alpha start + (1 - alpha) mean of its neighbours; None
+        for the fixed point.
+    memberships : array of float64, shape (n_samples, n_clusters)
+        Probabilities; rows sum to 1.
+    seed_shares : array of float64, shape (n_samples, n_clusters)
+        Share of the seed stops so far; 1/K where there are none.
+    labels : array of int64, shape (n_samples,)
+        Position in `seeds` of the largest membership, the first on ties.
+    undecided : array of bool, shape (n_samples,)
+        Samples that no seed has reached: all memberships are 1/K.
+    settled : float
+        Share of the samples that are decided as at the fixed point.
+    seeds : array of int, shape (n_clusters,)
+        Indices of the seeds.
+    """
+
+    iterations: int | None
+    memberships: Vectors
+    seed_shares: Vectors
+    labels: IntArray
+    undecided: npt.NDArray[np.bool_]
+    settled: float
+    seeds: IntArray
 
 
 class CNSGraph:
@@ -145,7 +224,8 @@ class CNSGraph:
     max_caches : int, default 4
         How many neighbourhood sizes are kept; the one longest unused goes first.
     progress, cancel : callable, optional
-        Called while the exact neighbour table is searched.
+        Called while the neighbour table is searched: progress(rows done, n_samples).
+        NN-descent cannot be stopped in between.
 
     Attributes
     ----------
@@ -194,6 +274,7 @@ class CNSGraph:
         progress: Progress | None = None,
         cancel: Cancel | None = None,
     ) -> None:
+        run = RunOptions(progress=progress, cancel=cancel)
         data = check_features(X)
         check_range(len(data), 2, math.inf, name="the number of rows of X")
         check_range(max_neighbors, 1, len(data) - 1, name="max_neighbors", integer=True)
@@ -208,12 +289,15 @@ class CNSGraph:
         self.approximate = neighbors == "approximate" or (
             neighbors == "auto" and _prefers_approximate(data)
         )
+        run.raise_if_cancelled()
         if self.approximate:
             self._table = approximate_neighbor_table(self._points, max_neighbors)
+            run.report(len(data), len(data))
         else:
             self._table = neighbor_table(
                 self._points, max_neighbors, progress=progress, cancel=cancel
             )[0]
+        run.raise_if_cancelled()
         self._order = local_order(self._points)
         root = math.sqrt(self.n_samples)
         self.alpha_range = (min(0.5 / root, 0.4), min(10 / root, 0.9))
@@ -292,6 +376,7 @@ class CNSGraph:
             preview=len(found.nodes.alphas) == 1,
             n_products=found.nodes.n_products,
             _table=found.nodes.table,
+            _found=found,
         )
 
     def fill(
@@ -333,6 +418,116 @@ class CNSGraph:
             self._caches[n_neighbors] = nodes
             while len(self._caches) > self.max_caches:
                 self._caches.popitem(last=False)
+
+    def criterion_grid(
+        self,
+        n_neighbors: npt.ArrayLike | None = None,
+        alphas: npt.ArrayLike | None = None,
+        *,
+        progress: Progress | None = None,
+        cancel: Cancel | None = None,
+    ) -> CriterionGrid:
+        """Return the criterion over neighbourhoods, alphas and numbers of clusters.
+
+        Parameters
+        ----------
+        n_neighbors : array-like of int, optional
+            Neighbourhood sizes, 1 to `max_neighbors`. Default: those with a cache.
+        alphas : array-like of float, optional
+            Stopping probabilities within `alpha_range`. Default: 24 of them, evenly
+            spaced in the logarithm.
+        progress, cancel : callable, optional
+            Called after each setting.
+
+        Returns
+        -------
+        grid : CriterionGrid
+            NaN for neighbourhood sizes without a cache, see `fill`.
+
+        Notes
+        -----
+        No solve: one pass over the cache for each setting answers all numbers of
+        clusters, O(8 n m) for m candidates.
+        """
+        run = RunOptions(progress=progress, cancel=cancel)
+        sizes = np.unique(self.cached_neighbors if n_neighbors is None else n_neighbors)
+        for size in sizes.tolist():
+            check_range(size, 1, self.max_neighbors, name="n_neighbors", integer=True)
+        low, high = self.alpha_range
+        if alphas is None:
+            alphas = np.geomspace(low, high, _N_ALPHAS).clip(low, high)
+        chosen = np.unique(np.asarray(alphas, dtype=np.float64))
+        for alpha in chosen.tolist():
+            check_range(alpha, low, high, name="alphas")
+        values = np.full((self.max_clusters, len(sizes), len(chosen)), np.nan)
+        with self._lock:
+            caches = {k: self._caches[k] for k in sizes.tolist() if k in self._caches}
+        settings = list(product(caches.items(), enumerate(chosen.tolist())))
+        for done, ((size, nodes), (at, alpha)) in enumerate(settings, 1):
+            run.raise_if_cancelled()
+            gains = interpolate(nodes, alpha).criterion
+            values[: len(gains), np.searchsorted(sizes, size), at] = gains
+            run.report(done, len(settings))
+        return CriterionGrid(read_only(values), read_only(sizes), read_only(chosen))
+
+    def smoothing_steps(
+        self,
+        n_neighbors: int,
+        alpha: float,
+        n_clusters: int | Literal["auto"] = "auto",
+        iterations: Sequence[int] = (0, 1, 2, 5, 10, 50),
+        *,
+        progress: Progress | None = None,
+        cancel: Cancel | None = None,
+    ) -> tuple[SmoothingStep, ...]:
+        """Return the memberships on the way from the seeds to the fixed point.
+
+        Parameters
+        ----------
+        n_neighbors, alpha, n_clusters
+            As in `solve`, which also gives the seeds.
+        iterations : sequence of int, default (0, 1, 2, 5, 10, 50)
+            Numbers of steps to stop at; 0 is the start, where every seed
+            belongs to its own cluster and all others to each alike.
+        progress, cancel : callable, optional
+            Called after each entry: progress(states done, states in all).
+
+        Returns
+        -------
+        steps : tuple of SmoothingStep
+            One per distinct entry of `iterations`, exact to rounding, and at the end
+            the fixed point, wrong by at most 1e-8.
+
+        Notes
+        -----
+        O(n k K) time per step and for each of about 20 alpha^(-1/2) products of the
+        fixed point; O(n K) memory per state, in double precision.
+        """
+        run = RunOptions(progress=progress, cancel=cancel)
+        counts = sorted(set(iterations))
+        for count in counts:
+            check_range(count, 0, 10**6, name="iterations", integer=True)
+        seeds = self.solve(n_neighbors, alpha, n_clusters).seeds
+        check_memory(
+            16 * self.n_samples * len(seeds) * (len(counts) + 4),
+            MEMORY_LIMIT,
+            what=f"{len(counts)} states of {self.n_samples} samples",
+            remedy="give fewer iterations or clusters.",
+        )
+        table, rank = in_local_order(
+            with_self_first(self._table, n_neighbors), self._order
+        )
+        local_seeds = rank[seeds]
+        fixed = smooth_seeds(
+            table, local_seeds, np.array([alpha]), tolerance=1e-8, cancel=cancel
+        ).absorption[:, 0][rank]
+        steps = []
+        for count, absorption in iterate(table, local_seeds, alpha, counts):
+            run.raise_if_cancelled()
+            steps.append(_step(count, absorption[rank], fixed, seeds))
+            run.report(len(steps), len(counts) + 1)
+        run.report(len(counts) + 1, len(counts) + 1)
+        return (*steps, _step(None, fixed, fixed, seeds))
 
     def _ordered(
         self, n_neighbors: int, alpha: float, n_clusters: int | Literal["auto"]
@@ -390,6 +585,24 @@ class CNSGraph:
             progress=progress,
             cancel=cancel,
         )
+
+
+def _step(
+    count: int | None, absorption: Vectors, fixed: Vectors, seeds: IntArray
+) -> SmoothingStep:
+    """State with Q (n, K) beside that of the fixed point."""
+    labels = absorption.argmax(axis=1)
+    reached = absorption.any(axis=1)
+    as_fixed = (labels == fixed.argmax(axis=1)) & (reached == fixed.any(axis=1))
+    return SmoothingStep(
+        count,
+        read_only(memberships_of(absorption)),
+        read_only(seed_shares_of(absorption)[0]),
+        read_only(labels),
+        read_only(np.logical_not(reached) & (len(seeds) > 1)),
+        float(as_fixed.mean()),
+        seeds,
+    )
 
 
 def _prefers_approximate(X: FloatArray) -> bool:

@@ -40,10 +40,11 @@ def blobs(n_samples=120, centers=3, seed=0):
 
 def fit(X, **settings):
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="CNS selected")
+        warnings.filterwarnings("ignore", message="CNS")
         return CNS(**settings).fit(X)
 
 
+@pytest.mark.filterwarnings("ignore:CNS leaves:UserWarning")
 @parametrize_with_checks([CNS()])
 def test_scikit_learn_estimator_checks(estimator, check):
     check(estimator)
@@ -292,3 +293,34 @@ def test_solutions_too_large_for_memory_are_refused_first(monkeypatch):
     monkeypatch.setattr("clusterlens.compute.estimators.cns.cns.MEMORY_LIMIT", 1000)
     with pytest.raises(MemoryError, match="CNS with 50 candidate seeds"):
         CNS().fit(blobs())
+
+
+def test_shares_of_seed_stops_are_the_memberships_without_the_equal_part():
+    model = CNS(n_neighbors=9, alpha=0.1, n_clusters=3).fit(blobs())
+    equal_part = (1 - model.stop_share_) / 3
+    stops = model.memberships_ - equal_part[:, None]
+    np.testing.assert_allclose(
+        model.seed_shares_ * model.stop_share_[:, None], stops, atol=1e-12
+    )
+    np.testing.assert_allclose(model.seed_shares_.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.seed_shares_.argmax(1), model.seed_labels_)
+    assert (model.stop_share_ > 0).all()
+    assert (model.stop_share_ <= 1).all()
+
+
+def test_undecided_samples_are_warned_of_and_have_equal_shares():
+    X = np.array(ORACLE["data"]["disc"]["X"])
+    with pytest.warns(UserWarning, match="leaves 7 of 21 samples undecided"):
+        model = CNS(n_neighbors=4, alpha=0.2, max_clusters=2).fit(X)
+    assert np.flatnonzero(model.undecided_).tolist() == list(range(9, 16))
+    np.testing.assert_array_equal(model.seed_shares_[9:16], 0.5)
+    np.testing.assert_array_equal(model.stop_share_[9:16], 0)
+    assert not model.tied_.any()
+
+
+def test_ties_between_seeds_are_warned_of():
+    X = np.array([-12.0, -11, -10, -9, 0, 9, 10, 11, 12])[:, None]  # one lies midway
+    with pytest.warns(UserWarning, match="equally likely for 1 of 9 samples"):
+        model = CNS(n_neighbors=3, alpha=0.2, n_clusters=2).fit(X)
+    assert np.flatnonzero(model.tied_).tolist() == [4]
+    assert not model.undecided_.any()

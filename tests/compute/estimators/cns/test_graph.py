@@ -125,6 +125,74 @@ def test_default_sizes_come_in_the_order_of_their_use():
     assert CNSGraph(X, 20).default_neighbors == (12, 18, 6)
 
 
+def dense_absorption(solution):
+    """Q by a dense solve of (I - (1 - alpha) W) Q = alpha E."""
+    n_samples, n_neighbors = solution._table.shape
+    walk = np.zeros((n_samples, n_samples))
+    np.add.at(walk, (np.arange(n_samples)[:, None], solution._table), 1 / n_neighbors)
+    start = np.zeros((n_samples, solution.n_clusters))
+    start[solution.seeds, np.arange(solution.n_clusters)] = solution.alpha
+    return np.linalg.solve(np.eye(n_samples) - (1 - solution.alpha) * walk, start)
+
+
+def test_shares_of_seed_stops_are_those_of_a_dense_solve(live):
+    solution = live.solve(12, 0.1, 6)
+    q = dense_absorption(solution)
+    stops = q.sum(axis=1)
+    np.testing.assert_allclose(solution.stop_share, stops, atol=1e-4)
+    np.testing.assert_allclose(solution.seed_shares, q / stops[:, None], atol=5e-3)
+    np.testing.assert_array_equal(solution.certainty, solution.seed_shares.max(axis=1))
+    np.testing.assert_array_equal(solution.seed_shares.argmax(1), solution.labels)
+
+
+def test_steps_of_the_smoothing_follow_the_update(live):
+    alpha, n_clusters = 0.1, 4
+    steps = live.smoothing_steps(12, alpha, n_clusters, (0, 1, 2, 5, 50))
+    assert [step.iterations for step in steps] == [0, 1, 2, 5, 50, None]
+    table = live.solve(12, alpha, n_clusters)._table
+    start = np.full((400, n_clusters), 1 / n_clusters)
+    start[steps[0].seeds] = np.eye(n_clusters)
+    rows = start
+    for count in range(51):
+        found = next((step for step in steps if step.iterations == count), None)
+        if found is not None:
+            np.testing.assert_allclose(found.memberships, rows, atol=1e-12)
+        rows = alpha * start + (1 - alpha) * rows[table].mean(axis=1)
+    exact = dense_absorption(live.solve(12, alpha, n_clusters))
+    np.testing.assert_allclose(
+        steps[-1].seed_shares, exact / exact.sum(axis=1, keepdims=True), atol=1e-5
+    )
+
+
+def test_more_and_more_samples_settle(live):
+    steps = live.smoothing_steps(12, 0.1, 5, (0, 2, 200))
+    assert steps[0].settled == 5 / 400
+    assert steps[0].undecided.sum() == 395
+    assert steps[0].settled < steps[1].settled
+    assert steps[-1].settled == 1.0
+    assert steps[2].settled > 0.99
+
+
+def test_cancel_is_heard_while_building_and_stepping(live):
+    with pytest.raises(Cancelled):
+        CNSGraph(blobs(), 24, cancel=lambda: True)
+    with pytest.raises(Cancelled):
+        live.smoothing_steps(12, 0.1, 3, cancel=lambda: True)
+    seen = []
+    CNSGraph(blobs(), 24, progress=lambda *step: seen.append(step))
+    assert seen[-1][0] == seen[-1][1] == 400
+    seen.clear()
+    live.smoothing_steps(12, 0.1, 3, progress=lambda *step: seen.append(step))
+    assert seen == [(done, 7) for done in range(1, 8)]
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+def test_error_bound_holds_and_is_of_the_order_stated(live, alpha):
+    solution = live.solve(12, alpha, 4)
+    error = np.abs(solution.memberships - exact_memberships(solution)).max()
+    assert error <= solution.error_bound <= 200 * error
+
+
 def test_unreachable_samples_are_undecided():
     X = np.vstack([np.arange(30.0)[:, None], 1000 + np.arange(30.0)[:, None]])
     live = CNSGraph(X, 4)
