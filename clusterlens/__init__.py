@@ -100,6 +100,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.pool.pool": ["PoolEstimate", "estimate_pool", "run_pool"],
         "compute.pool.resampling": ["ResampledConsensus", "resample_consensus"],
         "compute.pool.specs": ["POOLS", "pool_grids", "pool_specs"],
+        "compute.pool.stability": ["ClusterStability", "cluster_stability"],
         "compute.warm": ["compile_kernels"],
     },
 )
