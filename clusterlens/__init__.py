@@ -39,7 +39,9 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.ensemble.contingency": ["cross_tab", "match_labels"],
         "compute.ensemble.ensemble": ["Ensemble"],
         "compute.ensemble.importing": ["load_partitions"],
+        "compute.ensemble.make_up": ["PoolMakeUp", "pool_make_up"],
         "compute.ensemble.overlaps": ["sample_disagreement"],
+        "compute.ensemble.votes": ["mean_consensus", "votes_together"],
         "compute.ranking.hubs": ["Hubs", "find_hubs"],
         "compute.ranking.progressive": ["ProgressiveRanking", "rank_progressively"],
         "compute.ranking.ranking": ["SCORES", "Ranking", "Score", "rank_partitions"],
@@ -60,6 +62,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "compute.consensus.density": ["density", "ensemble_nmi", "one_hot_loss"],
         "compute.consensus.kmeans": ["consensus_kmeans"],
+        "compute.consensus.inspection": ["SampleReport", "inspect_sample"],
+        "compute.consensus.ordering": ["order_samples"],
         "compute.consensus.partition": [
             "CONSENSUS_FUNCTIONS",
             "ConsensusFunction",

@@ -1,0 +1,178 @@
+"""Inspection: what the ensemble says about one sample, in linear time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    check_labels,
+    check_range,
+    read_only,
+)
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.votes import votes_together
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampleReport:
+    """What the ensemble says about one sample.
+
+    Parameters
+    ----------
+    sample : int
+        Position of the sample.
+    disagreement : float
+        Disagreement of the partitions about it, see `sample_disagreement`, in [0, 1].
+    percentile : float
+        Share of the samples they disagree less about, in [0, 1); NaN if not asked for.
+    votes : array of int32, shape (n_samples,)
+        Partitions that join it with each sample, see `votes_together`.
+    nearest : array of int64, shape (n_nearest,)
+        The other samples that most partitions join it with, most first, equal ones by
+        position.
+    clusters : array of int64, shape (n_clusters,)
+        Labels of the clusters of the partition it was compared with, rising.
+    consensus : array of float64, shape (n_clusters,)
+        Item consensus: mean consensus with the other members of each cluster, in [0,
+        1]; 0 where there are none.
+    n_partitions : int
+        Number of partitions T.
+    """
+
+    sample: int
+    disagreement: float
+    percentile: float
+    votes: npt.NDArray[np.int32]
+    nearest: IntArray
+    clusters: IntArray
+    consensus: FloatArray
+    n_partitions: int
+
+    @property
+    def n_always(self) -> int:
+        """Number of other samples that all partitions join it with."""
+        return int(np.count_nonzero(self.votes == self.n_partitions)) - 1
+
+    def n_together(self, threshold: int) -> int:
+        """Number of other samples that at least `threshold` partitions join it with."""
+        enough = np.count_nonzero(self.votes >= threshold)
+        return int(enough) - (threshold <= self.n_partitions)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per cluster, highest consensus first.
+
+        Returns
+        -------
+        frame : DataFrame
+            Column consensus; the index holds the labels.
+        """
+        index = pd.Index(self.clusters, name="cluster")
+        frame = pd.DataFrame({"consensus": self.consensus}, index=index)
+        return frame.sort_values("consensus", ascending=False, kind="stable")
+
+    def __repr__(self) -> str:
+        """Say the sample and the disagreement about it."""
+        return (
+            f"SampleReport(sample {self.sample}, disagreement {self.disagreement:.2f})"
+        )
+
+
+def inspect_sample(
+    ensemble: Ensemble,
+    sample: int,
+    labels: npt.ArrayLike | None = None,
+    *,
+    disagreement: npt.ArrayLike | None = None,
+    n_nearest: int = 10,
+) -> SampleReport:
+    """Say what the ensemble thinks of one sample.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+    sample : int
+        Position of the sample, from 0 to n - 1.
+    labels : array-like of int, shape (n_samples,), optional
+        Partition whose clusters it is compared with; -1 is a cluster like others.
+    disagreement : array-like of float, shape (n_samples,), optional
+        `sample_disagreement` of all samples, for the percentile.
+    n_nearest : int, default 10
+        Number of other samples to name.
+
+    Returns
+    -------
+    report : SampleReport
+        Disagreement, nearest samples, and mean consensus with each cluster.
+
+    Raises
+    ------
+    ValueError
+        If there is no such sample, or lengths disagree.
+
+    Notes
+    -----
+    O(n T) time and O(n) memory. Nearest are those with the most joint votes, not those
+    with the most similar values.
+
+    Examples
+    --------
+    >>> ensemble = Ensemble([[0, 0, 1, 1], [0, 0, 0, 1]])
+    >>> report = inspect_sample(ensemble, 2, [0, 0, 1, 1])
+    >>> report.consensus.tolist(), report.nearest.tolist()
+    ([0.5, 0.5], [0, 1, 3])
+    """
+    check_range(n_nearest, 0, np.inf, name="n_nearest", integer=True)
+    votes = votes_together(ensemble, sample)
+    share = votes / ensemble.n_partitions
+    others = np.delete(np.arange(ensemble.n_samples), sample)
+    by_votes = np.argsort(-votes[others], kind="stable")[:n_nearest]
+    clusters, consensus = _with_clusters(ensemble, sample, votes, labels)
+    return SampleReport(
+        sample=int(sample),
+        disagreement=float(4 * (share * (1 - share)).mean()),
+        percentile=_share_below(ensemble, sample, disagreement),
+        votes=read_only(votes),
+        nearest=read_only(others[by_votes]),
+        clusters=read_only(clusters),
+        consensus=read_only(consensus),
+        n_partitions=ensemble.n_partitions,
+    )
+
+
+def _with_clusters(
+    ensemble: Ensemble,
+    sample: int,
+    votes: npt.NDArray[np.int32],
+    labels: npt.ArrayLike | None,
+) -> tuple[IntArray, FloatArray]:
+    """Labels of the clusters and the mean consensus with their other members."""
+    if labels is None:
+        return np.empty(0, np.int64), np.empty(0)
+    array = check_labels(labels, n_samples=ensemble.n_samples)
+    clusters, codes = np.unique(array, return_inverse=True)
+    sums, sizes = np.bincount(codes, weights=votes), np.bincount(codes)
+    sums[codes[sample]] -= ensemble.n_partitions
+    sizes[codes[sample]] -= 1
+    return clusters, sums / np.maximum(ensemble.n_partitions * sizes, 1)
+
+
+def _share_below(
+    ensemble: Ensemble, sample: int, disagreement: npt.ArrayLike | None
+) -> float:
+    """Share of the samples with less disagreement, NaN if it is not given."""
+    if disagreement is None:
+        return float("nan")
+    values = np.asarray(disagreement, dtype=float)
+    if values.shape != (ensemble.n_samples,):
+        raise ValueError(
+            f"disagreement has shape {values.shape} for {ensemble.n_samples} samples; "
+            "give what sample_disagreement returns."
+        )
+    return float(np.mean(values < values[sample]))

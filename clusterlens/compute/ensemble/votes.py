@@ -1,0 +1,116 @@
+"""Votes: how many partitions put samples together, for one sample or a set of them.
+
+One row of the consensus matrix, or the mean of a block of it, in time linear in the
+number of samples; the matrix itself is never made.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from clusterlens.compute._validation import IntArray, check_range
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+
+
+def votes_together(ensemble: Ensemble, sample: int) -> npt.NDArray[np.int32]:
+    """Count for each sample the partitions that join it with one sample.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+    sample : int
+        Position of the one sample, from 0 to n - 1.
+
+    Returns
+    -------
+    votes : array of int32, shape (n_samples,)
+        From 0 to T; T for the sample itself. Over T it is one row of the consensus
+        matrix.
+
+    Raises
+    ------
+    ValueError
+        If there is no such sample.
+
+    Notes
+    -----
+    O(n T) time and O(n) memory.
+
+    Examples
+    --------
+    >>> votes_together(Ensemble([[0, 0, 1, 1], [0, 0, 0, 1]]), 2).tolist()
+    [1, 1, 2, 1]
+    """
+    check_range(sample, 0, ensemble.n_samples - 1, name="sample", integer=True)
+    first, group = distinct_partitions(ensemble)
+    votes = np.zeros(ensemble.n_samples, np.int32)
+    for model, count in zip(first, np.bincount(group).tolist(), strict=True):
+        codes = ensemble.codes[model]
+        votes += np.int32(count) * (codes == codes[sample])
+    return votes
+
+
+def mean_consensus(ensemble: Ensemble, samples: npt.ArrayLike) -> float:
+    """Mean consensus of the pairs of different samples inside a set.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+    samples : array-like
+        Positions of the m samples of the set, or a boolean mask of shape (n_samples,).
+
+    Returns
+    -------
+    mean : float
+        In [0, 1]; higher is more alike. NaN for fewer than two samples.
+
+    Raises
+    ------
+    ValueError
+        If a position names no sample, or one is named twice.
+
+    Notes
+    -----
+    (sum of x² - T m) / (T m (m - 1)) over the numbers x of members in each cluster of
+    each partition. O(m T) time.
+
+    Examples
+    --------
+    >>> mean_consensus(Ensemble([[0, 0, 1, 1], [0, 0, 0, 1]]), [0, 1, 2])
+    0.6666666666666666
+    """
+    chosen = _positions(samples, ensemble.n_samples)
+    size = len(chosen)
+    if size < 2:
+        return float("nan")
+    first, group = distinct_partitions(ensemble)
+    counts = (np.bincount(ensemble.codes[t][chosen]) for t in first)
+    squares = np.array([count @ count for count in counts])
+    joined = int(squares @ np.bincount(group)) - ensemble.n_partitions * size
+    return joined / (ensemble.n_partitions * size * (size - 1))
+
+
+def _positions(samples: npt.ArrayLike, n_samples: int) -> IntArray:
+    """Return different positions of samples, from positions or a mask."""
+    array = np.asarray(samples)
+    if array.dtype.kind == "b" and array.shape == (n_samples,):
+        return np.flatnonzero(array)
+    if array.size == 0:
+        return np.empty(0, np.intp)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"samples has shape {array.shape} and type {array.dtype}; give positions "
+            f"of samples, or a mask of shape ({n_samples},)."
+        )
+    outside = array[(array < 0) | (array >= n_samples)]
+    if outside.size:
+        raise ValueError(
+            f"samples names sample {outside[0]}, but there are {n_samples}; give "
+            f"positions from 0 to {n_samples - 1}."
+        )
+    if len(np.unique(array)) < len(array):
+        raise ValueError("samples names a sample twice; give each one once.")
+    return array
