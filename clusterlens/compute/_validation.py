@@ -97,6 +97,31 @@ def check_classes(
     return codes, names.tolist()
 
 
+def split_labelled(
+    labels: npt.ArrayLike,
+    unlabelled: int | None,
+    *,
+    n_samples: int | None = None,
+    name: str = "labels",
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[Any]]:
+    """Return which samples have a label (n_samples,), and the labels of those.
+
+    None, NaN and NA are no labels, nor is the whole number `unlabelled`.
+    """
+    values, missing = _read_labels(labels, n_samples, name)
+    has_label = ~missing
+    if unlabelled is not None and values.dtype.kind in "iu":
+        is_label = values != unlabelled
+        has_label[has_label] = is_label
+        values = values[is_label]
+    if values.size == 0:
+        raise ValueError(
+            f"{name} has no label but {unlabelled}, which stands for none; give "
+            "labels, or unlabelled=None to count it as one."
+        )
+    return has_label, values
+
+
 def check_choice(value: _Choice, allowed: Collection[_Choice], *, name: str) -> _Choice:
     """Return value if it is one of the allowed names."""
     if not isinstance(value, str) or value not in allowed:

@@ -115,7 +115,7 @@ class BorderPeeling(ClusterMixin, BaseEstimator):
         sets = set_labels(parents)
         large = np.bincount(sets) >= smallest
         names = np.where(large, np.cumsum(large) - 1, NOISE)
-        self.labels_ = names[sets]
+        self.labels_ = names[sets].astype(np.int64)
         self.n_clusters_ = int(large.sum())
         return self
 

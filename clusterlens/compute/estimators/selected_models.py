@@ -103,14 +103,14 @@ class KMeansSilhouette(ClusterMixin, BaseEstimator):
         random = check_random_state(self.random_state)
         most = min(self.max_clusters, len(np.unique(data, axis=0)) - 1)
         part = random.permutation(len(data))[: self.silhouette_samples]
-        self.labels_ = np.zeros(len(data), dtype=np.int32)
+        self.labels_ = np.zeros(len(data), dtype=np.int64)
         scores = [-np.inf]
         for n_clusters in range(2, most + 1):
             model = KMeans(n_clusters, n_init=self.n_init, random_state=random)
             labels = model.fit_predict(data)
             score = float(silhouette_score(data[part], labels[part]))
             if score > max(scores):
-                self.labels_ = labels
+                self.labels_ = labels.astype(np.int64)
             scores.append(score)
         self.scores_ = np.array(scores[1:])
         self.n_clusters_ = int(self.labels_.max()) + 1
@@ -295,7 +295,7 @@ class HDBSCANDBCV(ClusterMixin, BaseEstimator):
         best = int(np.argmax(ranked))
         self.min_samples_ = values[best]
         self.noise_ = tried[best] == NOISE
-        self.labels_ = merge_noise(data, tried[best])
+        self.labels_ = merge_noise(data, tried[best]).astype(np.int64)
         self.n_clusters_ = int(self.labels_.max()) + 1
         return self
 

@@ -62,7 +62,8 @@ class TorqueClustering(ClusterMixin, BaseEstimator):
     their mean over the connections after the first round. The gap after connection i is
     omega_i tau_i / tau_(i+1), where omega_i is the share of the large ones among the
     first i, or 1 where none is large; it is 0 for connections of the first round. With
-    no positive gap the connection of largest torque alone is cut. Equal distances are
+    no positive gap the connection of largest torque alone is cut, unless that is 0, as
+    all samples are equal then and make one cluster. Equal distances are
     ordered by sample indices.
 
     References
@@ -118,12 +119,14 @@ class TorqueClustering(ClusterMixin, BaseEstimator):
         self.connections_, self.torques_ = pairs[order], torques[order]
         self.gaps_ = _gaps(masses[order], distances[order], rounds[order])
         if self.n_clusters == "auto":
-            cut = int(np.argmax(self.gaps_)) + 1
+            # Equal samples stay together: they are joined without any torque.
+            cut = min(int(np.argmax(self.gaps_)) + 1, np.count_nonzero(self.torques_))
         else:
             cut = int(self.n_clusters) - 1
         kept = self.connections_[cut:].T
         links = coo_array((np.ones(kept.shape[1]), tuple(kept)), shape=2 * (len(data),))
-        self.n_clusters_, self.labels_ = connected_components(links, directed=False)
+        self.n_clusters_, labels = connected_components(links, directed=False)
+        self.labels_ = labels.astype(np.int64)
         return self
 
 

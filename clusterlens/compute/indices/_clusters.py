@@ -46,7 +46,7 @@ class Clusters:
     ----------
     X : array of float64, shape (n_samples, n_features)
         The samples; those of a cluster are consecutive rows.
-    labels : array of int, shape (n_samples,)
+    labels : array of int or str, shape (n_samples,)
         The given labels, in the same order.
     codes : array of int, shape (n_samples,)
         Ascending cluster numbers 0, 1, ...

@@ -6,21 +6,22 @@ partition. `INDICES` lists them all with definitions, direction, range, cost, re
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import Executor
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from clusterlens.compute._run.options import Cancel, RunOptions
 from clusterlens.compute._validation import (
-    check_choice,
-    check_classes,
     check_features,
     check_range,
+    split_labelled,
 )
 from clusterlens.compute.indices._clusters import Clusters, Undefined
-from clusterlens.compute.indices.registry import INDICES, Definition
+from clusterlens.compute.indices.registry import INDICES, Definition, index_name
 
 __all__ = ["INDICES", "IndexValue", "external_index", "internal_index"]
 
@@ -36,20 +37,30 @@ class IndexValue(float):
         Why the value is NaN or infinite; empty otherwise.
     n_used : int
         Number of samples it was computed on.
+    n_left_out : int
+        Number of samples that were left out for want of a label.
     exact : bool
-        Whether these were all samples.
+        Whether all samples with a label were used.
     """
 
     reason: str
     n_used: int
+    n_left_out: int
     exact: bool
 
     def __new__(
-        cls, value: float, *, reason: str = "", n_used: int = 0, exact: bool = True
+        cls,
+        value: float,
+        *,
+        reason: str = "",
+        n_used: int = 0,
+        n_left_out: int = 0,
+        exact: bool = True,
     ) -> IndexValue:
         """Attach what is known to the value."""
         number = super().__new__(cls, value)
-        number.reason, number.n_used, number.exact = reason, n_used, exact
+        number.reason, number.exact = reason, exact
+        number.n_used, number.n_left_out = n_used, n_left_out
         return number
 
 
@@ -58,9 +69,10 @@ def internal_index(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
     *,
-    definition: str = "textbook",
+    definition: str | None = None,
     sample_size: int | None = None,
     random_state: int = 0,
+    unlabelled: int | None = None,
     n_jobs: int | None = None,
     cancel: Cancel | None = None,
     executor: Executor | None = None,
@@ -70,19 +82,24 @@ def internal_index(
     Parameters
     ----------
     name : str
-        An internal index of `INDICES`, such as "CHI".
+        An internal index of `INDICES`, such as "CHI", or one of its aliases, such as
+        "calinski-harabasz" or "silhouette".
     X : array-like of float, shape (n_samples, n_features)
         Finite features.
-    labels : array-like of int, shape (n_samples,)
-        Cluster of each sample. -1 is a cluster like any other, except in DBCV, where it
-        is noise.
-    definition : str, default "textbook"
-        Which formula; `INDICES[name].definitions` lists them.
+    labels : array-like of int or str, shape (n_samples,)
+        Cluster of each sample. -1 is the noise of a clustering: a cluster like any
+        other, except in DBCV. Rows without a label (None, NaN, NA) are left out.
+    definition : str, optional
+        Which formula; `INDICES[name].definitions` lists them, the default first:
+        "textbook", or "paper" for the few that only the paper defines.
     sample_size : int, optional
         Compute on this many samples, drawn without replacement. Default all. Least and
         greatest distances (DI) are biased on a sample, means are not.
     random_state : int, default 0
         Seed of that draw.
+    unlabelled : int, optional
+        A label that stands for none: give -1 to judge class labels of a table, in which
+        `prepare` marks missing classes so. Default: every whole number is a cluster.
     n_jobs : int, optional
         Threads of quadratic indices, all cores by default; the value does not depend on
         their number.
@@ -97,6 +114,11 @@ def internal_index(
         A float within `INDICES[name].definitions[definition].range`. NaN, or the limit
         if there is one, where the formula has no value; `value.reason` then says why.
         `value.exact` is False on a sample.
+
+    Warns
+    -----
+    UserWarning
+        If samples without a label are left out; `value.n_left_out` counts them.
 
     Raises
     ------
@@ -129,7 +151,13 @@ def internal_index(
     """
     formula = _definition("internal", name, definition)
     features = check_features(X)
-    vector, _ = check_classes(labels, n_samples=len(features))
+    n_samples = len(features)
+    labelled, vector = split_labelled(labels, unlabelled, n_samples=n_samples)
+    n_left_out = _warn_of_unlabelled(labelled, unlabelled, "labels")
+    if n_left_out:
+        features = features[labelled]
+    if vector.dtype.kind == "U":  # no text is noise
+        vector = pd.factorize(vector)[0]
     chosen = _choose_samples(name, formula, len(features), sample_size, random_state)
     run = RunOptions(n_jobs, None, cancel, executor)
     clusters = Clusters.sort(features[chosen], vector[chosen], run)
@@ -140,7 +168,11 @@ def internal_index(
     except Undefined as undefined:
         value, reason = undefined.limit, str(undefined)
     return IndexValue(
-        value, reason=reason, n_used=n_used, exact=n_used == len(features)
+        value,
+        reason=reason,
+        n_used=n_used,
+        n_left_out=n_left_out,
+        exact=n_used == len(features),
     )
 
 
@@ -150,29 +182,42 @@ def external_index(
     labels: npt.ArrayLike,
     *,
     definition: str | None = None,
+    unlabelled: int | None = -1,
 ) -> IndexValue:
     """Compare a partition with a reference partition.
 
     Parameters
     ----------
     name : str
-        An external index of `INDICES`, such as "ari".
-    labels_true, labels : array-like of int or str, shape (n_samples,)
-        The reference and the partition to judge. Values are names only; -1 is a cluster
-        like any other.
+        An external index of `INDICES`, such as "ari", or one of its aliases.
+    labels_true : array-like of int or str, shape (n_samples,)
+        The reference, such as class labels. Values are names only.
+    labels : array-like of int or str, shape (n_samples,)
+        The partition to judge; -1, the noise of a clustering, is a cluster like any
+        other. Samples without a label in either (None, NaN, NA) are left out.
     definition : str, optional
         Which formula; for "ami" and "nmi" the mean of the two entropies that
         normalises: "arithmetic" (default), "geometric", "max" or "min".
+    unlabelled : int or None, default -1
+        The label in labels_true that stands for none, -1 as `prepare` marks missing
+        classes; None if every whole number is a class, for instance where the reference
+        is a clustering with noise.
 
     Returns
     -------
     value : IndexValue
         A float within `INDICES[name].range`; 1 for equal partitions.
 
+    Warns
+    -----
+    UserWarning
+        If samples without a label are left out; `value.n_left_out` counts them.
+
     Raises
     ------
     ValueError
-        If the index or definition does not exist or lengths disagree.
+        If the index or definition does not exist, lengths disagree or no sample has
+        both labels.
 
     Notes
     -----
@@ -190,17 +235,42 @@ def external_index(
     0.75
     """
     formula = _definition("external", name, definition)
-    reference, _ = check_classes(labels_true, name="labels_true")
-    codes, _ = check_classes(labels, n_samples=len(reference))
-    return IndexValue(formula.function(reference, codes), n_used=len(codes))
+    has_class, classes = split_labelled(labels_true, unlabelled, name="labels_true")
+    n_samples = len(has_class)
+    has_label, values = split_labelled(labels, None, n_samples=n_samples)
+    n_left_out = _warn_of_unlabelled(has_class, unlabelled, "labels_true")
+    if not has_label.all():
+        n_left_out += _warn_of_unlabelled(has_label | ~has_class, None, "labels")
+    if n_left_out == n_samples:
+        raise ValueError("No sample has a label in both labels_true and labels.")
+    reference = pd.factorize(classes[has_label[has_class]])[0]
+    codes = pd.factorize(values[has_class[has_label]])[0]
+    return IndexValue(
+        formula.function(reference, codes), n_used=len(codes), n_left_out=n_left_out
+    )
+
+
+def _warn_of_unlabelled(
+    labelled: npt.NDArray[np.bool_], unlabelled: int | None, name: str
+) -> int:
+    """Say how many samples are left out for want of a label, and return that."""
+    n_left_out = int(np.count_nonzero(~labelled))
+    if n_left_out:
+        counted = "" if unlabelled is None else f", {unlabelled} counted as none"
+        warnings.warn(
+            f"{name} has no label for {n_left_out} of {len(labelled)} samples"
+            f"{counted}; these are left out.",
+            stacklevel=3,
+        )
+    return n_left_out
 
 
 def _definition(
     kind: Literal["internal", "external"], name: str, definition: str | None
 ) -> Definition:
     """Look up one formula of an index."""
-    names = [key for key, index in INDICES.items() if index.kind == kind]
-    index = INDICES[check_choice(name, names, name="name")]
+    name = index_name(kind, name)
+    index = INDICES[name]
     if definition is None:
         return next(iter(index.definitions.values()))
     if definition not in index.definitions:

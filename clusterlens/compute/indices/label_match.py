@@ -34,9 +34,9 @@ from clusterlens.compute._run.process_settings import one_thread
 from clusterlens.compute._validation import (
     FloatArray,
     check_choice,
-    check_classes,
     check_features,
     check_range,
+    split_labelled,
 )
 from clusterlens.compute.indices._class_pairs import ADJUSTED_MEASURES
 from clusterlens.compute.indices._clusters import Clusters, Undefined
@@ -76,7 +76,9 @@ class LabelCheck:
     convention : {"paper", "package"}
         What is averaged over the random assignments.
     notes : tuple of str
-        Pairs that were skipped or mean little, and why.
+        Samples that were left out, and pairs that were skipped or mean little, and why.
+    n_left_out : int
+        Number of samples without a class, which were left out.
     """
 
     score: float
@@ -85,6 +87,7 @@ class LabelCheck:
     measure: str
     convention: Convention
     notes: tuple[str, ...]
+    n_left_out: int = 0
 
     def matrix(self) -> pd.DataFrame:
         """Arrange the scores of the pairs as a symmetric table.
@@ -110,6 +113,7 @@ def label_match(
     max_standard_error: float = 1e-3,
     convention: Convention = "paper",
     random_state: int = 0,
+    unlabelled: int | None = -1,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
@@ -123,7 +127,8 @@ def label_match(
         Finite features. A common factor does not matter, the scaling of single features
         does.
     labels : array-like of int or str, shape (n_samples,)
-        Class of each sample, at least two classes; -1 is a class like any other.
+        Class of each sample, at least two classes. Samples without one (None, NaN, NA,
+        and `unlabelled`) are left out; a note says how many.
     measure : str, default "CH_btwn"
         "CH_btwn", or one of the later deterministic measures "CHI", "DBI", "I", "XBI",
         "DI", "SI", which need no permutations.
@@ -137,6 +142,9 @@ def label_match(
         the raw ratio, as its published package does (slightly smaller scores).
     random_state : int, default 0
         Seed. Each pair draws its own numbers, from the seed and its two labels.
+    unlabelled : int or None, default -1
+        The label that stands for none, -1 as `prepare` marks missing classes; None if
+        every whole number is a class, for instance the noise of a clustering.
     n_jobs : int, optional
         Threads, each for a pair of classes. Default all cores; the scores do not depend
         on it.
@@ -196,11 +204,14 @@ def label_match(
     check_choice(measure, MEASURES, name="measure")
     sampling = _Sampling(n_permutations, max_standard_error, convention, cancel)
     features = check_features(X)
-    codes, classes = check_classes(labels, n_samples=len(features))
+    labelled, values = split_labelled(labels, unlabelled, n_samples=len(features))
+    names, codes = np.unique(values, return_inverse=True)
+    classes = names.tolist()
     if len(classes) < 2:
         raise ValueError(
             f"labels has {len(classes)} class; give at least two classes to compare."
         )
+    features = features[labelled]
     samples = {name: features[codes == code] for code, name in enumerate(classes)}
 
     def score_pair(a: int | str, b: int | str) -> _Row:
@@ -217,7 +228,8 @@ def label_match(
     # whole several times slower on a busy machine.
     with one_thread():
         scored = run_blocks(score_pair, pairs, [1] * len(pairs), run)
-        return _summarise(list(scored), measure, convention)
+        n_left_out = int(np.count_nonzero(~labelled))
+        return _summarise(list(scored), measure, convention, n_left_out)
 
 
 @dataclass(frozen=True)
@@ -399,7 +411,9 @@ def _adjusted(
         return _PairScore(undefined.limit, note=str(undefined))
 
 
-def _summarise(rows: list[_Row], measure: str, convention: Convention) -> LabelCheck:
+def _summarise(
+    rows: list[_Row], measure: str, convention: Convention, n_left_out: int
+) -> LabelCheck:
     """Average the pairs of classes that have a score."""
     table = pd.DataFrame(
         {
@@ -422,12 +436,13 @@ def _summarise(rows: list[_Row], measure: str, convention: Convention) -> LabelC
         pairs=table,
         measure=measure,
         convention=convention,
-        notes=_notes(rows),
+        notes=_notes(rows, n_left_out),
+        n_left_out=n_left_out,
     )
 
 
-def _notes(rows: list[_Row]) -> tuple[str, ...]:
-    """Say which classes are small and which pairs have a note."""
+def _notes(rows: list[_Row], n_left_out: int) -> tuple[str, ...]:
+    """Say what was left out, which classes are small and which pairs have a note."""
     sizes = {a: n_a for a, _, n_a, _, _ in rows} | {b: n_b for _, b, _, n_b, _ in rows}
     small = [
         f"class {label} has {size} samples; scores of fewer than {SMALL_CLASS} mean "
@@ -436,4 +451,5 @@ def _notes(rows: list[_Row]) -> tuple[str, ...]:
         if size < SMALL_CLASS
     ]
     noted = [f"classes {a} and {b}: {r.note}" for a, b, _, _, r in rows if r.note]
-    return (*small, *noted)
+    left_out = [f"{n_left_out} samples without a class were left out"]
+    return (*left_out[: bool(n_left_out)], *small, *noted)

@@ -52,7 +52,9 @@ class Index:
     reference : str
         Where it was proposed.
     definitions : mapping of str to Definition
-        Its formulas; the first is the default of external indices.
+        Its formulas; the first is the default.
+    aliases : tuple of str
+        Other names under which it is found.
     """
 
     title: str
@@ -60,6 +62,7 @@ class Index:
     direction: Literal["max", "min"]
     reference: str
     definitions: Mapping[str, Definition]
+    aliases: tuple[str, ...] = ()
 
     @property
     def greater_is_better(self) -> bool:
@@ -109,6 +112,7 @@ INDICES: dict[str, Index] = {
             "textbook": Definition(scatter.ball_hall),
             "paper": Definition(scatter.ball_hall_paper),
         },
+        aliases=("ball-hall",),
     ),
     "BRI": Index(
         "Banfield-Raftery",
@@ -119,6 +123,7 @@ INDICES: dict[str, Index] = {
             "textbook": Definition(scatter.banfield_raftery, _ANY),
             "paper": Definition(scatter.banfield_raftery_paper, _ANY),
         },
+        aliases=("banfield-raftery",),
     ),
     "CHI": Index(
         "Calinski-Harabasz",
@@ -126,6 +131,10 @@ INDICES: dict[str, Index] = {
         "max",
         "Calinski & Harabasz 1974, doi:10.1080/03610927408827101",
         _agreed(Definition(scatter.calinski_harabasz)),
+        aliases=(
+            "calinski-harabasz",
+            "variance-ratio",
+        ),
     ),
     "CI": Index(
         "C index",
@@ -133,6 +142,7 @@ INDICES: dict[str, Index] = {
         "min",
         "Hubert & Levin 1976, doi:10.1037/0033-2909.83.6.1072",
         _agreed(_quadratic(pairs.c_index, _UNIT)),
+        aliases=("c-index",),
     ),
     "DBI": Index(
         "Davies-Bouldin",
@@ -140,6 +150,7 @@ INDICES: dict[str, Index] = {
         "min",
         "Davies & Bouldin 1979, doi:10.1109/TPAMI.1979.4766909",
         _agreed(Definition(scatter.davies_bouldin)),
+        aliases=("davies-bouldin",),
     ),
     "DHI": Index(
         "mean distance within over between; not Duda & Hart's split test",
@@ -155,6 +166,7 @@ INDICES: dict[str, Index] = {
         "Dunn 1974, doi:10.1080/01969727408546059",
         _agreed(_quadratic(pairs.dunn))
         | {"first-two-classes": _quadratic(pairs.dunn_first_two_classes)},
+        aliases=("dunn",),
     ),
     "DRI": Index(
         "determinant ratio (Scott-Symons)",
@@ -165,6 +177,10 @@ INDICES: dict[str, Index] = {
             "textbook": Definition(scatter.det_ratio, (1.0, math.inf)),
             "paper": Definition(scatter.det_ratio_paper),
         },
+        aliases=(
+            "det-ratio",
+            "scott-symons",
+        ),
     ),
     "HI": Index(
         "scatter about the own over the nearest mean; Hartigan's own index is LSRI",
@@ -182,6 +198,7 @@ INDICES: dict[str, Index] = {
             "textbook": Definition(scatter.ksq_det_w),
             "paper": Definition(scatter.ksq_det_w_paper, _ANY),
         },
+        aliases=("ksq-det-w",),
     ),
     "LDRI": Index(
         "log determinant ratio",
@@ -192,6 +209,7 @@ INDICES: dict[str, Index] = {
             "textbook": Definition(scatter.log_det_ratio),
             "paper": Definition(scatter.log_det_ratio_paper, _ANY),
         },
+        aliases=("log-det-ratio",),
     ),
     "LSRI": Index(
         "log sum-of-squares ratio (Hartigan)",
@@ -199,6 +217,10 @@ INDICES: dict[str, Index] = {
         "max",
         "Hartigan 1975, Clustering Algorithms, Wiley",
         _agreed(Definition(scatter.log_ss_ratio, _ANY)),
+        aliases=(
+            "log-ss-ratio",
+            "hartigan",
+        ),
     ),
     "McRao": Index(
         "McClain-Rao",
@@ -206,6 +228,7 @@ INDICES: dict[str, Index] = {
         "min",
         "McClain & Rao 1975, Journal of Marketing Research 12:456-460",
         _agreed(_quadratic(pairs.mcclain_rao)),
+        aliases=("mcclain-rao",),
     ),
     "PBM": Index(
         "Pakhira-Bandyopadhyay-Maulik",
@@ -223,6 +246,7 @@ INDICES: dict[str, Index] = {
             "textbook": _quadratic(pairs.silhouette, _SIGNED_UNIT),
             "paper": _quadratic(pairs.silhouette_paper, _SIGNED_UNIT),
         },
+        aliases=("silhouette",),
     ),
     "WGSS": Index(
         "within-group sum of squares",
@@ -230,6 +254,7 @@ INDICES: dict[str, Index] = {
         "min",
         "Ward 1963, doi:10.1080/01621459.1963.10500845",
         _agreed(Definition(scatter.wgss)),
+        aliases=("inertia",),
     ),
     "XBI": Index(
         "Xie-Beni",
@@ -241,6 +266,7 @@ INDICES: dict[str, Index] = {
             "paper": Definition(scatter.xie_beni_paper),
             "desgraupes": _quadratic(pairs.xie_beni_desgraupes),
         },
+        aliases=("xie-beni",),
     ),
     "WG": Index(
         "Wemmert-Gancarski",
@@ -251,6 +277,7 @@ INDICES: dict[str, Index] = {
             "textbook": Definition(scatter.wemmert_gancarski, _UNIT),
             "paper": Definition(scatter.wemmert_gancarski_paper),
         },
+        aliases=("wemmert-gancarski",),
     ),
     "I": Index(
         "I index with power 2; the same formula as PBM",
@@ -258,6 +285,7 @@ INDICES: dict[str, Index] = {
         "max",
         "Maulik & Bandyopadhyay 2002, doi:10.1109/TPAMI.2002.1114856",
         {"textbook": Definition(scatter.pbm)},
+        aliases=("i-index",),
     ),
     "DBCV": Index(
         "density-based cluster validity",
@@ -275,6 +303,7 @@ INDICES: dict[str, Index] = {
         "max",
         "Hubert & Arabie 1985, doi:10.1007/BF01908075",
         {"textbook": Definition(external.adjusted_rand, (-0.5, 1.0))},
+        aliases=("adjusted-rand",),
     ),
     "ami": Index(
         "adjusted mutual information",
@@ -282,6 +311,7 @@ INDICES: dict[str, Index] = {
         "max",
         "Vinh, Epps & Bailey 2010, JMLR 11:2837-2854",
         _normalised(external.adjusted_mutual_info, (-math.inf, 1.0)),
+        aliases=("adjusted-mutual-info",),
     ),
     "nmi": Index(
         "normalised mutual information",
@@ -289,6 +319,10 @@ INDICES: dict[str, Index] = {
         "max",
         "Strehl & Ghosh 2002, JMLR 3:583-617",
         _normalised(external.normalised_mutual_info, _UNIT),
+        aliases=(
+            "normalized-mutual-info",
+            "normalised-mutual-info",
+        ),
     ),
     "v-measure": Index(
         "V-measure",
@@ -310,5 +344,32 @@ INDICES: dict[str, Index] = {
         "max",
         "Manning, Raghavan & Schuetze 2008, Introduction to Information Retrieval",
         {"textbook": Definition(external.pairwise_f, _UNIT)},
+        aliases=("pairwise-f1",),
     ),
 }
+
+
+def index_name(kind: Literal["internal", "external"], name: str) -> str:
+    """Return the name in INDICES of an index called by that or by an alias.
+
+    Upper and lower case do not matter, nor do blanks and underscores for hyphens.
+    """
+    known = {
+        _plain(each): key
+        for key, index in INDICES.items()
+        if index.kind == kind
+        for each in (key, *index.aliases)
+    }
+    if isinstance(name, str) and _plain(name) in known:
+        return known[_plain(name)]
+    allowed = ", ".join(
+        f"{key!r} ({', '.join(index.aliases)})" if index.aliases else repr(key)
+        for key, index in INDICES.items()
+        if index.kind == kind
+    )
+    raise ValueError(f"name is {name!r}; give one of {allowed}.")
+
+
+def _plain(name: str) -> str:
+    """Return a name as it is compared."""
+    return name.lower().replace("_", "-").replace(" ", "-")

@@ -11,6 +11,8 @@ from sklearn.metrics import (
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clusterlens.compute.estimators.border_peeling import BorderPeeling
+from clusterlens.compute.estimators.cns.cns import CNS
+from clusterlens.compute.estimators.fuzzy_c_means import FuzzyCMeans
 from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
 from clusterlens.compute.estimators.selected_models import (
     HDBSCANDBCV,
@@ -60,6 +62,15 @@ def test_labels_count_the_clusters(estimator):
     model = clone(estimator).fit(X)
     found = np.unique(model.labels_[model.labels_ >= 0])
     assert found.tolist() == list(range(model.n_clusters_))
+
+
+@pytest.mark.parametrize(
+    "estimator", [*ESTIMATORS, CNS(n_clusters=3), FuzzyCMeans(3)], ids=name
+)
+def test_labels_have_one_type(estimator):
+    X = make_blobs(60, centers=3, random_state=2)[0]
+    assert clone(estimator).fit(X).labels_.dtype == np.int64
+    assert clone(estimator).fit_predict(X).dtype == np.int64
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=name)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from clusterlens.compute.comparators import selected_models
 from sklearn.datasets import make_blobs
 from sklearn.metrics import silhouette_score
 
+from clusterlens.compute.estimators import selected_models
 from clusterlens.compute.estimators.selected_models import (
     HDBSCANDBCV,
     GaussianMixtureBIC,

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from clusterlens.compute.comparators import spuds
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
+from clusterlens.compute.estimators import spuds
 from clusterlens.compute.estimators.spuds import SPUDS
 from tests.folders import DATA, REFERENCE
 

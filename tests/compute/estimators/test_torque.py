@@ -109,3 +109,15 @@ def test_tables_of_the_paper_are_reproduced(name, metric):
 def test_row_without_direction_is_refused_under_cosine():
     with pytest.raises(ValueError, match="row 1 equal to zero"):
         TorqueClustering(metric="cosine").fit([[1.0, 0.0], [0.0, 0.0]])
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_identical_samples_make_one_cluster(metric):
+    model = TorqueClustering(metric=metric).fit(np.ones((40, 2)))
+    assert model.n_clusters_ == 1
+    assert model.labels_.tolist() == [0] * 40
+
+
+def test_two_places_of_many_equal_samples_make_two_clusters():
+    X = np.repeat([[0.0], [1.0]], 20, axis=0)
+    assert TorqueClustering().fit_predict(X).tolist() == [0] * 20 + [1] * 20

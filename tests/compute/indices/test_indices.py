@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,7 +38,7 @@ SCALE_FREE = set(INTERNAL) - {"BHI", "BRI", "KDI", "WGSS", "PBM", "I"}
 
 label_pairs = st.integers(1, 30).flatmap(
     lambda n: st.tuples(
-        *2 * [st.lists(st.integers(-1, 4), min_size=n, max_size=n).map(np.array)]
+        *2 * [st.lists(st.integers(0, 5), min_size=n, max_size=n).map(np.array)]
     )
 )
 
@@ -353,7 +354,7 @@ def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match="name is 'ari'"):
         internal_index("ari", X, labels)
     with pytest.raises(ValueError, match=r"DHI .* no such definition"):
-        internal_index("DHI", X, labels)
+        internal_index("DHI", X, labels, definition="textbook")
     with pytest.raises(ValueError, match="59 entries for 60 samples"):
         internal_index("CHI", X, labels[:-1])
     with pytest.raises(ValueError, match="sample_size is 61"):
@@ -496,14 +497,14 @@ def test_external_index_keeps_range_symmetry_and_names(name, definition, pair):
     low, high = INDICES[name].definitions[definition].range
     assert low - 1e-12 <= value <= high + 1e-12
     assert external_index(name, b, a, definition=definition) == pytest.approx(value)
-    renamed = np.array([9, 4, -3, 0, 77, 5])[b + 1]
+    renamed = np.array([9, 4, -3, 0, 77, 5])[b]
     assert external_index(name, a, renamed, definition=definition) == pytest.approx(
         value
     )
 
 
 @pytest.mark.parametrize(("name", "definition"), EXTERNAL_DEFINITIONS)
-@pytest.mark.parametrize("labels", [[5], [1, 1, 1], [1, 2, 3], [-1, -1, 0], [0] * 300])
+@pytest.mark.parametrize("labels", [[5], [1, 1, 1], [1, 2, 3], [-3, -3, 0], [0] * 300])
 def test_equal_partitions_score_one(name, definition, labels):
     value = external_index(name, labels, labels, definition=definition)
     assert value == pytest.approx(1)
@@ -551,3 +552,84 @@ def test_labels_may_be_texts() -> None:
     assert external_index("ari", ["b", "b", "a"], [0, 0, 4]) == 1.0
     X = [[0.0], [1.0], [10.0], [11.0]]
     assert internal_index("DI", X, ["x", "x", "y", "y"]) == 9.0
+
+
+# Names and missing labels -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", INTERNAL)
+def test_internal_index_has_a_value_by_default_and_under_its_aliases(name):
+    X, labels = blobs()
+    value = internal_index(name, X, labels)
+    assert np.isfinite(value)
+    for alias in (name.lower(), *INDICES[name].aliases):
+        assert internal_index(alias, X, labels) == value
+        assert internal_index(alias.upper().replace("-", "_"), X, labels) == value
+
+
+def test_aliases_name_one_index_each_and_the_message_lists_them():
+    for indices in (INTERNAL, EXTERNAL):
+        names = [n.lower() for n in indices]
+        names += [alias for index in indices.values() for alias in index.aliases]
+        assert len(names) == len(set(names))
+    with pytest.raises(ValueError, match=r"'SI' \(silhouette\), 'WGSS'"):
+        internal_index("gap", *blobs())
+    with pytest.raises(ValueError, match=r"name is 'dunn'.*'ari' \(adjusted-rand\)"):
+        external_index("dunn", [0, 1], [0, 1])
+
+
+@pytest.mark.parametrize("name", ["ari", "nmi", "accuracy", "pairwise-f"])
+def test_samples_without_a_class_are_left_out_of_external_indices(name):
+    classes = np.array([0, 0, 1, 1, 2, 2, -1, -1])
+    labels = np.array([5, 5, 6, 6, 6, -1, 5, 6])
+    expected = external_index(name, classes[:6], labels[:6])
+    texts = np.array(["a", "b", "c"], dtype=object)[classes]
+    for missing in (None, np.nan, pd.NA):
+        texts[6:] = missing
+        with pytest.warns(UserWarning, match="labels_true has no label for 2 of 8"):
+            value = external_index(name, texts, labels)
+        assert (value, value.n_left_out, value.n_used) == (expected, 2, 6)
+    with pytest.warns(UserWarning, match="2 of 8 samples, -1 counted as none"):
+        assert external_index(name, classes, labels) == expected
+    whole = external_index(name, classes, labels, unlabelled=None)
+    assert whole == external_index(name, classes + 3, labels)
+    assert (whole.n_left_out, whole.n_used) == (0, 8)
+
+
+def test_samples_without_a_cluster_are_left_out_of_external_indices():
+    with pytest.warns(UserWarning, match="labels has no label for 1 of 4"):
+        value = external_index("ari", ["a", "a", "b", "b"], [1, 1, None, 2])
+    assert (value, value.n_left_out, value.n_used) == (1.0, 1, 3)
+    with (
+        pytest.warns(UserWarning, match="no label"),
+        pytest.raises(ValueError, match="No sample has a label in both"),
+    ):
+        external_index("ari", ["a", None], [None, "b"])
+    with pytest.raises(ValueError, match="labels_true has no label but -1"):
+        external_index("ari", [-1, -1], [0, 1])
+
+
+@pytest.mark.parametrize("name", INTERNAL)
+def test_samples_without_a_class_are_left_out_of_internal_indices(name):
+    X, labels = blobs()
+    kept = np.arange(60) % 10 > 0
+    expected = internal_index(name, X[kept], labels[kept])
+    marked = np.where(kept, labels, -1)
+    with pytest.warns(UserWarning, match="6 of 60 samples"):
+        value = internal_index(name, X, marked, unlabelled=-1)
+    assert (value, value.n_left_out, value.n_used) == (expected, 6, 54)
+    assert value.exact
+    texts = np.array(["a", "b", "c", "d"], dtype=object)[labels]
+    texts[~kept] = None
+    with pytest.warns(UserWarning, match="6 of 60 samples"):
+        assert internal_index(name, X, texts) == pytest.approx(expected, rel=1e-12)
+
+
+def test_noise_of_a_clustering_stays_a_cluster_except_in_dbcv():
+    X, labels = blobs()
+    noisy = np.where(np.arange(60) % 4 > 0, labels, -1)
+    assert internal_index("CHI", X, noisy) == internal_index("CHI", X, noisy + 1)
+    core = internal_index("DBCV", X[noisy >= 0], noisy[noisy >= 0])
+    value = internal_index("DBCV", X, noisy)
+    assert value == pytest.approx(core * np.mean(noisy >= 0))
+    assert value.n_left_out == 0

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import datasets
+from sklearn.datasets import make_blobs
 from sklearn.preprocessing import StandardScaler
 
 from clusterlens.compute._run.options import Cancelled
@@ -506,6 +507,22 @@ def test_classes_may_be_named_by_texts() -> None:
     assert alone.score == check.pairs["score"].iloc[-1]
 
 
-def test_a_class_without_a_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="labels has no entry at 1; give a text"):
-        label_match([[0.0], [1.0], [2.0]], ["a", None, "b"])
+def test_samples_without_a_class_are_left_out_and_counted():
+    X, labels = make_blobs(60, 2, centers=3, random_state=0)
+    kept = np.arange(60) % 10 > 0
+    expected = label_match(X[kept], labels[kept])
+    marked = np.where(kept, labels, -1)
+    check = label_match(X, marked)
+    assert (check.score, check.n_left_out) == (expected.score, 6)
+    assert check.notes[0] == "6 samples without a class were left out"
+    assert expected.n_left_out == 0
+    names = np.array(["a", "b", "c"], dtype=object)
+    texts = names[labels]
+    for missing in (None, np.nan, pd.NA):
+        texts[~kept] = missing
+        check = label_match(X, texts)
+        assert check.score == label_match(X[kept], names[labels[kept]]).score
+        assert check.n_left_out == 6
+    noise = label_match(X, marked, unlabelled=None)
+    assert len(noise.pairs) == 6
+    assert noise.n_left_out == 0
