@@ -21,6 +21,9 @@ IntArray = npt.NDArray[np.integer[Any]]
 UNLABELLED = -1
 _LARGEST_SEED = 2**32 - 1  # that scikit-learn and METIS take too
 
+# What random_state may be over the whole package, see check_random_state.
+RandomState = int | np.random.Generator | None
+
 _Choice = TypeVar("_Choice", bound=str)
 
 
@@ -33,7 +36,7 @@ def check_features(X: npt.ArrayLike, *, name: str = "X") -> FloatArray:
 
     X may be an array, a DataFrame of numbers or a prepared Dataset.
     """
-    array = _as_array(X, name, "a table of shape (n_samples, n_features)")
+    array = as_array(X, name, "a table of shape (n_samples, n_features)")
     if array.ndim == 2 and array.dtype == object:
         array = _numbers_or_same(array)
     if array.dtype.kind not in "biuf":
@@ -203,7 +206,7 @@ def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return view
 
 
-def _as_array(values: Any, name: str, wanted: str) -> npt.NDArray[Any]:
+def as_array(values: Any, name: str, wanted: str) -> npt.NDArray[Any]:
     """Return values as an array; ragged and sparse ones are refused."""
     if hasattr(values, "toarray"):
         raise DataError(f"{name} is sparse; give {wanted}, e.g. {name}.toarray().")
@@ -244,7 +247,7 @@ def _read_labels(
     labels: Any, n_samples: int | None, name: str
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Return the entries that are there, integers or texts, and which are missing."""
-    array = _as_array(labels, name, "a vector of shape (n_samples,)")
+    array = as_array(labels, name, "a vector of shape (n_samples,)")
     if array.ndim != 1 or array.size == 0:
         raise ValueError(
             f"{name} has shape {array.shape}; give a non-empty vector of shape "

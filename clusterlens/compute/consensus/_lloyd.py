@@ -321,8 +321,8 @@ def cluster_samples(
     improve: Callable[[LloydResult], LloydResult] = lambda result: result,
 ) -> IntArray:
     """Labels (n_samples,) from the best of n_init starts, in order of appearance."""
-    check_range(n_init, 1, 10_000, name="n_init", integer=True)
-    check_range(max_iter, 1, 1_000_000, name="max_iter", integer=True)
+    n_init = check_range(n_init, 1, 10_000, name="n_init", integer=True)
+    max_iter = check_range(max_iter, 1, 1_000_000, name="max_iter", integer=True)
     n_rows = lloyd.rows.n_rows
     if n_clusters >= n_rows:
         if n_clusters > n_rows:

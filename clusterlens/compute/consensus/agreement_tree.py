@@ -21,7 +21,7 @@ from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import IntArray, check_range, read_only
 from clusterlens.compute.consensus._lloyd import group_samples
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 
 _BLOCK_COMPARISONS = 1_000_000_000  # about a tenth of a second
 
@@ -154,6 +154,7 @@ def agreement_tree(
     """
     # One thread, as each block goes on where the one before it ended.
     run = RunOptions(1, progress, cancel, executor)
+    check_ensemble(ensemble)
     group = group_samples(ensemble)
     first = np.unique(group, return_index=True)[1]
     copies = np.setdiff1d(np.arange(ensemble.n_samples), first)

@@ -18,12 +18,13 @@ from clusterlens.compute._validation import (
     IntArray,
     check_labels,
     check_memory,
+    check_range,
     read_only,
 )
 from clusterlens.compute.consensus.density import cluster_densities, weight_between
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.contingency import contingency_table
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 
 MAX_BYTES = 4 << 30
 CONSENSUS_GRID = read_only(np.linspace(0.0, 1.0, 101))
@@ -124,6 +125,8 @@ def cluster_consensus(
     >>> cluster_consensus(ensemble, [0, 0, 1, 1]).within.tolist()
     [1.0, 0.5]
     """
+    check_ensemble(ensemble)
+    max_bytes = check_range(max_bytes, 0, np.inf, name="max_bytes", integer=True)
     array = check_labels(labels, n_samples=ensemble.n_samples)
     clusters, codes = np.unique(array, return_inverse=True)
     check_memory(
@@ -131,7 +134,7 @@ def cluster_consensus(
         max_bytes,
         what=f"The consensus of {ensemble.n_samples} samples with {len(clusters)} "
         "clusters",
-        remedy="give a partition with fewer clusters.",
+        remedy="give a partition with fewer clusters, or raise max_bytes.",
     )
     sizes = np.bincount(codes)
     within = cluster_densities(ensemble, codes)

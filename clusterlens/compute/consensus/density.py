@@ -15,7 +15,7 @@ from scipy.stats import entropy
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_labels
 from clusterlens.compute.ensemble.contingency import contingency_table
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 
 
 def density(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
@@ -175,6 +175,7 @@ def _entropy(counts: IntArray) -> float:
 
 def compact_codes(ensemble: Ensemble, labels: npt.ArrayLike) -> IntArray:
     """Compact codes of a partition of the samples of the ensemble."""
+    check_ensemble(ensemble)
     array = check_labels(labels, n_samples=ensemble.n_samples)
     return pd.factorize(array)[0].astype(np.int64)
 

@@ -9,20 +9,25 @@ from __future__ import annotations
 from concurrent.futures import Executor
 
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
-from clusterlens.compute._validation import IntArray, check_range
+from clusterlens.compute._validation import (
+    IntArray,
+    RandomState,
+    check_random_state,
+    check_range,
+)
 from clusterlens.compute.consensus._lloyd import (
     MAX_ITER,
     Lloyd,
     cluster_samples,
     one_hot_rows,
 )
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 
 
 def consensus_kmeans(
     ensemble: Ensemble,
     n_clusters: int,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     *,
     n_init: int = 10,
     max_iter: int = MAX_ITER,
@@ -39,7 +44,7 @@ def consensus_kmeans(
         T partitions of n samples.
     n_clusters : int
         From 1 to n_samples.
-    random_state : int, default 0
+    random_state : int, Generator or None, default 0
         Seed.
     n_init : int, default 10
         Seedings (greedy k-means++), of which the best result is kept.
@@ -95,9 +100,11 @@ def consensus_kmeans(
     [0, 0, 1, 1, 1]
     """
     run = RunOptions(n_jobs, progress, cancel, executor)
-    check_range(n_clusters, 1, ensemble.n_samples, name="n_clusters", integer=True)
+    seed = check_random_state(random_state)
+    check_ensemble(ensemble)
+    n_clusters = check_range(
+        n_clusters, 1, ensemble.n_samples, name="n_clusters", integer=True
+    )
     rows, group = one_hot_rows(ensemble)
     lloyd = Lloyd(rows, run)
-    return cluster_samples(
-        lloyd, group, n_clusters, random_state, n_init, max_iter, progress
-    )
+    return cluster_samples(lloyd, group, n_clusters, seed, n_init, max_iter, progress)

@@ -21,8 +21,10 @@ from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
+    RandomState,
     check_choice,
     check_memory,
+    check_random_state,
     check_range,
 )
 from clusterlens.compute.consensus._entropy import lower_entropy
@@ -54,8 +56,8 @@ from clusterlens.compute.consensus._lloyd import (
 )
 from clusterlens.compute.consensus.agreement_tree import agreement_tree
 from clusterlens.compute.consensus.tree import consensus_tree
-from clusterlens.compute.ensemble.constraints import Constraints
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 
 MAX_BYTES = 4 << 30
 N_INIT = 10
@@ -105,7 +107,7 @@ def consensus_partition(
     ensemble: Ensemble,
     n_clusters: int,
     method: str = "kmeans",
-    random_state: int = 0,
+    random_state: RandomState = 0,
     *,
     constraints: Constraints | None = None,
     n_init: int = N_INIT,
@@ -127,7 +129,7 @@ def consensus_partition(
         A name in `CONSENSUS_FUNCTIONS`: "kmeans" and "bisecting-kmeans" on the one-hot
         rows, "sec", "ecc" (all linear in n), "mcla", "single", "average", "complete",
         these with "-enhanced" or "-wct", "cspa", "cspa-spectral".
-    random_state : int, default 0
+    random_state : int, Generator or None, default 0
         Seed.
     constraints : Constraints, optional
         Links that the partition obeys, every one of them. For "kmeans" and "sec".
@@ -207,7 +209,13 @@ def consensus_partition(
     """
     run = RunOptions(n_jobs, progress, cancel, executor)
     check_choice(method, CONSENSUS_FUNCTIONS, name="method")
-    check_range(n_clusters, 1, ensemble.n_samples, name="n_clusters", integer=True)
+    seed = check_random_state(random_state)
+    check_ensemble(ensemble)
+    n_clusters = check_range(
+        n_clusters, 1, ensemble.n_samples, name="n_clusters", integer=True
+    )
+    max_bytes = check_range(max_bytes, 0, np.inf, name="max_bytes", integer=True)
+    links = check_constraints(constraints, ensemble.n_samples)
     function = CONSENSUS_FUNCTIONS[method]
     n_columns = int(ensemble.n_clusters.sum())
     check_memory(
@@ -218,9 +226,9 @@ def consensus_partition(
         remedy="use method='kmeans', whose memory is linear, or raise max_bytes.",
     )
     rows, group = one_hot_rows(ensemble)
-    task = ConsensusTask(ensemble, rows, group, n_clusters, random_state, run, n_init)
-    if constraints is not None and constraints.n_pairs:
-        task = _with_links(task, constraints, method)
+    task = ConsensusTask(ensemble, rows, group, n_clusters, seed, run, n_init)
+    if links.n_pairs:
+        task = _with_links(task, links, method)
     labels = task.group
     if task.n_clusters < task.rows.n_rows:
         labels = function.run(task)

@@ -17,11 +17,16 @@ import numpy.typing as npt
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import (
     IntArray,
+    as_array,
     check_memory,
     check_range,
     read_only,
 )
-from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.ensemble.ensemble import (
+    Ensemble,
+    check_ensemble,
+    distinct_partitions,
+)
 from clusterlens.compute.ensemble.pairs import joined_pairs
 
 SOURCE_BYTES = 4_000_000_000
@@ -92,6 +97,8 @@ class TileSource:
         *,
         max_bytes: int = SOURCE_BYTES,
     ) -> None:
+        check_ensemble(ensemble)
+        max_bytes = check_range(max_bytes, 0, np.inf, name="max_bytes", integer=True)
         self._prepare(ensemble, check_order(order, ensemble.n_samples), max_bytes)
 
     @classmethod
@@ -194,7 +201,8 @@ def order_by_partition(ensemble: Ensemble, model: int) -> PartitionOrder:
     >>> grouped.order.tolist(), grouped.boundaries.tolist()
     ([1, 2, 4, 0, 3], [0, 3, 5])
     """
-    check_range(model, 0, ensemble.n_partitions - 1, name="model", integer=True)
+    check_ensemble(ensemble)
+    model = check_range(model, 0, ensemble.n_partitions - 1, name="model", integer=True)
     codes = ensemble.codes[model]
     counts = np.bincount(codes)
     clusters = np.argsort(-counts, kind="stable")
@@ -213,7 +221,7 @@ def check_order(order: npt.ArrayLike | None, n_samples: int) -> IntArray:
     """Return a permutation of the samples, the identity by default."""
     if order is None:
         return np.arange(n_samples)
-    array = np.asarray(order)
+    array = as_array(order, "order", f"a permutation of the {n_samples} samples")
     if array.shape != (n_samples,) or array.dtype.kind not in "iu":
         raise ValueError(
             f"order has shape {array.shape} and type {array.dtype}; give a permutation "

@@ -23,7 +23,9 @@ from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import (
     IntArray,
+    RandomState,
     check_choice,
+    check_random_state,
     check_range,
     read_only,
 )
@@ -32,7 +34,7 @@ from clusterlens.compute.consensus.tile_source import (
     check_order,
     count_in_bins,
 )
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ensemble.pairs import TILE_COLUMNS, column_tile, count_votes
 
 Kind = Literal["consensus", "binarised"]
@@ -103,7 +105,7 @@ def consensus_tile(
     kind: Kind = "consensus",
     threshold: int | None = None,
     *,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
     executor: Executor | None = None,
 ) -> Tile:
@@ -162,10 +164,16 @@ def consensus_tile(
     """
     run = RunOptions(n_jobs, executor=executor)
     check_choice(kind, ("consensus", "binarised"), name="kind")
-    partitions = ensemble if isinstance(ensemble, Ensemble) else ensemble.ensemble
+    seed = check_random_state(random_state)
+    partitions = (
+        ensemble.ensemble
+        if isinstance(ensemble, TileSource)
+        else check_ensemble(ensemble, alternatives=" or a TileSource")
+    )
+    height, width = _whole_pair(shape, "shape")
     whole = (0, partitions.n_samples)
-    row_edges = _edges(whole if rows is None else rows, shape[0], whole, "rows")
-    col_edges = _edges(whole if cols is None else cols, shape[1], whole, "cols")
+    row_edges = _edges(whole if rows is None else rows, height, whole, "rows")
+    col_edges = _edges(whole if cols is None else cols, width, whole, "cols")
     if threshold is not None and kind == "consensus":
         raise ValueError(
             f"threshold is {threshold}, but kind 'consensus' has none; leave it out or "
@@ -178,14 +186,14 @@ def consensus_tile(
         return Tile(values, row_edges, col_edges, kind, None, exact=True)
     if threshold is None:
         threshold = source.threshold
-    check_range(
+    threshold = check_range(
         threshold, 0, partitions.n_partitions + 1, name="threshold", integer=True
     )
     values, sampled = _joined_share(
         source,
         (row_edges - shift, col_edges - shift),
         threshold,
-        random_state,
+        seed,
         run,
     )
     exact = sampled is None
@@ -194,15 +202,28 @@ def consensus_tile(
 
 def _edges(span: Range, n_pixels: int, whole: Range, name: str) -> IntArray:
     """Positions where the pixels of a range begin and end, as even as possible."""
-    start, stop = span
+    start, stop = _whole_pair(span, name)
     if not whole[0] <= start < stop <= whole[1]:
         raise ValueError(
             f"{name} is {tuple(span)}; give a half-open range of positions within "
             f"{whole}."
         )
-    check_range(n_pixels, 1, _MOST_PIXELS, name="shape", integer=True)
+    n_pixels = check_range(n_pixels, 1, _MOST_PIXELS, name="shape", integer=True)
     n_pixels = min(n_pixels, stop - start)
     return start + np.arange(n_pixels + 1) * (stop - start) // n_pixels
+
+
+def _whole_pair(pair: Any, name: str) -> tuple[int, int]:
+    """Return two whole numbers."""
+    try:
+        first, second = (
+            check_range(i, 0, 2**62, name=name, integer=True) for i in pair
+        )
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} is {pair!r}; give a pair of whole numbers of at least 0."
+        ) from None
+    return first, second
 
 
 def _source(

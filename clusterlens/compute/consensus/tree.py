@@ -20,7 +20,9 @@ from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
+    RandomState,
     check_choice,
+    check_random_state,
     check_range,
     read_only,
 )
@@ -32,7 +34,7 @@ from clusterlens.compute.consensus._lloyd import (
     one_hot_rows,
 )
 from clusterlens.compute.consensus.density import weight_between
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 
 TRIAL_ROWS = 1 << 13  # above this, the 2-means trials of a split run on a sample
 
@@ -87,7 +89,9 @@ class ConsensusTree:
             If the tree has fewer leaves: it was made for fewer clusters, or the
             ensemble tells fewer groups of samples apart.
         """
-        check_range(n_clusters, 1, self.n_leaves, name="n_clusters", integer=True)
+        n_clusters = check_range(
+            n_clusters, 1, self.n_leaves, name="n_clusters", integer=True
+        )
         nodes = self.leaf_nodes.copy()
         # The first k - 1 splits make the nodes up to 2 (k - 1).
         while (late := nodes > 2 * (n_clusters - 1)).any():
@@ -98,7 +102,7 @@ class ConsensusTree:
 def consensus_tree(
     ensemble: Ensemble,
     max_clusters: int,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     *,
     split: str = "scatter",
     n_trials: int = 5,
@@ -116,7 +120,7 @@ def consensus_tree(
     max_clusters : int
         Number of leaves, at least 1. Splitting stops earlier when the samples of each
         leaf are equal in all partitions.
-    random_state : int, default 0
+    random_state : int, Generator or None, default 0
         Seed. A tree with more leaves continues a tree with fewer.
     split : {"scatter", "size", "density"}, default "scatter"
         Which cluster is split next: the one with the largest sum of squared distances
@@ -168,8 +172,12 @@ def consensus_tree(
     [0, 0, 1, 1, 1]
     """
     run = RunOptions(n_jobs, progress, cancel, executor)
-    check_range(max_clusters, 1, ensemble.n_samples, name="max_clusters", integer=True)
-    check_range(n_trials, 1, 1000, name="n_trials", integer=True)
+    seed = check_random_state(random_state)
+    check_ensemble(ensemble)
+    max_clusters = check_range(
+        max_clusters, 1, ensemble.n_samples, name="max_clusters", integer=True
+    )
+    n_trials = check_range(n_trials, 1, 1000, name="n_trials", integer=True)
     check_choice(split, ("scatter", "size", "density"), name="split")
     rows, group = one_hot_rows(ensemble)
     everyone = np.arange(rows.n_rows)
@@ -179,7 +187,7 @@ def consensus_tree(
 
     @cache
     def halves(node: int) -> list[_Leaf]:
-        rng = np.random.default_rng([random_state, node])
+        rng = np.random.default_rng([seed, node])
         return split_rows(leaves[node].members, 2, rng)
 
     def priority(node: int) -> float:

@@ -145,8 +145,8 @@ class Constraints:
             pairs = getattr(self, name)
             if pairs.size and pairs.max() >= n_samples:
                 raise ValueError(
-                    f"{name} names sample {pairs.max()}, but there are {n_samples} "
-                    f"samples; give indices from 0 to {n_samples - 1}."
+                    f"{name} of the constraints names sample {pairs.max()}, but there "
+                    f"are {n_samples} samples; give indices from 0 to {n_samples - 1}."
                 )
 
     def __repr__(self) -> str:
@@ -155,6 +155,20 @@ class Constraints:
             f"Constraints({len(self.must_link)} must-links, "
             f"{len(self.cannot_link)} cannot-links)"
         )
+
+
+def check_constraints(constraints: Any, n_samples: int | None = None) -> Constraints:
+    """Return the constraints, none for None, all of them between the samples."""
+    if constraints is None:
+        return Constraints()
+    if not isinstance(constraints, Constraints):
+        raise ValueError(
+            f"constraints is a {type(constraints).__name__}; give "
+            "Constraints(must_link, cannot_link), or None."
+        )
+    if n_samples is not None:
+        constraints.check_samples(n_samples)
+    return constraints
 
 
 def _sorted_pairs(pairs: npt.ArrayLike, name: str) -> PairArray:

@@ -225,6 +225,19 @@ class Ensemble:
         return f"Ensemble({self.n_partitions} partitions of {self.n_samples} samples)"
 
 
+def check_ensemble(
+    ensemble: Any, *, name: str = "ensemble", alternatives: str = ""
+) -> Ensemble:
+    """Return the ensemble if it is one, or say which call makes one."""
+    if not isinstance(ensemble, Ensemble):
+        raise ValueError(
+            f"{name} is a {type(ensemble).__name__}; give an Ensemble{alternatives}: "
+            "Ensemble(labels) makes one of a label matrix, run_pool of a table, "
+            "load_partitions of a file."
+        )
+    return ensemble
+
+
 def distinct_partitions(ensemble: Ensemble) -> tuple[IntArray, IntArray]:
     """Find the distinct partitions of an ensemble.
 
