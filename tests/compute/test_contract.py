@@ -19,12 +19,12 @@ import clusterlens as cl
 
 # Records that functions return, and errors: nobody has to make them.
 RESULTS = {
-    *("AdjustedIndex", "AgreementTree", "BrouwerIndex", "Cancelled"),
+    *("AdjustedIndex", "AgreementCost", "AgreementTree", "BrouwerIndex", "Cancelled"),
     *("ClusterConsensus", "ClusterProfiles", "ConsensusTree", "DataError", "Dataset"),
     *("ConstraintError", "DirichletFit", "Hubs", "IndexValue", "LabelCheck"),
     *("LiveSolution", "NDC", "NullAgreement", "PoolEstimate", "ProgressiveRanking"),
     *("Projection", "Ranking", "ResampledConsensus", "Robustness", "Suggestion"),
-    "Tile",
+    *("Tile", "Uncertainty"),
 }
 # Entries of registries: records of functions that developers fill in.
 ENTRIES = {"ConsensusFunction", "Score"}
@@ -138,7 +138,7 @@ def right_arguments(name):
     return {key: value for key, value in over.items() if key in required}
 
 
-COVERED = "compute.consensus"
+COVERED = ("compute.consensus", "compute.ensemble", "compute.ranking")
 
 
 def public_callables():
@@ -148,7 +148,7 @@ def public_callables():
         for name in cl.__all__
         if callable(getattr(cl, name))
         and name not in RESULTS | ENTRIES | {"compile_kernels"}
-        and COVERED in getattr(cl, name).__module__
+        and any(room in getattr(cl, name).__module__ for room in COVERED)
     ]
 
 
@@ -211,7 +211,17 @@ WRONG = {
 # Their size does not fit the other arguments, of which either may be named.
 OF_OTHER_SIZE = {
     *("other partitions", "one partition", "one sample", "a short vector"),
-    *("a short table", "a table of one row", "a vector of NaN"),
+    *("a short table", "a table of one row", "a vector of NaN", "a list of one text"),
+}
+# What a table or a file holds is said of it, and names of columns are columns.
+SAID_AS = {
+    "source": r"source|[Tt]able|cannot be opened",
+    "row_id": "row_id|column",
+    "label": "label|[Cc]olumn",
+    "columns": "column",
+    "row_ids": "row_ids|without ids",
+    "ds": "ds|[Tt]able",
+    "table": "[Tt]able",
 }
 # Any text is an address of a scheduler, which would be looked for.
 NOT_WRONG = {("client", "a text")}
@@ -232,7 +242,8 @@ def complaint(name, parameter, kind):
         if not ours:
             return f"raw {error!r}"
         nameable = parameters(name) if kind in OF_OTHER_SIZE else [parameter]
-        if not any(re.search(rf"\b{known}\b", str(error)) for known in nameable):
+        patterns = [SAID_AS.get(known, rf"\b{known}\b") for known in nameable]
+        if not any(re.search(pattern, str(error)) for pattern in patterns):
             return f"unnamed {error!r}"
     except Exception as error:
         return f"raw {error!r}"

@@ -22,7 +22,7 @@ from clusterlens.compute._validation import (
     read_only,
 )
 from clusterlens.compute.consensus.density import cluster_densities, weight_between
-from clusterlens.compute.ensemble.agreement import Agreement
+from clusterlens.compute.ensemble.agreement import Agreement, check_agreement
 from clusterlens.compute.ensemble.contingency import contingency_table
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 
@@ -192,6 +192,7 @@ def consensus_cdf(agreement: Agreement) -> FloatArray:
     >>> consensus_cdf(count_agreements(ensemble)).round(3).tolist()
     [0.667, 0.833, 1.0]
     """
+    check_agreement(agreement)
     pairs = agreement.pair_counts.copy()
     pairs[-1] -= agreement.ensemble.n_samples
     total = pairs.sum()

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._validation import DataError
+from clusterlens.compute._validation import DataError, as_array
 
 
 def plain_ids(row_ids: npt.ArrayLike) -> list[Any]:
     """Row ids as a list of Python values."""
-    return pd.Index(np.asarray(row_ids)).tolist()
+    array = as_array(row_ids, "row_ids", "one id per sample")
+    if array.ndim != 1:
+        raise DataError(
+            f"row_ids has shape {array.shape}; give one id per sample, shape "
+            "(n_samples,)."
+        )
+    return pd.Index(array).tolist()
 
 
 def as_text(row_id: Any) -> str:

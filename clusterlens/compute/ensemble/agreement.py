@@ -10,15 +10,27 @@ import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
-from clusterlens.compute._validation import IntArray, check_range, read_only
+from clusterlens.compute._validation import (
+    IntArray,
+    RandomState,
+    as_array,
+    check_flag,
+    check_random_state,
+    check_range,
+    read_only,
+)
 from clusterlens.compute.ensemble._distributed import count_columns_on_workers
-from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.ensemble.ensemble import (
+    Ensemble,
+    check_ensemble,
+    distinct_partitions,
+)
 from clusterlens.compute.ensemble.pairs import (
     LANES,
     CountArray,
@@ -89,21 +101,29 @@ class Agreement:
 
     def __post_init__(self) -> None:
         """Check the tables and make them read-only."""
-        n_partitions = self.ensemble.n_partitions
+        n_partitions = check_ensemble(self.ensemble).n_partitions
+        check_flag(self.exact, name="exact")
         shapes = {
             "pair_counts": (n_partitions + 1,),
             "joint_counts": (n_partitions, n_partitions + 1),
         }
         for name, shape in shapes.items():
-            table = np.asarray(getattr(self, name), dtype=np.int64)
-            if table.shape != shape:
+            table = as_array(getattr(self, name), name, f"whole numbers, shape {shape}")
+            if table.shape != shape or table.dtype.kind not in "iu":
                 raise ValueError(
-                    f"{name} has shape {table.shape} for {n_partitions} partitions; "
-                    f"give shape {shape}."
+                    f"{name} has shape {table.shape} for "
+                    f"{n_partitions} partitions and type {table.dtype}; give whole numbers, "
+                    f"shape {shape}."
                 )
-            object.__setattr__(self, name, read_only(table))
+            object.__setattr__(self, name, read_only(table.astype(np.int64)))
         for name in ("samples", "group_pairs", "group_joint"):
-            if (array := getattr(self, name)) is not None:
+            array = getattr(self, name)
+            if not isinstance(array, np.ndarray | None):
+                raise ValueError(
+                    f"{name} is a {type(array).__name__}; give an array, as "
+                    "estimate_agreements does, or None."
+                )
+            if array is not None:
                 object.__setattr__(self, name, read_only(array))
 
     @property
@@ -204,6 +224,7 @@ def count_agreements(
     2
     """
     run = RunOptions(n_jobs, progress, cancel, executor, client)
+    check_ensemble(ensemble)
     layout = pair_layout(ensemble)
     if client is None:
         pairs, joint = count_columns(layout, run=run)
@@ -219,7 +240,7 @@ def count_agreements(
 def estimate_agreements(
     ensemble: Ensemble,
     n_compared: int | None = None,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     *,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -265,10 +286,14 @@ def estimate_agreements(
     Agreement(estimated from 100 samples, Ensemble(2 partitions of 200 samples))
     """
     run = RunOptions(n_jobs, progress, cancel, executor)
+    seed = check_random_state(random_state)
+    check_ensemble(ensemble)
     if n_compared is None:
         n_compared = agreement_cost(ensemble).n_compared
-    check_range(n_compared, 2, ensemble.n_samples, name="n_compared", integer=True)
-    samples = _draw(ensemble.n_samples, n_compared, random_state)
+    n_compared = check_range(
+        n_compared, 2, ensemble.n_samples, name="n_compared", integer=True
+    )
+    samples = _draw(ensemble.n_samples, n_compared, seed)
     return count_samples(ensemble, samples, run)
 
 
@@ -301,6 +326,16 @@ def count_samples(ensemble: Ensemble, samples: IntArray, run: RunOptions) -> Agr
     tables = _with_identical(pairs.sum(axis=0), joint.sum(axis=0), identical)
     groups = (pairs, joint) if n_groups > 1 else (None, None)
     return Agreement(ensemble, *tables, False, samples, *groups)
+
+
+def check_agreement(agreement: Any, *, name: str = "agreement") -> Agreement:
+    """Return the agreement if it is one, or say which call makes one."""
+    if not isinstance(agreement, Agreement):
+        raise ValueError(
+            f"{name} is a {type(agreement).__name__}; give an Agreement: "
+            "count_agreements(ensemble) makes one."
+        )
+    return agreement
 
 
 def compared_samples(
@@ -396,19 +431,22 @@ def agreement_cost(
     >>> agreement_cost(Ensemble([[0, 0, 1], [1, 1, 0], [0, 1, 1]])).comparisons
     6
     """
+    run = RunOptions(n_jobs)
+    check_ensemble(ensemble)
+    budget = int(check_range(max_comparisons, 0, np.inf, name="max_comparisons"))
     n_items, n_models = count_items(ensemble), len(distinct_partitions(ensemble)[0])
     pairs = n_items * (n_items - 1) // 2
     most = max(int(ensemble.codes.max()), ensemble.n_partitions)
     row_bytes = -(-n_models // LANES) * LANES * np.min_scalar_type(most).itemsize
     each = _SECONDS_PER_PAIR + _SECONDS_PER_BYTE * row_bytes
     cost = 1 if n_items == ensemble.n_samples else _WEIGHTED_COST
-    affordable = pairs * n_models <= max_comparisons
-    some = affordable_samples(n_models, min(SAMPLED_COMPARISONS, max_comparisons))
+    affordable = pairs * n_models <= budget
+    some = affordable_samples(n_models, min(SAMPLED_COMPARISONS, budget))
     return AgreementCost(
         n_items,
         n_models,
         comparisons=pairs * n_models,
-        seconds=cost * pairs * each / RunOptions(n_jobs).n_workers,
+        seconds=cost * pairs * each / run.n_workers,
         affordable=affordable,
         n_compared=ensemble.n_samples if affordable else max(some, 2),
     )

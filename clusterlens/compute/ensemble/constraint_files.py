@@ -20,9 +20,14 @@ from clusterlens.compute._validation import (
     check_choice,
     check_labels,
     check_memory,
+    check_range,
 )
 from clusterlens.compute.ensemble._row_ids import as_text, plain_ids, positions
-from clusterlens.compute.ensemble.constraints import Constraints, PairArray
+from clusterlens.compute.ensemble.constraints import (
+    Constraints,
+    PairArray,
+    check_constraints,
+)
 from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.table.export import to_csv_bytes
 
@@ -73,6 +78,7 @@ def constraints_from_labels(labels: npt.ArrayLike, unknown: int = NOISE) -> Cons
     ([[0, 2]], [[0, 3], [2, 3]])
     """
     given = check_labels(labels)
+    unknown = check_range(unknown, -(2.0**63), 2.0**63, name="unknown", integer=True)
     known = np.flatnonzero(given != unknown)
     check_memory(
         40 * len(known) * (len(known) - 1),  # pairs, their order, sorted copies
@@ -112,6 +118,7 @@ def constraints_to_csv(constraints: Constraints, row_ids: npt.ArrayLike) -> byte
     >>> constraints_to_csv(Constraints(must_link=[(0, 2)]), ["ada", "bob", "cy"])
     b'"kind","row_a","row_b"\n"must-link","ada","cy"\n'
     """
+    constraints = check_constraints(constraints)
     names = np.array([as_text(i) for i in _checked_ids(constraints, row_ids)], object)
     pairs = np.concatenate([constraints.must_link, constraints.cannot_link])
     sizes = len(constraints.must_link), len(constraints.cannot_link)
@@ -161,23 +168,23 @@ def constraints_from_csv(
     [[0, 2]]
     """
     try:
-        text = data if isinstance(data, str) else data.decode("utf-8-sig")
+        text = _as_text(data, "data")
         table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
     except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as why:
         raise DataError(
-            f"The constraints cannot be read as CSV ({why}); give UTF-8 text with the "
+            f"data cannot be read as CSV ({why}); give UTF-8 text with the "
             f"columns {', '.join(CSV_COLUMNS)}."
         ) from None
     absent = [name for name in CSV_COLUMNS if name not in table]
     if absent:
         raise DataError(
-            f"The constraints have no column {absent[0]!r}; give the columns "
+            f"data has no column {absent[0]!r}; give the columns "
             f"{', '.join(CSV_COLUMNS)}."
         )
     odd = ~table["kind"].isin(KINDS)
     if odd.any():
         raise DataError(
-            f"The constraints have the kind {table['kind'][odd].iloc[0]!r} in line "
+            f"data has the kind {table['kind'][odd].iloc[0]!r} in line "
             f"{int(np.flatnonzero(odd)[0]) + 2}; give 'must-link' or 'cannot-link'."
         )
     ends = table[["row_a", "row_b"]]
@@ -214,6 +221,7 @@ def constraints_to_json(constraints: Constraints, row_ids: npt.ArrayLike) -> str
     >>> constraints_to_json(Constraints(must_link=[(0, 1)]), [10, 11])
     '{"must_link": [[10, 11]], "cannot_link": []}'
     """
+    constraints = check_constraints(constraints)
     ids = _checked_ids(constraints, row_ids)
     plain = [i if type(i) is int else as_text(i) for i in ids]
     return json.dumps(
@@ -258,25 +266,37 @@ def constraints_from_json(
     Constraints(1 must-links, 0 cannot-links)
     """
     try:
-        content = json.loads(text)
+        content = json.loads(_as_text(text, "text"))
     except (UnicodeDecodeError, json.JSONDecodeError) as why:
         raise DataError(
-            f"The constraints cannot be read as JSON ({why}); give an object with "
+            f"text cannot be read as JSON ({why}); give an object with "
             "must_link and cannot_link."
         ) from None
     if not isinstance(content, dict) or not set(content) <= set(_JSON_KEYS):
         raise DataError(
-            "The constraints are no JSON object of must_link and cannot_link only; "
-            "give the two lists of pairs of row ids."
+            "text is no JSON object of must_link and cannot_link only; give the two "
+            "lists of pairs of row ids."
         )
     given = [content.get(key, []) for key in _JSON_KEYS]
     for key, pairs in zip(_JSON_KEYS, given, strict=True):
         if not isinstance(pairs, list) or not all(map(_is_pair, pairs)):
             raise DataError(
-                f"{key} is not a list of pairs; give [[id, id], ...] with ids that are "
-                "text or numbers."
+                f"{key} is not a list of pairs; give [[id, id], ...] with ids "
+                "that are text or numbers."
             )
     return _constraints(given, row_ids, missing)
+
+
+def _as_text(content: Any, name: str) -> str:
+    """Return the content of a file as text."""
+    if isinstance(content, bytes):
+        return content.decode("utf-8-sig")
+    if not isinstance(content, str):
+        raise DataError(
+            f"{name} is a {type(content).__name__}; give the content of the file, as "
+            "bytes or text."
+        )
+    return content
 
 
 def _is_pair(value: Any) -> bool:
@@ -308,7 +328,7 @@ def _look_up(
         if unknown and missing == "refuse":
             raise DataError(
                 f"The constraints name the row {unknown[0]!r}, which is not among the "
-                f"row ids; correct it, or leave such pairs out with missing='skip'."
+                f"row_ids; correct it, or leave such pairs out with missing='skip'."
             )
         if not unknown:
             found.append([position[i] for i in ends])

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from clusterlens.compute._validation import FloatArray, read_only
+from clusterlens.compute._validation import FloatArray, as_array, read_only
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
 PairArray = npt.NDArray[np.int64]
@@ -38,6 +38,10 @@ class ConstraintError(ValueError):
     def __init__(self, message: str, chain: Sequence[Link]) -> None:
         super().__init__(message)
         self.chain = tuple(chain)
+
+    def __reduce__(self) -> tuple[type[ConstraintError], tuple[str, tuple[Link, ...]]]:
+        """Keep the chain when pickled, e.g. on the way from a worker process."""
+        return type(self), (str(self), self.chain)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -173,7 +177,7 @@ def check_constraints(constraints: Any, n_samples: int | None = None) -> Constra
 
 def _sorted_pairs(pairs: npt.ArrayLike, name: str) -> PairArray:
     """Return distinct pairs (i, j), i < j, as an (n_pairs, 2) array."""
-    array = np.asarray(pairs)
+    array = as_array(pairs, name, "pairs of sample indices, shape (n_pairs, 2)")
     if array.size == 0:
         return np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":

@@ -17,14 +17,18 @@ import numpy.typing as npt
 import pandas as pd
 
 from clusterlens.compute._validation import (
+    UNLABELLED,
     FloatArray,
     IntArray,
+    as_array,
     check_choice,
+    check_features,
     check_labels,
     read_only,
 )
 
-NOISE = -1
+NOISE = UNLABELLED
+ROW_SUM_TOLERANCE = 1e-4  # memberships of single precision
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -97,37 +101,18 @@ class Ensemble:
     ) -> None:
         matrix = _label_matrix(labels)
         count = len(matrix)
-        default_names = [f"model {t}" for t in range(1, count + 1)]
-        per_partition: dict[str, Any] = {
-            "names": tuple(map(str, default_names if names is None else names)),
-            "families": tuple(
-                map(str, ["model"] * count if families is None else families)
-            ),
-            "specs": tuple(map(dict, [{}] * count if specs is None else specs)),
-            "seconds": read_only(
-                np.array(np.full(count, np.nan) if seconds is None else seconds, float)
-            ),
-        }
-        for key, values in per_partition.items():
-            if len(values) != count:
-                raise ValueError(
-                    f"{key} has {len(values)} entries for {count} partitions; "
-                    "give one per partition."
-                )
-        soft = {t: np.asarray(m) for t, m in (memberships or {}).items()}
-        for t, membership in soft.items():
-            if t not in range(count) or len(membership) != matrix.shape[1]:
-                raise ValueError(
-                    f"memberships[{t}] has {len(membership)} rows for "
-                    f"{matrix.shape[1]} samples and {count} partitions; give one row "
-                    "per sample, keyed by the position of the partition."
-                )
+        numbered = [f"model {t}" for t in range(1, count + 1)]
         fields = {
             "labels": read_only(matrix),
-            **per_partition,
+            "names": tuple(map(str, _one_each(names, numbered, "names"))),
+            "families": tuple(
+                map(str, _one_each(families, ["model"] * count, "families"))
+            ),
+            "specs": _specs(_one_each(specs, [{}] * count, "specs")),
+            "seconds": _seconds(_one_each(seconds, [np.nan] * count, "seconds")),
             "noise": check_choice(noise, ("cluster", "singletons"), name="noise"),
-            "notes": tuple(notes),
-            "memberships": {t: read_only(m) for t, m in soft.items()},
+            "notes": tuple(map(str, check_entries(notes, "notes"))),
+            "memberships": _soft(memberships, *matrix.shape),
         }
         for key, value in fields.items():
             object.__setattr__(self, key, value)
@@ -280,6 +265,84 @@ def _label_matrix(labels: Any) -> IntArray:
     high = max(int(vector.max()) for vector in vectors)
     dtype = np.result_type(np.min_scalar_type(low), np.min_scalar_type(high))
     return np.array(vectors, dtype=dtype if dtype.kind in "iu" else np.int64)
+
+
+def check_memberships(
+    memberships: npt.ArrayLike, n_samples: int, *, name: str = "memberships"
+) -> FloatArray:
+    """Return memberships as a (n_samples, n_clusters) array whose rows sum to one."""
+    rows = check_features(memberships, name=name)
+    if len(rows) != n_samples:
+        raise ValueError(
+            f"{name} has {len(rows)} rows for {n_samples} samples; give one row per "
+            "sample."
+        )
+    off = np.abs(rows.sum(axis=1) - 1)
+    if rows.min() < 0 or off.max() > ROW_SUM_TOLERANCE:
+        row = int(np.argmax(np.where(rows.min(axis=1) < 0, np.inf, off)))
+        raise ValueError(
+            f"{name} has row {row} with the sum {rows[row].sum():.6g} and the smallest "
+            f"value {rows[row].min():.6g}; give shares that sum to 1."
+        )
+    return rows
+
+
+def check_entries(values: Any, name: str) -> list[Any]:
+    """Return the entries of a list, tuple or vector."""
+    if not isinstance(values, str | bytes | Mapping | set):
+        try:
+            return list(values)
+        except TypeError:
+            pass
+    raise ValueError(f"{name} is {values!r}; give a list of entries.")
+
+
+def _one_each(values: Any, default: list[Any], name: str) -> list[Any]:
+    """Return the entries of an argument that has one per partition."""
+    entries = default if values is None else check_entries(values, name)
+    if len(entries) != len(default):
+        raise ValueError(
+            f"{name} has {len(entries)} entries for {len(default)} partitions; "
+            "give one per partition."
+        )
+    return entries
+
+
+def _specs(specs: list[Any]) -> tuple[Mapping[str, Any], ...]:
+    """Copy the specifications."""
+    if not all(isinstance(spec, Mapping) for spec in specs):
+        raise ValueError("specs has an entry that is no dict; give one dict each.")
+    return tuple(map(dict, specs))
+
+
+def _seconds(seconds: list[Any]) -> FloatArray:
+    """Return fit times as a read-only vector; NaN where unknown."""
+    array = as_array(seconds, "seconds", "one number per partition")
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise ValueError(
+            f"seconds has entries of type {array.dtype}; give a number of seconds per "
+            "partition, NaN where it is unknown."
+        )
+    return read_only(array.astype(np.float64))
+
+
+def _soft(memberships: Any, n_partitions: int, n_samples: int) -> dict[int, FloatArray]:
+    """Return checked memberships by position of the partition."""
+    if not isinstance(memberships, Mapping | None):
+        raise ValueError(
+            f"memberships is a {type(memberships).__name__}; give a dict of arrays by "
+            "the position of the partition."
+        )
+    soft = {}
+    for t, given in (memberships or {}).items():
+        if t not in range(n_partitions):
+            raise ValueError(
+                f"memberships has the key {t!r}; give positions of partitions, from 0 "
+                f"to {n_partitions - 1}."
+            )
+        rows = check_memberships(given, n_samples, name=f"memberships[{t}]")
+        soft[int(t)] = read_only(rows)
+    return soft
 
 
 def _split_noise(labels: IntArray, noise: str) -> IntArray:

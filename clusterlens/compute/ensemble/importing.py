@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -20,7 +20,7 @@ import pandas as pd
 
 from clusterlens.compute._validation import DataError, IntArray, check_choice
 from clusterlens.compute.ensemble._row_ids import as_text, plain_ids, positions
-from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble, check_entries
 from clusterlens.compute.table.reading import BYTES_LIMIT, load_table
 
 Gaps = Literal["singletons", "noise", "refuse"]
@@ -102,6 +102,14 @@ def load_partitions(
     """
     check_choice(unknown, ("refuse", "skip"), name="unknown")
     check_choice(gaps, ("singletons", "noise", "refuse"), name="gaps")
+    if not isinstance(families, str | Mapping):
+        raise ValueError(
+            f"families is {families!r}; give a text for all models, or a dict of one "
+            "for each."
+        )
+    if not isinstance(row_id, str | int | None):
+        raise ValueError(f"row_id is {row_id!r}; give the name of a column, or None.")
+    wanted = None if columns is None else check_entries(columns, "columns")
     tables = list(_tables(source, "", row_id, max_bytes))
     if not tables:
         raise DataError("source holds no partitions; give at least one label column.")
@@ -115,7 +123,7 @@ def load_partitions(
     for table in tables:
         place, remarks = _places(table, known, len(samples), unknown)
         notes += remarks
-        for column, values in _label_columns(table, columns):
+        for column, values in _label_columns(table, wanted):
             found.append(_partition(table, column, values, place, samples, gaps))
     names = _names(found, tables)
     return Ensemble(
@@ -139,7 +147,7 @@ class _Table:
 
     def column(self, name: str) -> pd.Series:
         """Return a column that has to be there."""
-        if name not in self.frame:
+        if not isinstance(name, Hashable) or name not in self.frame:
             raise DataError(
                 f"{self} has no column {name!r}; it has {_listed(self.frame)}."
             )
@@ -268,10 +276,10 @@ def _places(
 
 
 def _label_columns(
-    table: _Table, columns: Sequence[str] | None
+    table: _Table, columns: list[Any] | None
 ) -> Iterator[tuple[str, pd.Series]]:
     """Yield the columns of labels."""
-    chosen = list(table.frame.columns) if columns is None else list(columns)
+    chosen = list(table.frame.columns) if columns is None else columns
     if not chosen:
         raise DataError(
             f"{table} has no column of labels besides that of row ids; give at least "

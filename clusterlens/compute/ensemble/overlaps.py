@@ -20,7 +20,11 @@ from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import FloatArray, read_only
-from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.ensemble.ensemble import (
+    Ensemble,
+    check_ensemble,
+    distinct_partitions,
+)
 
 _BLOCK_LOOKUPS = 50_000_000  # about a tenth of a second
 
@@ -134,6 +138,7 @@ def partition_overlaps(
     [[8, 6], [6, 10]]
     """
     run = RunOptions(n_jobs, progress, cancel, executor)
+    check_ensemble(ensemble)
     if ensemble not in _KNOWN:
         first, group = distinct_partitions(ensemble)
         codes = ensemble.codes[first]
@@ -207,6 +212,7 @@ def sample_disagreement(
     [0.25, 0.25, 0.75, 0.25]
     """
     run = RunOptions(n_jobs, progress, cancel, executor)
+    check_ensemble(ensemble)
     first, group = distinct_partitions(ensemble)
     codes, votes = ensemble.codes[first], np.bincount(group).astype(float)
     shared = np.zeros(ensemble.n_samples)  # T² times the sum over j of C_ij²

@@ -23,7 +23,7 @@ from clusterlens.compute._validation import (
     check_range,
     read_only,
 )
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ensemble.overlaps import partition_overlaps
 
 UNATTACHED = -1
@@ -142,8 +142,9 @@ def find_hubs(
     >>> find_hubs(Ensemble(4 * rows + 3 * columns)).labels.tolist()
     [0, 0, 0, 0, 1, 1, 1]
     """
-    check_range(min_cosine, 0.0, 1.0, name="min_cosine")
-    check_range(min_models, 1, np.inf, name="min_models", integer=True)
+    check_ensemble(ensemble)
+    min_cosine = check_range(min_cosine, 0.0, 1.0, name="min_cosine")
+    min_models = check_range(min_models, 1, np.inf, name="min_models", integer=True)
     similarity = partition_overlaps(
         ensemble, n_jobs=n_jobs, progress=progress, cancel=cancel, executor=executor
     ).adjusted_rand

@@ -19,7 +19,10 @@ from scipy.stats import norm
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
+    RandomState,
     check_choice,
+    check_flag,
+    check_random_state,
     check_range,
     read_only,
 )
@@ -29,8 +32,12 @@ from clusterlens.compute.ensemble.agreement import (
     agreement_cost,
     count_agreements,
 )
-from clusterlens.compute.ensemble.constraints import Constraints
-from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
+from clusterlens.compute.ensemble.ensemble import (
+    Ensemble,
+    check_ensemble,
+    distinct_partitions,
+)
 from clusterlens.compute.ensemble.pairs import (
     count_columns,
     joined_pairs,
@@ -137,7 +144,7 @@ def rank_progressively(
     first_size: int = FIRST_SIZE,
     max_comparisons: int = EXACT_COMPARISONS,
     exact: bool = False,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
@@ -218,16 +225,19 @@ def rank_progressively(
     [500, 1000, 2000]
     """
     _check_arguments(ensemble, score, threshold, confidence, first_size)
+    budget = int(check_range(max_comparisons, 0, np.inf, name="max_comparisons"))
+    seed = check_random_state(random_state)
+    exact = check_flag(exact, name="exact")
     charge = violation_charge(ensemble, constraints, constraint_weight)
-    violated = (constraints or Constraints()).violations(ensemble)
+    violated = check_constraints(constraints).violations(ensemble)
     run = RunOptions(n_jobs, progress, cancel, executor)
     variant = SCORES[score].variant
     assert variant is not None  # checked above
-    sizes, affordable = _schedule(ensemble, first_size, max_comparisons)
+    sizes, affordable = _schedule(ensemble, first_size, budget)
 
     def looks() -> Iterator[ProgressiveRanking]:
         settled = False
-        sample = _Sample(ensemble, variant, threshold, sizes, random_state)
+        sample = _Sample(ensemble, variant, threshold, sizes, seed)
         while not settled and sample.size < sizes[-1]:
             sample.grow(run)
             values, covariance = sample.estimate()
@@ -264,6 +274,7 @@ def _check_arguments(
     first_size: int,
 ) -> None:
     """Raise unless the arguments are in range."""
+    check_ensemble(ensemble)
     known = [name for name, entry in SCORES.items() if entry.variant is not None]
     check_choice(score, known, name="score")
     if ensemble.n_partitions < 2:
@@ -278,7 +289,7 @@ def _check_arguments(
             )
         most = ensemble.n_partitions + 1
         check_range(threshold, 0, most, name="threshold", integer=True)
-    if not 0 < confidence < 1:
+    if not 0 < check_range(confidence, 0, 1, name="confidence") < 1:
         raise ValueError(
             f"confidence is {confidence}; give a value between 0 and 1, e.g. 0.95."
         )

@@ -24,7 +24,7 @@ from clusterlens.compute._validation import (
     read_only,
 )
 from clusterlens.compute.ensemble.agreement import Agreement
-from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ranking.scores import (
     Variant,
@@ -333,7 +333,7 @@ def rank_partitions(
         run["threshold"] = threshold
     check_range(confidence, 0, 1, name="confidence")
     partitions = partitions_of(ensemble)
-    violated = (constraints or Constraints()).violations(partitions)
+    violated = check_constraints(constraints).violations(partitions)
     charge = violation_charge(partitions, constraints, constraint_weight)
     scores = chosen.values(ensemble, **run)
     values = scores - charge if chosen.greater_is_better else scores + charge

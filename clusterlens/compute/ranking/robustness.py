@@ -269,6 +269,7 @@ def rank_robustness(
     ("Without 'b' 2 of 5 models are left, too few...",)
     """
     check_choice(score, SCORES, name="score")
+    RunOptions(n_jobs, progress, cancel, executor)  # checks them
     partitions = partitions_of(ensemble)
     names = tuple(dict.fromkeys(partitions.families))
     n_stages = len(names) + 3

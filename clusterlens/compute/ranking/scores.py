@@ -15,9 +15,13 @@ import numpy as np
 
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import FloatArray, check_choice, check_range
-from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
-from clusterlens.compute.ensemble.constraints import Constraints
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.agreement import (
+    Agreement,
+    check_agreement,
+    count_agreements,
+)
+from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ensemble.overlaps import Overlaps, partition_overlaps
 
 Variant = Literal["kl", "tv", "hellinger", "binary"]
@@ -233,7 +237,7 @@ def threshold_scores(agreement: Agreement) -> FloatArray:
     >>> threshold_scores(count_agreements(ensemble))[0].tolist()
     [0.5, 0.375, 0.125, 0.25, 0.5]
     """
-    joined = agreement.joint_counts
+    joined = check_agreement(agreement).joint_counts
     apart = agreement.pair_counts - joined
     below = np.pad(np.cumsum(joined, axis=1), ((0, 0), (1, 0)))
     above = np.pad(np.cumsum(apart[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
@@ -279,7 +283,9 @@ def pair_costs(
 
 def partitions_of(source: Ensemble | Agreement) -> Ensemble:
     """Return the ensemble of either."""
-    return source if isinstance(source, Ensemble) else source.ensemble
+    if isinstance(source, Agreement):
+        return source.ensemble
+    return check_ensemble(source, alternatives=" or an Agreement")
 
 
 def _several(source: Ensemble | Agreement) -> Ensemble:
@@ -302,8 +308,8 @@ def violation_charge(
     ensemble: Ensemble, constraints: Constraints | None, weight: float
 ) -> FloatArray:
     """Weighted share of the constraints that each partition breaks."""
-    check_range(weight, 0.0, np.inf, name="constraint_weight")
-    return weight * (constraints or Constraints()).violations(ensemble)
+    weight = check_range(weight, 0.0, np.inf, name="constraint_weight")
+    return weight * check_constraints(constraints).violations(ensemble)
 
 
 def _mean_cost(

@@ -15,9 +15,23 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from clusterlens.compute._validation import FloatArray, IntArray, check_range
-from clusterlens.compute.ensemble.constraints import Constraints, PairArray
-from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    RandomState,
+    check_random_state,
+    check_range,
+)
+from clusterlens.compute.ensemble.constraints import (
+    Constraints,
+    PairArray,
+    check_constraints,
+)
+from clusterlens.compute.ensemble.ensemble import (
+    Ensemble,
+    check_ensemble,
+    distinct_partitions,
+)
 
 # A model that suits the analyst still breaks about this share of the answers.
 ERROR_RATE = 0.2
@@ -61,7 +75,7 @@ def suggest_pairs(
     ensemble: Ensemble,
     constraints: Constraints | None = None,
     n: int = 10,
-    random_state: int = 0,
+    random_state: RandomState = 0,
 ) -> tuple[Suggestion, ...]:
     """Suggest the pairs whose answers tell most about the ranking of the models.
 
@@ -117,10 +131,12 @@ def suggest_pairs(
     >>> suggest_pairs(ensemble, n=1)[0].reason
     '2 of 4 models join the pair and 2 separate it.'
     """
-    check_range(n, 1, np.inf, name="n", integer=True)
-    known = constraints or Constraints()
+    check_ensemble(ensemble)
+    seed = check_random_state(random_state)
+    n = check_range(n, 1, np.inf, name="n", integer=True)
+    known = check_constraints(constraints)
     weights = _trust(ensemble, known)
-    pairs = _candidates(ensemble, np.random.default_rng(random_state))
+    pairs = _candidates(ensemble, np.random.default_rng(seed))
     pairs = pairs[~_implied(known, pairs, ensemble.n_samples)]
     first, _ = distinct_partitions(ensemble)
     joined = _joined(ensemble.codes[first], pairs)

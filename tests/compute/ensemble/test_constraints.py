@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -96,3 +98,12 @@ def test_pairs_that_are_no_pairs_are_refused(pairs, message):
 def test_pairs_past_the_last_sample_are_refused():
     with pytest.raises(ValueError, match=r"names sample 5, but there are 3 samples"):
         Constraints(cannot_link=[(0, 5)]).violations(Ensemble([[0, 1, 1]]))
+
+
+def test_a_contradiction_keeps_its_chain_through_pickling():
+    with pytest.raises(ConstraintError) as caught:
+        Constraints(must_link=[(0, 1), (1, 2)], cannot_link=[(0, 2)])
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert type(again) is ConstraintError
+    assert again.chain == caught.value.chain
+    assert str(again) == str(caught.value)
