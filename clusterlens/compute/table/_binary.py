@@ -1,4 +1,4 @@
-"""The binary table formats: Parquet, NumPy arrays and Excel workbooks.
+"""The binary table formats: Parquet and NumPy arrays.
 
 Each reader compares the size that a file claims with the limit before it takes memory;
 none runs code from the file (no pickles, no formulas).
@@ -12,26 +12,30 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
-import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from clusterlens.compute._validation import DataError
-from clusterlens.compute.table._delimited import find_header
 
 _CELL_BYTES = 8  # a cell takes at least this in memory
-_OBJECT_BYTES = 64  # a cell of a workbook takes about this while it is read
 
 
 @dataclass(frozen=True)
 class Content:
-    """The bytes of a file, what to call it, and how much memory it may take."""
+    """The bytes of a file, what to call it, how much memory it may take.
+
+    `sheet` and `array` name the part to read of a workbook or an archive, `encoding`
+    that of text.
+    """
 
     data: bytes
     source: str
     limit: int
+    sheet: str | None = None
+    array: str | None = None
+    encoding: str | None = None
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,7 @@ def read_npz(content: Content) -> Parsed:
     """Read the matrix of an archive of arrays, and vectors of the same length."""
     with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
         infos = [i for i in archive.infolist() if i.filename.endswith(".npy")]
-        _check_members(infos, content)
+        check_members(infos, content)
         arrays = {}
         for info in infos:
             with archive.open(info) as file:
@@ -168,13 +172,16 @@ def read_npz(content: Content) -> Parsed:
     vectors = [name for name, array in arrays.items() if array.ndim == 1]
     preferred = [name for name in ("X", "x", "data") if name in matrices]
     main = (preferred or matrices)[:1] if preferred or len(matrices) == 1 else []
+    if content.array is not None:
+        _check_wanted(content.array, matrices, content)
+        main = [content.array]
     length = len(arrays[main[0]]) if main else len(arrays[vectors[0]]) if vectors else 0
     used = [name for name in vectors if len(arrays[name]) == length]
     if not main and (matrices or len(used) < len(arrays)):
         shapes = ", ".join(f"{name!r} {array.shape}" for name, array in arrays.items())
         raise DataError(
             f"{content.source} holds the arrays {shapes}, which are no single "
-            "table; keep one matrix, or call it 'X'."
+            "table; choose a matrix (array=...), or call it 'X'."
         )
     frame = pd.DataFrame({name: arrays[name] for name in used})
     if main:
@@ -187,71 +194,15 @@ def read_npz(content: Content) -> Parsed:
     return Parsed(frame, notes)
 
 
-def _check_members(infos: list[zipfile.ZipInfo], content: Content) -> None:
+def _check_wanted(wanted: str, matrices: list[str], content: Content) -> None:
+    """Raise unless the archive has a matrix of that name."""
+    if wanted not in matrices:
+        names = ", ".join(map(repr, matrices)) or "none"
+        raise DataError(f"{content.source} has no matrix {wanted!r}; it has {names}.")
+
+
+def check_members(infos: list[zipfile.ZipInfo], content: Content) -> None:
     """Refuse an archive whose members claim too much (reading stops at the claim)."""
     total = sum(info.file_size for info in infos)
     if total > content.limit:
         raise too_large(content.source, total, content.limit, "unpacks to")
-
-
-def read_xlsx(content: Content) -> Parsed:
-    """Read the first sheet of a workbook that is not empty."""
-    with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
-        _check_members(archive.infolist(), content)
-        sheets = [n for n in archive.namelist() if n.startswith("xl/worksheets/sheet")]
-        formulas = any(b"<f>" in archive.read(n) for n in sheets)
-    book = openpyxl.load_workbook(
-        io.BytesIO(content.data), read_only=True, data_only=True, keep_links=False
-    )
-    visible = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
-    for sheet in visible or book.worksheets:
-        rows = _sheet_rows(sheet, content)
-        if rows:
-            break
-    else:
-        raise DataError(f"{content.source} has no sheet with cells; fill in a table.")
-    notes = [f"Read as Excel workbook, sheet {sheet.title!r}."]
-    others = [repr(s.title) for s in book.worksheets if s is not sheet]
-    notes += [f"Sheets left out: {', '.join(others)}."] if others else []
-    if formulas:
-        notes.append("Formulas: the values stored with them; missing where none is.")
-    frame, header_note = _frame_of_rows(rows, content)
-    return Parsed(frame, [*notes, header_note])
-
-
-def _sheet_rows(sheet: Any, content: Content) -> list[tuple[Any, ...]]:
-    """Collect the rows that are not blank, as far as the limit allows."""
-    sheet.reset_dimensions()  # the stated size may be a lie
-    rows, width = [], 0
-    for row in sheet.iter_rows(values_only=True):
-        if all(cell is None for cell in row):
-            continue
-        rows.append(row)
-        width = max(width, len(row))
-        check_cells(len(rows), width, content, _OBJECT_BYTES)
-    return rows
-
-
-def _frame_of_rows(
-    rows: list[tuple[Any, ...]], content: Content
-) -> tuple[pd.DataFrame, str]:
-    """Make a table of rows of cells, and say whether the first one is a header."""
-    used = [
-        max((j for j, cell in enumerate(row) if cell is not None), default=-1) + 1
-        for row in rows
-    ]
-    width = max(used)
-    cells = [(*row[:width], *[None] * (width - len(row))) for row in rows]
-    # A title above the table fills fewer cells than the header.
-    skipped = next(k for k, n in enumerate(used) if n > 1 or width == 1)
-    words = [
-        ["" if c is None else str(c) for c in row] for row in cells[skipped:][:500]
-    ]
-    named = find_header(words, width) is not None
-    data = cells[skipped + named :]
-    if not data:
-        raise DataError(f"{content.source} has a header but no rows; give one or more.")
-    names = words[0] if named else [f"column {j}" for j in range(1, width + 1)]
-    frame = pd.DataFrame(data, columns=pd.Index(names, dtype=object), dtype=object)
-    note = "First row is a header." if named else "No header; columns are numbered."
-    return frame, note + (f" {skipped} row(s) above it skipped." if skipped else "")

@@ -6,7 +6,6 @@ becomes a note. Arrow then splits the whole text in linear time.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
@@ -20,30 +19,17 @@ import pyarrow.csv as pa_csv
 
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table._cells import MISSING_NUMBERS
+from clusterlens.compute.table._encoding import to_utf8
+from clusterlens.compute.table._quotes import check_quotes
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
 _BLANKS = " "  # stands for one or more blanks
 _HEAD = 1 << 18
 _SAMPLE = 500
+_TITLE_ROWS = 20
 _BLOCK = 1 << 24
 _COMMENT = ("#", "%", "//")
-_ENCODINGS = {
-    "utf-8": "UTF-8",
-    "cp1252": "Windows-1252 (western European)",
-    "latin-1": "Latin-1 (western European)",
-    "utf-16": "UTF-16",
-    "utf-16-le": "UTF-16",
-    "utf-16-be": "UTF-16",
-    "utf-32": "UTF-32",
-}
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 _CONTROLS = sorted(set(range(32)) - {9, 10, 11, 12, 13})
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?%?")
 _WHOLE = re.compile(r"\s*-?\d*\s*")
@@ -63,27 +49,30 @@ class Layout:
     notes: list[str]
 
 
-def read_delimited(data: bytes, source: str) -> tuple[pd.DataFrame, list[str], bool]:
+def read_delimited(
+    data: bytes, source: str, encoding: str | None = None
+) -> tuple[pd.DataFrame, list[str], bool]:
     """Return the cells (n, d) as text, notes, and whether numbers use a comma."""
-    utf8, encoding = _to_utf8(data, source)
+    utf8, encoding_note = to_utf8(data, source, encoding)
+    _check_text(utf8, source)
     head, complete = _head(utf8)
     layout = sniff_layout(head, complete, source)
     separator = layout.separator
     offset = sum(len(line.encode()) for line in _lines(head)[: layout.first_line])
     body = utf8[offset:]
+    notes = [*layout.notes, encoding_note]
     if separator == _BLANKS:
         body = b"".join(b"\t".join(row.split()) + b"\n" for row in body.splitlines())
         separator = "\t"
+    else:
+        notes += check_quotes(body, separator, layout.first_line, source)
+        body = _without_blank_lines(body, separator)
     frame = _read_cells(body, separator, layout, source)
     frame.columns = pd.Index(
         layout.names or [f"column {j}" for j in range(1, layout.width + 1)],
         dtype=object,
     )
-    return (
-        frame,
-        [*layout.notes, f"Encoding: {_ENCODINGS.get(encoding, encoding)}."],
-        layout.decimal_comma,
-    )
+    return frame, notes, layout.decimal_comma
 
 
 def count_cells(data: bytes) -> int:
@@ -103,7 +92,9 @@ def sniff_layout(head: str, complete: bool, source: str) -> Layout:
     records, ends = _split(body, separator, complete)
     width = _usual_width(records)
     first, row_names = _first_record(records, width)
-    for record, line in zip(records[:first], [0, *ends], strict=False):
+    titles = title_rows(records[first:], width)
+    first += titles
+    for record, line in zip(records[: first - titles], [0, *ends], strict=False):
         if len(record) > width:
             raise DataError(
                 f"{source}: line {start + line + 1} has {len(record)} cells where most "
@@ -115,6 +106,7 @@ def sniff_layout(head: str, complete: bool, source: str) -> Layout:
     notes = _preamble_notes(lines, start, declared, ends[first - 1] if first else 0)
     data_from = first + (names is not None and not commented)
     if data_from == len(records) and complete:
+        check_quotes("".join(body).encode(), separator, start, source)
         raise DataError(f"{source} has a header but no rows; give at least one row.")
     decimal_comma = separator != "," and _has_decimal_comma(records[data_from:])
     how = [f"separator {_name(separator)}"]
@@ -128,46 +120,15 @@ def sniff_layout(head: str, complete: bool, source: str) -> Layout:
     return Layout(separator, names, width, first_line, decimal_comma, notes)
 
 
-def _to_utf8(data: bytes, source: str) -> tuple[bytes, str]:
-    """Return the text as UTF-8 and the name of the encoding it came in."""
-    marked = [name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)]
-    encoding = marked[0] if marked else _guess_encoding(data)
-    if encoding == "utf-8":
-        text = data
-    else:
-        try:
-            text = data.decode(encoding).encode()
-        except (UnicodeError, ValueError) as error:
-            raise DataError(
-                f"{source} begins like {encoding} text but is not ({error}); save it "
-                "as UTF-8."
-            ) from error
+def _check_text(text: bytes, source: str) -> None:
+    """Refuse what is no text."""
     sample = text[:_HEAD]
     controls = sum(sample.count(bytes([code])) for code in _CONTROLS)
     if b"\0" in text or controls > 0.02 * len(sample):
         raise DataError(
             f"{source} is not a text table: it holds binary data; give CSV, TSV, "
-            "Parquet, .npy, .npz or .xlsx."
+            "ARFF, Parquet, .npy, .npz or .xlsx."
         )
-    return text, encoding.removesuffix("-sig")
-
-
-def _guess_encoding(data: bytes) -> str:
-    """Name the encoding of text without a byte order mark."""
-    sample = data[:4096]
-    if len(sample) >= 4 and sample[1::2].count(0) > 0.4 * len(sample[1::2]):
-        return "utf-16-le"
-    if len(sample) >= 4 and sample[::2].count(0) > 0.4 * len(sample[::2]):
-        return "utf-16-be"
-    if data.isascii():
-        return "utf-8"
-    for encoding in ("utf-8", "cp1252"):
-        try:
-            data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        return encoding
-    return "latin-1"
 
 
 def _head(utf8: bytes) -> tuple[str, bool]:
@@ -283,7 +244,8 @@ def _first_record(records: list[list[str]], width: int) -> tuple[int, bool]:
     first = next(k for k, record in enumerate(records) if len(record) == width)
     if first and len(records[first - 1]) == width - 1 and width > 2:
         trailing = all(not r[-1].strip() for r in records[first:] if len(r) == width)
-        return first - 1, not trailing
+        if not _names_numbers(records[first:], width):  # else a title stands above
+            return first - 1, not trailing
     return first, False
 
 
@@ -297,15 +259,46 @@ def find_header(
     if not body:
         return None if any(map(_is_number, first)) else first
     columns = [[r[j].strip() for r in body if len(r) == width] for j in range(width)]
-    for name, column in zip(first, columns, strict=True):
-        if _is_word(name) and sum(map(_is_number, column)) > 0.5 * len(column):
-            return first
+    if _names_numbers(records, width):
+        return first
     if any(map(_is_number, first)):
         # Among nothing but whole numbers, 0, 1, 2 may as well be a row of data.
         whole = all(_WHOLE.fullmatch(cell) for row in records for cell in row)
         return first if _counts_up(first) and not whole else None
     recurs = any(name in column for name, column in zip(first, columns, strict=True))
     return first if len(set(first)) == width and not recurs else None
+
+
+def title_rows(records: list[list[str]], width: int) -> int:
+    """Count the leading records that are a title or blank, above a full header.
+
+    A title fills at most half of the cells, from the first one, or a single one. One
+    with a number may be data, unless names stand above columns of numbers below it.
+    """
+    numbers = False
+    for k, record in enumerate(records[:_TITLE_ROWS]):
+        filled = [cell.strip() for cell in record if cell.strip()]
+        if len(filled) == len(record) == width > 1:
+            named = _names_numbers(records[k:], width) and all(map(_is_word, filled))
+            if not (named or numbers):
+                named = find_header(records[k:], width) is not None
+            return k if named and len(records) > k + 1 else 0
+        from_first = bool(record) and bool(record[0].strip())
+        single = len(filled) <= 1 and width > 2
+        if len(filled) > max(1, width // 2) or not (from_first or single):
+            return 0
+        numbers = numbers or any(map(_is_number, filled))
+    return 0
+
+
+def _names_numbers(records: list[list[str]], width: int) -> bool:
+    """Say whether a name stands in the first record above a column of numbers."""
+    body = [r for r in records[1:_SAMPLE] if len(r) == width]
+    return any(
+        _is_word(name.strip())
+        and sum(_is_number(r[j]) for r in body) > 0.5 * max(len(body), 1)
+        for j, name in enumerate(records[0])
+    )
 
 
 def _is_word(cell: str) -> bool:
@@ -394,6 +387,17 @@ def _read_cells(
         where = _ragged_line(body, separator, layout)
         raise DataError(f"{source}: {where or error}") from error
     return table.to_pandas()
+
+
+def _without_blank_lines(body: bytes, separator: str) -> bytes:
+    """Remove lines of blanks; where cells are quoted, only those at the end."""
+    blanks = b" " if separator == "\t" else b" \t"
+    at_end = len(body.rstrip(blanks + b"\r\n"))
+    line_end = re.compile(rb"\r\n|\r|\n").search(body, at_end)
+    body = body[: line_end.end()] if line_end else body
+    if b'"' not in body and (b"\n " in body or b"\n\t" in body):
+        body = re.sub(rb"(?<=\n)[" + blanks + rb"]+\r?\n", b"", body)
+    return body
 
 
 def _longest_line(body: bytes) -> int:

@@ -26,6 +26,7 @@ SENTINELS = frozenset(
 )
 
 FEATURE_ROLES = ("numeric", "categorical", "ordinal")
+MIN_ROWS = 3
 MATRIX_BYTES_LIMIT = 4_000_000_000
 
 _LARGEST = 1e150  # squares of larger values overflow
@@ -142,6 +143,11 @@ def kept_rows(
             f"Every row is {why} in the chosen columns; ignore the columns with most "
             "missing values, or fill instead of dropping (missing='median')."
         )
+    if keep.sum() < MIN_ROWS:
+        raise DataError(
+            f"{int(keep.sum())} row(s) are left of {len(keep)}; clustering needs at "
+            f"least {MIN_ROWS}: give more rows, or drop fewer."
+        )
     gone = row_ids[~keep]
     notes = [f"{len(gone)} row(s) {why} dropped: {shorten(gone)}."] if len(gone) else []
     return keep, notes
@@ -150,10 +156,10 @@ def kept_rows(
 def varying_columns(
     X: FloatArray, columns: Sequence[Column]
 ) -> tuple[np.ndarray[Any, Any], list[str]]:
-    """Choose the columns (c,) that vary among the rows (a single row keeps all)."""
+    """Choose the columns (c,) that vary among the rows."""
     low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
     empty = np.isnan(low)
-    keep = (low < high) if len(X) > 1 else ~empty
+    keep = low < high
     notes = []
     for why, which in (("empty", empty), ("constant", ~keep & ~empty)):
         if which.any():

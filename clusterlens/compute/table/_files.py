@@ -1,4 +1,4 @@
-"""Files to tables: text, Parquet, NumPy arrays and Excel workbooks.
+"""Files to tables: text, ARFF, Parquet, NumPy arrays and Excel workbooks.
 
 The content decides on the format, not the name. Sizes are checked before memory is
 taken, no format is allowed to run code (no pickles, no formulas), and whatever goes
@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from clusterlens.compute._run.process_settings import record_warnings
 from clusterlens.compute._validation import DataError
+from clusterlens.compute.table._arff import is_arff, read_arff
 from clusterlens.compute.table._binary import (
     Content,
     Parsed,
@@ -27,10 +28,10 @@ from clusterlens.compute.table._binary import (
     read_npy,
     read_npz,
     read_parquet,
-    read_xlsx,
     too_large,
 )
 from clusterlens.compute.table._delimited import count_cells, read_delimited
+from clusterlens.compute.table._excel import read_xlsx
 
 BYTES_LIMIT = 2_000_000_000
 
@@ -40,12 +41,16 @@ _DEFLATE_RATIO = 1032  # no deflated byte holds more
 
 @dataclass(frozen=True)
 class Reader:
-    """A file format: its name, usual extensions, how to tell it and how to read it."""
+    """A file format: its name, usual extensions, how to tell it and how to read it.
+
+    `options` are the arguments of `load_table` that not every format has.
+    """
 
     title: str
     extensions: tuple[str, ...]
     recognises: Callable[[bytes], bool]
     read: Callable[[Content], Parsed]
+    options: tuple[str, ...] = ()
 
 
 def read_file(
@@ -53,12 +58,16 @@ def read_file(
     name: str | None = None,
     *,
     max_bytes: int = BYTES_LIMIT,
+    sheet: str | None = None,
+    array: str | None = None,
+    encoding: str | None = None,
 ) -> tuple[Parsed, str]:
     """Read a table from a path, file object or bytes; also return what to call it."""
     data, file_name = _read_bytes(source, max_bytes)
     file_name = file_name or name or ""
     shown = repr(file_name or "the file")
-    content = Content(_decompress(data, shown, max_bytes), shown, max_bytes)
+    data = _decompress(data, shown, max_bytes)
+    content = Content(data, shown, max_bytes, sheet, array, encoding)
     parsed = _parse(content, file_name)
     return parsed, name or _stem(file_name) or "table"
 
@@ -127,6 +136,12 @@ def _parse(content: Content, file_name: str) -> Parsed:
     for start, what, remedy in _REFUSED:
         if reader is READERS["text"] and head.lstrip().lower().startswith(start):
             raise DataError(f"{content.source} is {what}; {remedy}.")
+    for option in ("sheet", "array", "encoding"):
+        if getattr(content, option) is not None and option not in reader.options:
+            raise DataError(
+                f"{option} is {getattr(content, option)!r}, but {content.source} is "
+                f"{reader.title}, which has none to choose; leave it out."
+            )
     notes = []
     suffix = Path(file_name.lower().removesuffix(".gz")).suffix
     if any(suffix in r.extensions for r in READERS.values() if r is not reader):
@@ -154,7 +169,7 @@ def _read_text(content: Content) -> Parsed:
     """Read delimited text."""
     if 4 * len(content.data) > content.limit:  # a cell has at least two characters
         check_cells(count_cells(content.data), 1, content)
-    return Parsed(*read_delimited(content.data, content.source))
+    return Parsed(*read_delimited(content.data, content.source, content.encoding))
 
 
 def _zip_holds(data: bytes, part: str) -> bool:
@@ -186,18 +201,24 @@ READERS: dict[str, Reader] = {
         (".xlsx", ".xlsm"),
         lambda data: _zip_holds(data, "xl/workbook"),
         read_xlsx,
+        ("sheet",),
     ),
     "npz": Reader(
         "a NumPy archive",
         (".npz",),
         lambda data: _zip_holds(data, ".npy"),
         read_npz,
+        ("array",),
+    ),
+    "arff": Reader(
+        "an ARFF file", (".arff",), is_arff, read_arff, options=("encoding",)
     ),
     "text": Reader(
         "delimited text",
         (".csv", ".tsv", ".txt", ".dat", ".data", ".tab"),
         lambda data: True,
         _read_text,
+        ("encoding",),
     ),
 }
 

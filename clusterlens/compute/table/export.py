@@ -47,9 +47,9 @@ def attach_labels(ds: Dataset, labels: Mapping[str, npt.ArrayLike]) -> pd.DataFr
     Examples
     --------
     >>> from clusterlens.compute.table.dataset import prepare
-    >>> ds = prepare({"size": [1.0, None, 3.0]})
-    >>> attach_labels(ds, {"cluster": [7, 8]})["cluster"].tolist()
-    [7, <NA>, 8]
+    >>> ds = prepare({"size": [1.0, None, 3.0, 4.0]})
+    >>> attach_labels(ds, {"cluster": [7, 8, 8]})["cluster"].tolist()
+    [7, <NA>, 8, 8]
     """
     rows = ds.table.index.get_indexer(pd.Index(ds.row_ids))
     position = np.full(len(ds.table), -1)

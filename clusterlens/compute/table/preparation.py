@@ -55,7 +55,7 @@ SCALERS: dict[str, Callable[[], Any]] = {
     "standard": lambda: StandardScaler(copy=False),
     "robust": lambda: RobustScaler(copy=False),
     "minmax": lambda: MinMaxScaler(copy=False),
-    "none": lambda: "passthrough",
+    "none": FunctionTransformer,
 }
 TRANSFORMS: dict[str, Callable[[int], Any]] = {
     "log": lambda n: FunctionTransformer(np.log),
@@ -135,8 +135,9 @@ class Preparation(TransformerMixin, BaseEstimator):
     fill_values_ : array of float64, shape (n_columns,)
         What missing values of the columns in use are filled with; empty where the rule
         does not fill.
-    matrix_ : ColumnTransformer
-        From complete columns to scaled features.
+    matrix_ : transformer
+        A ColumnTransformer, or the scaler of all columns: from complete columns
+        to scaled features.
     components_ : Projection or None
         Principal components.
     feature_names_in_ : array of str, shape (n_columns,)
@@ -244,7 +245,9 @@ class Preparation(TransformerMixin, BaseEstimator):
         if self.missing in FILLERS:
             self.fill_values_ = fill_values(X, self.columns_, self.missing)
             notes += fill_missing(X, self.columns_, self.fill_values_, self.missing)
-        X, remarks = self._fit_matrix(X)
+        X = self._fit_matrix(X)
+        notes += self._matrix_notes() + count_copies(X)
+        X, remarks = self._fit_components(X)
         return PreparedRows(X, table.index[kept], kept, notes + remarks)
 
     def transform(self, table: Any) -> FloatArray:
@@ -397,30 +400,38 @@ class Preparation(TransformerMixin, BaseEstimator):
                     "or for counts with zeros 'log1p'."
                 )
 
-    def _fit_matrix(self, X: FloatArray) -> tuple[FloatArray, list[str]]:
-        """Expand, transform, scale and weight complete columns; then reduce them."""
+    def _fit_matrix(self, X: FloatArray) -> FloatArray:
+        """Expand, transform, scale and weight complete columns (n, c): (n, d)."""
         check_size(len(X), self.columns_, self._widths())
         self._check_transforms(X)
         check_magnitude(X, self.columns_)
-        entries = [
-            (f"{where.start} to {where.stop}", step, where)
-            for step, where in self._steps(len(X))
-        ]
-        self.matrix_ = ColumnTransformer(entries, sparse_threshold=0.0)
-        X = self._weighted(self.matrix_.fit_transform(X))
-        notes = self._matrix_notes() + count_copies(X)
+        self.matrix_ = self._make_matrix(len(X))
+        return self._weighted(self.matrix_.fit_transform(X))
+
+    def _fit_components(self, X: FloatArray) -> tuple[FloatArray, list[str]]:
+        """Reduce features (n, d) to principal components where asked, with a note."""
         self.components_: Projection | None = None
-        if self.pca is not None:
-            width = X.shape[1]
-            found = _components(X, self.pca)
-            X = found.coordinates
-            # The axes are kept; the samples would be held twice.
-            self.components_ = replace(found, coordinates=X[:0].copy())
-            notes.append(
-                f"{width} features replaced by {X.shape[1]} principal component(s), "
-                f"which hold {found.explained.sum():.1%} of the variance."
-            )
-        return X, notes
+        if self.pca is None:
+            return X, []
+        found = _components(X, self.pca)
+        reduced = found.coordinates
+        # The axes are kept; the samples would be held twice.
+        self.components_ = replace(found, coordinates=reduced[:0].copy())
+        return reduced, [
+            f"{X.shape[1]} features replaced by {reduced.shape[1]} principal "
+            f"component(s), which hold {found.explained.sum():.1%} of the variance."
+        ]
+
+    def _make_matrix(self, n_rows: int) -> Any:
+        """Return the transformer of the columns, without one around it if they agree.
+
+        A ColumnTransformer copies the whole matrix, a single scaler nothing.
+        """
+        steps = list(self._steps(n_rows))
+        if len(steps) == 1:
+            return steps[0][0]
+        entries = [(f"{w.start} to {w.stop}", step, w) for step, w in steps]
+        return ColumnTransformer(entries, sparse_threshold=0.0)
 
     def _steps(self, n_rows: int) -> Iterator[tuple[Any, slice]]:
         """Yield one transformer per run of columns that are treated alike.

@@ -21,6 +21,9 @@ def load_table(
     row_id: str | None = None,
     *,
     max_bytes: int = BYTES_LIMIT,
+    sheet: str | None = None,
+    array: str | None = None,
+    encoding: str | None = None,
 ) -> Dataset:
     r"""Read a table and guess the role of every column.
 
@@ -28,7 +31,7 @@ def load_table(
     ----------
     source : path, binary file object, bytes or DataFrame
         Delimited text (CSV, TSV, ...; separator, decimal comma, encoding, preamble and
-        header are found out), Parquet, .npy, .npz or .xlsx, each also gzipped.
+        header are found out), ARFF, Parquet, .npy, .npz or .xlsx, each also gzipped.
     name : str, optional
         Name of the table. Default the name of the file.
     label : str, optional
@@ -37,6 +40,14 @@ def load_table(
         Column whose values, all different, become the row ids.
     max_bytes : int, default 2_000_000_000
         Largest file, decompressed size and table in memory to accept, in bytes.
+    sheet : str, optional
+        Sheet of a workbook. Default the first visible one that has cells.
+    array : str, optional
+        Matrix of an .npz archive. Default the one called "X", "x" or "data", or the
+        only one.
+    encoding : str, optional
+        Encoding of delimited text, as Python names it. Default that of the byte order
+        mark, UTF-8 if the text is valid, or a guess, which is noted.
 
     Returns
     -------
@@ -63,7 +74,14 @@ def load_table(
     """
     if isinstance(source, (pd.DataFrame, np.ndarray)):
         return make_dataset(source, name or "table", label, row_id)
-    parsed, name = read_file(source, name, max_bytes=max_bytes)
+    parsed, name = read_file(
+        source,
+        name,
+        max_bytes=max_bytes,
+        sheet=sheet,
+        array=array,
+        encoding=encoding,
+    )
     return make_dataset(
         parsed.frame,
         name,

@@ -145,10 +145,10 @@ def test_rows_with_gaps_can_be_dropped_and_row_ids_stay():
 
 def test_rows_without_any_value_are_dropped_with_a_note():
     table = pd.DataFrame(
-        {"a": [1.0, None, 3.0], "b": [2.0, None, None]}, index=[7, 8, 9]
+        {"a": [1.0, None, 3.0, 4.0], "b": [2.0, None, None, 1.0]}, index=[7, 8, 9, 6]
     )
     ds = prepare(table)
-    assert ds.row_ids.tolist() == [7, 9]
+    assert ds.row_ids.tolist() == [7, 9, 6]
     assert notes_of(ds, "1 row(s) without any value dropped: '8'")
 
 
@@ -178,7 +178,7 @@ def test_infinite_values_are_missing_with_a_note():
         ([-1500, 5, 800, -999], set()),  # lies among the others
         ([0, 500, 998, 999], set()),
         ([1, 2, 3, 99], set()),  # 99 may be an age
-        ([5, -999], set()),  # nothing to compare with
+        ([5, 5, -999], set()),  # nothing to compare with
     ],
 )
 def test_codes_for_missing_are_taken_only_where_they_lie_apart(values, codes):
@@ -226,10 +226,13 @@ def test_words_among_numbers_are_missing_with_a_note_and_stay_in_the_table():
 
 def test_dates_can_be_used_as_days():
     table = pd.DataFrame(
-        {"day": pd.to_datetime(["2020-01-01", "2020-01-04"]), "f": [1, 3]}
+        {
+            "day": pd.to_datetime(["2020-01-01", "2020-01-04", "2020-01-02"]),
+            "f": [1, 3, 4],
+        }
     )
     ds = prepare(table, roles={"day": "numeric"}, scale="none")
-    assert ds.X[:, 0].tolist() == [0.0, 3.0]
+    assert ds.X[:, 0].tolist() == [0.0, 3.0, 1.0]
 
 
 def test_constant_and_empty_columns_are_left_out_with_a_note():
@@ -314,9 +317,9 @@ def test_unknown_options_are_refused(options):
 
 def test_table_without_variation_is_refused():
     with pytest.raises(DataError, match=r"No column serves as a feature.*constant"):
-        prepare(pd.DataFrame({"a": [1, 1], "b": ["x", "x"]}))
+        prepare(pd.DataFrame({"a": [1, 1, 1], "b": ["x", "x", "x"]}))
     with pytest.raises(DataError, match="No column varies"):
-        prepare(pd.DataFrame({"a": [1, 1]}), roles={"a": "numeric"})
+        prepare(pd.DataFrame({"a": [1, 1, 1]}), roles={"a": "numeric"})
 
 
 def test_all_rows_with_gaps_cannot_be_dropped():
@@ -325,10 +328,19 @@ def test_all_rows_with_gaps_cannot_be_dropped():
         prepare(table, roles={"a": "numeric", "b": "numeric"}, missing="drop rows")
 
 
-def test_one_row_and_one_column_work():
-    ds = prepare(pd.DataFrame({"a": [4.0], "b": ["x"]}))
-    assert ds.X.tolist() == [[0.0, 1.0]]
-    assert prepare(pd.DataFrame({"a": [1.0, 2.0]})).X.tolist() == [[-1.0], [1.0]]
+@pytest.mark.parametrize("n", [1, 2])
+def test_fewer_than_three_rows_are_refused(n):
+    table = pd.DataFrame({"a": [4.0, 5.0][:n], "b": ["x", "y"][:n]})
+    with pytest.raises(DataError, match=f"{n} row.s. are left of {n}; .* at least 3"):
+        prepare(table, roles={"a": "numeric", "b": "categorical"})
+    gaps = pd.DataFrame({"a": [1, 2, None, None], "b": [1, None, 2, None]})
+    with pytest.raises(DataError, match=r"1 row.s. are left of 4; .* drop fewer"):
+        prepare(gaps, missing="drop rows")
+
+
+def test_one_column_works():
+    X = prepare(pd.DataFrame({"a": [1.0, 2.0, 3.0]}), scale="minmax").X
+    assert X.tolist() == [[0], [0.5], [1]]
 
 
 def test_values_too_large_to_square_are_refused():

@@ -73,7 +73,7 @@ def test_new_rows_are_scaled_and_filled_by_what_was_learnt():
 
 
 def test_dates_count_from_the_first_day_that_was_learnt():
-    table = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-03"])})
+    table = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=3)})
     preparation = prepare(table, {"day": "numeric"}, scale="none").preparation
     assert preparation.transform({"day": ["2020-01-11"]}).tolist() == [[10.0]]
     with pytest.raises(DataError, match=r"'day' had dates .* and has none now"):

@@ -111,6 +111,13 @@ def test_npy_records_and_vectors_become_columns():
         ('a,b\r\n"x, y",1\r\n"two\r\nlines",2\r\n', (2, 2), "separator ','"),
         ("n\n1\n2\n", (2, 1), "first line is a header"),
         ("a,b\n1,2,\n3,4,\n", (2, 3), "Column 3 has no name"),
+        ("A title,,\n,,\na,b,c\n1,x,3\n4,y,6\n", (2, 3), "2 line(s) before the"),
+        ("Sales, 2020\na,b,c\n1,2,3\n4,5,6\n", (2, 3), "1 line(s) before the table"),
+        (",a,b\nr1,2,3\nr2,4,5\n", (2, 3), "Column 1 has no name"),
+        ("a,b\n1,2\n3,4\n ", (2, 2), "first line is a header"),
+        ("a,b\n1,2\n \t\n3,4\n\n  \n", (2, 2), "first line is a header"),
+        ("a\tb\n1\t2\n\t\n", (2, 2), "separator tab"),  # an empty row of two cells
+        ("a,b\n1,2\r\n3,4\n5,6\r\n", (3, 2), "separator ','"),
     ],
 )
 def test_layout_of_text_is_found_and_noted(text, shape, note):
@@ -127,7 +134,9 @@ def test_layout_of_text_is_found_and_noted(text, shape, note):
         ("utf-16", "UTF-16"),
         ("utf-16-le", "UTF-16"),
         ("utf-16-be", "UTF-16"),
+        ("utf-32", "UTF-32"),
         ("cp1252", "Windows-1252"),
+        ("mac_roman", "Mac Roman"),
     ],
 )
 def test_encoding_is_found_and_noted(encoding, noted):
@@ -136,6 +145,303 @@ def test_encoding_is_found_and_noted(encoding, noted):
     assert list(ds.table.columns) == ["Größe", "Straße"]
     assert ds.table["Straße"].tolist() == ["Äpfel", "Öl"]
     assert any(noted in note for note in ds.notes)
+
+
+CITIES = {
+    "cp1250": "Miejscowość;Region\nŁódź;łódzkie\nKraków;małopolskie\nGdańsk;śląskie\n",
+    "iso8859_2": "Miejscowość;Region\nŁódź;łódzkie\nKraków;małopolskie\nŚlask;ąęćżź\n",
+    "cp1251": "имя;город\nИван;Москва\nОльга;Санкт-Петербург\nПётр;Казань\n",
+    "koi8_r": "имя;город\nИван;Москва\nОльга;Санкт-Петербург\nПётр;Казань\n",
+    "shift_jis": "名前;都市\n田中太郎;東京\n鈴木花子;大阪\n佐藤次郎;名古屋\n",
+    "euc_jp": "名前;都市\n田中太郎;東京\n鈴木花子;大阪\n佐藤次郎;名古屋\n",
+    "gbk": "姓名;城市\n张伟;北京\n王芳;上海\n李娜;广州\n",
+    "big5": "姓名;城市\n陳大文;台北\n林小姐;高雄\n王先生;台中\n",
+    "euc_kr": "이름;도시\n김철수;서울\n이영희;부산\n박민수;대구\n",
+    "cp1253": "όνομα;πόλη\nΓιώργος;Αθήνα\nΜαρία;Θεσσαλονίκη\n",
+    "utf-16-le": "имя;город\nИван;Москва\nОльга;Казань\n",
+}
+
+
+@pytest.mark.parametrize("encoding", CITIES)
+def test_encodings_of_other_languages_are_guessed_and_noted(encoding):
+    text = CITIES[encoding]
+    ds = load_table(text.encode(encoding))
+    header, *rows = [line.split(";") for line in text.splitlines()]
+    assert list(ds.table.columns) == header
+    assert ds.table.to_numpy().tolist() == rows
+    assert any(note.startswith("Encoding: ") for note in ds.notes)
+    given = load_table(text.encode(encoding), encoding=encoding)
+    assert given.table.equals(ds.table)
+    assert f"Encoding: {encoding}, given." in given.notes
+
+
+@pytest.mark.parametrize("encoding", ["shift_jis", "gb18030", "cp1250"])
+@pytest.mark.parametrize("line_end", ["\n", "\r"])
+def test_long_text_is_guessed_from_whole_lines(encoding, line_end):
+    row = {"shift_jis": "東京表示", "gb18030": "张伟北京", "cp1250": "Łódź śląskie "}
+    lines = [f"{k},{row[encoding] * 3},{k}" for k in range(20_000)]
+    text = "n,city,m\n" + "1,plain,2\n" * 2000 + line_end.join(lines) + "\n"
+    ds = load_table(text.replace("\n", line_end).encode(encoding))
+    assert ds.table["city"].iloc[-1] == (row[encoding] * 3).strip()
+
+
+def test_a_cell_longer_than_the_sample_is_read_whole():
+    text = "a,b\n1," + "東京都表示" * 30_000 + "\n2,x\n"
+    assert len(load_table(text.encode("shift_jis")).table["b"][0]) == 150_000
+
+
+def test_an_ambiguous_guess_says_so_and_how_to_choose():
+    text = "ville,n\nOrléans,3\nSète,4\nNîmes,5\n"
+    ds = load_table(text.encode("cp1252"))
+    assert ds.table["ville"][0] == "Orléans"
+    note = next(note for note in ds.notes if "ambiguous" in note)
+    assert "try Windows-1250 (central European) (encoding='cp1250')" in note
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        (b"a,b\n1,2\n", {"encoding": "klingon"}, "'klingon', which is not known"),
+        (b"a,b\n1,\xff\n", {"encoding": "utf-8"}, "is not utf-8 text as it claims"),
+        (b"a,b\n1,2\n", {"sheet": "x"}, "sheet is 'x', but .* is delimited text"),
+        (b"a,b\n1,2\n", {"array": "x"}, "array is 'x', but .* is delimited text"),
+    ],
+)
+def test_choices_that_do_not_fit_the_file_are_refused(data, options, message):
+    with pytest.raises(DataError, match=message):
+        load_table(data, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('a,b\n1,"x\n2,y\n3,z\n', 2),  # never closed
+        ('a,b\n1,x\n2,"y\n3,"z"\n4,w\n', 3),  # closed by a later one
+        ('a,b\n1,"x" y\n2,z\n', 2),
+        ('a,"b\n1,2\n3,4\n', 1),
+        ('# c\na,b\n"two\nlines",1\n3,"4\n5,6\n', 5),
+    ],
+)
+def test_unbalanced_quotes_are_refused_with_the_line(text, line):
+    with pytest.raises(DataError, match=f"line {line} has a quote that is not closed"):
+        load_table(text.encode())
+
+
+def test_quotes_within_cells_and_line_breaks_in_quotes_are_kept():
+    ds = load_table(b'a,b\n5" pipe,1\n7" pipe,2\n3" pipe,3\n')
+    assert ds.table["a"].tolist() == ['5" pipe', '7" pipe', '3" pipe']
+    ds = load_table(b'a,b\nx,1\n"two\nlines ""x""",2\n"",3\n')
+    assert ds.table["a"][1] == 'two\nlines "x"'
+    assert "1 quoted cell(s) with line breaks, the first in line 3." in ds.notes
+
+
+def test_infinite_and_missing_words_of_a_column_are_told():
+    ds = prepare(load_table(b"a,b\n1,inf\n2,5\n9,-inf\n4,nan\n6,7\n"))
+    assert any("2 infinite value(s)" in note for note in ds.notes)
+    assert np.isfinite(ds.X).all()
+
+
+def workbook(*sheets) -> bytes:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets:
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def edited(data: bytes, part: str, old: str, new: str) -> bytes:
+    """A workbook with a replacement in one of its parts."""
+    source, out = zipfile.ZipFile(io.BytesIO(data)), io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in source.namelist():
+            text = source.read(name).decode()
+            assert name != part or old in text
+            archive.writestr(name, text.replace(old, new) if name == part else text)
+    return out.getvalue()
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def test_a_sheet_can_be_chosen():
+    data = workbook(("first", [["a"], [1]]), ("second", [["b"], [2], [3]]))
+    ds = load_table(data, sheet="second")
+    assert ds.table["b"].tolist() == [2, 3]
+    assert "Read as Excel workbook, sheet 'second'." in ds.notes
+    assert "Sheets left out: 'first'." in ds.notes
+    with pytest.raises(DataError, match="no sheet 'third'; give one of 'first', 'sec"):
+        load_table(data, sheet="third")
+
+
+def test_an_array_can_be_chosen():
+    out = io.BytesIO()
+    np.savez(out, train=np.eye(3), test=np.ones((4, 2)))
+    assert load_table(out.getvalue(), array="test").table.shape == (4, 2)
+    with pytest.raises(DataError, match=r"choose a matrix \(array=...\)"):
+        load_table(out.getvalue())
+    with pytest.raises(DataError, match="no matrix 'valid'; it has 'train', 'test'"):
+        load_table(out.getvalue(), array="valid")
+
+
+def test_hidden_sheets_are_read_on_request_only():
+    data = workbook(("secret", [["a"], [1]]), ("open", [["b"], [2]]))
+    data = edited(data, "xl/workbook.xml", 'state="visible"', 'state="hidden"')
+    data = edited(
+        data,
+        "xl/workbook.xml",
+        'name="open" sheetId="2" state="hidden"',
+        'name="open" sheetId="2" state="visible"',
+    )
+    assert list(load_table(data).table.columns) == ["b"]
+    assert list(load_table(data, sheet="secret").table.columns) == ["a"]
+
+
+def test_a_formula_that_was_filled_down_without_values_is_noted():
+    data = workbook(("s", [["a", "b"], [1, 5], [2, 6], [3, 7]]))
+    for row, formula in (
+        (3, '<f t="shared" ref="B3:B4" si="0">A3*2</f>'),
+        (4, '<f t="shared" si="0"/>'),
+    ):
+        old = f'<c r="B{row}" t="n"><v>{row + 3}</v></c>'
+        data = edited(data, SHEET, old, f'<c r="B{row}">{formula}</c>')
+    ds = load_table(data)
+    assert ds.table["b"].isna().tolist() == [False, True, True]
+    assert any(
+        note.startswith("Formulas in 2 cell(s)") and "2 without one" in note
+        for note in ds.notes
+    )
+
+
+def test_values_stored_with_formulas_are_read():
+    data = workbook(("s", [["a", "b"], [1, 5], [2, 6]]))
+    old = '<c r="B3" t="n"><v>6</v></c>'
+    data = edited(data, SHEET, old, '<c r="B3"><f>A3*4</f><v>8</v></c>')
+    ds = load_table(data)
+    assert ds.table["b"].tolist() == [5, 8]
+    assert any("0 without one are missing" in note for note in ds.notes)
+
+
+def test_errors_and_merged_cells_of_a_sheet_are_noted():
+    book = openpyxl.Workbook()
+    for row in (["a", "b"], [1, "#N/A"], [2, 3], [None, 4]):
+        book.active.append(row)
+    book.active["B2"].data_type = "e"
+    book.active.merge_cells("A3:A4")
+    out = io.BytesIO()
+    book.save(out)
+    ds = load_table(out.getvalue())
+    assert ds.table["b"].isna().tolist() == [True, False, False]
+    assert "1 cell(s) with an error read as missing." in ds.notes
+    assert any(note.startswith("1 merged range(s)") for note in ds.notes)
+
+
+def test_numbers_dates_and_truth_values_of_a_sheet_keep_their_type():
+    day = pd.Timestamp("2020-01-31")
+    late = pd.Timestamp("2020-01-31 12:30")
+    rows = [["n", "x", "d", "t", "b", "m"], [1, 0.5, day, late, True, 1]]
+    rows += [[2, 1, day, day, False, "u"], [3, 2, day, day, True, 2]]
+    table = load_table(workbook(("s", rows))).table
+    kinds = {name: table[name].dtype.kind for name in "nxdtb"}
+    assert kinds == {"n": "i", "x": "f", "d": "M", "t": "M", "b": "b"}
+    assert table["t"][0] == late
+    assert table["m"].tolist() == ["1", "u", "2"]
+
+
+def test_title_rows_above_the_header_of_a_sheet_are_skipped():
+    rows = [["Sales", 2020], [], ["a", "b", "c", "d"], [1, "x", 2, 3], [4, "y", 5, 6]]
+    ds = load_table(workbook(("s", rows)))
+    assert list(ds.table.columns) == ["a", "b", "c", "d"]
+    assert "First row is a header. 1 row(s) above it skipped." in ds.notes
+
+
+@pytest.mark.parametrize("position", ["XFD1048576", "A1048576"])
+def test_a_sheet_with_a_far_cell_takes_no_memory(position):
+    data = workbook(("s", [["a", "b"], [1, 2]]))
+    data = edited(data, SHEET, 'r="B2"', f'r="{position}"')
+    tracemalloc.start()
+    with pytest.raises(DataError, match="the limit is 50,000,000"):
+        load_table(data, max_bytes=50_000_000)
+    assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    tracemalloc.stop()
+
+
+def test_parts_that_unpack_to_more_than_they_claim_are_refused():
+    data = bytearray(
+        edited(workbook(("s", [["a"], [1]])), SHEET, "<row", " " * 10**7 + "<row")
+    )
+    for mark, offset in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
+        at = data.find(mark)
+        while at >= 0:
+            name_at = at + (46 if mark[2] == 1 else 30)
+            if data[name_at:].startswith(SHEET.encode()):
+                data[at + offset : at + offset + 4] = (500).to_bytes(4, "little")
+            at = data.find(mark, at + 4)
+    with pytest.raises(DataError, match="damaged"):
+        load_table(bytes(data))
+
+
+ARFF = rb"""% flowers
+@RELATION 'iris like'
+
+@ATTRIBUTE 'sepal length' REAL
+@ATTRIBUTE code {0, 1, 'two words'}
+@attribute note string
+@attribute day date "yyyy-MM-dd"
+@ATTRIBUTE class {a, b, never}
+@DATA
+5.1, 0, 'it\'s, ok', 2020-01-31, a
+% a comment
+?, 'two words', "x y", 2020-02-01, b
+4.9, 1, z, ?, a
+4.8, 1, z, ?, b
+"""
+
+
+def test_arff_is_read_with_its_types():
+    ds = load_table(ARFF, name="flowers.arff")
+    assert ds.table["sepal length"].isna().tolist() == [False, True, False, False]
+    assert ds.table["code"].tolist() == ["0", "two words", "1", "1"]
+    assert ds.table["note"].tolist()[:2] == ["it's, ok", "x y"]
+    assert ds.table["day"].dtype.kind == "M"
+    assert ds.roles["class"] == "label"
+    assert list(ds.table["class"].cat.categories) == ["a", "b"]
+    assert "Read as ARFF." in ds.notes
+
+
+def test_sparse_arff_rows_are_zero_where_nothing_is_named():
+    ds = load_table(
+        b"@relation s\n@attribute x numeric\n@attribute y {n,p}\n@attribute z numeric\n"
+        b"@data\n{0 1.5, 1 p}\n{2 3}\n{}\n{1 ?}\n"
+    )
+    assert ds.table["x"].tolist() == [1.5, 0, 0, 0]
+    assert ds.table["y"].tolist()[:3] == ["p", "n", "n"]
+    assert ds.table["y"].isna().tolist() == [False, False, False, True]
+    assert ds.table["z"].tolist() == [0, 3, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("@relation r\n@attribute a real\n", "no line @data"),
+        ("@relation r\n@data\n1\n", "declares no attribute"),
+        ("@relation r\n@attribute a\n@data\n1\n", "line 2 is no attribute"),
+        ("@relation r\n@attribute a real\n@data\n", "a header but no rows"),
+        (
+            "@relation r\n@attribute a real\n@attribute b real\n@data\n1,2\n1,2,3\n",
+            "line 6 has 3 cells for 2 attributes",
+        ),
+        ("@relation r\n@attribute a {x,y}\n@data\nx\nz\n", "'z' in row 2 of the data"),
+        ("@relation r\n@attribute a real\n@data\n{3 1}\n", "line 4 has '3 1' where"),
+        ("@relation r\n@attribute a string\n@data\n'x\n", "line 4 cannot be split"),
+    ],
+)
+def test_arff_that_is_no_table_is_refused_with_the_place(text, message):
+    with pytest.raises(DataError, match=message):
+        load_table(text.encode())
 
 
 def test_name_of_another_format_does_not_mislead(tmp_path):
@@ -296,7 +602,7 @@ def test_entities_that_multiply_in_a_workbook_are_refused():
             if name == "xl/worksheets/sheet1.xml":
                 text = bomb + text.replace("<t>text</t>", "<t>&e9;</t>")
             archive.writestr(name, text)
-    with pytest.raises(DataError, match=r"Excel workbook.*amplification"):
+    with pytest.raises(DataError, match=r"Excel workbook.*entity"):
         load_table(out.getvalue())
 
 
@@ -351,7 +657,7 @@ def test_unknown_label_column_is_refused_with_a_hint():
 
 
 def test_readers_cover_the_promised_formats():
-    assert list(READERS) == ["parquet", "npy", "xlsx", "npz", "text"]
+    assert list(READERS) == ["parquet", "npy", "xlsx", "npz", "arff", "text"]
 
 
 def loads_or_refuses(data: bytes) -> None:
@@ -390,6 +696,7 @@ VALID = {
     **{k: write(sample_table(), k) for k in ("csv", "csv.gz", "parquet", "xlsx")},
     "npz": npz_file(),
     "npy": npy_file(),
+    "arff": ARFF,
 }
 
 
