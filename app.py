@@ -1,5 +1,5 @@
 """ClusterLens in the browser: `panel serve app.py`."""
 
-from clusterlens.ui.page import serve_page
+from clusterlens.ui.cli import open_page
 
-serve_page()
+open_page()

@@ -6,12 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from clusterlens.compute._run.options import (
-    Cancel,
-    Progress,
-    raise_if_cancelled,
-    report,
-)
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import FloatArray, read_only
 from clusterlens.compute.consensus.agreement_tree import agreement_tree
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
@@ -46,6 +41,8 @@ def compile_kernels(
 
     Raises
     ------
+    ValueError
+        If progress or cancel is not a function.
     Cancelled
         If the cancel callback asked to stop.
 
@@ -61,10 +58,11 @@ def compile_kernels(
     --------
     >>> compile_kernels()
     """
+    run = RunOptions(progress=progress, cancel=cancel)
     for done, step in enumerate(STEPS.values()):
-        raise_if_cancelled(cancel)
+        run.raise_if_cancelled()
         step()
-        report(progress, done + 1, len(STEPS))
+        run.report(done + 1, len(STEPS))
 
 
 def _use_ensembles() -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from clusterlens.ui import warm
+from clusterlens.ui.actions import perform_in_background
 from clusterlens.ui.jobs import Notice
 from clusterlens.ui.kit import ACCENT, CARD_STYLE, THEME, markup, pmu, pn, safe
+from clusterlens.ui.log import Action
 from clusterlens.ui.session import Session
 from clusterlens.ui.views.consensus import ConsensusPage
 from clusterlens.ui.views.data import DataPage
 from clusterlens.ui.views.pool import PoolPage
-from clusterlens.ui.warm import compile_all
 
 # Key, title, icon and class of each page, in reading order.
 VIEWS = (
@@ -198,11 +201,27 @@ def _notices(session: Session) -> pmu.Column:
     return place
 
 
-def serve_page() -> None:
-    """Make a session for the browser that has just connected, and show its page."""
+async def _load_file(session: Session, file: Path) -> None:
+    """Load a table and prepare it by the default rules, as if it had been dropped."""
+    key = session.keep_file(file.read_bytes())
+    values = {"name": file.name, "sha256": key}
+    if await perform_in_background(session, Action("load file", values)):
+        await perform_in_background(session, Action("prepare", {"roles": {}}))
+
+
+def serve_page(file: Path | None = None) -> None:
+    """Make a session for the browser that has just connected, and show its page.
+
+    Parameters
+    ----------
+    file : Path, optional
+        Table that the page begins with.
+    """
     pn.extension("tabulator", "filedropper")
-    compile_all()
     session = Session()
     pn.config.exception_handler = lambda error: session.jobs.fail("This step", error)
     build_page(session).servable()
     pn.state.on_session_destroyed(lambda context: session.jobs.close())
+    pn.state.onload(warm.start)
+    if file is not None:
+        pn.state.onload(partial(_load_file, session, file))

@@ -1,26 +1,117 @@
-"""Compile everything once, at the start of the server, so that no visitor waits."""
+"""Kernels of the server: made ready by one thread, while the first page is in use.
+
+`start` may be called by every session; the thread starts once in a process. A kernel
+that is used before its turn is loaded or compiled by whoever uses it, so nothing has to
+wait for this thread; `wait` is for a job that would rather say what it is waiting for.
+"""
 
 from __future__ import annotations
 
+import logging
+import threading
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
-from clusterlens.compute.consensus.tiles import consensus_tile
-from clusterlens.compute.consensus.tree import consensus_tree
-from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.warm import compile_kernels
-from clusterlens.ui import figures
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+
+_LOG = logging.getLogger(__name__)
+# What is made ready, in this order.
+PARTS = ("pictures", "ensembles", "tables", "memberships")
+# Seconds between two looks at the cancel of a job that waits.
+_PAUSE = 0.1
+
+
+_LOCK = threading.Lock()
+
+
+def _done() -> dict[str, threading.Event]:
+    """One event for each part; the first call starts the thread."""
+    with _LOCK:
+        return _begin()
 
 
 @cache
-def compile_all() -> None:
-    """Compile the kernels, and the aggregations that draw matrices and maps."""
-    compile_kernels()
+def _begin() -> dict[str, threading.Event]:
+    done = {part: threading.Event() for part in PARTS}
+    threading.Thread(target=_work, args=(done,), name="warm", daemon=True).start()
+    return done
+
+
+def start() -> None:
+    """Begin to load or compile, in the background, if nobody has begun yet."""
+    _done()
+
+
+def ready(part: str | None = None) -> bool:
+    """Whether a part, or all, is there."""
+    return all(event.is_set() for event in _events(part))
+
+
+def wait(
+    part: str | None = None,
+    *,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+) -> None:
+    """Return when a part, or all, is there; for threads, never on the event loop.
+
+    Parameters
+    ----------
+    part : str, optional
+        One of PARTS; parts before it come first.
+    progress : callable, optional
+        Called with the number of parts that are there, and of those waited for.
+    cancel : callable, optional
+        Asked ten times a second whether to stop waiting.
+
+    Raises
+    ------
+    Cancelled
+        If the cancel callback asked to stop.
+    """
+    run = RunOptions(progress=progress, cancel=cancel)
+    events = _events(part)
+    for done, event in enumerate(events):
+        run.report(done, len(events))
+        while not event.wait(_PAUSE):
+            run.raise_if_cancelled()
+    run.report(len(events), len(events))
+
+
+def _events(part: str | None) -> list[threading.Event]:
+    """Events of a part and of those before it, or of all."""
+    stop = len(PARTS) if part is None else PARTS.index(part) + 1
+    return list(_done().values())[:stop]
+
+
+def _work(done: dict[str, threading.Event]) -> None:
+    """Make one part after the other ready; what fails is left to its first user."""
+    for part, event in done.items():
+        try:
+            _steps()[part]()
+        except Exception:
+            _LOG.exception("The kernels of %s could not be made ready", part)
+        event.set()
+
+
+@cache
+def _steps() -> dict[str, Callable[[], None]]:
+    """What makes each part ready; imported here, as the first page does without."""
+    from clusterlens.compute.warm import STEPS
+
+    return {"pictures": _draw, **STEPS}
+
+
+def _draw() -> None:
+    """Draw a small matrix and a small map, which compiles the aggregations."""
+    from clusterlens.compute.consensus.tiles import consensus_tile
+    from clusterlens.compute.ensemble.ensemble import Ensemble
+    from clusterlens.ui import figures
+
     rng = np.random.default_rng(0)
-    for n_clusters in (3, 300):
-        ensemble = Ensemble(rng.integers(0, n_clusters, (4, 600)))
-        consensus_tree(ensemble, 4)
+    ensemble = Ensemble(rng.integers(0, 3, (4, 600)))
     figures.matrix_image(consensus_tile(ensemble, shape=(20, 20)), pixels=30)
     xy = rng.normal(size=(64, 2))
     colours = np.zeros((64, 3), np.uint8)

@@ -1,0 +1,228 @@
+"""The console command: serve the page on this machine and open a browser on it.
+
+    clusterlens [FILE] [--port N] [--address HOST] [--origin HOST:PORT] [--no-browser]
+
+Nothing heavy is imported before the arguments are known to be good.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import gc
+import signal
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from clusterlens import DataError, __version__
+
+PORT = 5006
+# The first page is not disturbed by compiling; without one it begins after so long.
+LONELY_SECONDS = 20
+LOOPBACK = ("127.0.0.1", "localhost")
+SERVER_SETTINGS = {
+    # A page that has lost its connection comes back to its session for ten minutes.
+    "unused_session_lifetime_milliseconds": 600_000,
+    # Its token must live as long; a page may stay open overnight before that.
+    "session_token_expiration": 86_400,
+    # Files come in pieces of 5 MB; a lasso over many samples comes at once.
+    "websocket_max_message_size": 100_000_000,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve the page until Ctrl-C; return the exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Those of the command line by default.
+
+    Returns
+    -------
+    status : int
+        0 after Ctrl-C, 2 where the arguments or the port cannot be used.
+    """
+    given = _parser().parse_args(arguments)
+    try:
+        _check_file(given.file)
+        server = make_server(given.port, given.address, given.origin, given.file)
+    except (DataError, OSError) as error:
+        print(f"clusterlens: {error}", file=sys.stderr)
+        return 2
+    host = given.address if given.address in LOOPBACK else "localhost"
+    address = f"http://{host}:{server.port}/"
+    print(f"ClusterLens is at {address} (Ctrl-C stops it)", flush=True)
+    if given.address not in LOOPBACK:
+        print("Whoever reaches this port can use it and read what is loaded.")
+    if given.browser:  # which starts while the page is imported
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    run(server)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="clusterlens",
+        description="See what many clusterings of one table agree on, in the browser.",
+    )
+    parser.add_argument(
+        "file", nargs="?", type=Path, help="a table to begin with: CSV, Parquet, Excel…"
+    )
+    parser.add_argument(
+        "--port", type=_port, help=f"default {PORT}, or another where that is taken"
+    )
+    parser.add_argument(
+        "--address",
+        default=LOOPBACK[0],
+        help="network interface to listen on (default: this machine only)",
+    )
+    parser.add_argument(
+        "--origin",
+        action="append",
+        default=[],
+        metavar="HOST:PORT",
+        help="a further name under which browsers reach the page; may be repeated",
+    )
+    parser.add_argument(
+        "--no-browser",
+        dest="browser",
+        action="store_false",
+        help="print the address, open nothing",
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    return parser
+
+
+def _port(text: str) -> int:
+    """Return a port number; 0 stands for any free one."""
+    if text.isdecimal() and int(text) < 65536:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no port; give 0 to 65535")
+
+
+def _check_file(path: Path | None) -> None:
+    """Read the table once, so that what is wrong with it is said before the start."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give a file.")
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    from clusterlens import load_table
+
+    load_table(path)
+
+
+def open_page(file: Path | None = None) -> None:
+    """Show the page to the browser that has just connected.
+
+    Parameters
+    ----------
+    file : Path, optional
+        Table that the page begins with.
+    """
+    serve_page = _import_page()
+    serve_page(file=file)
+
+
+@cache
+def _import_page() -> Any:
+    """Import all the page needs, with the garbage collector at rest: a quarter less.
+
+    What has been imported stays for good, so later collections pass over it.
+    """
+    gc.disable()
+    try:
+        from clusterlens.ui.page import serve_page
+    finally:
+        gc.enable()
+    gc.freeze()
+    return serve_page
+
+
+def make_server(
+    port: int | None,
+    address: str,
+    origins: Sequence[str] = (),
+    file: Path | None = None,
+) -> Any:
+    """Return a server of the page that listens but does not answer yet.
+
+    Parameters
+    ----------
+    port : int or None
+        Port to listen on, 0 for any free one; None for 5006, or any if it is taken.
+    address : str
+        Network interface.
+    origins : sequence of str
+        Further names, host:port, under which browsers reach the page.
+    file : Path, optional
+        Table that every new page begins with.
+
+    Raises
+    ------
+    OSError
+        If the port is taken or the address is not of this machine.
+    """
+    from panel.io.server import get_server
+
+    port = _choose_port(port, address)
+
+    def page() -> None:
+        open_page(file)
+
+    return get_server(
+        page,
+        port=port,
+        address=address,
+        websocket_origin=[*(f"{host}:{port}" for host in LOOPBACK), *origins],
+        title="ClusterLens",
+        liveness=True,
+        **SERVER_SETTINGS,
+    )
+
+
+def _choose_port(port: int | None, address: str) -> int:
+    """Return a port that is free now; who serves must know its number beforehand."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        wanted = PORT if port is None else port
+        with socket.create_server((address, wanted), family=family) as probe:
+            return int(probe.getsockname()[1])
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise OSError(f"Cannot listen on {address}: {error}.") from error
+        if port is None:
+            return _choose_port(0, address)
+        raise OSError(
+            f"Port {port} is taken; give another with --port, or 0 for any."
+        ) from error
+
+
+def run(server: Any) -> None:
+    """Answer until Ctrl-C or SIGTERM, then end what the sessions are doing."""
+    loop = server.io_loop
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda *_: loop.add_callback_from_signal(loop.stop))
+    server.start()
+    _import_page()
+    loop.call_later(LONELY_SECONDS, _warm)
+    loop.start()
+    for session in server.get_sessions():
+        for callback in session.document.session_destroyed_callbacks:
+            callback(session.document.session_context)
+    server.stop()
+
+
+def _warm() -> None:
+    """Begin with the kernels, if no visitor has come for whom that was done."""
+    from clusterlens.ui import warm
+
+    warm.start()

@@ -1,0 +1,113 @@
+"""The console command: what it refuses, and what it serves."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from clusterlens.ui import cli
+
+IDLE = "window.Bokeh && Bokeh.documents.length && Bokeh.documents.every(d => d.is_idle)"
+LONG = 60_000
+
+
+@pytest.fixture
+def keep_signals():
+    """Serving sets the handlers of signals for the process."""
+    handlers = {
+        name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM)
+    }
+    yield
+    for name, handler in handlers.items():
+        signal.signal(name, handler)
+
+
+@pytest.fixture
+def taken():
+    """A port that somebody listens on."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        yield holder.getsockname()[1]
+
+
+def refused(capsys, *arguments) -> str:
+    assert cli.main([*map(str, arguments), "--no-browser"]) == 2
+    return capsys.readouterr().err
+
+
+def test_a_missing_file_is_named(capsys, tmp_path):
+    assert f"no file {tmp_path / 'a.csv'}" in refused(capsys, tmp_path / "a.csv")
+
+
+def test_a_folder_is_no_table(capsys, tmp_path):
+    assert "is a folder; give a file" in refused(capsys, tmp_path)
+
+
+def test_what_is_no_table_is_refused_with_the_formats(capsys, tmp_path):
+    path = tmp_path / "picture.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    assert "give CSV, TSV, Parquet" in refused(capsys, path)
+
+
+def test_a_taken_port_is_refused_with_the_way_out(capsys, taken):
+    assert f"Port {taken} is taken; give another with --port" in refused(
+        capsys, "--port", taken
+    )
+
+
+def test_an_address_of_another_machine_is_refused(capsys):
+    assert "Cannot listen on 192.0.2.1" in refused(capsys, "--address", "192.0.2.1")
+
+
+@pytest.mark.parametrize("port", ["x", "-1", "65536", "1.5"])
+def test_what_is_no_port_is_refused(capsys, port):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main([f"--port={port}"])
+    assert f"'{port}' is no port" in capsys.readouterr().err
+
+
+def test_another_port_is_taken_where_the_usual_one_is(taken, keep_signals, monkeypatch):
+    monkeypatch.setattr(cli, "PORT", taken)
+    server = cli.make_server(None, "127.0.0.1")
+    assert server.port not in (0, taken)
+    server.stop()
+
+
+@contextlib.contextmanager
+def console(*arguments, folder):
+    """Run the command in a folder; yield the process and the address it prints."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "clusterlens", *arguments, "--port=0", "--no-browser"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process, process.stdout.readline().split()[3]
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_the_page_begins_with_the_file_and_ctrl_c_ends_it(page: Page, tmp_path):
+    (tmp_path / "small.csv").write_text(
+        "width,height\n" + "".join(f"{i},{i * i % 17}\n" for i in range(40))
+    )
+    with console("small.csv", folder=tmp_path) as (process, address):
+        page.goto(address)
+        page.wait_for_function(IDLE, timeout=LONG)
+        expect(page.locator(".cl-prepared")).to_contain_text(
+            "go into the pool", timeout=LONG
+        )
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "Traceback" not in errors
