@@ -111,9 +111,8 @@ class Agreement:
             table = as_array(getattr(self, name), name, f"whole numbers, shape {shape}")
             if table.shape != shape or table.dtype.kind not in "iu":
                 raise ValueError(
-                    f"{name} has shape {table.shape} for "
-                    f"{n_partitions} partitions and type {table.dtype}; give whole numbers, "
-                    f"shape {shape}."
+                    f"{name} has shape {table.shape} for {n_partitions} partitions "
+                    f"and type {table.dtype}; give whole numbers, shape {shape}."
                 )
             object.__setattr__(self, name, read_only(table.astype(np.int64)))
         for name in ("samples", "group_pairs", "group_joint"):
