@@ -80,6 +80,11 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "compute.indices.label_match": ["LabelCheck", "label_match"],
         "compute.fuzzy.adjusted": ["AdjustedIndex", "adjusted_ndc", "adjusted_rand"],
+        "compute.fuzzy.comparison": [
+            "SampleDiscordance",
+            "compare_fuzzy",
+            "sample_discordance",
+        ],
         "compute.fuzzy.concordance": ["NDC", "BrouwerIndex", "brouwer_index", "ndc"],
         "compute.fuzzy.dirichlet": ["DirichletFit", "fit_dirichlet"],
         "compute.fuzzy.partition": ["FuzzyPartition"],

@@ -89,6 +89,20 @@ class AdjustedIndex:
         """Return the value."""
         return self.value
 
+    @property
+    def sentence(self) -> str:
+        """Say in words what was computed, as one would report it."""
+        error = "exact" if self.n_drawn == 0 else f"± {2 * self.standard_error:.1g}"
+        sides = "both sides random"
+        if self.fixed is not None:
+            kept, drawn = ("U", "V") if self.fixed == "u" else ("V", "U")
+            sides = f"{kept} kept as it is, {drawn} random"
+        title = RANDOM_MODELS[self.model].title
+        return (
+            f"Adjusted for chance: {self.value:.3f} ({error}; {title} model, {sides}); "
+            f"{self.observed:.3f} unadjusted, {self.expected:.3f} expected."
+        )
+
 
 def adjusted_ndc(
     U: Partition,

@@ -47,6 +47,9 @@ class RandomModel:
         Name on screen.
     assumption : str
         What is drawn at random, in a sentence.
+    same_by_chance : str
+        What another outcome by chance would have in common with the partition given:
+        the question that decides for or against the model, never the values.
     distribution : callable or None
         Distribution of the pair distances of a `Side` under the model; None for models
         of hard partitions only.
@@ -57,6 +60,7 @@ class RandomModel:
 
     title: str
     assumption: str
+    same_by_chance: str
     distribution: Callable[[Side], SideDistribution] | None = None
     share_together: Callable[[FloatArray], float] | None = None
 
@@ -138,6 +142,7 @@ RANDOM_MODELS: dict[str, RandomModel] = {
         "Permutation",
         "The samples are shuffled: each partition keeps all its memberships, and any "
         "sample may have any of its rows.",
+        "The rows themselves, dealt to other samples",
         _observed_distances,
         observed_share,
     ),
@@ -145,6 +150,7 @@ RANDOM_MODELS: dict[str, RandomModel] = {
         "Fit",
         "The rows are drawn from the Dirichlet distribution that fits the partition "
         "best; those of a hard partition with the observed proportions.",
+        "Cluster sizes and softness",
         _fitted_rows,
     ),
     "sym": RandomModel(
@@ -152,6 +158,7 @@ RANDOM_MODELS: dict[str, RandomModel] = {
         "The rows are drawn from the symmetric Dirichlet distribution that fits the "
         "partition best: clusters are alike, only the fuzziness is kept; hard rows "
         "have equal probabilities.",
+        "Softness; which cluster is large is arbitrary",
         _fitted_symmetric_rows,
         equal_share,
     ),
@@ -159,16 +166,19 @@ RANDOM_MODELS: dict[str, RandomModel] = {
         "Flat",
         "All rows of memberships are equally likely: only the number of clusters is "
         "kept.",
+        "Nothing but the number of clusters",
         _flat_rows,
     ),
     "categorical": RandomModel(
         "Categorical",
         "Each sample draws its label with the observed proportions.",
+        "Cluster sizes, up to chance",
         share_together=categorical_share,
     ),
     "num": RandomModel(
         "Num",
         "All partitions with as many non-empty clusters are equally likely.",
+        "Nothing but the number of clusters",
         share_together=stirling_share,
     ),
     "all": RandomModel(
@@ -176,6 +186,7 @@ RANDOM_MODELS: dict[str, RandomModel] = {
         "All partitions of the samples are equally likely. It knows neither sizes nor "
         "number of clusters and expects very many, so that values are often strongly "
         "negative.",
+        "Nothing, not even the number of clusters",
         share_together=bell_share,
     ),
 }

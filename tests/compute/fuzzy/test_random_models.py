@@ -97,4 +97,5 @@ def test_registry_describes_every_model():
     for model in RANDOM_MODELS.values():
         assert model.title
         assert model.assumption.endswith(".")
+        assert model.same_by_chance
         assert model.distribution or model.share_together
