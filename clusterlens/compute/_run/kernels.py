@@ -28,11 +28,11 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, ModuleType
 from typing import Any
 
-import llvmlite
 import numba
 import numpy as np
 from numba.core import sigutils
@@ -48,7 +48,7 @@ VERSIONS = (
     sys.implementation.cache_tag,
     np.__version__,
     numba.__version__,
-    llvmlite.__version__,
+    version("llvmlite"),
 )
 
 
