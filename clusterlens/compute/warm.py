@@ -9,6 +9,7 @@ import numpy as np
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import FloatArray, read_only
 from clusterlens.compute.consensus.agreement_tree import agreement_tree
+from clusterlens.compute.consensus.cluster_consensus import cluster_consensus
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.consensus.tiles import consensus_tile
@@ -97,6 +98,7 @@ def _use_ensemble(ensemble: Ensemble) -> None:
     consensus_tile(ensemble, kind="consensus")
     consensus_tile(ensemble, kind="binarised")
     agreement_tree(ensemble)
+    cluster_consensus(ensemble, ensemble.codes[0])
 
 
 def _use_many_samples(ensemble: Ensemble) -> None:

@@ -122,7 +122,7 @@ def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
     """
     group = group_samples(ensemble)
     first = np.unique(group, return_index=True)[1]
-    starts = np.concatenate([[0], np.cumsum(ensemble.n_clusters)])
+    starts = np.concatenate([[0], np.cumsum(ensemble.n_codes)])
     n_columns = int(starts[-1])
     # Two types at most, so that kernels compile at most twice.
     kind = np.uint16 if n_columns <= np.iinfo(np.uint16).max else np.uint32
@@ -137,7 +137,7 @@ def group_samples(ensemble: Ensemble) -> IntArray:
     keys = np.zeros(ensemble.n_samples, dtype=np.int64)
     n_keys = 1
     for codes, n_clusters in zip(
-        ensemble.codes, ensemble.n_clusters.tolist(), strict=True
+        ensemble.codes, ensemble.n_codes.tolist(), strict=True
     ):
         if n_keys > np.iinfo(np.int64).max // n_clusters:
             keys = pd.factorize(keys)[0].astype(np.int64)

@@ -15,7 +15,7 @@ from scipy.stats import entropy
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_labels
 from clusterlens.compute.ensemble.contingency import contingency_table
-from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble, split_noise
 
 
 def density(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
@@ -26,7 +26,8 @@ def density(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
     ensemble : Ensemble
         T partitions of n samples.
     labels : array-like of int, shape (n_samples,)
-        The partition to judge, of the ensemble or not; values are names only.
+        The partition to judge, of the ensemble or not; values are names only. Noise
+        (-1) is one cluster or singletons, as in the ensemble.
 
     Returns
     -------
@@ -94,7 +95,7 @@ def one_hot_loss(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
     ensemble : Ensemble
         T partitions of n samples.
     labels : array-like of int, shape (n_samples,)
-        The partition to judge.
+        The partition to judge; noise (-1) as in the ensemble.
 
     Returns
     -------
@@ -124,7 +125,8 @@ def ensemble_nmi(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
     ensemble : Ensemble
         T partitions of n samples.
     labels : array-like of int, shape (n_samples,)
-        The partition to judge; values are names only.
+        The partition to judge; values are names only. Noise (-1) is one cluster or
+        singletons, as in the ensemble.
 
     Returns
     -------
@@ -174,10 +176,10 @@ def _entropy(counts: IntArray) -> float:
 
 
 def compact_codes(ensemble: Ensemble, labels: npt.ArrayLike) -> IntArray:
-    """Compact codes of a partition of the samples of the ensemble."""
+    """Compact codes of a partition of the samples; noise is what the ensemble says."""
     check_ensemble(ensemble)
     array = check_labels(labels, n_samples=ensemble.n_samples)
-    return pd.factorize(array)[0].astype(np.int64)
+    return pd.factorize(split_noise(array, ensemble.noise))[0].astype(np.int64)
 
 
 def _square_sums(ensemble: Ensemble, codes: IntArray) -> IntArray:

@@ -217,7 +217,7 @@ def consensus_partition(
     max_bytes = check_range(max_bytes, 0, np.inf, name="max_bytes", integer=True)
     links = check_constraints(constraints, ensemble.n_samples)
     function = CONSENSUS_FUNCTIONS[method]
-    n_columns = int(ensemble.n_clusters.sum())
+    n_columns = int(ensemble.n_codes.sum())
     check_memory(
         function.n_bytes(ensemble.n_samples, n_columns),
         max_bytes,

@@ -111,7 +111,7 @@ class TileSource:
     def _prepare(self, ensemble: Ensemble, order: IntArray, max_bytes: int) -> None:
         """Fill the fields for the samples of order, which may be some of all."""
         first, group = distinct_partitions(ensemble)
-        sizes = ensemble.n_clusters[first]
+        sizes = ensemble.n_codes[first]
         narrow = np.where(sizes > _WIDE, 0, sizes)
         starts = np.concatenate([[0], np.cumsum(narrow)])
         block = _block_size(len(order), int(starts[-1]))

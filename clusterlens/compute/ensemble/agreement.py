@@ -130,6 +130,11 @@ class Agreement:
         """Number of samples that were compared with each other, n if exact."""
         return self.ensemble.n_samples if self.samples is None else len(self.samples)
 
+    @property
+    def n_identical(self) -> int:
+        """Pairs (i, i) in the tables: n if exact, in an estimate their usual share."""
+        return _n_identical(self.n_compared, self.ensemble.n_samples)
+
     @cached_property
     def total(self) -> int:
         """Sum of the agreement counts of all n² ordered pairs."""
@@ -321,7 +326,7 @@ def count_samples(ensemble: Ensemble, samples: IntArray, run: RunOptions) -> Agr
     bounds = np.linspace(0, size, n_groups + 1).astype(np.int64)
     pairs, by_model = count_groups(layout, bounds, run)
     joint = by_model[:, layout.group]
-    identical = round(size * (size - 1) / (n_samples - 1))
+    identical = _n_identical(size, n_samples)
     tables = _with_identical(pairs.sum(axis=0), joint.sum(axis=0), identical)
     groups = (pairs, joint) if n_groups > 1 else (None, None)
     return Agreement(ensemble, *tables, False, samples, *groups)
@@ -472,6 +477,13 @@ def agreement_seconds(ensemble: Ensemble, *, n_jobs: int | None = None) -> float
         Right to a factor of about two on recent processors.
     """
     return agreement_cost(ensemble, n_jobs=n_jobs).seconds
+
+
+def _n_identical(n_compared: int, n_samples: int) -> int:
+    """Pairs (i, i) that n_samples samples have for the other pairs of n_compared."""
+    if n_compared == n_samples:
+        return n_samples
+    return round(n_compared * (n_compared - 1) / (n_samples - 1))
 
 
 def _with_identical(

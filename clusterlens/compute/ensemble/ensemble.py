@@ -7,8 +7,9 @@ kept here, or from contingency tables, which cost O(n) per pair of partitions.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -29,6 +30,7 @@ from clusterlens.compute._validation import (
 
 NOISE = UNLABELLED
 ROW_SUM_TOLERANCE = 1e-4  # memberships of single precision
+_FEW = 10  # partitions that need not be more than a hand-made example
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -39,9 +41,11 @@ class Ensemble:
     ----------
     labels : array-like of int, shape (n_partitions, n_samples)
         Label matrix, or a sequence of label vectors. Values are names only: gaps and
-        negative values are allowed; -1 is noise.
+        negative values are allowed; -1 is noise. Of a DataFrame every column is a
+        partition and every row a sample.
     names : sequence of str, optional
-        One name per partition. Default "model 1", "model 2", ...
+        One name per partition. Default the names of the columns of a DataFrame, else
+        "model 1", "model 2", ...
     families : sequence of str, optional
         The kind of clusterer of each partition, e.g. "k-means". Default "model".
     noise : {"cluster", "singletons"}, default "cluster"
@@ -61,11 +65,21 @@ class Ensemble:
     codes : array of uint8, uint16 or uint32, shape (n_partitions, n_samples)
         Labels renumbered 0, 1, ... in order of first appearance, so that two rows are
         equal exactly when the partitions are.
+    n_clusters : array of int64, shape (n_partitions,)
+        Number of clusters of each partition, noise not counted.
+    n_noise : array of int64, shape (n_partitions,)
+        Number of samples that each partition calls noise (label -1).
 
     Raises
     ------
     ValueError
         If the labels are not integers, or lengths disagree.
+
+    Warns
+    -----
+    UserWarning
+        If there are more partitions than samples, and no names, families or specs that
+        say how many are meant: the matrix may be transposed.
 
     Notes
     -----
@@ -99,10 +113,15 @@ class Ensemble:
         notes: Sequence[str] = (),
         memberships: Mapping[int, npt.ArrayLike] | None = None,
     ) -> None:
+        if isinstance(labels, pd.DataFrame):
+            names = labels.columns.tolist() if names is None else names
+            labels = [labels.iloc[:, t] for t in range(labels.shape[1])]
         matrix = _label_matrix(labels)
+        if names is None and families is None and specs is None:
+            _warn_if_transposed(matrix)
         count = len(matrix)
         numbered = [f"model {t}" for t in range(1, count + 1)]
-        fields = {
+        values = {
             "labels": read_only(matrix),
             "names": tuple(map(str, _one_each(names, numbered, "names"))),
             "families": tuple(
@@ -114,7 +133,7 @@ class Ensemble:
             "notes": tuple(map(str, check_entries(notes, "notes"))),
             "memberships": _soft(memberships, *matrix.shape),
         }
-        for key, value in fields.items():
+        for key, value in values.items():
             object.__setattr__(self, key, value)
 
     @cached_property
@@ -122,15 +141,26 @@ class Ensemble:
         """Compact codes, shape (n_partitions, n_samples)."""
         rows = []
         for labels in self.labels:
-            row, names = pd.factorize(_split_noise(labels, self.noise))
+            row, names = pd.factorize(split_noise(labels, self.noise))
             rows.append(row.astype(np.min_scalar_type(len(names) - 1)))
         kind = np.result_type(*{row.dtype for row in rows})
         return read_only(np.array(rows, dtype=kind))
 
     @cached_property
-    def n_clusters(self) -> IntArray:
-        """Number of clusters of each partition, shape (n_partitions,)."""
+    def n_codes(self) -> IntArray:
+        """Number of codes of each partition, shape (n_partitions,): noise counts."""
         return read_only(self.codes.max(axis=1).astype(np.int64) + 1)
+
+    @cached_property
+    def n_noise(self) -> IntArray:
+        """Number of noise samples of each partition, shape (n_partitions,)."""
+        return read_only(np.count_nonzero(self.labels == NOISE, axis=1))
+
+    @cached_property
+    def n_clusters(self) -> IntArray:
+        """Number of clusters of each partition without noise, (n_partitions,)."""
+        single = self.noise == "singletons"
+        return read_only(self.n_codes - (self.n_noise if single else self.n_noise > 0))
 
     @cached_property
     def _distinct(self) -> tuple[IntArray, IntArray]:
@@ -166,14 +196,15 @@ class Ensemble:
         ensemble : Ensemble
             The chosen partitions in the given order, without notes.
         """
-        chosen = np.arange(self.n_partitions)[np.asarray(models)]
-        return Ensemble(
-            self.labels[chosen],
-            names=[self.names[t] for t in chosen],
-            families=[self.families[t] for t in chosen],
-            noise=self.noise,
-            specs=[self.specs[t] for t in chosen],
-            seconds=self.seconds[chosen],
+        chosen = np.arange(self.n_partitions)[_positions(models)]
+        if not chosen.size:
+            raise ValueError("models names no partition; give at least one.")
+        return self._with(
+            labels=read_only(self.labels[chosen]),
+            names=tuple(self.names[t] for t in chosen),
+            families=tuple(self.families[t] for t in chosen),
+            specs=tuple(self.specs[t] for t in chosen),
+            seconds=read_only(self.seconds[chosen]),
             memberships={
                 new: self.memberships[old]
                 for new, old in enumerate(chosen.tolist())
@@ -194,16 +225,20 @@ class Ensemble:
         ensemble : Ensemble
             All partitions of the chosen samples, in the given order, without notes.
         """
-        chosen = np.arange(self.n_samples)[np.asarray(samples)]
-        return Ensemble(
-            self.labels[:, chosen],
-            names=self.names,
-            families=self.families,
-            noise=self.noise,
-            specs=self.specs,
-            seconds=self.seconds,
-            memberships={t: m[chosen] for t, m in self.memberships.items()},
-        )
+        chosen = np.arange(self.n_samples)[_positions(samples)]
+        if not chosen.size:
+            raise ValueError("samples names no sample; give at least one.")
+        soft = {t: read_only(m[chosen]) for t, m in self.memberships.items()}
+        return self._with(labels=read_only(self.labels[:, chosen]), memberships=soft)
+
+    def _with(self, **changes: Any) -> Ensemble:
+        """Return an ensemble with other checked fields, without notes."""
+        new = object.__new__(Ensemble)
+        for field in fields(self):
+            value = changes.get(field.name, getattr(self, field.name))
+            object.__setattr__(new, field.name, value)
+        object.__setattr__(new, "notes", ())
+        return new
 
     def __repr__(self) -> str:
         """Say the size."""
@@ -345,7 +380,24 @@ def _soft(memberships: Any, n_partitions: int, n_samples: int) -> dict[int, Floa
     return soft
 
 
-def _split_noise(labels: IntArray, noise: str) -> IntArray:
+def _positions(given: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Return positions or a mask; nothing is a position list of no entries."""
+    array = np.asarray(given)
+    return array if array.size else array.astype(np.intp)
+
+
+def _warn_if_transposed(matrix: IntArray) -> None:
+    """Warn of more partitions than samples, unless there are few of both."""
+    n_partitions, n_samples = matrix.shape
+    if n_partitions > max(n_samples, _FEW):
+        warnings.warn(
+            f"labels has {n_partitions} partitions of {n_samples} samples; rows are "
+            "partitions, so transpose the matrix if its columns are meant.",
+            stacklevel=3,
+        )
+
+
+def split_noise(labels: IntArray, noise: str) -> IntArray:
     """Give each noise sample a label of its own where noise means singletons."""
     if noise == "cluster" or not (labels == NOISE).any():
         return labels

@@ -161,11 +161,11 @@ class Ranking:
         Returns
         -------
         frame : DataFrame
-            Columns model, family, n_clusters, score, unconstrained, violated, rank and
-            copies (partitions of the ensemble identical to this one, itself included),
-            one row per partition; the index is its position in the ensemble. An
-            estimate adds low, high, rank_low and rank_high: what the score and the rank
-            may be.
+            Columns model, family, n_clusters, n_noise (samples called noise), score,
+            unconstrained, violated, rank and copies (partitions of the ensemble
+            identical to this one, itself included), one row per partition; the index is
+            its position in the ensemble. An estimate adds low, high, rank_low and
+            rank_high: what the score and the rank may be.
         """
         group = distinct_partitions(self.ensemble)[1]
         frame = pd.DataFrame(
@@ -173,6 +173,7 @@ class Ranking:
                 "model": self.ensemble.names,
                 "family": self.ensemble.families,
                 "n_clusters": self.ensemble.n_clusters,
+                "n_noise": self.ensemble.n_noise,
                 "score": self.values,
                 "unconstrained": self.unconstrained,
                 "violated": self.violated,

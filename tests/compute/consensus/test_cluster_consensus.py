@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
+from clusterlens.compute.consensus import cluster_consensus as module
 from clusterlens.compute.consensus.cluster_consensus import (
     cluster_consensus,
     consensus_cdf,
     distribution_at,
 )
 from clusterlens.compute.consensus.density import density
-from clusterlens.compute.ensemble.agreement import count_agreements
+from clusterlens.compute.ensemble.agreement import count_agreements, estimate_agreements
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from tests.folders import REFERENCE
 
@@ -28,12 +29,15 @@ def consensus_matrix(labels):
     return (labels[:, :, None] == labels[:, None, :]).mean(axis=0)
 
 
-@settings(deadline=None, max_examples=40)
+@pytest.mark.parametrize("cells", [1 << 22, 10, 1], ids=["one", "parts", "sparse"])
+@settings(deadline=None, max_examples=25)
 @given(label_matrices, st.data())
-def test_values_are_means_of_the_consensus_matrix(labels, data):
+def test_values_are_means_of_the_consensus_matrix(cells, labels, data):
     n = labels.shape[1]
     judged = data.draw(arrays(np.int64, n, elements=st.integers(-1, 3)))
-    found = cluster_consensus(Ensemble(labels), judged)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_TABLE_CELLS", cells)
+        found = cluster_consensus(Ensemble(labels), judged)
     matrix = consensus_matrix(labels)
     for c, name in enumerate(found.clusters):
         inside = np.flatnonzero(judged == name)
@@ -48,6 +52,52 @@ def test_values_are_means_of_the_consensus_matrix(labels, data):
                 block = matrix[np.ix_(inside, judged == other)]
                 assert_allclose(found.between[c, b], block.mean(), atol=1e-12)
     assert_allclose(found.between, found.between.T)
+
+
+@pytest.mark.parametrize("cells", [1 << 22, 1], ids=["dense", "sparse"])
+@settings(deadline=None, max_examples=25)
+@given(label_matrices, st.data())
+def test_noise_of_singletons_is_no_cluster(cells, labels, data):
+    n = labels.shape[1]
+    judged = data.draw(arrays(np.int64, n, elements=st.integers(-1, 2)))
+    judged[0] = 1
+    ensemble = Ensemble(labels, noise="singletons")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_TABLE_CELLS", cells)
+        found = cluster_consensus(ensemble, judged)
+    matrix = consensus_matrix(ensemble.codes)
+    assert -1 not in found.clusters
+    for c, name in enumerate(found.clusters):
+        inside = np.flatnonzero(judged == name)
+        for i in range(n):
+            others = inside[inside != i]
+            expected = matrix[i, others].mean() if len(others) else 0.0
+            assert_allclose(found.items[i, c], expected, atol=1e-12)
+    assert not found.doubtful[judged == -1].any()
+    assert not found.own[judged == -1].any()
+    assert found.to_frame()["doubtful"].sum() == found.doubtful.sum()
+
+
+def test_noise_alone_is_no_partition_to_judge():
+    with pytest.raises(ValueError, match="noise \\(-1\\) only"):
+        cluster_consensus(Ensemble([[0, 0]], noise="singletons"), [-1, -1])
+
+
+@settings(deadline=None, max_examples=25)
+@given(label_matrices, st.data())
+def test_doubtful_samples_are_closer_to_another_cluster(labels, data):
+    judged = data.draw(arrays(np.int64, labels.shape[1], elements=st.integers(-1, 3)))
+    found = cluster_consensus(Ensemble(labels), judged)
+    for i, row in enumerate(found.items):
+        own = found.clusters.tolist().index(judged[i])
+        others = np.delete(row, own)
+        assert found.own[i] == row[own]
+        assert found.doubtful[i] == (others > row[own]).any()
+        if len(others):
+            assert row[found.nearest[i]] == others.max()
+            assert found.nearest[i] != own
+        else:
+            assert found.nearest[i] == -1
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
@@ -103,3 +153,18 @@ def test_too_many_clusters_are_refused_beforehand():
     ensemble = Ensemble([np.arange(1000)])
     with pytest.raises(MemoryError, match="1000 samples with 1000 clusters"):
         cluster_consensus(ensemble, np.arange(1000), max_bytes=1 << 20)
+
+
+def test_the_distribution_of_an_estimate_ends_at_one():
+    ensemble = Ensemble(np.random.default_rng(0).integers(0, 3, (6, 400)))
+    shares = consensus_cdf(estimate_agreements(ensemble, 150))
+    assert shares[-1] == 1
+    assert (np.diff(shares) >= 0).all()
+    assert_allclose(shares, consensus_cdf(count_agreements(ensemble)), atol=0.02)
+
+
+def test_the_distribution_of_an_estimate_is_that_of_the_compared_samples():
+    ensemble = Ensemble(np.random.default_rng(1).integers(0, 3, (6, 90)))
+    estimated = estimate_agreements(ensemble, 50)
+    drawn = ensemble.take_samples(estimated.samples)
+    assert_array_equal(consensus_cdf(estimated), consensus_cdf(count_agreements(drawn)))

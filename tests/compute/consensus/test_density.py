@@ -144,3 +144,15 @@ def test_memory_does_not_grow_with_the_number_of_judged_clusters():
 def test_labels_of_another_length_are_refused():
     with pytest.raises(ValueError, match="labels has 3 entries for 4 samples"):
         density(Ensemble([[0, 0, 1, 1]]), [0, 1, 1])
+
+
+def test_noise_of_the_judged_partition_is_what_the_ensemble_says():
+    labels = [[0, 0, -1, -1, 1], [0, 0, 1, 1, 0]]
+    judged, apart = [0, 0, -1, -1, 1], [0, 0, 2, 3, 1]
+    single = Ensemble(labels, noise="singletons")
+    together = Ensemble(labels)
+    for measure in (density, ensemble_nmi, one_hot_loss):
+        assert measure(single, judged) == measure(single, apart)
+        assert measure(together, judged) == measure(together, [0, 0, 7, 7, 1])
+        assert measure(single, judged) != measure(single, [0, 0, 7, 7, 1])
+    assert ensemble_nmi(single.select([0]), judged) == 1.0

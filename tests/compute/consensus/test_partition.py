@@ -81,7 +81,7 @@ def test_one_cluster_and_one_sample(method):
 @pytest.mark.parametrize("method", sorted(set(METHODS) - LINEAR))
 def test_what_does_not_fit_is_refused_before_it_is_allocated(method):
     ensemble = Ensemble(np.tile(np.arange(30_000), (4, 1)))
-    _ = ensemble.codes, ensemble.n_clusters
+    _ = ensemble.codes, ensemble.n_codes
     tracemalloc.start()
     with pytest.raises(MemoryError, match="use method='kmeans'"):
         consensus_partition(ensemble, 5, method)

@@ -123,7 +123,8 @@ def test_runs_that_left_samples_out_have_gaps_with_a_stated_meaning():
 def test_noise_stays_noise():
     ensemble = load_partitions({"m": [-1, -1, 3]}, noise="singletons")
     assert ensemble.labels.tolist() == [[-1, -1, 3]]
-    assert ensemble.n_clusters.tolist() == [3]
+    assert ensemble.n_clusters.tolist() == [1]
+    assert ensemble.n_noise.tolist() == [2]
 
 
 def test_annotations_of_cells_are_label_columns():

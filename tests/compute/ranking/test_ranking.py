@@ -45,8 +45,8 @@ def test_a_score_of_ones_own_takes_one_line():
 def test_table_is_best_first_and_ties_share_the_rank():
     frame = rank_partitions(ENSEMBLE).to_frame()
     assert list(frame.columns) == [
-        *("model", "family", "n_clusters", "score", "unconstrained"),
-        *("violated", "rank", "copies"),
+        *("model", "family", "n_clusters", "n_noise", "score"),
+        *("unconstrained", "violated", "rank", "copies"),
     ]
     assert frame["rank"].is_monotonic_increasing
     by_model = frame.set_index("model")
