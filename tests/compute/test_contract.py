@@ -23,8 +23,8 @@ RESULTS = {
     *("ClusterConsensus", "ClusterProfiles", "ConsensusTree", "DataError", "Dataset"),
     *("ConstraintError", "DirichletFit", "Hubs", "IndexValue", "LabelCheck"),
     *("LiveSolution", "NDC", "NullAgreement", "PoolEstimate", "ProgressiveRanking"),
-    *("Projection", "Ranking", "ResampledConsensus", "Robustness", "Suggestion"),
-    *("Tile", "Uncertainty"),
+    *("PoolMakeUp", "Projection", "Ranking", "ResampledConsensus", "Robustness"),
+    *("SampleReport", "Suggestion", "Tile", "Uncertainty"),
 }
 # Entries of registries: records of functions that developers fill in.
 ENTRIES = {"ConsensusFunction", "Score"}
@@ -104,12 +104,14 @@ def right_arguments(name):
         "estimate_pool": {"X": X, "pool": POOL},
         "external_index": {"name": "ari", "labels_true": LABELS, "labels": LABELS},
         "fit_dirichlet": {"U": U},
+        "inspect_sample": over | {"sample": 3},
         "internal_index": {"name": "CHI", "X": X, "labels": LABELS},
         "label_match": {"X": X, "labels": LABELS, "n_permutations": 5},
         "load_partitions": {"source": pd.DataFrame({"m": LABELS, "k": 1 - LABELS})},
         "load_table": {"source": pd.DataFrame(X, columns=["a", "b"])},
         "make_dataset": {"table": pd.DataFrame(X, columns=["a", "b"])},
         "match_labels": {"reference": LABELS, "labels": LABELS},
+        "mean_consensus": over | {"samples": [0, 3, 5]},
         "ndc": fuzzy,
         "null_agreement": {"X": X, "pool": POOL, "n_draws": 2, "n_jobs": 1},
         "one_hot_loss": judged,
@@ -127,6 +129,7 @@ def right_arguments(name):
         "run_pool": {"X": X, "pool": POOL, "n_jobs": 1},
         "threshold_scores": {"agreement": agreement()},
         "to_csv_bytes": {"table": pd.DataFrame({"a": [1, 2]})},
+        "votes_together": over | {"sample": 3},
     }
     if name in calls:
         return calls[name]

@@ -11,11 +11,12 @@ import pandas as pd
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
+    as_array,
     check_labels,
     check_range,
     read_only,
 )
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ensemble.votes import votes_together
 
 
@@ -128,7 +129,8 @@ def inspect_sample(
     >>> report.consensus.tolist(), report.nearest.tolist()
     ([0.5, 0.5], [0, 1, 3])
     """
-    check_range(n_nearest, 0, np.inf, name="n_nearest", integer=True)
+    check_ensemble(ensemble)
+    n_nearest = check_range(n_nearest, 0, np.inf, name="n_nearest", integer=True)
     votes = votes_together(ensemble, sample)
     share = votes / ensemble.n_partitions
     others = np.delete(np.arange(ensemble.n_samples), sample)
@@ -169,10 +171,10 @@ def _share_below(
     """Share of the samples with less disagreement, NaN if it is not given."""
     if disagreement is None:
         return float("nan")
-    values = np.asarray(disagreement, dtype=float)
-    if values.shape != (ensemble.n_samples,):
+    values = as_array(disagreement, "disagreement", "one number per sample")
+    if values.shape != (ensemble.n_samples,) or values.dtype.kind not in "iuf":
         raise ValueError(
-            f"disagreement has shape {values.shape} for {ensemble.n_samples} samples; "
-            "give what sample_disagreement returns."
+            f"disagreement has shape {values.shape} and type {values.dtype} for "
+            f"{ensemble.n_samples} samples; give what sample_disagreement returns."
         )
     return float(np.mean(values < values[sample]))

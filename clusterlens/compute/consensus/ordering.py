@@ -9,14 +9,16 @@ import numpy.typing as npt
 
 from clusterlens.compute._validation import (
     IntArray,
+    RandomState,
     check_choice,
     check_labels,
+    check_random_state,
     check_range,
     read_only,
 )
 from clusterlens.compute.consensus.tile_source import check_order
 from clusterlens.compute.consensus.tree import ConsensusTree, consensus_tree
-from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble, check_ensemble
 
 OrderBy = Literal["tree", "partition", "file"]
 
@@ -29,7 +31,7 @@ def order_samples(
     *,
     partition: int | npt.ArrayLike | None = None,
     tree: ConsensusTree | npt.ArrayLike | None = None,
-    random_state: int = 0,
+    random_state: RandomState = 0,
 ) -> IntArray:
     """Order the samples so that a consensus matrix shows its blocks.
 
@@ -47,7 +49,7 @@ def order_samples(
     tree : ConsensusTree or array-like of int, shape (n_samples,), optional
         Tree, or its order. By default one of up to 64 clusters is made for "tree",
         while "partition" leaves the samples of a cluster as they are.
-    random_state : int, default 0
+    random_state : int, Generator or None, default 0
         Seed of a tree that is made.
 
     Returns
@@ -72,14 +74,16 @@ def order_samples(
     >>> order_samples(ensemble, "partition", partition=0, tree=[3, 2, 1, 0]).tolist()
     [3, 1, 2, 0]
     """
+    check_ensemble(ensemble)
     check_choice(by, get_args(OrderBy), name="by")
+    seed = check_random_state(random_state)
     if by == "file":
         return read_only(np.arange(ensemble.n_samples))
     if by == "tree" and tree is None:
         most = min(_TREE_CLUSTERS, ensemble.n_samples)
-        tree = consensus_tree(ensemble, most, random_state=random_state)
+        tree = consensus_tree(ensemble, most, random_state=seed)
     given = tree.order if isinstance(tree, ConsensusTree) else tree
-    order = check_order(given, ensemble.n_samples)
+    order = check_order(given, ensemble.n_samples, name="tree")
     if by == "tree":
         return read_only(order)
     labels = _labels_of(ensemble, partition)[order]
@@ -95,6 +99,7 @@ def _labels_of(ensemble: Ensemble, partition: int | npt.ArrayLike | None) -> Int
         )
     if np.ndim(partition) == 0:
         last = ensemble.n_partitions - 1
-        check_range(partition, 0, last, name="partition", integer=True)
-        return ensemble.labels[int(partition)]  # type: ignore[arg-type]
+        return ensemble.labels[
+            check_range(partition, 0, last, name="partition", integer=True)
+        ]
     return check_labels(partition, n_samples=ensemble.n_samples, name="partition")

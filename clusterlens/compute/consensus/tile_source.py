@@ -217,26 +217,28 @@ def order_by_partition(ensemble: Ensemble, model: int) -> PartitionOrder:
     )
 
 
-def check_order(order: npt.ArrayLike | None, n_samples: int) -> IntArray:
+def check_order(
+    order: npt.ArrayLike | None, n_samples: int, *, name: str = "order"
+) -> IntArray:
     """Return a permutation of the samples, the identity by default."""
     if order is None:
         return np.arange(n_samples)
-    array = as_array(order, "order", f"a permutation of the {n_samples} samples")
+    array = as_array(order, name, f"a permutation of the {n_samples} samples")
     if array.shape != (n_samples,) or array.dtype.kind not in "iu":
         raise ValueError(
-            f"order has shape {array.shape} and type {array.dtype}; give a permutation "
-            f"of the {n_samples} samples."
+            f"{name} has shape {array.shape} and type {array.dtype}; give a "
+            f"permutation of the {n_samples} samples."
         )
     outside = array[(array < 0) | (array >= n_samples)]
     if outside.size:
         raise ValueError(
-            f"order names sample {outside[0]}, but there are {n_samples}; give indices "
-            f"from 0 to {n_samples - 1}."
+            f"{name} names sample {outside[0]}, but there are {n_samples}; give "
+            f"indices from 0 to {n_samples - 1}."
         )
     times = np.bincount(array, minlength=n_samples)
     if times.max() > 1:
         raise ValueError(
-            f"order names sample {times.argmax()} {times.max()} times; give each "
+            f"{name} names sample {times.argmax()} {times.max()} times; give each "
             "sample once."
         )
     return array.astype(np.int64)

@@ -9,7 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.ensemble.ensemble import (
+    Ensemble,
+    check_ensemble,
+    distinct_partitions,
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def pool_make_up(ensemble: Ensemble) -> PoolMakeUp:
     >>> pool_make_up(ensemble).text
     '3 models: 2 a, 1 b · 2 distinct'
     """
-    first, group = distinct_partitions(ensemble)
+    first, group = distinct_partitions(check_ensemble(ensemble))
     families = dict(Counter(ensemble.families).most_common())
     kinds = set(zip(ensemble.families, group.tolist(), strict=True))
     distinct = Counter(family for family, _ in kinds)

@@ -9,8 +9,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from clusterlens.compute._validation import IntArray, check_range
-from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute._validation import IntArray, as_array, check_range
+from clusterlens.compute.ensemble.ensemble import (
+    Ensemble,
+    check_ensemble,
+    distinct_partitions,
+)
 
 
 def votes_together(ensemble: Ensemble, sample: int) -> npt.NDArray[np.int32]:
@@ -43,7 +47,8 @@ def votes_together(ensemble: Ensemble, sample: int) -> npt.NDArray[np.int32]:
     >>> votes_together(Ensemble([[0, 0, 1, 1], [0, 0, 0, 1]]), 2).tolist()
     [1, 1, 2, 1]
     """
-    check_range(sample, 0, ensemble.n_samples - 1, name="sample", integer=True)
+    check_ensemble(ensemble)
+    sample = check_range(sample, 0, ensemble.n_samples - 1, name="sample", integer=True)
     first, group = distinct_partitions(ensemble)
     votes = np.zeros(ensemble.n_samples, np.int32)
     for model, count in zip(first, np.bincount(group).tolist(), strict=True):
@@ -82,6 +87,7 @@ def mean_consensus(ensemble: Ensemble, samples: npt.ArrayLike) -> float:
     >>> mean_consensus(Ensemble([[0, 0, 1, 1], [0, 0, 0, 1]]), [0, 1, 2])
     0.6666666666666666
     """
+    check_ensemble(ensemble)
     chosen = _positions(samples, ensemble.n_samples)
     size = len(chosen)
     if size < 2:
@@ -95,10 +101,10 @@ def mean_consensus(ensemble: Ensemble, samples: npt.ArrayLike) -> float:
 
 def _positions(samples: npt.ArrayLike, n_samples: int) -> IntArray:
     """Return different positions of samples, from positions or a mask."""
-    array = np.asarray(samples)
+    array = as_array(samples, "samples", "positions of samples, or a mask")
     if array.dtype.kind == "b" and array.shape == (n_samples,):
         return np.flatnonzero(array)
-    if array.size == 0:
+    if array.shape == (0,):
         return np.empty(0, np.intp)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(

@@ -50,5 +50,5 @@ def test_the_table_has_the_closest_cluster_first():
 
 
 def test_a_disagreement_of_other_samples_is_refused():
-    with pytest.raises(ValueError, match=r"disagreement has shape \(2,\) for 3"):
+    with pytest.raises(ValueError, match=r"disagreement has shape \(2,\)"):
         inspect_sample(Ensemble([[0, 0, 1]]), 0, disagreement=[0.1, 0.2])

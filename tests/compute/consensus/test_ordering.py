@@ -48,7 +48,7 @@ def test_without_a_tree_the_samples_of_a_cluster_stay_as_they_are():
         ({"by": "partition"}, "partition is None"),
         ({"by": "partition", "partition": 6}, "partition is 6"),
         ({"by": "partition", "partition": [0, 1]}, "partition has 2 entries"),
-        ({"by": "tree", "tree": [0, 1]}, "order has shape"),
+        ({"by": "tree", "tree": [0, 1]}, "tree has shape"),
     ],
 )
 def test_orderings_that_cannot_be_made_are_refused(options, message):
