@@ -17,7 +17,12 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.table.dataset": ["Dataset", "make_dataset", "prepare"],
         "compute.table.examples": ["EXAMPLES", "load_example"],
         "compute.table.export": ["attach_labels", "to_csv_bytes"],
-        "compute.table.profiles": ["ClusterProfiles", "cluster_profiles"],
+        "compute.table.profiles": [
+            "ClusterProfiles",
+            "cluster_profiles",
+            "group_profile",
+        ],
+        "compute.table.preparation": ["Preparation"],
         "compute.table.projection": ["Projection", "project"],
         "compute.table.reading": ["READERS", "load_table"],
         "compute.ensemble.agreement": [

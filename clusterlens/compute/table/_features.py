@@ -91,6 +91,17 @@ class Column:
         return np.where(found < 0, np.nan, found), remarks
 
 
+@dataclass(frozen=True, eq=False)
+class EncodedTable:
+    """Feature columns in their own units: levels as codes, missing values as NaN.
+
+    `values` has shape (n_samples, n_columns), one column per entry of `columns`.
+    """
+
+    values: FloatArray
+    columns: tuple[Column, ...]
+
+
 def learn_columns(
     table: pd.DataFrame, roles: dict[str, str], sentinels: str | Sequence[float]
 ) -> tuple[FloatArray, list[Column], list[str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,12 @@ from clusterlens.compute._validation import (
     read_only,
 )
 from clusterlens.compute.table._cells import plain_frame, type_columns
-from clusterlens.compute.table._features import check_column, shorten
+from clusterlens.compute.table._features import (
+    EncodedTable,
+    check_column,
+    encode_columns,
+    shorten,
+)
 from clusterlens.compute.table._roles import ROLES, guess_roles
 from clusterlens.compute.table.preparation import (
     CATEGORICAL_RULES,
@@ -149,6 +155,15 @@ class Dataset:
         """Everything that was done or dropped."""
         prepared = () if self.prepared is None else self.prepared.notes
         return [*self.reading_notes, *prepared]
+
+    @cached_property
+    def encoded(self) -> EncodedTable:
+        """The feature columns of the rows of X in original units, encoded once."""
+        prepared = self._prepared()
+        rows = self.table.index.get_indexer(pd.Index(prepared.row_ids))
+        columns = prepared.preparation.encoders_
+        values, _ = encode_columns(self.table.iloc[rows], columns, "missing")
+        return EncodedTable(read_only(values), columns)
 
     def __repr__(self) -> str:
         """Say the name and the size."""

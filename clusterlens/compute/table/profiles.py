@@ -7,8 +7,9 @@ column is the 0/1 indicator of its most over-represented level.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,11 @@ from clusterlens.compute._validation import (
     check_range,
     read_only,
 )
-from clusterlens.compute.table._features import encode_columns
+from clusterlens.compute.table._features import Column
 from clusterlens.compute.table.dataset import Dataset
 
 _NEGLIGIBLE = 0.1  # standard deviations
+_MOST_DECIMALS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +40,51 @@ class ClusterProfiles:
         Labels of the clusters, ascending.
     sizes : array of int64, shape (n_clusters,)
         Number of samples in each.
-    table : DataFrame of shape (n_clusters * n_columns, 7)
+    table : DataFrame of shape (n_clusters * n_columns, 9)
         One row per cluster and original feature column, by cluster and then by falling
         size of the effect: `cluster`, `column`, `level` (missing for numbers),
         `effect` (in standard deviations), `value` (mean, or share of the level, in the
-        cluster), `overall` (the same among all samples), `n_missing` (in the cluster).
+        cluster), `overall` (the same among those it is compared with), `n_missing` (in
+        the cluster), `text` and `overall_text` (the two values as people read them).
+    against : str, default "overall"
+        What the clusters are compared with: "overall", all samples, or "rest".
     """
 
     clusters: IntArray
     sizes: IntArray
     table: pd.DataFrame
+    against: str = "overall"
+
+    def __repr__(self) -> str:
+        """Say the sizes."""
+        width = len(self.table) // len(self.clusters)
+        return f"ClusterProfiles({len(self.clusters)} clusters x {width} columns)"
+
+    @cached_property
+    def columns(self) -> pd.Series:
+        """Mean squared effect of every column, clusters weighted by size, descending.
+
+        Clusters without any value in a column do not count for it.
+        """
+        sizes = pd.Series(self.sizes, index=self.clusters)
+        known = self.table.dropna(subset="effect")
+        weights = known["cluster"].map(sizes)
+        sums = (weights * known["effect"] ** 2).groupby(known["column"]).sum()
+        means = sums / weights.groupby(known["column"]).sum()
+        names = self.table["column"].drop_duplicates()
+        return means.reindex(names).sort_values(ascending=False, na_position="last")
+
+    @cached_property
+    def effects(self) -> pd.DataFrame:
+        """Effects, shape (n_clusters, n_columns), ordered as `columns`."""
+        wide = self.table.pivot(index="cluster", columns="column", values="effect")
+        return wide.reindex(columns=self.columns.index)
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """Values as text, shape and order of `effects`."""
+        wide = self.table.pivot(index="cluster", columns="column", values="text")
+        return wide.reindex(columns=self.columns.index)
 
     def top(self, cluster: int, k: int = 5) -> pd.DataFrame:
         """Return the k most characteristic columns of a cluster.
@@ -92,7 +129,8 @@ class ClusterProfiles:
         """
         rows = self.top(cluster, k).dropna(subset="effect").to_dict("records")
         strong = [row for row in rows if abs(row["effect"]) >= _NEGLIGIBLE]
-        return ", ".join(map(_phrase, strong)) or "like the average in every column"
+        phrases = [_phrase(row, self.against) for row in strong]
+        return ", ".join(phrases) or "like the average in every column"
 
     @cached_property
     def texts(self) -> dict[int, str]:
@@ -148,90 +186,212 @@ def cluster_profiles(ds: Dataset, labels: npt.ArrayLike) -> ClusterProfiles:
     """
     labels = check_labels(labels, n_samples=len(ds.row_ids))
     clusters, codes = np.unique(labels, return_inverse=True)
-    rows = ds.table.index.get_indexer(pd.Index(ds.row_ids))
-    features = ds.preparation.encoders_
-    X, _ = encode_columns(ds.table.iloc[rows], features, "missing")
-    compared = [
-        _compare(column, codes, len(clusters), np.array([*feature.level_names, None]))
-        for column, feature in zip(X.T, features, strict=True)
+    return _profiles(ds, clusters, codes)
+
+
+def group_profile(ds: Dataset, samples: npt.ArrayLike) -> ClusterProfiles:
+    """Compare any set of samples with the rest, column by column.
+
+    Parameters
+    ----------
+    ds : Dataset
+        A prepared dataset.
+    samples : array-like of int or bool
+        Positions of rows of ds.X, or one truth value per row; neither none nor all.
+
+    Returns
+    -------
+    profile : ClusterProfiles
+        Of the one cluster 1, the samples. Effects are differences from the rest in
+        standard deviations of all samples; `overall` holds the values of the rest.
+
+    Raises
+    ------
+    ValueError
+        If the samples are none, all, or no rows of ds.X.
+
+    Notes
+    -----
+    O(n_samples n_columns).
+
+    Examples
+    --------
+    >>> from clusterlens.compute.table.dataset import prepare
+    >>> ds = prepare({"size": [1.0, 2.0, 8.0, 9.0], "colour": ["a", "a", "b", "b"]})
+    >>> group_profile(ds, [3]).text(1)
+    'size +1.5 sd (9), colour = b 100% (rest 33%)'
+    """
+    inside = _membership(samples, len(ds.row_ids))
+    return _profiles(ds, np.array([1]), inside.astype(np.intp), against_rest=True)
+
+
+def _membership(samples: npt.ArrayLike, n_samples: int) -> npt.NDArray[np.bool_]:
+    """Return one truth value per sample (n,), checked."""
+    given = np.asarray(samples)
+    if given.dtype == bool and given.shape == (n_samples,):
+        inside = given
+    else:
+        if given.ndim != 1 or given.dtype.kind not in "iu":
+            raise ValueError(
+                f"samples has shape {given.shape} and type {given.dtype}; give "
+                f"positions of rows, or one truth value for each of the {n_samples}."
+            )
+        check_range(given.min(), 0, n_samples - 1, name="samples")
+        check_range(given.max(), 0, n_samples - 1, name="samples")
+        inside = np.zeros(n_samples, dtype=bool)
+        inside[given] = True
+    if inside.all() or not inside.any():
+        raise ValueError(
+            f"samples are {int(inside.sum())} of {n_samples} rows; give some, so that "
+            "there is a rest to compare with."
+        )
+    return inside
+
+
+def _profiles(
+    ds: Dataset, clusters: IntArray, codes: IntArray, against_rest: bool = False
+) -> ClusterProfiles:
+    """Compare coded groups (n,) with all samples, or group 1 with group 0."""
+    encoded = ds.encoded
+    n_groups = 2 if against_rest else len(clusters)
+    parts = [
+        _compare(x, codes, n_groups, column, against_rest)
+        for x, column in zip(encoded.values.T, encoded.columns, strict=True)
     ]
-    level, effect, value, overall, n_missing = map(
-        np.concatenate, zip(*compared, strict=True)
+    table = pd.concat(parts, ignore_index=True)
+    sizes = np.bincount(codes, minlength=n_groups)
+    if against_rest:
+        table = table[table["cluster"] == 1]
+        sizes = sizes[1:]
+    else:
+        table["cluster"] = clusters[table["cluster"]]
+    strength = -np.nan_to_num(np.abs(table["effect"]), nan=-1.0)
+    table = table.iloc[np.lexsort((strength, table["cluster"]))]
+    table["level"] = table["level"].astype("str")
+    return ClusterProfiles(
+        read_only(clusters),
+        read_only(sizes),
+        table.reset_index(drop=True),
+        "rest" if against_rest else "overall",
     )
-    table = pd.DataFrame(
-        {
-            "cluster": np.tile(clusters, len(features)),
-            "column": np.repeat([feature.name for feature in features], len(clusters)),
-            "level": pd.Series(level, dtype="str"),
-            "effect": effect,
-            "value": value,
-            "overall": overall,
-            "n_missing": n_missing,
-        }
-    )
-    order = np.lexsort((-np.nan_to_num(np.abs(effect), nan=-1.0), table["cluster"]))
-    sizes = np.bincount(codes, minlength=len(clusters))
-    table = table.iloc[order].reset_index(drop=True)
-    return ClusterProfiles(read_only(clusters), read_only(sizes), table)
 
 
 def _compare(
-    column: FloatArray, codes: IntArray, n_clusters: int, levels: np.ndarray[Any, Any]
-) -> tuple[np.ndarray[Any, Any], FloatArray, FloatArray, FloatArray, IntArray]:
-    """Return level, effect, value, overall value, number missing; (n_clusters,) each.
-
-    The names of the levels end with None, which alone stands for a column of numbers.
-    """
-    present = ~np.isnan(column)
-    values, groups = column[present], codes[present]
-    counts = np.bincount(groups, minlength=n_clusters)
-    n_missing = np.bincount(codes, minlength=n_clusters) - counts
-    level = np.full(n_clusters, len(levels) - 1)
-    if values.size == 0:
-        nothing = np.full(n_clusters, np.nan)
-        return levels[level], nothing, nothing, nothing, n_missing
+    values: FloatArray,
+    codes: IntArray,
+    n_groups: int,
+    column: Column,
+    against_rest: bool,
+) -> pd.DataFrame:
+    """Return the rows of the table for one column (n,), one per group."""
+    present = ~np.isnan(values)
+    found, groups = values[present], codes[present]
+    counts = np.bincount(groups, minlength=n_groups)
+    level = np.full(n_groups, len(column.levels))
+    effect = value = overall = np.full(n_groups, np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
-        if len(levels) > 1:
+        if found.size and column.levels:
             level, value, overall, effect = _shares(
-                values, groups, counts, len(levels) - 1
+                found, groups, counts, len(column.levels), against_rest
             )
-        else:
-            value, overall, effect = _means(values, groups, counts)
-    return levels[level], effect, value, overall, n_missing
+        elif found.size:
+            value, overall, effect = _means(found, groups, counts, against_rest)
+    write = _writer(found, column)
+    names = np.array([*column.level_names, None], dtype=object)
+    return pd.DataFrame(
+        {
+            "cluster": np.arange(n_groups),
+            "column": column.name,
+            "level": pd.Series(names[level], dtype="str"),
+            "effect": effect,
+            "value": value,
+            "overall": overall,
+            "n_missing": np.bincount(codes, minlength=n_groups) - counts,
+            "text": [write(v) for v in value],
+            "overall_text": [write(v) for v in overall],
+        }
+    )
 
 
 def _means(
-    values: FloatArray, groups: IntArray, counts: IntArray
+    values: FloatArray, groups: IntArray, counts: IntArray, against_rest: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mean per cluster, overall mean and effect, (n_clusters,) each."""
-    overall, spread = values.mean(), values.std()
+    """Return mean per group, what it is compared with, and effect, (n_groups,) each."""
+    mean, spread = values.mean(), values.std()
     # Summing deviations keeps digits where the mean is large beside the spread.
-    shift = (
-        np.bincount(groups, weights=values - overall, minlength=len(counts)) / counts
-    )
-    effect = shift / spread if spread > 0 else np.where(counts > 0, 0.0, np.nan)
-    return overall + shift, np.full(len(counts), overall), effect
+    shift = np.bincount(groups, weights=values - mean, minlength=len(counts)) / counts
+    base = shift[0] if against_rest else 0.0
+    difference = shift - base
+    effect = difference / spread if spread > 0 else np.where(counts > 0, 0.0, np.nan)
+    return mean + shift, np.full(len(counts), mean + base), effect
 
 
 def _shares(
-    values: FloatArray, groups: IntArray, counts: IntArray, n_levels: int
+    values: FloatArray,
+    groups: IntArray,
+    counts: IntArray,
+    n_levels: int,
+    against_rest: bool,
 ) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
-    """Return level, its share there and overall, and effect, (n_clusters,) each."""
+    """Return level, its share there, the share it is compared with, and effect.
+
+    The level is the one with the largest surplus; (n_groups,) each.
+    """
     flat = groups.astype(np.int64) * n_levels + values.astype(np.int64)
     table = np.bincount(flat, minlength=len(counts) * n_levels)
     table = table.reshape(len(counts), n_levels)
     overall = table.sum(axis=0) / table.sum()
     shares = table / counts[:, None]
-    level = np.nan_to_num(shares - overall, nan=0.0).argmax(axis=1)
-    share, base = shares[np.arange(len(counts)), level], overall[level]
-    spread = np.sqrt(base * (1 - base))
-    effect = np.where(spread > 0, (share - base) / spread, share - base)
-    return level, share, base, effect
+    base = shares[0] if against_rest else overall
+    level = np.nan_to_num(shares - base, nan=0.0).argmax(axis=1)
+    share, compared = shares[np.arange(len(counts)), level], base[level]
+    spread = np.sqrt(overall[level] * (1 - overall[level]))
+    difference = share - compared
+    effect = np.where(spread > 0, difference / spread, difference)
+    return level, share, compared, effect
 
 
-def _phrase(row: dict[Any, Any]) -> str:
+def _writer(values: FloatArray, column: Column) -> Callable[[float], str]:
+    """Return the function that writes means of values (m,), or shares of a level."""
+    if column.levels or _is_yes_or_no(values):
+        return _share_text
+    spread = float(values.std()) if values.size else 0.0
+    return partial(_number_text, spread=spread, first_day=column.first_day)
+
+
+def _is_yes_or_no(values: FloatArray) -> bool:
+    """Say whether numbers (m,) are zeros and ones, both of them."""
+    if values.size == 0 or values.min() != 0 or values.max() != 1:
+        return False
+    return bool(((values == 0) | (values == 1)).all())
+
+
+def _share_text(share: float) -> str:
+    """Write a share."""
+    return "" if np.isnan(share) else f"{share:.0%}"
+
+
+def _number_text(number: float, spread: float, first_day: pd.Timestamp | None) -> str:
+    """Write a mean with as many decimals as a hundredth of the spread has."""
+    if np.isnan(number):
+        return ""
+    if first_day is not None:
+        return f"{first_day + pd.Timedelta(days=number):%Y-%m-%d}"
+    if spread <= 0:
+        return f"{number:.6g}"
+    decimals = 2 - int(np.floor(np.log10(spread)))
+    rounded = round(number, max(decimals, 0)) + 0.0  # no minus before a zero
+    if decimals > _MOST_DECIMALS or abs(rounded) >= 1e9:
+        return f"{rounded:.4g}"
+    text = f"{rounded:,.{max(decimals, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _phrase(row: dict[Any, Any], against: str) -> str:
     """Say one effect in words."""
+    shares = f"{row['text']} ({against} {row['overall_text']})"
     if isinstance(row["level"], str):
-        shares = f"{row['value']:.0%} (overall {row['overall']:.0%})"
         return f"{row['column']} = {row['level']} {shares}"
-    return f"{row['column']} {row['effect']:+.1f} sd ({row['value']:.4g})"
+    if row["text"].endswith("%"):
+        return f"{row['column']} {shares}"
+    return f"{row['column']} {row['effect']:+.1f} sd ({row['text']})"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import load_example
-from clusterlens.compute.table.profiles import cluster_profiles
+from clusterlens.compute.table.profiles import cluster_profiles, group_profile
 
 HOSTILE = "<b>x</b>"
 
@@ -161,3 +161,101 @@ def test_order_of_rows_and_names_of_clusters_do_not_matter(labels, random):
     first, second = (t.sort_values(key).reset_index(drop=True) for t in (first, second))
     assert np.allclose(first["effect"], second["effect"])
     assert (first["cluster"] * 2 + 7 == second["cluster"]).all()
+
+
+def test_columns_are_encoded_once_per_dataset(monkeypatch):
+    ds = small()
+    first = ds.encoded
+    assert ds.encoded is first
+    assert not first.values.flags.writeable
+    monkeypatch.setattr("clusterlens.compute.table.dataset.encode_columns", None)
+    assert len(cluster_profiles(ds, [0, 0, 1, 1, 1, 1]).table) == 6
+    assert len(cluster_profiles(ds, [0, 1, 0, 1, 0, 1]).table) == 6
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([-1.0, 1.0, -2.0, 2.0], ["0", "0"]),
+        ([0.1 + 0.2, -0.3, 4.0, -4.0], ["0", "0"]),  # a sum of 5e-17
+        ([10.0, 11.0, 52.0, 53.0], ["10.5", "52.5"]),
+        ([43210.0, 43211.0, 87654.0, 87655.0], ["43,210", "87,654"]),
+        ([1e-9, 2e-9, 3e-9, 4e-9], ["1.5e-09", "3.5e-09"]),
+        ([1e12, 2e12, 3e12, 4e12], ["1.5e+12", "3.5e+12"]),
+        ([0.123456, 0.123457, 0.5, 0.6], ["0.123", "0.55"]),
+        ([0, 0, 1, 1], ["0%", "100%"]),
+        ([0, 1, 1, 1], ["50%", "100%"]),
+    ],
+)
+def test_values_are_written_with_the_digits_that_the_spread_deserves(values, texts):
+    profiles = cluster_profiles(prepare({"a": values}), [0, 0, 1, 1])
+    assert profiles.table["text"].tolist() == texts
+
+
+def test_dates_are_written_as_dates():
+    ds = prepare({"day": pd.date_range("2020-01-01", periods=4)}, {"day": "numeric"})
+    profiles = cluster_profiles(ds, [0, 0, 0, 1])
+    assert profiles.table["text"].tolist() == ["2020-01-02", "2020-01-04"]
+
+
+def test_columns_of_yes_and_no_are_shares():
+    table = pd.DataFrame({"bought": [0, 1, 1, 1], "size": [1.0, 2, 5, 6]})
+    profiles = cluster_profiles(prepare(table), [0, 0, 1, 1])
+    assert "bought 100% (overall 75%)" in profiles.text(1)
+
+
+def test_columns_come_by_weighted_mean_squared_effect():
+    ds = prepare(load_example("wine"))
+    profiles = cluster_profiles(ds, ds.labels_true)
+    table = profiles.table.assign(
+        part=profiles.table["effect"] ** 2
+        * profiles.table["cluster"].map(dict(enumerate(profiles.sizes / 178)))
+    )
+    expected = table.groupby("column")["part"].sum().sort_values(ascending=False)
+    assert list(profiles.columns.index) == list(expected.index)
+    assert np.allclose(profiles.columns, expected)
+    assert profiles.effects.shape == profiles.cells.shape == (3, 13)
+    assert list(profiles.effects.columns) == list(expected.index)
+    row = profiles.table.iloc[0]
+    assert profiles.effects.loc[row["cluster"], row["column"]] == row["effect"]
+    assert profiles.cells.loc[row["cluster"], row["column"]] == row["text"]
+
+
+def test_a_group_is_compared_with_the_rest():
+    ds = prepare(load_example("iris"), roles={"species": "categorical"})
+    inside = np.zeros(150, dtype=bool)
+    inside[40:70] = True
+    profile = group_profile(ds, inside)
+    assert profile.sizes.tolist() == [30]
+    assert profile.against == "rest"
+    table = ds.table
+    for row in profile.table.itertuples():
+        values = table[row.column]
+        if isinstance(row.level, str):
+            values = (values == row.level).astype(float)
+        a, b = values[inside].mean(), values[~inside].mean()
+        assert np.isclose(row.value, a)
+        assert np.isclose(row.overall, b)
+        assert np.isclose(row.effect, (a - b) / values.std(ddof=0))
+    same = group_profile(ds, np.flatnonzero(inside))
+    pd.testing.assert_frame_equal(profile.table, same.table)
+    assert "(rest " in profile.text(1, 9)
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        [],
+        [7],
+        [-1],
+        [0.5],
+        [[0]],
+        np.zeros(6, bool),
+        np.ones(6, bool),
+        [True, False],
+        range(6),
+    ],
+)
+def test_groups_without_a_rest_or_outside_the_rows_are_refused(samples):
+    with pytest.raises(ValueError, match="samples"):
+        group_profile(small(), samples)
