@@ -83,7 +83,14 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "external_index",
             "internal_index",
         ],
+        "compute.indices.label_evidence": [
+            "LabelEvidence",
+            "label_evidence",
+            "merge_classes",
+            "merge_gains",
+        ],
         "compute.indices.label_match": ["LabelCheck", "label_match"],
+        "compute.indices.pool_agreement": ["PoolAgreement", "pool_agreement"],
         "compute.fuzzy.adjusted": ["AdjustedIndex", "adjusted_ndc", "adjusted_rand"],
         "compute.fuzzy.comparison": [
             "SampleDiscordance",

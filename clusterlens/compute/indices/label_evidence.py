@@ -1,0 +1,296 @@
+"""What speaks for class labels being clusters: centres, density, and mere chance.
+
+CH_btwn judges classes by their centres, DBCV by the gaps between dense groups of any
+shape: nested rings score near 0 in the first and high in the second. Both are put
+beside what the same labels score once they are shuffled over the samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    check_features,
+    check_random_state,
+    check_range,
+    split_labelled,
+)
+from clusterlens.compute.indices.indices import IndexValue, internal_index
+from clusterlens.compute.indices.label_match import LabelCheck, label_match
+
+Class = int | str
+
+
+@dataclass(frozen=True, eq=False)
+class LabelEvidence:
+    """Class labels judged by centres and by density, beside shuffled labels.
+
+    Attributes
+    ----------
+    check : LabelCheck
+        CH_btwn, see `label_match`.
+    dbcv : IndexValue
+        Density-based validity of all classes together, in [-1, 1]; 1 is best.
+    pairs : DataFrame
+        The pairs of classes of `check` with one more column, dbcv.
+    shuffled : DataFrame, shape (n_shuffles, 2)
+        Columns score (CH_btwn) and dbcv of the labels dealt to other samples: what
+        classes of these sizes score by chance.
+    """
+
+    check: LabelCheck
+    dbcv: IndexValue
+    pairs: pd.DataFrame
+    shuffled: pd.DataFrame
+
+
+def label_evidence(
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    n_shuffles: int = 10,
+    n_permutations: int = 1000,
+    sample_size: int | None = None,
+    random_state: int | np.random.Generator | None = 0,
+    unlabelled: int | None = -1,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> LabelEvidence:
+    """Judge class labels by centres and by density, beside shuffled labels.
+
+    Parameters
+    ----------
+    X : array-like of float, shape (n_samples, n_features)
+        Finite features.
+    labels : array-like of int or str, shape (n_samples,)
+        Class of each sample, at least two classes. Samples without one are left out.
+    n_shuffles : int, default 10
+        How often the labels are shuffled over the samples.
+    n_permutations : int, default 1000
+        Random assignments per pair of classes, as in `label_match`.
+    sample_size : int, optional
+        Compute DBCV on this many samples of each comparison, where there are more.
+    random_state : int, Generator or None, default 0
+        Seed of shuffles, permutations and that draw.
+    unlabelled : int or None, default -1
+        The label that stands for none, as in `label_match`.
+    n_jobs, cancel, executor : optional
+        As in `label_match`.
+    progress : callable, optional
+        Called as progress(comparisons done, comparisons in all).
+
+    Returns
+    -------
+    evidence : LabelEvidence
+        Both scores, for all classes, per pair of classes, and of shuffled labels.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two classes, lengths disagree, or there are more than
+        50,000 samples and no sample_size.
+
+    Notes
+    -----
+    The time of 1 + n_shuffles calls of `label_match`, and of DBCV, O(n² d), for all
+    samples as often and for each pair of classes.
+
+    References
+    ----------
+    Jeon et al. (2025), see `label_match`; Moulavi et al. (2014), density-based
+    clustering validation, doi:10.1137/1.9781611973440.96.
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [2.0], [7.0], [8.0], [9.0]]
+    >>> evidence = label_evidence(X, [0, 0, 0, 1, 1, 1], n_shuffles=2)
+    >>> round(evidence.check.score, 2), round(evidence.dbcv, 2)
+    (0.99, 0.81)
+    """
+    run = RunOptions(n_jobs, progress, cancel, executor)
+    check_range(n_shuffles, 0, 10_000, name="n_shuffles", integer=True)
+    seed = check_random_state(random_state)
+    features = check_features(X)
+    labelled, classes = split_labelled(labels, unlabelled, n_samples=len(features))
+    features = features[labelled]
+
+    def judge(given: npt.NDArray[Any]) -> LabelCheck:
+        return label_match(
+            features,
+            given,
+            n_permutations=n_permutations,
+            random_state=seed,
+            unlabelled=None,
+            **run.quiet.threads,
+        )
+
+    def density(chosen: slice | IntArray, given: npt.NDArray[Any]) -> IndexValue:
+        size = None if sample_size is None else min(sample_size, len(given))
+        codes = np.unique(given, return_inverse=True)[1]
+        return internal_index(
+            "DBCV",
+            features[chosen],
+            codes,
+            sample_size=size,
+            random_state=seed,
+            cancel=cancel,
+        )
+
+    # The check counts what was left out of the whole.
+    check = label_match(
+        X,
+        labels,
+        n_permutations=n_permutations,
+        random_state=seed,
+        unlabelled=unlabelled,
+        **run.quiet.threads,
+    )
+    total = 1 + len(check.pairs) + n_shuffles
+    dbcv = density(slice(None), classes)
+    run.report(1, total)
+    of_pairs = []
+    for a, b in zip(check.pairs["class_a"], check.pairs["class_b"], strict=True):
+        both = np.flatnonzero((classes == a) | (classes == b))
+        of_pairs.append(float(density(both, classes[both])))
+        run.report(1 + len(of_pairs), total)
+    shuffled = []
+    for at, rng in enumerate(np.random.default_rng(seed).spawn(n_shuffles), 1):
+        dealt = rng.permutation(classes)
+        shuffled.append((judge(dealt).score, float(density(slice(None), dealt))))
+        run.report(total - n_shuffles + at, total)
+    return LabelEvidence(
+        check,
+        dbcv,
+        check.pairs.assign(dbcv=of_pairs),
+        pd.DataFrame(shuffled, columns=["score", "dbcv"]),
+    )
+
+
+def merge_classes(
+    labels: npt.ArrayLike, classes: Sequence[Class]
+) -> npt.NDArray[np.object_]:
+    """Make one class of several.
+
+    Parameters
+    ----------
+    labels : array-like of int or str, shape (n_samples,)
+        Class of each sample; missing ones stay missing (None).
+    classes : sequence of int or str
+        Two or more of these classes.
+
+    Returns
+    -------
+    merged : array of object, shape (n_samples,)
+        Labels in which the classes bear the name of the first of them.
+
+    Examples
+    --------
+    >>> merge_classes(["a", "b", "c"], ["b", "c"]).tolist()
+    ['a', 'b', 'b']
+    """
+    labelled, values = split_labelled(labels, None)
+    absent = [name for name in classes if name not in values]
+    if len(classes) < 2 or absent:
+        raise ValueError(
+            f"classes is {list(classes)!r}; give two or more of the labels "
+            f"{np.unique(values).tolist()!r}."
+        )
+    merged = np.full(len(labelled), None, dtype=object)
+    names = np.array(values.tolist(), dtype=object)
+    names[np.isin(values, np.array(list(classes)))] = classes[0]
+    merged[labelled] = names
+    return merged
+
+
+def merge_gains(
+    X: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    n_pairs: int = 5,
+    n_permutations: int = 1000,
+    random_state: int | np.random.Generator | None = 0,
+    unlabelled: int | None = -1,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> pd.DataFrame:
+    """Judge the classes again with the pairs that mix most made one class.
+
+    Parameters
+    ----------
+    X, labels
+        As in `label_match`; at least three classes.
+    n_pairs : int, default 5
+        How many pairs to try, those of the lowest score first.
+    n_permutations, random_state, unlabelled, n_jobs, cancel, executor : optional
+        As in `label_match`.
+    progress : callable, optional
+        Called as progress(pairs done, pairs in all).
+
+    Returns
+    -------
+    table : DataFrame
+        One row per pair, lowest score first: class_a, class_b, score, standard_error,
+        n_a, n_b, merged (CH_btwn of all classes after merging the two), change (merged
+        minus CH_btwn before).
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than three classes or lengths disagree.
+
+    Notes
+    -----
+    Pairs without the merged class keep their scores exactly: each pair draws numbers of
+    its own. The time of 1 + n_pairs calls of `label_match`.
+
+    Examples
+    --------
+    >>> X = [[0.0], [1.0], [2.0], [0.1], [1.1], [2.1], [7.0], [8.0], [9.0]]
+    >>> merge_gains(X, list("aaabbbccc")).loc[0, ["class_a", "class_b"]].tolist()
+    ['a', 'b']
+    """
+    run = RunOptions(n_jobs, progress, cancel, executor)
+    check_range(n_pairs, 1, np.inf, name="n_pairs", integer=True)
+    seed = check_random_state(random_state)
+    features: FloatArray = check_features(X)
+    labelled, classes = split_labelled(labels, unlabelled, n_samples=len(features))
+    features = features[labelled]
+
+    def judge(given: npt.NDArray[Any]) -> LabelCheck:
+        return label_match(
+            features,
+            given,
+            n_permutations=n_permutations,
+            random_state=seed,
+            unlabelled=None,
+            **run.quiet.threads,
+        )
+
+    before = judge(classes)
+    if len(before.pairs) < 2:
+        raise ValueError("labels has two classes; give at least three, to merge two.")
+    table = before.pairs.sort_values("score", kind="stable").head(n_pairs)
+    merged = []
+    for a, b in zip(table["class_a"], table["class_b"], strict=True):
+        merged.append(judge(merge_classes(classes, [a, b])).score)
+        run.report(len(merged), len(table))
+    columns = ["class_a", "class_b", "score", "standard_error", "n_a", "n_b"]
+    return (
+        table[columns]
+        .assign(merged=merged, change=np.array(merged) - before.score)
+        .reset_index(drop=True)
+    )

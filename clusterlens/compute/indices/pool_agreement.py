@@ -1,0 +1,129 @@
+"""What agreement with given classes a pool of partitions reaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clusterlens.compute._validation import FloatArray, read_only, split_labelled
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.indices._external import adjusted_rand
+from clusterlens.compute.ranking.ranking import Ranking
+
+
+@dataclass(frozen=True, eq=False)
+class PoolAgreement:
+    """Adjusted Rand index of every partition of a pool with given classes.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        The partitions.
+    values : array of float64, shape (n_partitions,)
+        Adjusted Rand index, at most 1 (equal).
+    ranking : Ranking or None
+        The consensus ranking whose leader is looked up.
+    n_left_out : int
+        Number of samples without a class, which were left out.
+    """
+
+    ensemble: Ensemble
+    values: FloatArray
+    ranking: Ranking | None
+    n_left_out: int
+
+    @cached_property
+    def highest(self) -> int:
+        """Position of the highest value: picked knowing the classes, so a limit."""
+        return int(np.argmax(self.values))
+
+    @cached_property
+    def leader(self) -> int | None:
+        """Position of the leader of the ranking, found without the classes."""
+        return None if self.ranking is None else int(self.ranking.order[0])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table of the partitions, highest value first.
+
+        Returns
+        -------
+        table : DataFrame
+            model, family, n_clusters, ari, place (by value, 1 is highest; ties share
+            it), and rank in the ranking where there is one.
+        """
+        table = pd.DataFrame(
+            {
+                "model": self.ensemble.names,
+                "family": self.ensemble.families,
+                "n_clusters": self.ensemble.n_clusters,
+                "ari": self.values,
+                "place": pd.Series(self.values)
+                .rank(ascending=False, method="min")
+                .astype(int),
+            }
+        )
+        if self.ranking is not None:
+            table["rank"] = self.ranking.ranks
+        return table.sort_values("place", kind="stable").reset_index(drop=True)
+
+
+def pool_agreement(
+    ensemble: Ensemble,
+    labels_true: npt.ArrayLike,
+    ranking: Ranking | None = None,
+    *,
+    unlabelled: int | None = -1,
+) -> PoolAgreement:
+    """Measure what agreement with given classes the partitions of a pool reach.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions of n samples.
+    labels_true : array-like of int or str, shape (n_samples,)
+        Class of each sample. Samples without one are left out.
+    ranking : Ranking, optional
+        A ranking of the same ensemble, whose leader is looked up.
+    unlabelled : int or None, default -1
+        The label that stands for none, as in `external_index`.
+
+    Returns
+    -------
+    agreement : PoolAgreement
+        `values` of shape (n_partitions,), `highest` and `leader`.
+
+    Raises
+    ------
+    ValueError
+        If the lengths disagree or the ranking is one of another ensemble.
+
+    Notes
+    -----
+    O(T n) time. Noise is a cluster like any other.
+
+    Examples
+    --------
+    >>> ensemble = Ensemble([[0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> pool_agreement(ensemble, ["a", "a", "b", None]).values.tolist()
+    [1.0, -0.5]
+    """
+    if ranking is not None and ranking.ensemble.names != ensemble.names:
+        raise ValueError(
+            f"ranking ranks {ranking.ensemble.n_partitions} other partitions; give a "
+            "ranking of the same ensemble."
+        )
+    labelled, classes = split_labelled(
+        labels_true, unlabelled, n_samples=ensemble.n_samples, name="labels_true"
+    )
+    codes = np.unique(classes, return_inverse=True)[1]
+    values = [adjusted_rand(codes, labels[labelled]) for labels in ensemble.labels]
+    return PoolAgreement(
+        ensemble,
+        read_only(np.array(values)),
+        ranking,
+        int(np.count_nonzero(~labelled)),
+    )
