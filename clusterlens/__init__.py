@@ -117,7 +117,11 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.estimators.torque": ["TorqueClustering"],
         "compute.pool.catalogue": ["CLUSTERERS"],
         "compute.pool.clusterer": ["Clusterer"],
-        "compute.pool.nulls": ["NullAgreement", "null_agreement"],
+        "compute.pool.nulls": [
+            "NullAgreement",
+            "null_agreement",
+            "null_agreement_seconds",
+        ],
         "compute.pool.pool": ["PoolEstimate", "estimate_pool", "run_pool"],
         "compute.pool.resampling": ["ResampledConsensus", "resample_consensus"],
         "compute.pool.specs": ["POOLS", "pool_grids", "pool_specs"],

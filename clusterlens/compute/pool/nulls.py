@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._run.options import Cancel, Progress, report
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions, report
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -32,7 +32,7 @@ from clusterlens.compute.consensus.cluster_consensus import (
 )
 from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.pool.pool import estimate_pool, run_pool
 from clusterlens.compute.pool.specs import Pool
 from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
 
@@ -40,7 +40,10 @@ if TYPE_CHECKING:
     from distributed import Client
 
 MAX_COMPARED = 2_000  # samples whose pairs make the distribution of the consensus
+LEVEL = 0.05  # p-value up to which the sentence calls the data more consistent
+
 _FEWEST_MODELS = 2
+_SECONDS_PER_LOOKUP = 2e-9  # of comparing partitions, one core
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +58,10 @@ class NullAgreement:
         Best score of a model on the data.
     null_best : mapping of str to array of float64, shape (n_draws,)
         Best score on each copy, by kind of copy: "permuted", "gaussian". NaN where
-        fewer than two models survived.
+        fewer than two models survived, see `n_failed`.
     p_values : mapping of str to float
         By kind: share of the copies, the data counted among them, that do at least as
-        well as the data, in [1 / (n_draws + 1), 1].
+        well as the data, in [1 / (n_draws + 1), 1]. Failed copies count as doing so.
     consensus : array of float64, shape (101,)
         Consensus values 0, 0.01, ..., 1.
     cdf : array of float64, shape (101,)
@@ -83,8 +86,24 @@ class NullAgreement:
     notes: tuple[str, ...]
 
     @property
+    def n_draws(self) -> int:
+        """Number of copies of each kind."""
+        return len(next(iter(self.null_best.values())))
+
+    @property
+    def n_failed(self) -> dict[str, int]:
+        """Number of copies of each kind on which fewer than two models survived."""
+        failed = {kind: np.isnan(best) for kind, best in self.null_best.items()}
+        return {kind: int(np.count_nonzero(at)) for kind, at in failed.items()}
+
+    @property
+    def p_value(self) -> float:
+        """Larger p-value of the two kinds: both have to be exceeded."""
+        return max(self.p_values.values())
+
+    @property
     def overlaps(self) -> bool:
-        """Whether a copy of either kind does at least as well as the data."""
+        """Whether a copy of either kind does at least as well as the data, or failed."""
         greater = SCORES[self.score].greater_is_better
         return any(
             _as_good(null, self.best, greater).any() for null in self.null_best.values()
@@ -92,14 +111,33 @@ class NullAgreement:
 
     @property
     def sentence(self) -> str:
-        """What the comparison says, in words."""
-        draws = len(next(iter(self.null_best.values())))
-        if self.overlaps:
-            return "This pool finds no more agreement than in structureless data."
-        return (
-            f"This pool agrees more on the data than on each of {draws} copies with "
-            f"permuted columns and {draws} Gaussian copies."
-        )
+        """What the comparison says, and what it does not, in words."""
+        draws, failed = self.n_draws, sum(self.n_failed.values())
+        copies = f"{draws} copies with permuted columns and {draws} Gaussian copies"
+        test = f"p = {self.p_value:.2g}, from {copies}"
+        if self.p_value <= LEVEL:
+            text = (
+                f"This pool agrees more on the data than on structureless copies "
+                f"({test}). That is not proof of clusters: curves and skewed data agree "
+                "more too."
+            )
+        elif not self.overlaps:
+            text = (
+                f"This pool agrees more on the data than on each of {copies}, but so "
+                f"few cannot give a p below {self.p_value:.2g}; draw at least "
+                f"{round(1 / LEVEL) - 1} of each."
+            )
+        else:
+            text = (
+                f"This pool agrees no more on the data than structureless copies can "
+                f"({test}): its agreement is no evidence of structure."
+            )
+        if failed:
+            text += (
+                f" On {failed} of {2 * draws} copies fewer than two models survived; "
+                "these count against the data."
+            )
+        return text
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per run of the pool.
@@ -164,7 +202,7 @@ def null_agreement(
     DataError
         If X is not a finite table.
     ValueError
-        If an argument is out of range, or no model survives.
+        If an argument is out of range, or fewer than two models survive on the data.
     Cancelled
         If `cancel` said so.
 
@@ -174,7 +212,10 @@ def null_agreement(
     more than Gaussian copies, correlated Gaussian data more than permuted ones, and
     neither has clusters. Clusters that show in the single columns remain in permuted
     copies as a grid, which makes the comparison strict. The p-values are those of a
-    Monte Carlo test for each kind alone.
+    Monte Carlo test for each kind alone; a copy on which fewer than two models survive
+    counts against the data. A small p says that the columns depend on each other in
+    more than their covariance, not that there are clusters: a curve or skewed columns
+    make a pool agree more too. `null_agreement_seconds` estimates the time.
 
     References
     ----------
@@ -202,7 +243,16 @@ def null_agreement(
     for done, kind in enumerate(kinds, 1):
         table = features if kind == "data" else COPIES[kind](features, rng)
         seed = random_state if kind == "data" else int(rng.integers(2**32))
-        ensemble = run_pool(table, pool, seed, n_jobs, cancel=cancel, client=client)
+        try:
+            ensemble = run_pool(table, pool, seed, n_jobs, cancel=cancel, client=client)
+        except ValueError:
+            if kind == "data":
+                raise
+            ensemble = (
+                None  # the pool is right, as it ran on the data: no model is left
+            )
+        if kind == "data":
+            _refuse_too_few(ensemble)
         runs[kind].append(_read(ensemble, score, compared, cancel))
         report(progress, done, len(kinds))
     (real,) = runs.pop("data")
@@ -222,6 +272,46 @@ def null_agreement(
         size,
         real.notes,
     )
+
+
+def null_agreement_seconds(
+    X: npt.ArrayLike | tuple[int, int],
+    pool: Pool = "quick",
+    n_draws: int = 19,
+    *,
+    n_jobs: int | None = None,
+) -> float:
+    """Estimate how long `null_agreement` will take.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or tuple of int
+        Table, or its shape.
+    pool : str or sequence, default "quick"
+        As for `run_pool`.
+    n_draws : int, default 19
+        Copies of each kind.
+    n_jobs : int, optional
+        As for `run_pool`.
+
+    Returns
+    -------
+    seconds : float
+        1 + 2 n_draws times the pool, from the cost laws of its clusterers, and the
+        comparison of its partitions.
+
+    Examples
+    --------
+    >>> few, many = (null_agreement_seconds((500, 4), n_draws=n) for n in (1, 19))
+    >>> round(many / few)
+    13
+    """
+    n_draws = check_range(n_draws, 1, 10_000, name="n_draws", integer=True)
+    cost = estimate_pool(X, pool, n_jobs)
+    n_samples = X[0] if isinstance(X, tuple) else len(check_features(X))
+    lookups = n_samples * len(cost.names) ** 2 / 2
+    comparing = _SECONDS_PER_LOOKUP * lookups / RunOptions(n_jobs).n_workers
+    return (1 + 2 * n_draws) * (cost.seconds + comparing)
 
 
 def permute_columns(X: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -252,19 +342,29 @@ class _Run(NamedTuple):
     notes: tuple[str, ...]
 
 
+def _refuse_too_few(ensemble: Ensemble | None) -> None:
+    """Raise if there are too few models on the data for any agreement."""
+    if ensemble is None or ensemble.n_partitions < _FEWEST_MODELS:
+        notes = "" if ensemble is None else " " + " ".join(ensemble.notes)
+        raise ValueError(
+            f"pool leaves fewer than {_FEWEST_MODELS} models on the data, which cannot "
+            f"agree; give a pool of more models.{notes}"
+        )
+
+
 def _read(
-    ensemble: Ensemble, score: str, compared: IntArray, cancel: Cancel | None
+    ensemble: Ensemble | None, score: str, compared: IntArray, cancel: Cancel | None
 ) -> _Run:
     """Read the best score, and the consensus of some of the samples."""
-    if ensemble.n_partitions < _FEWEST_MODELS:
-        return _Run(np.nan, np.full(len(CONSENSUS_GRID), np.nan), ensemble.notes)
+    if ensemble is None or ensemble.n_partitions < _FEWEST_MODELS:
+        return _Run(np.nan, np.full(len(CONSENSUS_GRID), np.nan), ())
     values = rank_partitions(ensemble, score, cancel=cancel).values
     best = values.max() if SCORES[score].greater_is_better else values.min()
-    some = Ensemble(ensemble.labels[:, compared], noise=ensemble.noise)
+    some = ensemble.take_samples(compared)
     shares = consensus_cdf(count_agreements(some, cancel=cancel))
     return _Run(float(best), distribution_at(shares, CONSENSUS_GRID), ensemble.notes)
 
 
 def _as_good(null: FloatArray, best: float, greater: bool) -> npt.NDArray[np.bool_]:
-    """Which copies (n_draws,) do at least as well as the data; NaN does not."""
-    return null >= best if greater else null <= best
+    """Which copies (n_draws,) do at least as well as the data; failed ones do (NaN)."""
+    return ~(null < best if greater else null > best)

@@ -4,9 +4,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute.pool import nulls
 from clusterlens.compute.pool.nulls import (
+    NullAgreement,
     match_covariance,
     null_agreement,
+    null_agreement_seconds,
     permute_columns,
 )
 from clusterlens.compute.pool.pool import run_pool
@@ -36,7 +39,8 @@ def test_nothing_is_found_in_structureless_data(kind, seed):
     found = null_agreement(structureless(kind, seed), POOL, 9, n_jobs=1)
     assert found.overlaps
     assert max(found.p_values.values()) > 0.1
-    assert "no more agreement than in structureless data" in found.sentence
+    assert "agrees no more on the data" in found.sentence
+    assert f"p = {found.p_value:.2g}" in found.sentence
 
 
 @pytest.mark.parametrize("score", ["aari", "anmi", "discotec-kl"])
@@ -45,6 +49,58 @@ def test_blobs_are_found(score):
     assert not found.overlaps
     assert_allclose(list(found.p_values.values()), 0.1)
     assert "each of 9 copies" in found.sentence
+    assert "draw at least 19" in found.sentence
+
+
+def test_a_small_p_is_not_called_proof_of_clusters():
+    none = np.zeros((19, 101))
+    found = NullAgreement(
+        *("aari", 0.9),
+        {"permuted": np.full(19, 0.5), "gaussian": np.full(19, 0.6)},
+        {"permuted": 0.05, "gaussian": 0.05},
+        *(np.zeros(101), np.zeros(101)),
+        {"permuted": none, "gaussian": none},
+        *(150, ()),
+    )
+    assert "p = 0.05, from 19 copies with permuted columns" in found.sentence
+    assert "not proof of clusters" in found.sentence
+
+
+def fails_on_copies(monkeypatch, failing):
+    """Let the pool leave one model, or none, on some of its runs."""
+    runs = iter(range(99))
+
+    def run(X, pool, seed, n_jobs, **options):
+        number = next(runs)
+        if failing.get(number) == 0:
+            raise ValueError("No model of the pool survived.")
+        ensemble = run_pool(X, pool, seed, n_jobs, **options)
+        return ensemble.select([0]) if failing.get(number) == 1 else ensemble
+
+    monkeypatch.setattr(nulls, "run_pool", run)
+
+
+def test_failed_copies_count_against_the_data(monkeypatch):
+    fails_on_copies(monkeypatch, {1: 0, 2: 1, 4: 1})
+    found = null_agreement(BLOBS, POOL, 3, n_jobs=1)
+    assert found.n_failed == {"permuted": 2, "gaussian": 1}
+    assert found.p_values == {"permuted": 3 / 4, "gaussian": 2 / 4}
+    assert found.p_value == 3 / 4
+    assert found.overlaps
+    assert "On 3 of 6 copies fewer than two models survived" in found.sentence
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_too_few_models_on_the_data_are_refused(monkeypatch, left):
+    fails_on_copies(monkeypatch, {0: left})
+    with pytest.raises(ValueError, match="pool"):
+        null_agreement(BLOBS, POOL, 1, n_jobs=1)
+
+
+def test_time_grows_with_the_number_of_copies():
+    one, ten = (null_agreement_seconds(BLOBS, POOL, n, n_jobs=1) for n in (1, 10))
+    assert ten / one == pytest.approx(21 / 3)
+    assert null_agreement_seconds(BLOBS.shape, POOL, 1, n_jobs=1) == pytest.approx(one)
 
 
 def test_blobs_have_fewer_ambiguous_pairs_than_copies():
