@@ -16,6 +16,11 @@ standardised; on glass 96.7, 96.4 and 90.5. So features are taken as they are un
 --standardise is given (results then go to eac_standardised.csv). Densities of base
 partitions are judged with their own vote included; their k differs from 20, so that
 they are no bar for the methods (splitting tends to raise the density).
+
+That k-means is the densest method, as the paper says, holds to 0.12 points: ECC, which
+starts from its runs, is denser by 0.12 on glass, 0.06 on ecoli and 0.01 on ionosphere,
+and less dense by 0.00 to 0.90 on contraceptive, yeast, user_knowledge, landstat and
+abalone (8 repetitions each). Its density is above the printed Best-NH throughout.
 """
 
 from __future__ import annotations

@@ -90,6 +90,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "merge_gains",
         ],
         "compute.indices.label_match": ["LabelCheck", "label_match"],
+        "compute.indices.pair_view": ["PairView", "class_pair_view"],
         "compute.indices.pool_agreement": ["PoolAgreement", "pool_agreement"],
         "compute.fuzzy.adjusted": ["AdjustedIndex", "adjusted_ndc", "adjusted_rand"],
         "compute.fuzzy.comparison": [
@@ -101,6 +102,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.fuzzy.dirichlet": ["DirichletFit", "fit_dirichlet"],
         "compute.fuzzy.partition": ["FuzzyPartition"],
         "compute.fuzzy.random_models": ["RANDOM_MODELS"],
+        "compute.fuzzy.toy": ["toy_partitions"],
         "compute.estimators.border_peeling": ["BorderPeeling"],
         "compute.estimators.cns.cns": ["CNS"],
         "compute.estimators.cns.criterion": ["CriterionGrid"],
