@@ -95,7 +95,7 @@ def _bundled(bunch: Any, label: str) -> pd.DataFrame:
 @_example(
     "blobs",
     "Five groups of different size and spread",
-    "Most models agree; the disagreement is where two groups touch.",
+    "Models disagree about samples where two groups touch, hardly elsewhere.",
     900,
     2,
 )
@@ -154,7 +154,7 @@ def _digits() -> pd.DataFrame:
 @_example(
     "rings",
     "Three nested rings",
-    "Few models see rings, so the consensus ranks the one that does last.",
+    "Few models see the rings; outvoted by the others, they rank in the lower half.",
     900,
     2,
 )
@@ -181,7 +181,7 @@ def _uniform() -> pd.DataFrame:
 @_example(
     "hubs",
     "One Gaussian in 100 dimensions",
-    "No groups, but hubs: a few points are near to almost all others.",
+    "No groups, but hubs: some points are among the ten nearest of 80 others.",
     600,
     100,
 )
@@ -192,7 +192,7 @@ def _hubs() -> pd.DataFrame:
 @_example(
     "moons",
     "Two interleaved half-moons",
-    "Density and linkage models agree with the eye, centre-based ones do not.",
+    "Density models follow the moons, centre-based ones cut across them.",
     600,
     2,
 )
@@ -203,7 +203,7 @@ def _moons() -> pd.DataFrame:
 @_example(
     "stretched",
     "Three stretched groups",
-    "Equal, round clusters are an assumption: mixtures drop it, k-means cannot.",
+    "Round clusters are an assumption: mixtures drop it, k-means cannot.",
     750,
     2,
 )
@@ -215,7 +215,8 @@ def _stretched() -> pd.DataFrame:
 @_example(
     "unequal",
     "One large, wide group and four small, dense ones",
-    "Models that like equal sizes split the large group; many of them still agree.",
+    "Models that like equal sizes split the large group, and agree more with each "
+    "other than with the groups.",
     2000,
     2,
 )
