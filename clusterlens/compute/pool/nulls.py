@@ -103,7 +103,7 @@ class NullAgreement:
 
     @property
     def overlaps(self) -> bool:
-        """Whether a copy of either kind does at least as well as the data, or failed."""
+        """Whether a copy of either kind failed or does at least as well as the data."""
         greater = SCORES[self.score].greater_is_better
         return any(
             _as_good(null, self.best, greater).any() for null in self.null_best.values()
@@ -118,8 +118,8 @@ class NullAgreement:
         if self.p_value <= LEVEL:
             text = (
                 f"This pool agrees more on the data than on structureless copies "
-                f"({test}). That is not proof of clusters: curves and skewed data agree "
-                "more too."
+                f"({test}). That is not proof of clusters: curves and skewed data "
+                "agree more too."
             )
         elif not self.overlaps:
             text = (
@@ -248,9 +248,7 @@ def null_agreement(
         except ValueError:
             if kind == "data":
                 raise
-            ensemble = (
-                None  # the pool is right, as it ran on the data: no model is left
-            )
+            ensemble = None  # no model is left: the same pool ran on the data
         if kind == "data":
             _refuse_too_few(ensemble)
         runs[kind].append(_read(ensemble, score, compared, cancel))
