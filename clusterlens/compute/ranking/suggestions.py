@@ -93,7 +93,8 @@ def suggest_pairs(
     Returns
     -------
     suggestions : tuple of Suggestion
-        Most informative first; fewer than n only if no other pair is left. Where the
+        Most informative first. Whatever the answers to some of them and so far, none
+        follows from the others; fewer than n only if no such pair is left. Where the
         models agree, the rest are pairs that check what all of them share.
 
     Raises
@@ -140,8 +141,9 @@ def suggest_pairs(
     pairs = pairs[~_implied(known, pairs, ensemble.n_samples)]
     first, _ = distinct_partitions(ensemble)
     joined = _joined(ensemble.codes[first], pairs)
-    chosen, information = _most_informative(joined, weights, n)
-    rest = _checks(joined.mean(axis=1), chosen, n - len(chosen))
+    independent = _Independence(known, pairs)
+    chosen, information = _most_informative(joined, weights, n, independent)
+    rest = _checks(joined.mean(axis=1), n - len(chosen), independent)
     every = np.append(chosen, rest).astype(np.int64)
     votes = _joined(ensemble.codes, pairs[every]).sum(axis=1)
     shares = joined[every] @ weights
@@ -202,7 +204,13 @@ def _pairs_inside_clusters(
 
 def _implied(known: Constraints, pairs: PairArray, n_samples: int) -> BoolArray:
     """Say for each pair, shape (n_pairs,), whether the answers so far settle it."""
-    must, cannot = known.must_link, known.cannot_link
+    return _settled(known.must_link, known.cannot_link, pairs, n_samples)
+
+
+def _settled(
+    must: PairArray, cannot: PairArray, pairs: PairArray, n_samples: int
+) -> BoolArray:
+    """Say for each pair whether links settle it: a path with at most one cannot."""
     graph = coo_array(
         (np.ones(len(must), dtype=np.int8), (must[:, 0], must[:, 1])),
         shape=(n_samples, n_samples),
@@ -214,13 +222,35 @@ def _implied(known: Constraints, pairs: PairArray, n_samples: int) -> BoolArray:
     return separated | (ends[:, 0] == ends[:, 1])
 
 
+class _Independence:
+    """Which pairs may still be asked: no answers to the taken ones settle them.
+
+    A pair is settled at worst if all taken pairs became must-links, or all but one on
+    the way between its ends; so none may close a cycle with them.
+    """
+
+    def __init__(self, known: Constraints, pairs: PairArray) -> None:
+        every = np.concatenate([pairs, known.must_link, known.cannot_link])
+        names, compact = np.unique(every, return_inverse=True)
+        links = compact.reshape(-1, 2).astype(np.int64)
+        ends = np.cumsum([len(pairs), len(known.must_link)])
+        self.pairs, self.must, self.cannot = np.split(links, ends)
+        self.n_samples = len(names)
+        self.free = np.ones(len(pairs), dtype=bool)
+
+    def take(self, k: int) -> None:
+        """Take pair k, and bar those that answers could then settle."""
+        self.must = np.append(self.must, self.pairs[[k]], axis=0)
+        self.free &= ~_settled(self.must, self.cannot, self.pairs, self.n_samples)
+
+
 def _joined(codes: npt.NDArray[Any], pairs: PairArray) -> BoolArray:
     """Say for each pair which models join it, shape (n_pairs, n_models)."""
     return (codes[:, pairs[:, 0]] == codes[:, pairs[:, 1]]).T
 
 
 def _most_informative(
-    joined: BoolArray, weights: FloatArray, n: int
+    joined: BoolArray, weights: FloatArray, n: int, independent: _Independence
 ) -> tuple[list[int], list[float]]:
     """Up to n pairs and the share of the disagreement that each of them resolves.
 
@@ -233,15 +263,16 @@ def _most_informative(
     total = (split**2).sum()
     chosen: list[int] = []
     shares: list[float] = []
-    while len(chosen) < min(n, len(joined)):
+    while len(chosen) < n and independent.free.any():
         variance = np.einsum("ij,ij->i", learnt, split)
         resolved = np.einsum("ij,ij->i", spread, learnt) / (variance + _NOISE)
         resolved[variance <= _NEGLIGIBLE] = 0.0
-        resolved[chosen] = 0.0
+        resolved[~independent.free] = 0.0
         best = int(resolved.argmax())
         if resolved[best] <= 0:
             break
         chosen.append(best)
+        independent.take(best)
         shares.append(float(resolved[best] / total))
         factor = learnt @ split[best] / (variance[best] + _NOISE)
         spread -= np.outer(factor, spread[best])
@@ -249,13 +280,15 @@ def _most_informative(
     return chosen, shares
 
 
-def _checks(shares: FloatArray, taken: list[int], n: int) -> IntArray:
+def _checks(shares: FloatArray, n: int, independent: _Independence) -> IntArray:
     """Up to n more pairs, by turns of those that most models join and separate."""
-    free = np.setdiff1d(np.arange(len(shares)), taken)
-    joined = free[shares[free] >= 0.5]
-    separated = free[shares[free] < 0.5]
-    turn = np.append(2 * np.arange(len(joined)), 2 * np.arange(len(separated)) + 1)
-    return np.append(joined, separated)[np.argsort(turn, kind="stable")][:n]
+    turns = (shares >= 0.5, shares < 0.5)
+    taken: list[int] = []
+    while len(taken) < n and independent.free.any():
+        wanted = np.flatnonzero(turns[len(taken) % 2] & independent.free)
+        taken.append(int(wanted[0] if wanted.size else independent.free.argmax()))
+        independent.take(taken[-1])
+    return np.array(taken, dtype=np.int64)
 
 
 def _suggestion(
