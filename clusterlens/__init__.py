@@ -25,6 +25,11 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.table.preparation": ["Preparation"],
         "compute.table.projection": ["Projection", "project"],
         "compute.table.reading": ["READERS", "load_table"],
+        "compute.table.summaries": [
+            "ColumnSummary",
+            "column_summaries",
+            "table_hints",
+        ],
         "compute.ensemble.agreement": [
             "Agreement",
             "AgreementCost",

@@ -1,0 +1,263 @@
+"""What an analyst wants to know of the columns before preparing them.
+
+Descriptions and hints change nothing; each hint says what to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute._validation import FloatArray, IntArray, check_range, read_only
+from clusterlens.compute.table._cells import to_numbers
+from clusterlens.compute.table._features import FEATURE_ROLES, shorten
+from clusterlens.compute.table.dataset import Dataset
+
+SAMPLE_ROWS = 200_000
+FAR = 10.0  # interquartile ranges from the nearer quartile
+SKEWED = 2.0
+
+_SHOWN_LEVELS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSummary:
+    """One column of a table in a few numbers.
+
+    Parameters
+    ----------
+    name, role, reason : str
+        The column, its role, and why it has it.
+    n_rows : int
+        Number of rows of the table.
+    n_missing : int
+        Rows without a value, exact.
+    n_used : int
+        Rows that all that follows rests on; below n_rows it is a sample.
+    n_distinct : int
+        Different values among them; -1 where cells cannot be compared.
+    counts : array of int64, shape (n_bins,)
+        Histogram of numbers and dates, or counts of the most frequent levels.
+    edges : array of float64, shape (n_bins + 1,), or None
+        Edges of the bins; dates count in days from the first one. None for levels.
+    levels : tuple of str
+        Names of the levels that `counts` counts; empty for numbers.
+    skewness : float
+        Third standardised moment of numbers; NaN for levels.
+    hint : str
+        What to look at and what to do, or nothing.
+    """
+
+    name: str
+    role: str
+    reason: str
+    n_rows: int
+    n_missing: int
+    n_used: int
+    n_distinct: int
+    counts: IntArray
+    edges: FloatArray | None
+    levels: tuple[str, ...]
+    skewness: float
+    hint: str
+
+    @property
+    def missing_share(self) -> float:
+        """Share of the rows without a value, in [0, 1]."""
+        return self.n_missing / self.n_rows
+
+    @property
+    def estimated(self) -> bool:
+        """Whether all but the missing values rests on a sample of the rows."""
+        return self.n_used < self.n_rows
+
+
+def column_summaries(ds: Dataset, n_bins: int = 20) -> tuple[ColumnSummary, ...]:
+    """Summarise every column of a table.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Any dataset, prepared or not.
+    n_bins : int, default 20
+        Bins of a histogram, from 1 to 200.
+
+    Returns
+    -------
+    summaries : tuple of ColumnSummary
+        In the order of the columns.
+
+    Raises
+    ------
+    ValueError
+        If n_bins is out of range.
+
+    Notes
+    -----
+    Missing values are counted in all rows. Above 200,000 rows the rest comes from that
+    many rows, drawn without replacement with a fixed seed, so that the cost is bounded;
+    `estimated` says so.
+
+    Examples
+    --------
+    >>> from clusterlens.compute.table.dataset import make_dataset
+    >>> ds = make_dataset({"size": [1.0, 2.0, 9.0, None], "colour": list("abab")})
+    >>> [(s.name, s.counts.tolist(), s.n_missing) for s in column_summaries(ds, 2)]
+    [('size', [2, 1], 1), ('colour', [2, 2], 0)]
+    """
+    check_range(n_bins, 1, 200, name="n_bins", integer=True)
+    n = len(ds.table)
+    rows = np.arange(n)
+    if n > SAMPLE_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(n, SAMPLE_ROWS, replace=False))
+    return tuple(_summary(ds, name, rows, n_bins) for name in ds.table.columns)
+
+
+def table_hints(ds: Dataset) -> tuple[str, ...]:
+    """Name what deserves a look before clustering: copies, constants, far values.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Any dataset, prepared or not.
+
+    Returns
+    -------
+    hints : tuple of str
+        One sentence each, with what to do; nothing is changed.
+
+    Notes
+    -----
+    A value is far if it lies more than 10 interquartile ranges beyond a quartile, in a
+    column of numbers. Linear in the number of cells.
+
+    Examples
+    --------
+    >>> from clusterlens.compute.table.dataset import make_dataset
+    >>> table_hints(make_dataset({"a": [1.0, 1.0, 2.0], "b": [3.0, 3.0, 5.0]}))[0][:38]
+    '1 row(s) equal an earlier row in all f'
+    """
+    features = [name for name, role in ds.roles.items() if role in FEATURE_ROLES]
+    hints = []
+    if features:
+        copies = int(ds.table[features].duplicated().sum())
+        if copies:
+            hints.append(
+                f"{copies} row(s) equal an earlier row in all features: if they are "
+                "errors drop them, else they count as samples of their own."
+            )
+    constant = [
+        name for name in features if ds.table[name].nunique(dropna=True) <= 1
+    ] + [name for name, why in ds.role_reasons.items() if why.startswith("constant")]
+    if constant:
+        hints.append(
+            f"{len(constant)} column(s) do not vary: {shorten(constant)}; they tell "
+            "nothing and are left out."
+        )
+    for name in features:
+        if ds.roles[name] == "numeric":
+            hints += _far_values(name, ds.table[name])
+    return tuple(hints)
+
+
+def _summary(ds: Dataset, name: str, rows: IntArray, n_bins: int) -> ColumnSummary:
+    """Summarise one column from some of its rows."""
+    column = ds.table[name]
+    values = column.iloc[rows]
+    role = ds.roles[name]
+    edges: FloatArray | None = None
+    levels: tuple[str, ...] = ()
+    counts: IntArray = np.zeros(0, dtype=np.int64)
+    skewness, hint, n_distinct = np.nan, "", -1
+    if pd.api.types.is_object_dtype(values.dtype) or values.dtype.kind == "c":
+        pass  # cells that cannot be compared
+    elif role == "numeric" or _is_amount(values, role):
+        n_distinct = int(values.nunique())
+        numbers = to_numbers(values).to_numpy()
+        numbers = numbers[np.isfinite(numbers)]
+        counts, edges, skewness = _histogram(numbers, n_bins)
+        hint = _skewness_hint(name, role, numbers, skewness)
+    else:
+        shown = values.value_counts()
+        n_distinct = len(shown)
+        levels = tuple(map(str, shown.index[:_SHOWN_LEVELS]))
+        counts = shown.to_numpy(dtype=np.int64)[:_SHOWN_LEVELS]
+    return ColumnSummary(
+        name=str(name),
+        role=role,
+        reason=ds.role_reasons[name],
+        n_rows=len(column),
+        n_missing=int(column.isna().sum()),
+        n_used=len(rows),
+        n_distinct=n_distinct,
+        counts=read_only(counts),
+        edges=edges,
+        levels=levels,
+        skewness=skewness,
+        hint=hint,
+    )
+
+
+def _is_amount(values: pd.Series, role: str) -> bool:
+    """Say whether a column is of numbers or dates that are not taken for levels."""
+    dtype = values.dtype
+    if role in {"categorical", "ordinal", "label"} or pd.api.types.is_bool_dtype(dtype):
+        return False
+    return pd.api.types.is_numeric_dtype(dtype) or dtype.kind in "mM"
+
+
+def _histogram(
+    numbers: FloatArray, n_bins: int
+) -> tuple[IntArray, FloatArray | None, float]:
+    """Return counts, edges and skewness of numbers (m,)."""
+    if numbers.size == 0:
+        return np.zeros(0, dtype=np.int64), None, np.nan
+    with np.errstate(all="ignore"):
+        shifted = numbers - numbers.mean()
+        spread = shifted.std()
+        skewness = float(np.mean((shifted / spread) ** 3)) if spread > 0 else 0.0
+        low, high = numbers.min(), numbers.max()
+        if not np.isfinite(high - low) or np.spacing(
+            max(abs(low), abs(high))
+        ) * n_bins > (high - low):
+            return np.array([numbers.size]), np.array([low, high]), skewness
+        counts, edges = np.histogram(numbers, bins=n_bins)
+    return counts, edges, skewness
+
+
+def _skewness_hint(name: str, role: str, numbers: FloatArray, skewness: float) -> str:
+    """Say what to do about a long tail of numbers (m,)."""
+    if role != "numeric" or not abs(skewness) > SKEWED:
+        return ""
+    kind = "rank"
+    if skewness > 0 and numbers.min() > -1:
+        kind = "log" if numbers.min() > 0 else "log1p"
+    side = "right" if skewness > 0 else "left"
+    return (
+        f"Long tail to the {side} (skewness {skewness:.1f}): a few rows decide the "
+        f"distances; transforms={{{name!r}: {kind!r}}} shortens it."
+    )
+
+
+def _far_values(name: str, values: pd.Series) -> list[str]:
+    """Name the values of a column of numbers that lie far from all others."""
+    numbers = to_numbers(values).to_numpy()
+    finite = numbers[np.isfinite(numbers)]
+    if finite.size < 4:
+        return []
+    low, high = np.quantile(finite, [0.25, 0.75])
+    reach = FAR * (high - low)
+    if not 0 < reach < np.inf:
+        return []
+    far = np.flatnonzero((numbers < low - reach) | (numbers > high + reach))
+    if far.size == 0:
+        return []
+    shown = [f"{values.index[j]} ({numbers[j]:.6g})" for j in far[:3]]
+    more = f" and {far.size - 3} more" if far.size > 3 else ""
+    return [
+        f"Column {name!r}: {far.size} value(s) far from the others, rows "
+        f"{', '.join(shown)}{more}: correct them, name them as codes for 'no value' "
+        f"(sentinels=...), or take transforms={{{name!r}: 'rank'}}."
+    ]

@@ -1,0 +1,122 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import skew
+
+import clusterlens.compute.table.summaries as summaries
+from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.compute.table.examples import load_example
+from clusterlens.compute.table.summaries import column_summaries, table_hints
+
+RNG = np.random.default_rng(6)
+
+
+def by_name(ds, **options):
+    return {summary.name: summary for summary in column_summaries(ds, **options)}
+
+
+def test_numbers_are_summarised_by_their_histogram():
+    values = RNG.lognormal(0, 1.5, 500)
+    found = by_name(make_dataset({"a": [*values, None], "b": range(501)}), n_bins=15)
+    counts, edges = np.histogram(values, bins=15)
+    assert np.array_equal(found["a"].counts, counts)
+    assert np.allclose(found["a"].edges, edges)
+    assert found["a"].n_missing == 1
+    assert np.isclose(found["a"].missing_share, 1 / 501)
+    assert found["a"].n_distinct == 500
+    assert np.isclose(found["a"].skewness, skew(values))
+    assert "transforms={'a': 'log'} shortens it" in found["a"].hint
+    assert found["b"].hint == ""
+
+
+def test_levels_are_summarised_by_their_counts():
+    words = ["x"] * 5 + ["y"] * 3 + [None]
+    found = by_name(make_dataset({"c": words, "flag": [True, False, None] * 3}))
+    assert found["c"].levels == ("x", "y")
+    assert found["c"].counts.tolist() == [5, 3]
+    assert found["c"].edges is None
+    assert found["c"].n_missing == 1
+    assert found["flag"].counts.tolist() == [3, 3]
+    assert found["c"].reason == "text with 2 different values"
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (np.r_[np.ones(50), 500], "log"),
+        (np.r_[np.zeros(50), 500], "log1p"),
+        (np.r_[-5, np.zeros(50), 500], "rank"),
+        (np.r_[np.ones(50), -500], "rank"),
+    ],
+)
+def test_the_transform_that_is_hinted_at_works(values, kind):
+    ds = make_dataset({"a": values, "b": np.arange(len(values))[::-1]})
+    hint = by_name(ds)["a"].hint
+    assert f"transforms={{'a': '{kind}'}}" in hint
+    assert prepare(ds, transforms={"a": kind}).X.shape[1] >= 1
+
+
+def test_large_tables_are_summarised_from_a_sample_that_is_stated(monkeypatch):
+    monkeypatch.setattr(summaries, "SAMPLE_ROWS", 1000)
+    table = pd.DataFrame({"a": RNG.normal(size=5000), "c": list("abcde") * 1000})
+    table.loc[:9, "a"] = np.nan
+    found = by_name(make_dataset(table))
+    assert found["a"].estimated
+    assert found["a"].n_used == 1000
+    assert found["a"].n_missing == 10
+    assert found["c"].counts.sum() == 1000
+    again = by_name(make_dataset(table))
+    assert np.array_equal(found["a"].counts, again["a"].counts)
+    assert not by_name(make_dataset(table.iloc[:900]))["a"].estimated
+
+
+def test_every_column_of_the_mixed_example_has_a_summary():
+    ds = load_example("customers")
+    found = column_summaries(ds)
+    assert [s.name for s in found] == list(ds.table.columns)
+    for summary in found:
+        total = summary.n_rows - summary.n_missing
+        assert summary.counts.sum() <= total
+        assert (summary.edges is None) == bool(summary.levels)
+        if summary.edges is not None:
+            assert summary.counts.sum() == total
+
+
+def test_copies_constants_and_far_values_are_named():
+    table = pd.DataFrame(
+        {
+            "a": [1.0, 1, 2, 3, 4, 5, 6, 7, 8, 9000],
+            "b": [2.0, 2, 1, 5, 3, 2, 7, 4, 4, 4],
+            "k": 7,
+        },
+        index=list("rstuvwxyzq"),
+    )
+    hints = table_hints(make_dataset(table))
+    assert hints[0].startswith("1 row(s) equal an earlier row in all features")
+    assert hints[1].startswith("1 column(s) do not vary: 'k'")
+    assert hints[2].startswith("Column 'a': 1 value(s) far from the others, rows q (90")
+    assert len(hints) == 3
+    assert table_hints(load_example("iris"))[1:] == ()
+
+
+@pytest.mark.parametrize("n_bins", [0, 201, 2.5])
+def test_impossible_numbers_of_bins_are_refused(n_bins):
+    with pytest.raises(ValueError, match="n_bins is"):
+        column_summaries(load_example("iris"), n_bins)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(
+        st.none() | st.floats() | st.sampled_from(["a", "1", "?"]) | st.booleans(),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_any_column_has_a_summary_and_hints(cells):
+    ds = make_dataset(pd.DataFrame({"a": pd.Series(cells, dtype=object)}))
+    (summary,) = column_summaries(ds)
+    assert summary.n_missing + summary.counts.sum() <= len(cells) or summary.levels
+    assert all(isinstance(hint, str) for hint in table_hints(ds))
