@@ -53,6 +53,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.ensemble.overlaps": ["sample_disagreement"],
         "compute.ensemble.votes": ["mean_consensus", "votes_together"],
         "compute.ranking.hubs": ["Hubs", "find_hubs"],
+        "compute.ranking.preview": ["LinkPreview", "preview_link"],
         "compute.ranking.progressive": ["ProgressiveRanking", "rank_progressively"],
         "compute.ranking.ranking": ["SCORES", "Ranking", "Score", "rank_partitions"],
         "compute.ranking.robustness": ["Robustness", "rank_robustness"],

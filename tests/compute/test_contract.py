@@ -22,7 +22,14 @@ RESULTS = {
     *("AdjustedIndex", "AgreementCost", "AgreementTree", "BrouwerIndex", "Cancelled"),
     *("ClusterConsensus", "ClusterProfiles", "ConsensusTree", "DataError", "Dataset"),
     *("ConstraintError", "DirichletFit", "Hubs", "IndexValue", "LabelCheck"),
-    *("LiveSolution", "NDC", "NullAgreement", "PoolEstimate", "ProgressiveRanking"),
+    *(
+        "LinkPreview",
+        "LiveSolution",
+        "NDC",
+        "NullAgreement",
+        "PoolEstimate",
+        "ProgressiveRanking",
+    ),
     *("PoolMakeUp", "Projection", "Ranking", "ResampledConsensus", "Robustness"),
     *("SampleReport", "Suggestion", "Tile", "Uncertainty"),
 }
@@ -117,6 +124,7 @@ def right_arguments(name):
         "one_hot_loss": judged,
         "order_by_partition": over | {"model": 1},
         "pool_grids": {"pool": POOL, "n_samples": N},
+        "preview_link": {"ranking": cl.rank_partitions(ensemble()), "pair": (2, 5)},
         "pool_specs": {"pool": POOL, "X": X},
         "prepare": {"ds": pd.DataFrame(X, columns=["a", "b"])},
         "project": {"ds": X},
