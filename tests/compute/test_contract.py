@@ -20,7 +20,8 @@ import clusterlens as cl
 # Records that functions return, and errors: nobody has to make them.
 RESULTS = {
     *("AdjustedIndex", "AgreementCost", "AgreementTree", "BrouwerIndex", "Cancelled"),
-    *("ClusterConsensus", "ClusterProfiles", "ConsensusTree", "DataError", "Dataset"),
+    *("ClusterConsensus", "ClusterProfiles", "ConsensusTree", "CriterionGrid"),
+    *("DataError", "Dataset", "SmoothingStep"),
     *("ConstraintError", "DirichletFit", "Hubs", "IndexValue", "LabelCheck"),
     *(
         "LinkPreview",
@@ -81,6 +82,8 @@ def right_arguments(name):
             "pair_counts": agreement().pair_counts,
             "joint_counts": agreement().joint_counts,
         },
+        "KMeansSilhouette": {"max_clusters": 3, "n_init": 1},
+        "SPUDS": {"n_init": 1},
         "CNSGraph": {"X": X, "max_neighbors": 6},
         "Clusterer": {"family": "f", "title": "t", "make": cl.FuzzyCMeans},
         "Ensemble": {"labels": [LABELS, 1 - LABELS]},
@@ -149,7 +152,10 @@ def right_arguments(name):
     return {key: value for key, value in over.items() if key in required}
 
 
-COVERED = ("compute.consensus", "compute.ensemble", "compute.ranking")
+COVERED = (
+    *("compute.consensus", "compute.ensemble", "compute.ranking", "compute.fuzzy"),
+    *("compute.indices", "compute.estimators"),
+)
 
 
 def public_callables():
@@ -173,7 +179,7 @@ def parameters(name):
     return [*given, "X"] if is_estimator(name) else given
 
 
-def call(name, **changed):
+def call(name, /, **changed):
     """Call with right arguments but for those that are changed."""
     arguments = right_arguments(name) | changed
     if not is_estimator(name):
@@ -234,8 +240,12 @@ SAID_AS = {
     "ds": "ds|[Tt]able",
     "table": "[Tt]able",
 }
-# Any text is an address of a scheduler, which would be looked for.
-NOT_WRONG = {("client", "a text")}
+# Any text is an address of a scheduler, which would be looked for; a class may well be
+# declared to be none.
+NOT_WRONG = {
+    ("client", "a text"),
+    *(("unlabelled", kind) for kind in ("zero", "one")),
+}
 
 
 def complaint(name, parameter, kind):
