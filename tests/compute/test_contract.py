@@ -20,7 +20,13 @@ import clusterlens as cl
 # Records that functions return, and errors: nobody has to make them.
 RESULTS = {
     *("AdjustedIndex", "AgreementCost", "AgreementTree", "BrouwerIndex", "Cancelled"),
-    *("ClusterConsensus", "ClusterProfiles", "ConsensusTree", "CriterionGrid"),
+    *(
+        "ClusterConsensus",
+        "ClusterProfiles",
+        "ClusterStability",
+        "ConsensusTree",
+        "CriterionGrid",
+    ),
     *("DataError", "Dataset", "SmoothingStep"),
     *("ConstraintError", "DirichletFit", "Hubs", "IndexValue", "LabelCheck"),
     *(
@@ -94,6 +100,12 @@ def right_arguments(name):
         "attach_labels": {"ds": dataset(), "labels": {"mine": LABELS}},
         "brouwer_index": fuzzy,
         "cluster_consensus": judged,
+        "cluster_stability": {
+            "X": X,
+            "spec": {"clusterer": "agglomerative", "n_clusters": 2},
+            "n_resamples": 2,
+            "n_jobs": 1,
+        },
         "cluster_profiles": {"ds": dataset(), "labels": LABELS},
         "consensus_cdf": {"agreement": agreement()},
         "consensus_kmeans": over | {"n_clusters": 2},
@@ -154,7 +166,7 @@ def right_arguments(name):
 
 COVERED = (
     *("compute.consensus", "compute.ensemble", "compute.ranking", "compute.fuzzy"),
-    *("compute.indices", "compute.estimators"),
+    *("compute.indices", "compute.estimators", "compute.pool"),
 )
 
 
@@ -232,6 +244,8 @@ OF_OTHER_SIZE = {
 }
 # What a table or a file holds is said of it, and names of columns are columns.
 SAID_AS = {
+    "pool": "pool|clusterer",
+    "spec": "spec|clusterer",
     "source": r"source|[Tt]able|cannot be opened",
     "row_id": "row_id|column",
     "label": "label|[Cc]olumn",
@@ -241,10 +255,11 @@ SAID_AS = {
     "table": "[Tt]able",
 }
 # Any text is an address of a scheduler, which would be looked for; a class may well be
-# declared to be none.
+# declared to be none, and -1 is a number of jobs (worker processes take long to start).
 NOT_WRONG = {
     ("client", "a text"),
     *(("unlabelled", kind) for kind in ("zero", "one")),
+    ("n_jobs", "a negative number"),
 }
 
 

@@ -19,12 +19,14 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import validate_data
 
-from clusterlens.compute._run.options import Cancel, Progress
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
+    RandomState,
     check_choice,
     check_features,
+    check_random_state,
     check_range,
     read_only,
 )
@@ -34,7 +36,7 @@ from clusterlens.compute.consensus.cluster_consensus import (
     distribution_at,
 )
 from clusterlens.compute.ensemble.agreement import count_agreements
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_entries
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.pool import run_pool
 
@@ -170,7 +172,7 @@ def resample_consensus(
     X: npt.ArrayLike,
     n_clusters: Iterable[int] = range(2, 11),
     clusterer: str = "k-means",
-    random_state: int = 0,
+    random_state: RandomState = 0,
     *,
     n_resamples: int = 50,
     share: float = 0.8,
@@ -241,35 +243,38 @@ def resample_consensus(
     >>> found.n_clusters.tolist(), len(found.ensembles)
     ([2, 3], 2)
     """
+    RunOptions(n_jobs, progress, cancel, client=client)  # checks them
+    seed = check_random_state(random_state)
     features = check_features(X)
     check_range(n_resamples, 2, 10_000, name="n_resamples", integer=True)
     check_range(share, np.finfo(float).tiny, 1.0, name="share")
     numbers = checked_numbers(n_clusters, round(share * len(features)))
     parameter = number_parameter(clusterer)
     # Seeds tell the runs apart in the ensemble, from which failed runs are missing.
-    seeds = np.random.SeedSequence(random_state).generate_state(
+    seeds = np.random.SeedSequence(seed).generate_state(
         len(numbers) * n_resamples, np.uint64
     )
     k_of_seed = np.repeat(numbers, n_resamples).tolist()
     runs = dict(zip((seeds >> 11).tolist(), k_of_seed, strict=True))
     models = [
-        SubsampledClusterer(CLUSTERERS[clusterer].make(**{parameter: k}), share, seed)
-        for seed, k in runs.items()
+        SubsampledClusterer(CLUSTERERS[clusterer].make(**{parameter: k}), share, own)
+        for own, k in runs.items()
     ]
-    ensemble = run_pool(
-        features, models, random_state, n_jobs, progress, cancel, client=client
-    )
+    ensemble = run_pool(features, models, seed, n_jobs, progress, cancel, client=client)
     found = np.array([runs[spec["random_state"]] for spec in ensemble.specs])
     return _summarise(ensemble, found, cancel)
 
 
 def checked_numbers(n_clusters: Iterable[int], largest: int) -> IntArray:
     """Distinct numbers of clusters, ascending."""
-    numbers = sorted(set(n_clusters))
+    numbers = sorted(
+        {
+            check_range(number, 2, largest, name="n_clusters", integer=True)
+            for number in check_entries(n_clusters, "n_clusters")
+        }
+    )
     if not numbers:
         raise ValueError("n_clusters is empty; give at least one number of clusters.")
-    for number in numbers:
-        check_range(number, 2, largest, name="n_clusters", integer=True)
     return np.array(numbers, dtype=np.int64)
 
 
