@@ -173,7 +173,7 @@ def check_partitions(
             f"{names[0]}; give one "
             "row per sample in both."
         )
-    check_range(u.n_samples, 2, np.inf, name=f"The number of samples of {names[0]}")
+    check_range(u.n_samples, 2, np.inf, name=f"In {names[0]} the number of samples")
     return u, v
 
 
