@@ -1,207 +1,189 @@
-"""What each kind of action does.
+"""Actions: every way in which an analysis changes.
 
-Each entry of ACTIONS computes, from the session as it stands and the plain values of
-an action, the parameters that change. It changes nothing itself, so it may run on a
-thread, be cancelled, or fail; `Session.commit` then puts action and result in place.
+An action is a function `(analysis, values, job) -> analysis` with plain values. Slow
+ones run on a thread and report to the job; they take in the analysis as it was when
+they began, and `merge` puts what they changed on top of what was done meanwhile.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import numpy as np
-
-from clusterlens.compute.consensus.tree import consensus_tree
-from clusterlens.compute.ensemble.agreement import (
-    Agreement,
-    agreement_cost,
-    count_agreements,
-    estimate_agreements,
-)
-from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
-from clusterlens.compute.ensemble.overlaps import sample_disagreement
+from clusterlens.compute.ensemble.ensemble import distinct_partitions
 from clusterlens.compute.pool.pool import run_pool
-from clusterlens.compute.ranking.ranking import SCORES, Ranking, rank_partitions
+from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.examples import load_example
-from clusterlens.compute.table.projection import project
 from clusterlens.compute.table.reading import load_table
-from clusterlens.ui.jobs import KERNELS, Job
-from clusterlens.ui.log import Action
-from clusterlens.ui.session import Run, Session
+from clusterlens.ui.analysis import Analysis, Run
 
-Updates = dict[str, Any]
-TREE_CLUSTERS = 64
+Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class ActionKind:
-    """Title on screen, and the function that computes the changed parameters."""
+class Action:
+    """A way in which an analysis changes.
+
+    Parameters
+    ----------
+    title : str
+        What is done, for the timeline and while it is under way.
+    apply : callable
+        `(analysis, values, job) -> analysis`; raises ValueError where it cannot.
+    slow : bool, default False
+        Whether it takes longer than a blink and so runs on a thread.
+    """
 
     title: str
-    compute: Callable[..., Updates]
+    apply: Callable[[Analysis, Values, Any], Analysis]
+    slow: bool = False
 
 
-def _load_file(session: Session, job: Job, *, name: str, sha256: str) -> Updates:
-    """Read an uploaded file, kept in the session by its SHA-256."""
-    return _new_table(load_table(io.BytesIO(session.files[sha256]), name=name))
+def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Read an uploaded file, kept by the session under its SHA-256."""
+    content = io.BytesIO(job.files[values["sha256"]])
+    return _begin(load_table(content, name=values["name"]), job)
 
 
-def _load_example(session: Session, job: Job, *, name: str) -> Updates:
+def load_bundled(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Load one of the examples."""
-    return _new_table(load_example(name))
+    return _begin(load_example(values["name"]), job)
 
 
-def _new_table(table: Dataset) -> Updates:
-    """Show a table; it is prepared by a further action."""
-    return {"table": table, "dataset": None, "projection": None, "preparation": {}}
+def _begin(table: Dataset, job: Any) -> Analysis:
+    """Begin an analysis of a table, prepared by the default rules where they do."""
+    job.enter("Preparing the table")
+    try:
+        dataset = prepare(table)
+    except ValueError as error:
+        job.notify("warning", f"The table was read but not prepared: {error}")
+        return Analysis(table=table)
+    return Analysis(table=table, dataset=dataset)
 
 
-def _prepare(session: Session, job: Job, **options: Any) -> Updates:
+def prepare_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Turn the table into numbers with the given roles and rules."""
-    dataset = prepare(session.table, **options)
-    return {
-        "dataset": dataset,
-        "projection": project(dataset),
-        "preparation": options,
-    }
+    if analysis.table is None:
+        raise ValueError("no table is loaded; load one on the Data page.")
+    dataset = prepare(analysis.table, **values)
+    return replace(analysis, preparation=dict(values), dataset=dataset)
 
 
-def _run_pool(
-    session: Session,
-    job: Job,
-    *,
-    pool: list[dict[str, Any]],
-    random_state: int = 0,
-    distinct_only: bool = False,
-) -> Updates:
-    """Fit a pool of clusterings, count their agreements, and make an immutable run."""
-    dataset = session.dataset
+def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Fit a pool of clusterings to the prepared table and read the new run."""
+    dataset, pool = analysis.dataset, list(values["pool"])
+    if dataset is None:
+        raise ValueError("no table is prepared; load one on the Data page.")
+    seed = values.get("random_state", 0)
     ensemble = run_pool(
         dataset.X,
         pool,
-        random_state=random_state,
+        random_state=seed,
         progress=job.report,
         cancel=job.cancelled,
     )
-    if distinct_only:
+    if values.get("distinct_only", False):
         ensemble = ensemble.select(distinct_partitions(ensemble)[0])
-    job.enter("Counting agreements")
-    agreement, compared = _count(ensemble, random_state, job)
-    job.enter("Ordering the samples")
-    tree = consensus_tree(
-        ensemble,
-        min(TREE_CLUSTERS, ensemble.n_samples),
-        random_state=random_state,
-        executor=KERNELS,
-        progress=job.report,
-        cancel=job.cancelled,
-    )
-    run = Run(
-        name=f"run {len(session.runs) + 1}",
-        dataset=dataset,
-        ensemble=ensemble,
-        agreement=agreement,
-        compared=compared,
-        disagreement=sample_disagreement(
-            ensemble, executor=KERNELS, cancel=job.cancelled
-        ),
-        tree_order=np.asarray(tree.order),
-        projection=session.projection,
-    )
-    job.enter("Preparing the pictures")
-    run.nearest.query((0, 0))
-    return {
-        "runs": (*session.runs, run),
-        "page": "consensus",
-        **_show(run, session.score, session.colour_by),
-    }
+    number = analysis.runs_made + 1
+    run = Run(f"r{number}", f"run {number}", dataset, tuple(pool), seed, ensemble)
+    made = replace(analysis, runs=(*analysis.runs, run), runs_made=number)
+    return _read(made, run.id)
 
 
-def _count(
-    ensemble: Ensemble, random_state: int, job: Job
-) -> tuple[Agreement, Ensemble]:
-    """Count all agreements, or estimate them where that would take minutes."""
-    run = {
-        "executor": KERNELS,
-        "progress": job.report,
-        "cancel": job.cancelled,
-    }
-    if agreement_cost(ensemble).affordable:
-        return count_agreements(ensemble, **run), ensemble
-    agreement = estimate_agreements(ensemble, None, random_state, **run)
-    return agreement, ensemble.take_samples(np.sort(agreement.samples))
+def read_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Read another run, at the mean rule."""
+    return _read(analysis, _known(analysis, values["id"]).id)
 
 
-def _choose_run(session: Session, job: Job, *, name: str) -> Updates:
-    """Show another run."""
-    run = next(run for run in session.runs if run.name == name)
-    return _show(run, session.score, session.colour_by)
+def rename_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Give a run another name."""
+    name = str(values["name"]).strip()
+    if not name:
+        raise ValueError("the name of a run is empty; give it at least one letter.")
+    renamed = replace(_known(analysis, values["id"]), name=name)
+    runs = tuple(renamed if run.id == renamed.id else run for run in analysis.runs)
+    return replace(analysis, runs=runs)
 
 
-def _show(run: Run, score: str, colour_by: str) -> Updates:
-    """Read a run from the model closest to its consensus, at the mean rule."""
-    ranking = rank_partitions(run.agreement, score=score, executor=KERNELS)
-    if colour_by == "labels" and run.dataset.labels_true is None:
-        colour_by = "model"
-    return {
-        "run": run,
-        "threshold": run.agreement.threshold,
-        "ranking": ranking,
-        "model": int(ranking.order[0]),
-        "colour_by": colour_by,
-        "inspected": None,
-        "brushed": np.empty(0, np.intp),
-    }
+def delete_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Take a run out of the analysis; undo brings it back."""
+    gone = _known(analysis, values["id"])
+    left = tuple(run for run in analysis.runs if run.id != gone.id)
+    rest = replace(analysis, runs=left)
+    if analysis.run_id != gone.id:
+        return rest
+    return _read(rest, left[-1].id if left else None)
 
 
-def _set_score(session: Session, job: Job, *, score: str) -> Updates:
+def _known(analysis: Analysis, run_id: str) -> Run:
+    for run in analysis.runs:
+        if run.id == run_id:
+            return run
+    raise ValueError(f"run {run_id!r} is not in this analysis; choose one that is.")
+
+
+def _read(analysis: Analysis, run_id: str | None) -> Analysis:
+    return replace(analysis, run_id=run_id, threshold=None)
+
+
+def set_score(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Rank by another score."""
-    return {"score": score, "ranking": _rank(session, score, session.threshold)}
+    if values["score"] not in SCORES:
+        raise ValueError(f"score {values['score']!r} is none of {', '.join(SCORES)}.")
+    return replace(analysis, score=values["score"])
 
 
-def _set_threshold(session: Session, job: Job, *, threshold: int) -> Updates:
-    """Binarise the consensus at another number of agreeing models."""
-    return {
-        "threshold": threshold,
-        "ranking": _rank(session, session.score, threshold),
-    }
+def set_threshold(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Ask for another number of agreeing models; None is the mean rule."""
+    threshold, ensemble = values["threshold"], analysis.ensemble
+    if ensemble is None:
+        raise ValueError("there is no run to set a threshold of; run a pool first.")
+    if threshold is not None and not 0 <= threshold <= ensemble.n_partitions + 1:
+        raise ValueError(
+            f"threshold is {threshold}; give a number of models from 0 to "
+            f"{ensemble.n_partitions + 1}."
+        )
+    return replace(analysis, threshold=threshold)
 
 
-def _rank(session: Session, score: str, threshold: int) -> Ranking:
-    """Rank the models of the run on screen."""
-    at = {"threshold": threshold} if SCORES[score].uses_threshold else {}
-    return rank_partitions(session.run.agreement, score=score, executor=KERNELS, **at)
+def count_fully(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Count the agreements of the run exactly, whatever it costs."""
+    if analysis.run is None:
+        raise ValueError("there is no run to count; run a pool first.")
+    return replace(analysis, counted_fully=analysis.counted_fully | {analysis.run.id})
 
 
 ACTIONS = {
-    "load file": ActionKind("Reading the file", _load_file),
-    "load example": ActionKind("Loading the example", _load_example),
-    "prepare": ActionKind("Preparing the table", _prepare),
-    "run pool": ActionKind("Running the pool", _run_pool),
-    "choose run": ActionKind("Showing the run", _choose_run),
-    "set score": ActionKind("Ranking", _set_score),
-    "set threshold": ActionKind("Ranking", _set_threshold),
+    "load file": Action("Read the file", load_file, slow=True),
+    "load example": Action("Load the example", load_bundled, slow=True),
+    "prepare": Action("Prepare the table", prepare_table, slow=True),
+    "run pool": Action("Run the pool", fit_pool, slow=True),
+    "read run": Action("Read another run", read_run),
+    "rename run": Action("Rename the run", rename_run),
+    "delete run": Action("Delete the run", delete_run),
+    "set score": Action("Set the score", set_score),
+    "set threshold": Action("Set the agreement needed", set_threshold),
+    "count fully": Action("Count all pairs", count_fully),
 }
 
 
-def perform(session: Session, action: Action) -> None:
-    """Do an action at once, on this thread: for quick ones and for replay."""
-    session.commit(
-        action,
-        ACTIONS[action.kind].compute(session, Job(action.kind), **action.values),
-    )
+def merge(base: Analysis, result: Analysis, current: Analysis) -> Analysis:
+    """Put what an action changed between base and result on top of current.
 
-
-async def perform_in_background(session: Session, action: Action) -> bool:
-    """Do an action as a job; return whether it was done."""
-    kind = ACTIONS[action.kind]
-    updates = await session.jobs.run(
-        kind.title, lambda job: kind.compute(session, job, **action.values)
-    )
-    if updates is not None:
-        session.commit(action, updates)
-    return updates is not None
+    Quick actions and undo may have happened while a slow one was under way; a new
+    table replaces everything, a new run joins the runs there are.
+    """
+    if current is base or result.table is not base.table:
+        return result
+    changed = {
+        field.name: getattr(result, field.name)
+        for field in fields(Analysis)
+        if getattr(result, field.name) is not getattr(base, field.name)
+    }
+    if "runs" in changed:
+        new = tuple(run for run in result.runs if run not in base.runs)
+        changed["runs"] = (*current.runs, *new)
+    return replace(current, **changed)

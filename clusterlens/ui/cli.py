@@ -140,7 +140,7 @@ def _import_page() -> Any:
     """
     gc.disable()
     try:
-        from clusterlens.ui.page import serve_page
+        from clusterlens.ui.shell import serve_page
     finally:
         gc.enable()
     gc.freeze()

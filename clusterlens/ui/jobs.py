@@ -1,9 +1,9 @@
-"""Background work of one browser session: progress, cancel, notices.
+"""Jobs: the work of one browser session in three lanes, and its notices.
 
-This is the one place where threads are started for a session and where errors become
-notices. Work runs on a thread; its numbers are read by a coroutine on the server's
-event loop, so that parameters change only there. Kernels of all sessions share one
-executor and so take turns.
+`act` does actions, one at a time in the order asked for. `live` has one slot per name:
+a newer wish takes the place of an older one. `idle` works while no action does; it
+stops for actions and begins again by itself. Work runs on threads; results, progress
+and errors reach the page on the server's event loop only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -22,10 +22,16 @@ import param
 
 from clusterlens.compute._run.options import Cancelled
 
+# Kernels of all sessions share this executor and so take turns.
 KERNELS = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="kernel")
-_WORKERS = ThreadPoolExecutor(16, thread_name_prefix="job")
+_ACTIONS = ThreadPoolExecutor(16, thread_name_prefix="action")
+_LIVE = ThreadPoolExecutor(8, thread_name_prefix="live")
 _POLL_SECONDS = 0.1
+# Work in the background shows only when it takes longer than this.
+_SHOWN_AFTER_SECONDS = 0.7
 _LOG = logging.getLogger(__name__)
+
+Outcome = Callable[[Any, BaseException | None], None]
 
 
 @dataclass(frozen=True)
@@ -36,133 +42,294 @@ class Notice:
     text: str
 
 
-@dataclass
-class Job:
-    """One piece of work under way: what it has done, and whether it should stop."""
+@dataclass(frozen=True)
+class Progress:
+    """How far the work on screen is."""
 
     title: str
-    gives_way: bool = False
-    displaced: bool = False
+    done: int
+    total: int
+    seconds: float
+    waiting: int = 0
+    in_background: bool = False
+
+
+@dataclass(eq=False)
+class Job:
+    """One piece of work under way: what it has done, and whether it should stop.
+
+    Its methods are called on the thread of the work.
+    """
+
+    title: str
     done: int = 0
     total: int = 0
     started: float = field(default_factory=time.monotonic)
     stop: threading.Event = field(default_factory=threading.Event)
+    displaced: bool = False
+    notices: list[Notice] = field(default_factory=list)
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
     def enter(self, stage: str) -> None:
-        """Begin another stage of the work (called on its thread)."""
+        """Begin another stage of the work."""
         self.title, self.done, self.total = stage, 0, 0
 
     def report(self, done: int, total: int) -> None:
-        """Take the progress of the stage (called on its thread)."""
+        """Take the progress of the stage."""
         self.done, self.total = done, total
 
     def cancelled(self) -> bool:
-        """Whether the work should stop (called on its thread)."""
+        """Whether the work should stop."""
         return self.stop.is_set()
 
+    def notify(self, severity: Any, text: str) -> None:
+        """Tell the analyst something when the work has ended well."""
+        self.notices.append(Notice(severity, text))
+
     @property
-    def seconds(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self.started
+    def kernels(self) -> dict[str, Any]:
+        """Keywords of a long computation: shared kernels, progress and cancel."""
+        return {
+            "executor": KERNELS,
+            "progress": self.report,
+            "cancel": self.cancelled,
+        }
+
+
+@dataclass(eq=False)
+class _Wish:
+    """Work that waits in a slot, and who wants its outcome."""
+
+    title: str
+    work: Callable[[Job], Any]
+    outcome: Outcome
 
 
 class Jobs(param.Parameterized):
-    """Runs one job at a time for a session and says how it goes."""
+    """Runs the work of a session and says how it goes."""
 
-    busy = param.Boolean(False, doc="Whether a job is under way.")
-    title = param.String("", doc="What is being done.")
-    done = param.Integer(0, doc="Finished steps.")
-    total = param.Integer(0, doc="All steps; 0 when not known.")
-    seconds = param.Number(0.0, doc="Seconds since the start of the job.")
+    shown = param.ClassSelector(
+        class_=Progress, default=None, allow_None=True, doc="The work on screen."
+    )
     notices = param.ClassSelector(
         class_=tuple, default=(), doc="Messages, latest last."
     )
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
-        self._job: Job | None = None
+        self._action: Job | None = None
+        self._asked = 0
+        self._turn = asyncio.Lock()
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._live: dict[str, Job] = {}
+        self._next_live: dict[str, _Wish] = {}
+        self._idle: dict[str, _Wish] = {}
+        self._idle_job: tuple[str, Job] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
-        self.displaced = False
 
-    async def run(
-        self, title: str, work: Callable[[Job], Any], *, gives_way: bool = False
-    ) -> Any | None:
-        """Do work on a thread; return its result, None if it failed or was cancelled.
+    @property
+    def busy(self) -> bool:
+        """Whether an action is under way or waits for its turn."""
+        return self._asked > 0
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing at all is under way."""
+        return not (self._asked or self._tasks)
+
+    async def act(self, title: str, work: Callable[[Job], Any]) -> Any | None:
+        """Do an action in its turn; return its result, None if it did not end well.
 
         Parameters
         ----------
         title : str
             What is being done, for the screen.
         work : callable
-            Called with the job on a thread of the server; it reports progress to it
-            and asks it whether to stop.
-        gives_way : bool, default False
-            Whether another job may end this one, as its result can be had again later.
+            Called with the job on a thread; reports to it and asks whether to stop.
         """
-        while self._job is not None and self._job.gives_way:
-            self._job.displaced = True
-            self._job.stop.set()
-            await asyncio.sleep(_POLL_SECONDS)
-        if self.busy:
-            self.notify("warning", f"Still busy: {self.title}. Cancel it or wait.")
-            return None
-        job = self._job = Job(title, gives_way)
-        self.param.update(busy=True, title=title, done=0, total=0, seconds=0.0)
-        future = asyncio.get_running_loop().run_in_executor(_WORKERS, work, job)
+        self._asked += 1
+        self._quiet.clear()
+        self._displace_idle()
         try:
-            while not future.done():
-                await asyncio.wait({future}, timeout=_POLL_SECONDS)
-                if not self._closed:
-                    self._show(job)
-            return future.result()
+            async with self._turn:
+                if self._closed:
+                    return None
+                job = self._action = Job(title)
+                return await self._carry_out(job, work)
+        finally:
+            self._action = None
+            self._asked -= 1
+            if not self._asked:
+                self._quiet.set()
+            self._show()
+
+    async def _carry_out(self, job: Job, work: Callable[[Job], Any]) -> Any | None:
+        title = job.title
+        try:
+            result = await self._on_thread(_ACTIONS, job, work)
         except Cancelled:
-            if not (job.displaced or self._closed):
-                self.notify("info", f"Cancelled: {title}. Nothing was changed.")
+            self.notify("info", f"Cancelled: {title}. Nothing was changed.")
         except Exception as error:
             self.fail(title, error)
-        finally:
-            self._job = None
-            self.displaced = job.displaced
-            if not self._closed:
-                self.busy = False
+        else:
+            for notice in job.notices:
+                self.notify(notice.severity, notice.text)
+            return result
         return None
 
-    def _show(self, job: Job) -> None:
-        """Copy the numbers of the job into the parameters."""
-        title = f"Cancelling: {job.title}" if job.cancelled() else job.title
-        self.param.update(
-            title=title, done=job.done, total=job.total, seconds=job.seconds
+    def live(self, slot: str, title: str, work: Any, outcome: Outcome) -> None:
+        """Do work now; a newer wish of the same slot takes the place of an older one.
+
+        `outcome(result, error)` is called on the event loop unless a newer wish came.
+        """
+        self._next_live[slot] = _Wish(title, work, outcome)
+        if slot in self._live:
+            self._live[slot].displaced = True
+            self._live[slot].stop.set()
+        else:
+            self._live[slot] = Job(title)
+            self._spawn(self._serve_live(slot))
+
+    async def _serve_live(self, slot: str) -> None:
+        try:
+            while (wish := self._next_live.pop(slot, None)) and not self._closed:
+                job = self._live[slot] = Job(wish.title)
+                await self._attend(_LIVE, job, wish)
+        finally:
+            del self._live[slot]
+            self._show()
+
+    def idle(self, slot: str, title: str, work: Any, outcome: Outcome) -> None:
+        """Do work while no action is under way; it stops for them and begins again."""
+        self._idle[slot] = _Wish(title, work, outcome)
+        if self._idle_job is None:
+            self._idle_job = ("", Job(""))
+            self._spawn(self._serve_idle())
+        elif self._idle_job[0] == slot:
+            self._idle_job[1].displaced = True
+            self._idle_job[1].stop.set()
+
+    async def _serve_idle(self) -> None:
+        try:
+            while self._idle and not self._closed:
+                await self._quiet.wait()
+                slot, wish = next(iter(self._idle.items()))
+                job = Job(wish.title)
+                self._idle_job = (slot, job)
+                await self._attend(_LIVE, job, wish)
+                # What gave way begins again; a newer wish of the slot has replaced it.
+                if not job.displaced and self._idle.get(slot) is wish:
+                    del self._idle[slot]
+        finally:
+            self._idle_job = None
+            self._show()
+
+    async def _attend(self, pool: ThreadPoolExecutor, job: Job, wish: _Wish) -> None:
+        """Do the work of a wish and hand its outcome on, unless it was displaced."""
+        try:
+            result, error = await self._on_thread(pool, job, wish.work), None
+        except Exception as raised:
+            result, error = None, raised
+            expected = isinstance(raised, (Cancelled, ValueError, MemoryError))
+            if not expected:
+                _LOG.error("%s failed", wish.title, exc_info=raised)
+        if self._closed or (error is not None and job.displaced):
+            return
+        job.displaced = False
+        wish.outcome(result, error)
+
+    async def _on_thread(
+        self, pool: ThreadPoolExecutor, job: Job, work: Callable[[Job], Any]
+    ) -> Any:
+        """Run work on a thread and show how it goes."""
+        future = asyncio.get_running_loop().run_in_executor(pool, work, job)
+        while not future.done():
+            await asyncio.wait({future}, timeout=_POLL_SECONDS)
+            self._show()
+        return future.result()
+
+    def _spawn(self, coroutine: Any) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _displace_idle(self) -> None:
+        if self._idle_job is not None:
+            self._idle_job[1].displaced = True
+            self._idle_job[1].stop.set()
+
+    def _foremost(self) -> Job | None:
+        """The job on screen: the action, else what has been under way for longest."""
+        if self._action is not None:
+            return self._action
+        jobs = [*self._live.values()]
+        if self._idle_job is not None and self._idle_job[0]:
+            jobs.append(self._idle_job[1])
+        first = min(jobs, key=lambda job: job.started, default=None)
+        if first and time.monotonic() - first.started < _SHOWN_AFTER_SECONDS:
+            return None
+        return first
+
+    def _show(self) -> None:
+        """Put the foremost job on screen."""
+        if self._closed:
+            return
+        job = self._foremost()
+        if job is None:
+            self.shown = None
+            return
+        action = job is self._action
+        self.shown = Progress(
+            f"Cancelling: {job.title}"
+            if job.cancelled() and not job.displaced
+            else job.title,
+            job.done,
+            job.total,
+            round(time.monotonic() - job.started, 1),
+            max(0, self._asked - 1) if action else 0,
+            not action,
         )
 
     def cancel(self) -> None:
-        """Ask the job under way to stop."""
-        if self._job is not None:
-            self._job.stop.set()
-            self._show(self._job)
+        """Ask the work on screen to stop."""
+        job = self._foremost()
+        if job is not None:
+            job.stop.set()
+            self._show()
 
     def close(self) -> None:
-        """Stop the job for good: the browser has gone, nothing is shown any more."""
+        """Stop everything for good: the session has ended, nothing is shown now."""
         self._closed = True
-        if self._job is not None:
-            self._job.stop.set()
+        running = [self._action, *self._live.values()]
+        for job in (*running, self._idle_job[1] if self._idle_job else None):
+            if job is not None:
+                job.stop.set()
+        self._quiet.set()
 
-    def notify(self, severity: str, text: str) -> None:
+    def notify(self, severity: Any, text: str) -> None:
         """Add a message for the analyst."""
-        notice = Notice(severity, text)
-        self.notices = (*(n for n in self.notices if n != notice), notice)
+        if not self._closed:
+            notice = Notice(severity, text)
+            self.notices = (*(n for n in self.notices if n != notice), notice)
 
     def dismiss(self, notice: Notice) -> None:
         """Take a message off the screen."""
         self.notices = tuple(n for n in self.notices if n != notice)
 
-    def fail(self, title: str, error: Exception) -> None:
+    def fail(self, title: str, error: BaseException) -> None:
         """Turn an error into a message; unexpected ones also go to the server's log."""
-        if isinstance(error, (ValueError, MemoryError)):
-            self.notify("error", f"{title}: {error}")
-            return
-        _LOG.error("%s failed", title, exc_info=error)
-        self.notify(
-            "error",
-            f"{title} failed unexpectedly ({type(error).__name__}: {error}). Nothing "
-            "was changed; try other settings, or report this with the server's log.",
-        )
+        self.notify("error", f"{title}: {explain(error)}")
+        if not isinstance(error, (ValueError, MemoryError)):
+            _LOG.error("%s failed", title, exc_info=error)
+
+
+def explain(error: BaseException) -> str:
+    """Say what went wrong: expected errors speak for themselves."""
+    if isinstance(error, (ValueError, MemoryError)):
+        return str(error)
+    return (
+        f"failed unexpectedly ({type(error).__name__}: {error}). Nothing was changed; "
+        "try other settings, or report this with the server's log."
+    )

@@ -1,14 +1,18 @@
-"""Widget set, theme, palette and escaping: the one place that knows them."""
+"""Widget set, theme, escaping, and the parts that every page is made of.
+
+The one place that imports the widget set.
+"""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import panel as pn
 import panel_material_ui as pmu
+import param
+from panel.custom import JSComponent
 
 ACCENT = "#0b6e6e"
 ACCENT_DARK = "#3db8b3"
@@ -55,6 +59,75 @@ th { font-weight: 400; color: color-mix(in srgb, currentColor 68%, transparent);
 td.number, th.number { text-align: right; }
 .name { white-space: nowrap; }
 ul { margin: 4px 0; padding-left: 18px; }
+button.link { all: unset; cursor: pointer; color: #0b7d7d; font-weight: 600;
+  color: color-mix(in srgb, #0b8a8a 72%, currentColor); }
+button.link:hover { text-decoration: underline; }
+button.link:focus-visible { outline: 2px solid #0b8a8a; outline-offset: 1px; }
+.pill { display: inline-block; padding: 2px 10px; border-radius: 12px; font-size: 12px;
+  background: color-mix(in srgb, #0b8a8a 12%, transparent); margin-right: 6px; }
+button.pill { all: unset; display: inline-block; cursor: pointer; padding: 2px 10px;
+  border-radius: 12px; font-size: 12px; margin-right: 6px; border: 1px solid
+  color-mix(in srgb, currentColor 30%, transparent); }
+button.pill:hover { border-color: #0b8a8a; }
+button.pill:focus-visible { outline: 2px solid #0b8a8a; }
+h3 { font-size: 13px; margin: 10px 0 2px; padding-top: 8px; border-top: 1px solid
+  color-mix(in srgb, currentColor 16%, transparent); }
+h3 small { font-weight: 400; opacity: .7; }
+.right { float: right; font-weight: 400; }
+.between { display: flex; justify-content: space-between; gap: 6px; }
+dl { display: grid; grid-template-columns: auto 1fr; gap: 2px 10px; margin: 4px 0;
+  font-size: 12.5px; }
+dt { color: color-mix(in srgb, currentColor 68%, transparent); }
+dd { margin: 0; overflow-wrap: anywhere; }
+.track { height: 8px; background: color-mix(in srgb, currentColor 9%, transparent);
+  margin-top: 5px; min-width: 60px; position: relative; overflow: hidden; }
+.track > div { height: 100%; }
+.track.middle::after { content: ""; position: absolute; left: 50%; top: 0; bottom: 0;
+  border-left: 1px solid currentColor; }
+.band { position: relative; height: 8px; margin-top: 5px; min-width: 60px; }
+.band::before { content: ""; position: absolute; left: 0; right: 0; top: 3px;
+  height: 2px; background: color-mix(in srgb, currentColor 12%, transparent); }
+.band > div { position: absolute; height: 7px; border-radius: 4px; opacity: .6; }
+.band > i { position: absolute; width: 7px; height: 7px; margin-left: -3px;
+  border-radius: 50%; background: currentColor; }
+.scale { position: relative; height: 9px; border-radius: 4px; margin: 4px 0; }
+.scale > div { position: absolute; top: -3px; width: 3px; height: 15px;
+  background: currentColor; outline: 1px solid rgba(255, 255, 255, .7); }
+table.profile { table-layout: fixed; } table.profile td, table.profile th {
+  border: 0; padding: 2px 4px; }
+table.profile td:nth-child(1), table.profile th:nth-child(1) { width: 36%; }
+table.profile td:nth-child(3), table.profile th:nth-child(3),
+table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 15%; }
+.cut { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+td.cut { max-width: 110px; }
+.sides { display: flex; justify-content: space-between; }
+.tabs { display: flex; border-bottom: 1px solid
+  color-mix(in srgb, currentColor 16%, transparent); margin: 0 -12px 8px; }
+.tab { all: unset; cursor: pointer; flex: 1; text-align: center; padding: 10px 2px 8px;
+  font-size: 13px; border-bottom: 2px solid transparent; opacity: .75; }
+.tab.front { border-color: #0b8a8a; font-weight: 700; opacity: 1;
+  color: color-mix(in srgb, #0b8a8a 75%, currentColor); }
+.tab:focus-visible { outline: 2px solid #0b8a8a; outline-offset: -3px; }
+.strip { display: flex; flex-direction: column; gap: 4px; }
+.strip .tab { writing-mode: vertical-rl; padding: 14px 8px; border-bottom: 0;
+  border-left: 2px solid transparent; }
+.keys { background: #fff; color: #14181d; border-radius: 8px; padding: 14px 22px;
+  box-shadow: 0 6px 30px rgba(0, 0, 0, .4); max-width: 360px; margin: 0 auto; }
+.notice { box-shadow: 0 3px 14px rgba(0, 0, 0, .25); display: flex;
+  gap: 12px; justify-content: space-between; padding: 7px 12px;
+  border-radius: 6px; margin-bottom: 6px; border-left: 4px solid #0b8a8a;
+  background: #e3f1f1; color: #14181d; }
+.notice.error { border-color: #c62828;
+  background: #fbe7e6; }
+.notice.warning { border-color: #d9822b;
+  background: #fdf0e1; }
+.failed { border: 1px solid #d9822b; border-radius: 6px; padding: 8px 10px;
+  background: color-mix(in srgb, #d9822b 10%, transparent); }
+.empty { border: 1px dashed color-mix(in srgb, currentColor 35%, transparent);
+  border-radius: 6px; padding: 10px 12px; }
+.skeleton { height: 10px; border-radius: 5px; margin: 14px 0; background:
+  color-mix(in srgb, currentColor 10%, transparent); animation: pulse 1.4s infinite; }
+@keyframes pulse { 50% { opacity: .45; } }
 kbd { border: 1px solid color-mix(in srgb, currentColor 30%, transparent);
   border-radius: 4px; padding: 0 4px; font-size: 12px; }
 """
@@ -82,17 +155,9 @@ TABLE_CSS = """
 .pnx-tabulator .tabulator-row.tabulator-selected:hover {
   background: color-mix(in srgb, #0b8a8a 18%, transparent) !important;
   color: inherit !important; }
-.pnx-tabulator .tabulator-cell[tabulator-field="bar"] > div > div {
-  height: 9px !important; margin-top: 5px; border-radius: 4px; }
 .pnx-tabulator .tabulator-footer .tabulator-footer-contents { padding: 2px !important; }
 .pnx-tabulator .tabulator-footer .tabulator-page { padding: 2px 8px !important;
   font-size: 12px; }
-"""
-
-# Lets the cards of a line have one height.
-FILL_CSS = """
-:host { align-self: stretch !important; height: auto !important; }
-:host > div { height: 100%; }
 """
 
 CARD_STYLE = {
@@ -103,11 +168,25 @@ CARD_STYLE = {
     "height": "100%",
     "boxSizing": "border-box",
     "backgroundImage": "none",
+    "overflow": "hidden",
+    "display": "flex",
+    "flexDirection": "column",
 }
-
-
 # Buttons on the line of a title, no higher than it.
 SMALL_BUTTON = {"padding": "0 6px", "minHeight": 0, "lineHeight": 1.5}
+# A field on one line with a title.
+DENSE = {
+    "& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"},
+    "& .MuiInputLabel-root": {"fontSize": "13px"},
+    "& .MuiSelect-select": {"paddingTop": "4px", "paddingBottom": "4px"},
+}
+# A box whose children share its height and never make it grow.
+COLUMN = {
+    "min-height": "0",
+    "min-width": "0",
+    "overflow": "hidden",
+}
+SCROLL = {"overflow-y": "auto", "min-height": "0", "flex": "1 1 0"}
 
 
 def safe(text: Any) -> str:
@@ -115,10 +194,99 @@ def safe(text: Any) -> str:
     return html.escape(str(text))
 
 
-def markup(body: Any = "", **params: Any) -> pn.pane.HTML:
-    """Return a text pane; data-borne strings in body must have gone through safe."""
+class Text(JSComponent):
+    """Markup that fits the theme; buttons with `data-do` tell what they are for.
+
+    Data-borne strings in it must have gone through `safe`.
+    """
+
+    body = param.String("", doc="Markup.")
+    scrolls = param.Boolean(False, doc="Whether it scrolls inside its place.")
+
+    _esm = """
+export function render({model}) {
+  const box = document.createElement('div');
+  const write = () => { box.innerHTML = model.body; };
+  const place = () => {
+    box.style.cssText = model.scrolls ? 'height:100%;overflow-y:auto' : '';
+  };
+  box.addEventListener('click', (event) => {
+    const target = event.target.closest('[data-do]');
+    if (target) model.send_msg(target.dataset.do);
+  });
+  model.on('body', write);
+  write(); place();
+  return box;
+}"""
+
+    def __init__(
+        self, body: str = "", *, does: Callable[[str], Any] | None = None, **params: Any
+    ) -> None:
+        params.setdefault("margin", 0)
+        params.setdefault("sizing_mode", "stretch_width")
+        styles = [TEXT_CSS, *params.pop("stylesheets", ())]
+        super().__init__(body=body, stylesheets=styles, **params)
+        self._does = does
+
+    def _handle_msg(self, data: Any) -> Any:
+        if self._does is not None:
+            return self._does(str(data))
+        return None
+
+
+class Keys(JSComponent):
+    """Tells which of the wanted keys was pressed outside of fields, menus and lists.
+
+    Names are like "m", "ctrl+shift+z", "?", "escape", "space".
+    """
+
+    wanted = param.List(default=[], doc="Names of the keys to take.")
+
+    _esm = """
+const ROLES = ['textbox', 'combobox', 'listbox', 'option', 'spinbutton', 'slider',
+  'menu', 'menuitem', 'dialog'];
+const PRESSABLE = /^(BUTTON|A|SUMMARY)$/;
+export function render({model}) {
+  const typing = (event) => event.composedPath().some((e) => e.isContentEditable
+    || ROLES.includes(e.getAttribute?.('role')) || /^(TEXTAREA|SELECT)$/.test(e.tagName)
+    || (e.tagName === 'INPUT' && !/^(checkbox|radio|button|submit)$/.test(e.type)));
+  const pressable = (event) => event.composedPath().some((e) =>
+    PRESSABLE.test(e.tagName) || e.getAttribute?.('role') === 'button');
+  const onKey = (event) => {
+    if (event.isComposing || event.defaultPrevented || typing(event)) return;
+    const key = event.key === ' ' ? 'space' : event.key.toLowerCase();
+    const name = (event.ctrlKey || event.metaKey ? 'ctrl+' : '')
+      + (event.altKey ? 'alt+' : '')
+      + (event.shiftKey && /^[a-z]$/.test(key) ? 'shift+' : '') + key;
+    if (!model.wanted.includes(name)) return;
+    if (['space', 'enter'].includes(name) && pressable(event)) return;
+    event.preventDefault();
+    model.send_msg(name);
+  };
+  window.addEventListener('keydown', onKey, true);
+  model.on('remove', () => window.removeEventListener('keydown', onKey, true));
+  return document.createElement('span');
+}"""
+
+    def __init__(self, pressed: Callable[[str], Any], **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+        self._pressed = pressed
+
+    def _handle_msg(self, data: Any) -> Any:
+        return self._pressed(str(data))
+
+
+def select(label: str, options: Any, *, css: str, **params: Any) -> pmu.Select:
+    """Return a select on one dense line, for the line of a title."""
     params.setdefault("margin", 0)
-    return pn.pane.HTML(body, stylesheets=[TEXT_CSS], **params)
+    return pmu.Select(
+        label=label,
+        options=options,
+        size="small",
+        css_classes=[css],
+        sx=DENSE,
+        **params,
+    )
 
 
 def badge(text: str, *, kind: str = "") -> str:
@@ -131,62 +299,54 @@ def mark(colour: str, name: str) -> str:
     return f'<span class="dot" style="background:{colour}"></span>{name}'
 
 
+def link(text: str, does: str, *, kind: str = "link", css: str = "") -> str:
+    """Return markup of a button in a `Text`; text and does must be safe."""
+    return f'<button class="{kind} {css}" data-do="{does}">{text}</button>'
+
+
 def card(
     title: str,
-    note: Any,
     *content: Any,
     css: str,
-    flex: str = "1 1 100%",
+    note: Any = None,
     buttons: Sequence[Any] = (),
-    **params: Any,
+    fills: bool = True,
 ) -> pmu.Paper:
-    """Return a titled panel: a noun, one sentence on how to read it, the content.
+    """Return a titled card: a noun, how to read it, the content.
 
-    `flex` (grow, shrink, basis) says how panels in a `flow` share a line; `buttons`
-    stand at the end of the line of the title.
+    `buttons` stand at the end of the line of the title; a card `fills` the height of
+    its place or is as high as its content.
     """
-    heading = markup(f"<h2>{safe(title)}</h2>", sizing_mode="stretch_width")
-    if buttons:
-        heading = pmu.Row(heading, *buttons, margin=0, sizing_mode="stretch_width")
-    reading = note if isinstance(note, pn.viewable.Viewable) else markup(note)
+    heading = Text(f"<h2>{safe(title)}</h2>") if title else None
+    if heading is not None and buttons:
+        heading = pn.Row(
+            heading, *buttons, margin=0, sizing_mode="stretch_width", align="center"
+        )
+    parts = [part for part in (heading, note, *content) if part is not None]
     return pmu.Paper(
-        heading,
-        reading,
-        *content,
+        *parts,
         css_classes=[css, "cl-card"],
-        sx=CARD_STYLE,
-        margin=4,
-        styles={"flex": flex, "min-width": "0"},
-        stylesheets=[FILL_CSS],
-        **params,
+        sx=CARD_STYLE if fills else {**CARD_STYLE, "height": "auto"},
+        margin=0,
+        sizing_mode="stretch_both" if fills else "stretch_width",
+        styles={"min-width": "0", "min-height": "0"},
     )
 
 
 def table(frame: Any, *, css: str, **options: Any) -> pn.widgets.Tabulator:
-    """Return a dense table; columns sort only where the options allow it."""
+    """Return a dense table; columns sort only where the options allow it.
+
+    Its columns, formatters and editors are set once; only its rows change.
+    """
     options.setdefault("disabled", True)
+    options.setdefault("sizing_mode", "stretch_width")
     return pn.widgets.Tabulator(
         frame,
         show_index=False,
         theme="simple",
         stylesheets=[TABLE_CSS],
         configuration={"columnDefaults": {"headerSort": False}},
-        sizing_mode="stretch_width",
         css_classes=[css],
         margin=(4, 0),
         **options,
     )
-
-
-def flow(*cards: Any, **params: Any) -> pmu.FlexBox:
-    """Put cards beside each other, as many as fit."""
-    return pmu.FlexBox(
-        *cards, margin=0, align_items="stretch", sizing_mode="stretch_width", **params
-    )
-
-
-def span(low: float, high: float) -> str:
-    """Write a range of ranks; a dash where there is none."""
-    if np.isnan(low):
-        return "–"
-    return f"{low:.0f}" if low == high else f"{low:.0f}–{high:.0f}"

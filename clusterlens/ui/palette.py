@@ -8,6 +8,7 @@ import colorcet
 import numpy as np
 
 NOISE_COLOUR = "#8a8f98"
+SHADES = ("#a9d5d1", "#3a9c97", "#06464a")
 DISAGREEMENT_COLOURS = ("#2b5c9e", "#9aa0ad", "#e0892b", "#c02a1b")
 
 # Okabe & Ito's colour-blind safe colours first, then distinct ones for many clusters.
@@ -49,7 +50,18 @@ def rgb(colours: Sequence[str]) -> np.ndarray:
 
 def disagreement_colours(values: np.ndarray) -> np.ndarray:
     """Colour values in [0, 1], shape (n,); return uint8, shape (n, 3)."""
-    stops = np.linspace(0, 1, len(DISAGREEMENT_COLOURS))
-    channels = rgb(DISAGREEMENT_COLOURS).T
+    return _between(DISAGREEMENT_COLOURS, values)
+
+
+def shades(values: np.ndarray) -> np.ndarray:
+    """Shade values in [0, 1], NaN grey, shape (n,); return uint8, shape (n, 3)."""
+    known = np.isfinite(values)[:, None]
+    return np.where(known, _between(SHADES, np.nan_to_num(values)), rgb([NOISE_COLOUR]))
+
+
+def _between(colours: Sequence[str], values: np.ndarray) -> np.ndarray:
+    """Mix colours that stand at equal steps from 0 to 1."""
+    stops = np.linspace(0, 1, len(colours))
+    channels = rgb(colours).T
     mixed = [np.interp(values, stops, channel) for channel in channels]
     return np.rint(np.stack(mixed, axis=1)).astype(np.uint8)

@@ -91,7 +91,9 @@ def _work(done: dict[str, threading.Event]) -> None:
     for part, event in done.items():
         try:
             _steps()[part]()
-        except Exception:
+        except Exception as error:
+            if "after shutdown" in str(error) or "interpreter shutdown" in str(error):
+                return  # the server is stopping
             _LOG.exception("The kernels of %s could not be made ready", part)
         event.set()
 
@@ -108,11 +110,14 @@ def _draw() -> None:
     """Draw a small matrix and a small map, which compiles the aggregations."""
     from clusterlens.compute.consensus.tiles import consensus_tile
     from clusterlens.compute.ensemble.ensemble import Ensemble
-    from clusterlens.ui import figures
+    from clusterlens.ui.figures.matrix import heatmap
+    from clusterlens.ui.figures.sample_map import draw_samples, map_view
+    from clusterlens.ui.look import Viewport
 
     rng = np.random.default_rng(0)
     ensemble = Ensemble(rng.integers(0, 3, (4, 600)))
-    figures.matrix_image(consensus_tile(ensemble, shape=(20, 20)), pixels=30)
+    port = Viewport(width=30, height=30)
+    heatmap(consensus_tile(ensemble, shape=(20, 20)), port, 600, ("#000000", "#ffffff"))
     xy = rng.normal(size=(64, 2))
     colours = np.zeros((64, 3), np.uint8)
-    figures.sample_map(xy, colours, figures.map_view(xy), pixels=30)
+    draw_samples(xy, colours, map_view(xy, port), size=(30, 30))

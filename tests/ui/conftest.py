@@ -13,6 +13,8 @@ import pytest
 from tests.folders import ROOT
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Milliseconds that a busy machine may take to the first page.
+PATIENCE = 120_000
 IDLE = "Bokeh.documents.length > 0 && Bokeh.documents.every(d => d.is_idle)"
 
 
@@ -116,8 +118,8 @@ def app(page, server):
             else None
         ),
     )
-    page.goto(f"{server.address}/app")
-    page.wait_for_function(f"window.Bokeh && {IDLE}")
+    page.goto(f"{server.address}/app", timeout=PATIENCE)
+    page.wait_for_function(f"window.Bokeh && {IDLE}", timeout=PATIENCE)
     yield page
     assert not errors, "script errors in the page"
     assert not foreign, "requests to another host"

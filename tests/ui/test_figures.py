@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
+from bokeh.palettes import Viridis256
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clusterlens.compute.consensus.tiles import consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.ui import figures
+from clusterlens.ui.figures import matrix, sample_map, threshold
+from clusterlens.ui.look import Viewport
 from clusterlens.ui.palette import (
     CLUSTER_COLOURS,
     cluster_colour,
@@ -13,12 +17,9 @@ from clusterlens.ui.palette import (
     disagreement_colours,
     rgb,
 )
+from tests.ui.loop import run
 
-
-def rgba(picture) -> np.ndarray:
-    """Return the colours of a picture, its row coordinate ascending."""
-    channels = [picture.dimension_values(d, flat=False) for d in picture.vdims]
-    return np.stack(channels, axis=-1)
+PORT = Viewport(width=24, height=24)
 
 
 @pytest.fixture
@@ -26,13 +27,13 @@ def ensemble() -> Ensemble:
     return Ensemble(np.random.default_rng(0).integers(0, 3, (5, 8)))
 
 
-def test_matrix_image_holds_the_values_of_the_tile(ensemble):
+def test_a_heatmap_holds_the_values_of_the_tile(ensemble):
     tile = consensus_tile(ensemble, rows=(1, 5), cols=(2, 8), shape=(60, 60))
-    image = figures.matrix_image(tile, pixels=24)
+    picture = matrix.heatmap(tile, PORT, 8, Viridis256)
     codes = ensemble.codes
     for row in range(1, 5):
         for column in range(2, 8):
-            shown = image[column + 0.5, row + 0.5]
+            shown = picture.values[int((row - 0.5) * 6), int((column - 1.5) * 4)]
             assert shown == pytest.approx((codes[:, row] == codes[:, column]).mean())
 
 
@@ -46,61 +47,132 @@ def test_matrix_image_holds_the_values_of_the_tile(ensemble):
     ],
 )
 def test_visible_items_stay_inside_the_data_and_are_never_none(view, expected):
-    assert figures.visible_items(view, 10) == expected
+    assert matrix.visible_items(view, 10) == expected
 
 
 def test_full_view_leaves_room_for_the_strips():
-    (x0, x1), _ = figures.full_view(200)
-    assert x0 == pytest.approx(-200 * figures.MARGIN)
+    (x0, x1), _ = matrix.full_view(200)
+    assert x0 == pytest.approx(-200 * matrix.MARGIN)
     assert x1 == 200
 
 
-def test_strips_show_the_colour_of_each_position():
+def test_equalised_colours_rise_and_favour_frequent_values():
+    values = np.concatenate([np.full(900, 0.1), np.linspace(0, 1, 100)])
+    palette = matrix.equalised_palette(values, Viridis256)
+    places = [Viridis256.index(colour) for colour in palette]
+    assert places == sorted(places)
+    assert places[40] - places[20] > places[200] - places[180]
+
+
+def test_edges_show_the_colour_and_the_id_of_each_position():
     colours = np.arange(12, dtype=np.uint8).reshape(4, 3)
-    strips = figures.cluster_strips(colours, (1, 3), (0, 4), figures.full_view(4))
-    left, top = strips
-    np.testing.assert_array_equal(rgba(top)[0], colours)
-    np.testing.assert_array_equal(rgba(left)[:, 0], colours[1:3])
+    order = np.array([3, 1, 0, 2])
+    shown = matrix.edges(colours, list("abcd"), order, Viewport((0, 4), (1, 3), 20, 20))
+    assert shown.spans == ((1, 3), (0, 4))
+    assert shown.names == (["b", "a"], ["d", "b", "a", "c"])
+    rows = shown.pixels[0].view(np.uint8).reshape(-1, 4)
+    assert rows[:, :3].tolist() == colours[[1, 0]].tolist()
 
 
-def test_map_draws_every_sample_in_its_colour():
-    xy = np.array([[0.0, 0.0], [1.0, 1.0]])
-    colours = rgb(["#ff0000", "#0000ff"])
-    picture = rgba(figures.sample_map(xy, colours, figures.map_view(xy), pixels=50))
-    seen = {tuple(pixel[:3]) for pixel in picture[picture[..., 3] > 0]}
-    assert seen == {(255, 0, 0), (0, 0, 255)}
+def test_more_positions_than_pixels_have_a_colour_per_pixel_and_no_names():
+    n = 1000
+    shown = matrix.edges(
+        np.zeros((n, 3), np.uint8), range(n), np.arange(n), Viewport(None, None, 50, 50)
+    )
+    assert len(shown.pixels[0]) == 50
+    assert shown.names == ([], [])
+
+
+@given(
+    st.integers(1, 2000), st.integers(1, 2000), st.floats(0.001, 1e6), st.floats(-5, 5)
+)
+def test_a_map_shows_all_points_at_equal_scale(width, height, size, shift):
+    rng = np.random.default_rng(0)
+    xy = rng.normal(size=(20, 2)) * size + shift
+    (x0, x1), (y0, y1) = sample_map.map_view(xy, Viewport(None, None, width, height))
+    assert (xy[:, 0] > x0).all()
+    assert (xy[:, 0] < x1).all()
+    assert (xy[:, 1] > y0).all()
+    assert (xy[:, 1] < y1).all()
+    assert (x1 - x0) / width == pytest.approx((y1 - y0) / height)
+
+
+def test_one_point_gets_a_view():
+    (x0, x1), (y0, y1) = sample_map.map_view(np.ones((3, 2)), PORT)
+    assert x0 < 1 < x1
+    assert y0 < 1 < y1
+
+
+def test_points_have_their_colour_at_their_place():
+    xy = np.array([[0.0, 0.0], [10.0, 10.0]])
+    colours = np.array([[255, 0, 0], [0, 0, 255]], np.uint8)
+    view = sample_map.map_view(xy, PORT)
+    pixels = sample_map.draw_samples(xy, colours, view, size=(24, 24))
+    rgba = pixels.view(np.uint8).reshape(24, 24, 4)
+    low, high = rgba[:12, :12], rgba[12:, 12:]
+    assert (low[low[..., 3] > 0][:, 0] == 255).all()
+    assert (high[high[..., 3] > 0][:, 2] == 255).all()
+    assert not rgba[12:, :12, 3].any()
 
 
 def test_lit_samples_keep_their_colour_and_the_others_fade():
-    xy = np.array([[0.0, 0.0], [1.0, 1.0]])
-    colours = rgb(["#ff0000", "#0000ff"])
-    view = figures.map_view(xy)
-    picture = rgba(figures.sample_map(xy, colours, view, pixels=50, lit=np.array([1])))
-    opaque = {tuple(pixel[:3]) for pixel in picture[picture[..., 3] == 255]}
-    assert opaque == {(0, 0, 255)}
-    assert (picture[..., 3] == 70).any()
+    xy = np.array([[0.0, 0.0], [10.0, 10.0]])
+    colours = np.array([[255, 0, 0], [0, 0, 255]], np.uint8)
+    view = sample_map.map_view(xy, PORT)
+    pixels = sample_map.draw_samples(
+        xy, colours, view, size=(24, 24), lit=np.array([1])
+    )
+    rgba = pixels.view(np.uint8).reshape(24, 24, 4)
+    assert rgba[..., 3].max() == 255
+    assert (rgba[:12, :12, 3] < 255).all()
 
 
-def test_map_view_has_equal_scales_and_shows_all_points():
-    xy = np.array([[0.0, 0.0], [10.0, 1.0]])
-    (x0, x1), (y0, y1) = figures.map_view(xy)
-    assert x1 - x0 == pytest.approx(y1 - y0)
-    assert x0 < 0 < 10 < x1
+@given(st.integers(0, 10_000))
+def test_points_are_inside_a_convex_outline_exactly_if_left_of_all_its_sides(seed):
+    rng = np.random.default_rng(seed)
+    angles = np.sort(rng.uniform(0, 2 * np.pi, 7))
+    outline = np.column_stack([np.cos(angles), np.sin(angles)])
+    xy = rng.uniform(-1.2, 1.2, (200, 2))
+    sides = np.roll(outline, -1, axis=0) - outline
+    offset = xy[:, None] - outline
+    cross = sides[:, 0] * offset[..., 1] - sides[:, 1] * offset[..., 0]
+    clear = (np.abs(cross) > 1e-9).all(axis=1)
+    found = sample_map.inside(xy, outline)
+    assert (found == (cross > 0).all(axis=1))[clear].all()
 
 
-def test_map_view_of_a_single_point_is_not_empty():
-    (x0, x1), _ = figures.map_view(np.zeros((3, 2)))
-    assert x0 < 0 < x1
+def test_a_line_that_was_moved_by_the_server_is_no_drag():
+    async def main():
+        told = []
+        figure = threshold.ThresholdFigure(told.append, told.append)
+        ranks = np.ones((2, 8), int)
+        figure.show(ranks, mean=3, majority=4, threshold=5)
+        assert told == []
+        figure._line.location = 6.2
+        assert told == [6]
+        figure.show(ranks, mean=3, majority=4, threshold=5)
+        assert figure._line.location == 6.2, "a line in hand is left alone"
+        figure._let_go.data = {"at": [6]}
+        assert told == [6, 6]
+        figure.show(ranks, mean=3, majority=4, threshold=5)
+        assert figure._line.location == 5
+
+    run(main())
 
 
-def test_clusters_beyond_the_palette_repeat_and_noise_has_its_own_colour():
-    clusters = np.array([0, len(CLUSTER_COLOURS), -1])
-    colours = cluster_colours(clusters)
-    np.testing.assert_array_equal(colours[0], colours[1])
-    assert cluster_colour(-1) not in CLUSTER_COLOURS
-    np.testing.assert_array_equal(rgb([cluster_colour(-1)])[0], colours[2])
+def test_cluster_colours_repeat_and_noise_is_grey():
+    many = len(CLUSTER_COLOURS)
+    assert cluster_colour(many) == cluster_colour(0)
+    values = cluster_colours(np.array([-1, 0, many]))
+    assert (
+        values[1].tolist()
+        == values[2].tolist()
+        == rgb([CLUSTER_COLOURS[0]])[0].tolist()
+    )
+    assert values[0].tolist() != values[1].tolist()
 
 
-def test_disagreement_colours_run_from_none_to_even_split():
-    ends = disagreement_colours(np.array([0.0, 1.0]))
-    assert not (ends[0] == ends[1]).all()
+def test_disagreement_colours_run_from_blue_to_red():
+    low, high = disagreement_colours(np.array([0.0, 1.0])).astype(int)
+    assert low[2] > low[0]
+    assert high[0] > high[2]

@@ -1,126 +1,213 @@
-"""Background work: progress, cancel, notices."""
+"""Work in three lanes: progress, cancel, displacement, notices."""
 
 import asyncio
 import threading
 
-from clusterlens.compute._run.options import raise_if_cancelled
-from clusterlens.ui.jobs import Job, Jobs
+import pytest
 
-
-def run(coroutine):
-    return asyncio.run(coroutine)
+from clusterlens.compute._run.options import Cancelled
+from clusterlens.ui.jobs import Job, Jobs, Notice
+from tests.ui.loop import run
 
 
 def until_stopped(job: Job) -> None:
     while not job.stop.wait(0.01):
         job.report(1, 2)
-    raise_if_cancelled(job.cancelled)
+    raise Cancelled
 
 
-def test_a_job_returns_its_result_and_reports_progress():
-    jobs = Jobs()
-    seen = []
-    jobs.param.watch(lambda event: seen.append(event.new), "done")
-    reached = threading.Event()
-    shown = threading.Event()
+async def until(condition) -> None:
+    while not condition():
+        await asyncio.sleep(0.01)
+
+
+def test_an_action_returns_its_result_and_shows_its_progress():
+    jobs, shown = Jobs(), threading.Event()
 
     def work(job):
         job.enter("second stage")
         job.report(3, 4)
-        reached.set()
-        shown.wait(5)
+        shown.wait(20)
+        job.notify("info", "all well")
         return "result"
 
     async def main():
-        running = asyncio.create_task(jobs.run("title", work))
-        while jobs.done != 3:
-            await asyncio.sleep(0)
-        assert jobs.title == "second stage"
+        running = asyncio.create_task(jobs.act("title", work))
+        await until(lambda: jobs.shown and jobs.shown.done == 3)
+        assert (jobs.shown.title, jobs.shown.total) == ("second stage", 4)
         assert jobs.busy
         shown.set()
         return await running
 
     assert run(main()) == "result"
-    assert 3 in seen
     assert not jobs.busy
-    assert jobs.notices == ()
+    assert jobs.shown is None
+    assert jobs.notices == (Notice("info", "all well"),)
 
 
-def test_cancel_gives_a_notice_and_no_result():
+def test_cancel_ends_an_action_with_a_notice_and_no_result():
     jobs = Jobs()
 
     async def main():
-        running = asyncio.create_task(jobs.run("Fitting", until_stopped))
-        while not jobs.done:
-            await asyncio.sleep(0)
+        running = asyncio.create_task(jobs.act("Fitting", until_stopped))
+        await until(lambda: jobs.shown and jobs.shown.done)
         jobs.cancel()
-        assert jobs.title == "Cancelling: Fitting"
+        assert jobs.shown.title == "Cancelling: Fitting"
         return await running
 
     assert run(main()) is None
-    (notice,) = jobs.notices
-    assert notice.severity == "info"
-    assert notice.text == "Cancelled: Fitting. Nothing was changed."
+    assert jobs.notices == (Notice("info", "Cancelled: Fitting. Nothing was changed."),)
 
 
-def test_bad_input_becomes_its_own_message():
-    jobs = Jobs()
-
-    def work(job):
-        raise ValueError("column 'a' is empty; fill it in.")
-
-    run(jobs.run("Reading", work))
-    (notice,) = jobs.notices
-    assert notice.severity == "error"
-    assert notice.text == "Reading: column 'a' is empty; fill it in."
-
-
-def test_an_unexpected_error_is_shown_without_a_stack_trace_and_logged(caplog):
-    jobs = Jobs()
-
-    def work(job):
-        raise KeyError("lost")
-
-    run(jobs.run("Reading", work))
-    (notice,) = jobs.notices
-    assert "unexpectedly (KeyError" in notice.text
-    assert "Traceback" not in notice.text
-    assert "Traceback" in caplog.text
-
-
-def test_a_second_job_is_refused_with_a_notice():
-    jobs = Jobs()
+def test_actions_wait_for_their_turn_and_keep_their_order():
+    jobs, first = Jobs(), threading.Event()
+    done = []
 
     async def main():
-        running = asyncio.create_task(jobs.run("Fitting", until_stopped))
-        while not jobs.done:
-            await asyncio.sleep(0)
-        assert await jobs.run("Other", lambda job: 1) is None
-        assert "Still busy: Fitting" in jobs.notices[-1].text
-        jobs.cancel()
-        await running
+        one = asyncio.create_task(jobs.act("one", lambda job: first.wait(20)))
+        await until(lambda: jobs.shown)
+        two = asyncio.create_task(jobs.act("two", lambda job: done.append("two")))
+        three = asyncio.create_task(jobs.act("three", lambda job: done.append("three")))
+        await until(lambda: jobs.shown.waiting == 2)
+        assert done == []
+        first.set()
+        await asyncio.gather(one, two, three)
 
     run(main())
+    assert done == ["two", "three"]
 
 
-def test_a_job_that_gives_way_is_ended_by_the_next_without_a_notice():
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ValueError("k is 0; give at least 1."), "Fitting: k is 0; give at least 1."),
+        (KeyError("x"), "failed unexpectedly (KeyError: 'x')"),
+    ],
+)
+def test_an_error_becomes_a_notice(error, words, caplog):
     jobs = Jobs()
 
+    def work(job):
+        raise error
+
+    assert run(jobs.act("Fitting", work)) is None
+    assert words in jobs.notices[0].text
+    assert bool(caplog.records) == (not isinstance(error, ValueError))
+
+
+def test_in_a_live_slot_the_newest_wish_is_done_and_those_between_are_dropped():
+    jobs, begun, go_on = Jobs(), threading.Event(), threading.Event()
+    worked, told = [], []
+
+    def wish(number):
+        def work(job):
+            worked.append(number)
+            begun.set()
+            go_on.wait(20)
+            return number
+
+        jobs.live("slider", "Drawing", work, lambda value, error: told.append(value))
+
     async def main():
-        running = asyncio.create_task(
-            jobs.run("Checking", until_stopped, gives_way=True)
+        wish(1)
+        await until(begun.is_set)
+        for number in (2, 3, 4):
+            wish(number)
+        go_on.set()
+        await until(lambda: jobs.at_rest)
+
+    run(main())
+    assert worked == [1, 4]
+    assert told == [1, 4]
+
+
+def test_a_displaced_live_job_that_stops_tells_nothing():
+    jobs, told = Jobs(), []
+
+    async def main():
+        jobs.live("a", "Counting", until_stopped, lambda *_: told.append("first"))
+        await until(lambda: jobs._live["a"].done)
+        jobs.live("a", "Counting", lambda job: 7, lambda value, _: told.append(value))
+        await until(lambda: jobs.at_rest)
+
+    run(main())
+    assert told == [7]
+
+
+def test_idle_work_gives_way_to_an_action_and_begins_again_once_it_is_over():
+    jobs, again = Jobs(), threading.Event()
+    starts, told = [], []
+
+    def check(job):
+        starts.append(jobs.busy)
+        if not again.is_set():
+            until_stopped(job)
+        return "checked"
+
+    async def main():
+        jobs.idle("check", "Checking", check, lambda value, _: told.append(value))
+        await until(lambda: starts)
+
+        def action(job):
+            again.set()
+            return "done"
+
+        assert await jobs.act("Fitting", action) == "done"
+        await until(lambda: jobs.at_rest)
+
+    run(main())
+    assert starts == [False, False]
+    assert told == ["checked"]
+
+
+def test_idle_work_never_starts_while_actions_wait():
+    jobs, gate = Jobs(), threading.Event()
+    order = []
+
+    async def main():
+        one = asyncio.create_task(jobs.act("one", lambda job: gate.wait(20)))
+        await until(lambda: jobs.shown)
+        jobs.idle(
+            "check", "Checking", lambda job: order.append("check"), lambda *_: None
         )
-        while not jobs.done:
-            await asyncio.sleep(0)
-        result = await jobs.run("Fitting", lambda job: 7)
-        await running
-        return result
+        two = asyncio.create_task(jobs.act("two", lambda job: order.append("two")))
+        gate.set()
+        await asyncio.gather(one, two)
+        await until(lambda: jobs.at_rest)
 
-    assert run(main()) == 7
-    assert jobs.notices == ()
+    run(main())
+    assert order == ["two", "check"]
 
 
-def test_the_same_notice_is_shown_once():
+def test_cancelled_idle_work_is_told_as_cancelled_and_stays_so():
+    jobs, told = Jobs(), []
+
+    async def main():
+        jobs.idle("check", "Checking", until_stopped, lambda _, e: told.append(e))
+        await until(lambda: jobs.shown)
+        assert jobs.shown.in_background
+        jobs.cancel()
+        await until(lambda: jobs.at_rest)
+
+    run(main())
+    assert isinstance(told[0], Cancelled)
+    assert len(told) == 1
+
+
+def test_a_newer_idle_wish_takes_the_place_of_the_older_one():
+    jobs, told = Jobs(), []
+
+    async def main():
+        jobs.idle("check", "Checking", until_stopped, lambda *_: told.append("old"))
+        await until(lambda: jobs._idle_job[1].done)
+        jobs.idle("check", "Checking", lambda job: "new", lambda v, _: told.append(v))
+        await until(lambda: jobs.at_rest)
+
+    run(main())
+    assert told == ["new"]
+
+
+def test_the_same_notice_is_shown_once_until_it_is_dismissed():
     jobs = Jobs()
     jobs.notify("info", "a")
     jobs.notify("info", "a")
@@ -129,13 +216,12 @@ def test_the_same_notice_is_shown_once():
     assert jobs.notices == ()
 
 
-def test_a_closed_session_stops_its_job_and_shows_nothing():
+def test_a_closed_session_stops_its_work_and_shows_nothing():
     jobs = Jobs()
 
     async def main():
-        running = asyncio.create_task(jobs.run("Fitting", until_stopped))
-        while not jobs.done:
-            await asyncio.sleep(0)
+        running = asyncio.create_task(jobs.act("Fitting", until_stopped))
+        await until(lambda: jobs.shown and jobs.shown.done)
         jobs.close()
         return await running
 

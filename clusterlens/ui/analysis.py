@@ -1,0 +1,116 @@
+"""Analysis: what has been decided, as one frozen value.
+
+An action makes another one (`clusterlens.ui.actions`); nothing else does. What follows
+from it is computed by the nodes of `clusterlens.ui.derived`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.dataset import Dataset
+
+DEFAULT_LINK_WEIGHT = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One immutable run: a prepared table, a pool with its seed, and what it found.
+
+    Parameters
+    ----------
+    id : str
+        Unique in an analysis, never used again.
+    name : str
+        Name on screen.
+    dataset : Dataset
+        The prepared table.
+    pool : tuple of dict
+        Entries of the pool, as `run_pool` takes them.
+    random_state : int
+        Seed of the pool.
+    ensemble : Ensemble
+        What the pool found.
+    """
+
+    id: str
+    name: str
+    dataset: Dataset
+    pool: tuple[Mapping[str, Any], ...]
+    random_state: int
+    ensemble: Ensemble
+
+
+@dataclass(frozen=True)
+class Link:
+    """What the analyst knows of two rows: together (must) or apart (cannot)."""
+
+    kind: Literal["must", "cannot"]
+    a: Any
+    b: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """Everything that was decided about one table.
+
+    Parameters
+    ----------
+    table : Dataset or None
+        The table as read.
+    preparation : dict
+        Arguments of `prepare` that are in force, plain values.
+    dataset : Dataset or None
+        The prepared table, None where preparation failed.
+    runs : tuple of Run
+        All runs, oldest first.
+    runs_made : int
+        Number of runs ever made, so that no id comes twice.
+    run_id : str or None
+        Which run is read.
+    score : str
+        Ranking score, a key of SCORES.
+    threshold : int or None
+        Models that must agree for a binarised pair; None for the mean rule.
+    counted_fully : frozenset of str
+        Runs whose agreements shall be exact whatever it costs.
+    links : tuple of Link
+        Must-links and cannot-links by row id; they belong to no run.
+    link_weight : float
+        What all links broken add to a score.
+    """
+
+    table: Dataset | None = None
+    preparation: Mapping[str, Any] = field(default_factory=dict)
+    dataset: Dataset | None = None
+    runs: tuple[Run, ...] = ()
+    runs_made: int = 0
+    run_id: str | None = None
+    score: str = "discotec-binary"
+    threshold: int | None = None
+    counted_fully: frozenset[str] = frozenset()
+    links: tuple[Link, ...] = ()
+    link_weight: float = DEFAULT_LINK_WEIGHT
+
+    @property
+    def run(self) -> Run | None:
+        """The run that is read."""
+        return next((run for run in self.runs if run.id == self.run_id), None)
+
+    @property
+    def ensemble(self) -> Ensemble | None:
+        """The partitions of the run that is read."""
+        return self.run.ensemble if self.run else None
+
+    @property
+    def samples(self) -> Dataset | None:
+        """The prepared table of the run that is read."""
+        return self.run.dataset if self.run else None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the agreements of the run shall be exact whatever it costs."""
+        return self.run_id in self.counted_fully

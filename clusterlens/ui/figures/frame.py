@@ -1,0 +1,123 @@
+"""The frame of every figure: a Bokeh figure that fills its card and reports its view.
+
+A figure tells in one call what it shows, once its size or its ranges have come to rest
+for a moment; whoever is told computes the pixels and hands them back as data.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import panel as pn
+from bokeh.models import ColumnDataSource, Range1d
+from bokeh.plotting import figure
+
+View = tuple[tuple[float, float], tuple[float, float]]
+_REST_SECONDS = 0.03
+
+
+def no_image() -> ColumnDataSource:
+    """Return the source of an image that is not there yet."""
+    return ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []})
+
+
+class Frame:
+    """A figure without axes by default, with zoom and pan, made once.
+
+    Parameters
+    ----------
+    told : callable
+        Called with (view, width, height) when the size or the ranges have changed;
+        the view is None where the figure shows everything.
+    css : str
+        Class of its pane.
+    tools : list
+        Tools beside pan, wheel zoom and reset.
+    options
+        Of `bokeh.plotting.figure`.
+    """
+
+    def __init__(
+        self,
+        told: Callable[[View | None, int, int], None],
+        *,
+        css: str,
+        tools: list[Any],
+        **options: Any,
+    ) -> None:
+        self._told = told
+        self._whole: View = ((0.0, 1.0), (0.0, 1.0))
+        self._task: asyncio.Task[None] | None = None
+        self._document = pn.state.curdoc
+        self.figure = figure(
+            x_range=Range1d(0, 1),
+            y_range=Range1d(0, 1),
+            tools=["pan", "wheel_zoom", "reset", *tools],
+            active_scroll="wheel_zoom",
+            sizing_mode="stretch_both",
+            min_border=0,
+            **options,
+        )
+        # Bokeh reports the end of a wheel zoom after this many milliseconds.
+        self.figure.lod_timeout = 50
+        self.figure.toolbar.logo = None
+        self.figure.update(
+            border_fill_alpha=0,
+            background_fill_alpha=0,
+            outline_line_alpha=0,
+        )
+        self.figure.grid.visible = False
+        ranges = (self.figure.x_range, self.figure.y_range)
+        for size in ("inner_width", "inner_height"):
+            self.figure.on_change(size, self._changed)
+        for axis in ranges:
+            for end in ("start", "end"):
+                axis.on_change(end, self._changed)
+        self.pane = pn.pane.Bokeh(
+            self.figure,
+            sizing_mode="stretch_both",
+            margin=0,
+            min_height=60,
+            css_classes=[css],
+        )
+
+    def show_whole(self, view: View) -> None:
+        """Let another whole be the one that reset goes back to, and show it."""
+        if view != self._whole:
+            self._whole = view
+            self.put(self._set_ranges, view)
+
+    def _set_ranges(self, view: View) -> None:
+        for axis, (start, end) in zip(
+            (self.figure.x_range, self.figure.y_range), view, strict=True
+        ):
+            axis.update(start=start, end=end, reset_start=start, reset_end=end)
+
+    def put(self, change: Callable[..., None], *values: Any) -> None:
+        """Change models of the figure, in the document's turn where there is one."""
+        if self._document is None or self._document.session_context is None:
+            change(*values)
+        else:
+            self._document.add_next_tick_callback(lambda: change(*values))
+
+    def _changed(self, attribute: str, old: Any, new: Any) -> None:
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._tell())
+
+    async def _tell(self) -> None:
+        await asyncio.sleep(_REST_SECONDS)
+        self._task = None
+        width, height = self.figure.inner_width, self.figure.inner_height
+        if width and height:
+            view = self.view()
+            self._told(None if view == self._whole else view, width, height)
+
+    def view(self) -> View:
+        """The ranges in view, ascending."""
+        x, y = self.figure.x_range, self.figure.y_range
+        return (
+            (min(x.start, x.end), max(x.start, x.end)),
+            (min(y.start, y.end), max(y.start, y.end)),
+        )

@@ -1,0 +1,342 @@
+"""The consensus matrix and its binarised form as heatmaps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import datashader as ds
+import numpy as np
+import xarray as xr
+from bokeh.events import SelectionGeometry, Tap
+from bokeh.models import (
+    BoxSelectTool,
+    ColumnDataSource,
+    CustomJSHover,
+    HoverTool,
+    LinearColorMapper,
+)
+from bokeh.palettes import Viridis256
+
+from clusterlens.compute.consensus.tiles import Tile
+from clusterlens.ui.figures.frame import Frame, View, no_image
+from clusterlens.ui.look import Viewport
+
+STRIP = 0.03
+GAP = 0.01
+MARGIN = STRIP + GAP
+# From nearly clear to full, so that it reads on a light and on a dark page.
+BINARISED_PALETTE = tuple(f"#3a6ea5{alpha:02x}" for alpha in range(20, 256, 5))
+_NAME_OF_POSITION = """
+const first = names.data.first_%(axis)s[0], shown = names.data.%(axis)s[0];
+const at = Math.floor(value) - first;
+if (at < 0 || at >= names.data.count_%(axis)s[0]) return 'outside';
+return at < shown.length ? String(shown[at]) : '#' + (Math.floor(value) + 1);
+"""
+
+
+def full_view(n: int) -> View:
+    """Return the x and y range that show a whole matrix with its strips."""
+    return (-MARGIN * n, float(n)), (-MARGIN * n, float(n))
+
+
+def visible_items(view_range: tuple[float, float], n: int) -> tuple[int, int]:
+    """Return the half-open range of positions that a view range shows."""
+    low = int(np.clip(np.floor(view_range[0]), 0, n - 1))
+    return low, int(np.clip(np.ceil(view_range[1]), low + 1, n))
+
+
+@dataclass(frozen=True, eq=False)
+class Heatmap:
+    """A tile as pixels.
+
+    Parameters
+    ----------
+    values : array of float32, shape (height, width)
+        Values in [0, 1], first row of the tile first.
+    tile : Tile
+        What they were resampled from.
+    n_samples : int
+        Size of the whole matrix.
+    palette : list of str
+        Colours from 0 to 1.
+    """
+
+    values: np.ndarray
+    tile: Tile
+    n_samples: int
+    palette: list[str]
+
+
+def heatmap(
+    tile: Tile,
+    port: Viewport,
+    n_samples: int,
+    palette: Sequence[str],
+    *,
+    equalised: bool = False,
+) -> Heatmap:
+    """Resample a tile to the pixels of a figure by Datashader; values stay as they are.
+
+    Parameters
+    ----------
+    tile : Tile
+        Values of shape (h, w).
+    port : Viewport
+        Size of the figure.
+    n_samples : int
+        Size of the whole matrix.
+    palette : sequence of str
+        Colours from 0 to 1.
+    equalised : bool, default False
+        Whether each colour shall cover equally many pixels.
+    """
+    rows, columns = tile.values.shape
+    grid = xr.DataArray(
+        tile.values,
+        dims=["row", "column"],
+        coords={
+            "row": _centres(tile.rows, rows),
+            "column": _centres(tile.cols, columns),
+        },
+        name="share",
+    )
+    canvas = ds.Canvas(port.width, port.height, x_range=tile.cols, y_range=tile.rows)
+    shown = canvas.raster(grid, interpolate="nearest", agg="mean")
+    values = shown.to_numpy().astype(np.float32)
+    colours = equalised_palette(values, palette) if equalised else list(palette)
+    return Heatmap(values, tile, n_samples, colours)
+
+
+def _centres(span: tuple[int, int], count: int) -> np.ndarray:
+    """Return the centres of count equal bins of a half-open span."""
+    edges = np.linspace(*span, count + 1)
+    return (edges[:-1] + edges[1:]) / 2
+
+
+def equalised_palette(values: np.ndarray, palette: Sequence[str]) -> list[str]:
+    """Spread colours so that each covers equally many pixels of values in [0, 1]."""
+    counts = np.histogram(values[np.isfinite(values)], bins=256, range=(0, 1))[0]
+    # The one level that fills most of the picture must not take most of the colours.
+    below = np.cumsum(counts) - counts / 2
+    share = below / max(counts.sum(), 1)
+    return [palette[int(part * (len(palette) - 1))] for part in share]
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """What stands along the edges of a matrix: cluster colours and row ids in view.
+
+    Parameters
+    ----------
+    view : View
+        x and y range of the figure.
+    spans : pair of pair of int
+        Half-open ranges of positions in view, of rows and of columns.
+    pixels : pair of array of uint32
+        Colours of the rows and of the columns as RGBA.
+    names : pair of list of str
+        Row ids of the rows and of the columns, empty where they have no pixel each.
+    """
+
+    view: View
+    spans: tuple[tuple[int, int], tuple[int, int]]
+    pixels: tuple[np.ndarray, np.ndarray]
+    names: tuple[list[str], list[str]]
+
+
+def edges(
+    colours: np.ndarray, row_ids: Sequence[object], order: np.ndarray, port: Viewport
+) -> Edges:
+    """Return what stands along the edges of what is in view.
+
+    Parameters
+    ----------
+    colours : array of uint8, shape (n_samples, 3)
+        Cluster colour of each sample.
+    row_ids : sequence
+        Row id of each sample.
+    order : array of int, shape (n_samples,)
+        The samples from the first row of the matrix to the last.
+    port : Viewport
+        Ranges and size of the figure.
+    """
+    n = len(order)
+    view = full_view(n) if port.x is None or port.y is None else (port.x, port.y)
+    spans = (visible_items(view[1], n), visible_items(view[0], n))
+    pixels, names = [], []
+    for (low, high), most in zip(spans, (port.height, port.width), strict=True):
+        seen = order[low:high]
+        names.append([str(row_ids[i]) for i in seen] if len(seen) <= most else [])
+        if len(seen) > most:
+            seen = seen[(np.arange(most) * len(seen)) // most]
+        rgba = np.full((len(seen), 4), 255, np.uint8)
+        rgba[:, :3] = colours[seen]
+        pixels.append(rgba.view(np.uint32)[:, 0])
+    return Edges(view, spans, (pixels[0], pixels[1]), (names[0], names[1]))
+
+
+class MatrixFigure(Frame):
+    """A heatmap with strips of cluster colours; follows the ranges of a partner.
+
+    Parameters
+    ----------
+    told : callable
+        Called with (view, width, height) when what it shows has changed.
+    tapped : callable
+        Called with (row, column), positions in the order of the samples.
+    brushed : callable
+        Called with two half-open ranges of positions, of rows and of columns.
+    value : str
+        Name of the values in the hover text.
+    palette : sequence of str
+        Colours from 0 to 1.
+    css : str
+        Class of its pane.
+    partner : MatrixFigure, optional
+        The figure whose ranges it shares.
+    """
+
+    def __init__(
+        self,
+        told: Callable[[View | None, int, int], None],
+        tapped: Callable[[int, int], None],
+        brushed: Callable[[tuple[int, int], tuple[int, int]], None],
+        *,
+        value: str,
+        palette: Sequence[str] = Viridis256,
+        css: str,
+        partner: MatrixFigure | None = None,
+    ) -> None:
+        super().__init__(
+            told,
+            css=css,
+            tools=["box_zoom", BoxSelectTool(), "tap", "save"],
+            toolbar_location="right",
+            x_axis_type=None,
+            y_axis_type=None,
+        )
+        self._n = 1
+        self._palette = list(palette)
+        self._tapped, self._brushed = tapped, brushed
+        if partner is not None:
+            self.figure.x_range = partner.figure.x_range
+            self.figure.y_range = partner.figure.y_range
+        self._image = no_image()
+        self._strips = no_image()
+        self._rings = ColumnDataSource({"x": [], "y": [], "colour": []})
+        self._names = ColumnDataSource(
+            {f"{p}{a}": [[]] for p in ("first_", "count_", "") for a in ("row", "col")}
+        )
+        self._mapper = LinearColorMapper(
+            palette=self._palette, low=0, high=1, nan_color="rgba(0,0,0,0)"
+        )
+        self._draw(value)
+        self.figure.toolbar.active_drag = self.figure.select_one(BoxSelectTool)
+        self.figure.on_event(Tap, self._on_tap)
+        self.figure.on_event(SelectionGeometry, self._on_brush)
+
+    def _draw(self, value: str) -> None:
+        place = {"x": "x", "y": "y", "dw": "dw", "dh": "dh"}
+        image = self.figure.image(
+            "image", source=self._image, color_mapper=self._mapper, **place
+        )
+        self.figure.image_rgba("image", source=self._strips, **place)
+        self.figure.scatter(
+            "x",
+            "y",
+            source=self._rings,
+            size=12,
+            line_width=2.5,
+            line_color="colour",
+            fill_alpha=0,
+        )
+        self.figure.add_tools(
+            HoverTool(
+                renderers=[image],
+                tooltips=[
+                    ("row", "$y{custom}"),
+                    ("column", "$x{custom}"),
+                    (value, "@image{0.000}"),
+                ],
+                formatters={
+                    f"${variable}": CustomJSHover(
+                        args={"names": self._names},
+                        code=_NAME_OF_POSITION % {"axis": axis},
+                    )
+                    for variable, axis in (("y", "row"), ("x", "col"))
+                },
+            )
+        )
+
+    def _set_ranges(self, view: View) -> None:
+        """Show the first row at the top."""
+        x, (low, high) = view
+        super()._set_ranges((x, (high, low)))
+
+    def show(self, picture: Heatmap) -> None:
+        """Show a picture; the whole matrix comes into view if its size is another."""
+        self._n = picture.n_samples
+        (r0, r1), (c0, c1) = picture.tile.rows, picture.tile.cols
+        data = {"image": [picture.values], "x": [c0], "y": [r0], "dw": [c1 - c0]}
+        data["dh"] = [r1 - r0]
+
+        def change() -> None:
+            self._image.data = data
+            if self._mapper.palette != picture.palette:
+                self._mapper.palette = picture.palette
+
+        self.show_whole(full_view(picture.n_samples))
+        self.put(change)
+
+    def show_edges(self, shown: Edges) -> None:
+        """Show cluster colours along the edges, and tell the browser the row ids."""
+        ((x0, x1), (y0, y1)), ((r0, r1), (c0, c1)) = shown.view, shown.spans
+        rows, columns = shown.pixels
+        strips = {
+            "image": [rows[:, None], columns[None, :]],
+            "x": [x0, c0],
+            "y": [r0, y0],
+            "dw": [STRIP * (x1 - x0), c1 - c0],
+            "dh": [r1 - r0, STRIP * (y1 - y0)],
+        }
+        names: dict[str, list[Any]] = {}
+        for axis, span, ids in zip(
+            ("row", "col"), shown.spans, shown.names, strict=True
+        ):
+            names |= {
+                axis: [ids],
+                f"first_{axis}": [span[0]],
+                f"count_{axis}": [span[1] - span[0]],
+            }
+
+        def change() -> None:
+            self._strips.data = strips
+            self._names.data = names
+
+        self.put(change)
+
+    def mark(self, cells: Sequence[tuple[int, int]], colours: Sequence[str]) -> None:
+        """Ring cells (row, column), given as positions in the order of the samples."""
+        data = {
+            "x": [column + 0.5 for _, column in cells],
+            "y": [row + 0.5 for row, _ in cells],
+            "colour": list(colours),
+        }
+        self.put(lambda: setattr(self._rings, "data", data))
+
+    def _on_tap(self, event: Any) -> None:
+        row, column = int(np.floor(event.y)), int(np.floor(event.x))
+        if 0 <= row < self._n and 0 <= column < self._n:
+            self._tapped(row, column)
+
+    def _on_brush(self, event: Any) -> None:
+        if event.final and event.geometry["type"] == "rect":
+            shape = event.geometry
+            rows = sorted((shape["y0"], shape["y1"]))
+            columns = sorted((shape["x0"], shape["x1"]))
+            self._brushed(
+                visible_items((rows[0], rows[1]), self._n),
+                visible_items((columns[0], columns[1]), self._n),
+            )

@@ -1,0 +1,45 @@
+"""The map of what goes into the pool, before there is anything to select in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from bokeh.models import ColumnDataSource
+
+from clusterlens.ui.figures.frame import Frame, View
+
+
+class PreparedMap(Frame):
+    """Prepared samples on their first two principal components.
+
+    Parameters
+    ----------
+    told : callable
+        Called with (view, width, height) when what it shows has changed.
+    """
+
+    def __init__(self, told: Callable[[View | None, int, int], None]) -> None:
+        super().__init__(
+            told,
+            css="cl-prepared-figure",
+            tools=["box_zoom", "save"],
+            toolbar_location="right",
+            x_axis_type=None,
+            y_axis_type=None,
+        )
+        self.figure.toolbar.autohide = True
+        self._image = ColumnDataSource(
+            {
+                "image": [np.zeros((1, 1), np.uint32)],
+                **{key: [0] for key in ("x", "y", "dw", "dh")},
+            }
+        )
+        self.figure.image_rgba("image", "x", "y", "dw", "dh", source=self._image)
+
+    def show(self, pixels: np.ndarray, view: View) -> None:
+        """Show a picture of what is in view."""
+        (x0, x1), (y0, y1) = view
+        data = {"image": [pixels], "x": [x0], "y": [y0], "dw": [x1 - x0]}
+        data["dh"] = [y1 - y0]
+        self.put(lambda: setattr(self._image, "data", data))

@@ -1,0 +1,245 @@
+"""The map of samples: as many points as there are, drawn by Datashader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import datashader as ds
+import datashader.transfer_functions as tf
+import numpy as np
+import pandas as pd
+from bokeh.events import SelectionGeometry, Tap
+from bokeh.models import BoxSelectTool, ColumnDataSource, LassoSelectTool
+
+from clusterlens.ui.figures.frame import Frame, View, no_image
+from clusterlens.ui.look import Viewport
+
+_ROOM = 1.06
+_FADED = (150, 155, 163)
+
+
+def map_view(xy: np.ndarray, port: Viewport) -> View:
+    """Return x and y ranges of equal scale: of all points, or of what is zoomed to.
+
+    Parameters
+    ----------
+    xy : array of float, shape (n_samples, 2)
+        Coordinates.
+    port : Viewport
+        Size of the figure, and what it was zoomed to, if it was.
+    """
+    if port.x is None or port.y is None:
+        low, high = xy.min(axis=0), xy.max(axis=0)
+        room = _ROOM
+    else:
+        low, high = np.array([port.x, port.y]).T
+        room = 1.0
+    size = np.array([max(port.width, 1), max(port.height, 1)])
+    unit = max(float(np.max((high - low) / size)), 1e-12) * room
+    centre, half = (low + high) / 2, unit * size / 2
+    x, y = ((float(c - h), float(c + h)) for c, h in zip(centre, half, strict=True))
+    return x, y
+
+
+def draw_samples(
+    xy: np.ndarray,
+    colours: np.ndarray,
+    view: View,
+    *,
+    size: tuple[int, int],
+    lit: np.ndarray | None = None,
+) -> np.ndarray:
+    """Draw the samples as points; where some are lit the others fade.
+
+    Parameters
+    ----------
+    xy : array of float, shape (n_samples, 2)
+        Coordinates.
+    colours : array of uint8, shape (n_samples, 3)
+        Colour of each sample; a pixel shows the mean of its samples.
+    view : pair of ranges
+        x and y range of the frame.
+    size : pair of int
+        Width and height in pixels.
+    lit : array of int, optional
+        Positions of samples to light up.
+
+    Returns
+    -------
+    pixels : array of uint32, shape (height, width)
+        RGBA, the lowest y first.
+    """
+    spread = _point_size(len(xy), int(np.sqrt(size[0] * size[1])))
+    if lit is None or not len(lit):
+        picture = _points(xy, colours, view, size, spread)
+    else:
+        grey = np.broadcast_to(np.uint8(_FADED), colours.shape)
+        faded = _points(xy, grey, view, size, spread, alpha=70)
+        bright = _points(xy[lit], colours[lit], view, size, spread + 1)
+        picture = tf.stack(faded, bright)
+    return picture.to_numpy().astype(np.uint32)
+
+
+def _points(
+    xy: np.ndarray,
+    colours: np.ndarray,
+    view: View,
+    size: tuple[int, int],
+    spread: int,
+    alpha: int = 255,
+) -> tf.Image:
+    """Average the colours of the samples in each pixel, then enlarge the points."""
+    frame = pd.DataFrame(
+        {"x": xy[:, 0], "y": xy[:, 1]}
+        | {c: colours[:, k].astype(np.float32) for k, c in enumerate("rgb")}
+    )
+    canvas = ds.Canvas(*size, x_range=view[0], y_range=view[1])
+    means = canvas.points(
+        frame, "x", "y", ds.summary(r=ds.mean("r"), g=ds.mean("g"), b=ds.mean("b"))
+    )
+    channels = np.stack([means[c].to_numpy() for c in "rgb"], axis=-1)
+    hit = np.isfinite(channels[..., 0])
+    rgba = np.zeros((size[1], size[0], 4), np.uint8)
+    rgba[hit, :3] = np.rint(channels[hit])
+    rgba[hit, 3] = alpha
+    image = tf.Image(rgba.view(np.uint32)[..., 0], coords=means.coords, dims=["y", "x"])
+    return tf.spread(image, px=spread)
+
+
+def _point_size(n_samples: int, pixels: int) -> int:
+    """Return how far points are spread, so that few are seen and many do not clog."""
+    return int(np.clip(round(0.011 * pixels - 0.9 * np.log10(n_samples)), 0, 3))
+
+
+def inside(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:
+    """Whether points lie inside an outline, by the even-odd rule.
+
+    Parameters
+    ----------
+    xy : array of float, shape (n_samples, 2)
+        Points.
+    outline : array of float, shape (n_corners, 2)
+        Corners in order; the last one is joined to the first.
+
+    Returns
+    -------
+    inside : array of bool, shape (n_samples,)
+        O(n_candidates n_corners) time, candidates being the points in its bounding box.
+    """
+    odd = np.zeros(len(xy), bool)
+    low, high = outline.min(axis=0), outline.max(axis=0)
+    candidates = np.flatnonzero(((xy >= low) & (xy <= high)).all(axis=1))
+    x, y = xy[candidates].T
+    crossings = np.zeros(len(candidates), bool)
+    for (x0, y0), (x1, y1) in zip(outline, np.roll(outline, -1, axis=0), strict=True):
+        if y0 != y1:
+            spans = (y0 > y) != (y1 > y)
+            crossings ^= spans & (x < x0 + (y - y0) * (x1 - x0) / (y1 - y0))
+    odd[candidates] = crossings
+    return odd
+
+
+class MapFigure(Frame):
+    """The map, with a ring around the inspected sample and links between samples.
+
+    Parameters
+    ----------
+    told : callable
+        Called with (view, width, height) when what it shows has changed.
+    tapped : callable
+        Called with the place of a click and the data units of a pixel.
+    boxed : callable
+        Called with the x and y range of a dragged box.
+    lassoed : callable
+        Called with the outline of a lasso, shape (n, 2).
+    """
+
+    def __init__(
+        self,
+        told: Callable[[View | None, int, int], None],
+        tapped: Callable[[float, float, float], None],
+        boxed: Callable[[View], None],
+        lassoed: Callable[[np.ndarray], None],
+    ) -> None:
+        super().__init__(
+            told,
+            css="cl-map-figure",
+            tools=["box_zoom", BoxSelectTool(), LassoSelectTool(), "tap", "save"],
+            toolbar_location="right",
+            x_axis_type=None,
+            y_axis_type=None,
+        )
+        self._tapped, self._boxed, self._lassoed = tapped, boxed, lassoed
+        self._image = no_image()
+        self._rings = ColumnDataSource({"x": [], "y": [], "letter": []})
+        self._numbers = ColumnDataSource({"x": [], "y": [], "text": []})
+        self._draw()
+        self.figure.toolbar.active_drag = self.figure.select_one(BoxSelectTool)
+        self.figure.on_event(Tap, self._on_tap)
+        self.figure.on_event(SelectionGeometry, self._on_selection)
+
+    def _draw(self) -> None:
+        self.figure.image_rgba("image", "x", "y", "dw", "dh", source=self._image)
+        self.figure.text(
+            "x",
+            "y",
+            "text",
+            source=self._numbers,
+            text_align="center",
+            text_baseline="middle",
+            text_font_style="bold",
+            text_font_size="15px",
+            text_color="#14181d",
+            text_outline_color="#ffffff",
+        )
+        self.figure.scatter(
+            "x",
+            "y",
+            source=self._rings,
+            size=15,
+            fill_alpha=0,
+            line_width=2.5,
+            line_color="#777f87",
+        )
+
+    def show(self, pixels: np.ndarray, view: View) -> None:
+        """Show a picture of what is in view."""
+        (x0, x1), (y0, y1) = view
+        data = {"image": [pixels], "x": [x0], "y": [y0], "dw": [x1 - x0]}
+        data["dh"] = [y1 - y0]
+        self.put(lambda: setattr(self._image, "data", data))
+
+    def ring(self, places: np.ndarray) -> None:
+        """Mark samples, places of shape (n, 2)."""
+        data = {"x": places[:, 0], "y": places[:, 1], "letter": [""] * len(places)}
+        self.put(lambda: setattr(self._rings, "data", data))
+
+    def number(self, places: np.ndarray, texts: Sequence[str]) -> None:
+        """Write the number of each cluster at its place, shape (n, 2)."""
+        data = {"x": places[:, 0], "y": places[:, 1], "text": list(texts)}
+        self.put(lambda: setattr(self._numbers, "data", data))
+
+    def _on_tap(self, event: Any) -> None:
+        (x0, x1), _ = self.view()
+        unit = (x1 - x0) / max(self.figure.inner_width or 1, 1)
+        self._tapped(event.x, event.y, unit)
+
+    def _on_selection(self, event: Any) -> None:
+        shape = event.geometry
+        if not event.final:
+            return
+        if shape["type"] == "rect":
+            x = sorted((shape["x0"], shape["x1"]))
+            y = sorted((shape["y0"], shape["y1"]))
+            self._boxed(((x[0], x[1]), (y[0], y[1])))
+        elif shape["type"] == "poly":
+            x, y = (_values(shape[axis]) for axis in "xy")
+            self._lassoed(np.column_stack([x, y]))
+
+
+def _values(given: Any) -> np.ndarray:
+    """Read coordinates that the browser sends as a list or by position."""
+    if isinstance(given, dict):
+        given = [given[key] for key in sorted(given, key=int)]
+    return np.asarray(given, float)

@@ -1,0 +1,150 @@
+"""Ranks of the leaders at every threshold, over the line that sets it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJS,
+    FixedTicker,
+    Span,
+)
+
+from clusterlens.ui.figures.frame import Frame, View
+
+DASHES = ("solid", "dashed", "dotdash")
+SHOWN_RANKS = 20
+_RELEASED = """
+  if (span._waits) return;
+  span._waits = true;
+  window.addEventListener("pointerup", () => {
+    span._waits = false;
+    released.data = {at: [Math.round(span.location)]};
+  }, {once: true, capture: true});
+"""
+
+
+class ThresholdFigure(Frame):
+    """Curves of the leaders and a line to drag; the line acts once, on release.
+
+    Parameters
+    ----------
+    dragged : callable
+        Called with the whole number under the line while it is dragged.
+    released : callable
+        Called with it when the line is let go.
+    """
+
+    def __init__(
+        self, dragged: Callable[[int], None], released: Callable[[int], None]
+    ) -> None:
+        super().__init__(
+            self._resized,
+            css="cl-threshold-figure",
+            tools=[],
+            toolbar_location=None,
+        )
+        self.figure.toolbar.active_scroll = None
+        self.figure.toolbar.tools = []
+        self._dragged, self._released = dragged, released
+        # Changes of the line that come from here are no drag.
+        self._ours = self._in_hand = False
+        self._curves = ColumnDataSource({"x": [], "y": [], "dash": []})
+        self.figure.multi_line(
+            "x",
+            "y",
+            source=self._curves,
+            line_dash="dash",
+            line_width=1.6,
+            line_color="#6f7882",
+        )
+        self._marks = [
+            Span(location=0, dimension="height", line_color="#98a0a8", line_dash=dash)
+            for dash in ("solid", "dotted")
+        ]
+        self._line = Span(
+            location=0,
+            dimension="height",
+            line_color="#0b8a8a",
+            line_width=5,
+            editable=True,
+        )
+        self._let_go = ColumnDataSource({"at": [0]})
+        self._wire()
+        for mark in (*self._marks, self._line):
+            self.figure.add_layout(mark)
+        self.figure.yaxis.ticker = FixedTicker(ticks=[1, 10, SHOWN_RANKS])
+        for axis in (*self.figure.xaxis, *self.figure.yaxis):
+            axis.update(
+                axis_line_alpha=0.4,
+                major_tick_in=0,
+                major_tick_out=3,
+                minor_tick_out=0,
+                axis_label_text_font_style="normal",
+            )
+
+    def _wire(self) -> None:
+        self._line.on_change("location", self._moved)
+        self._line.js_on_change(
+            "location",
+            CustomJS(
+                args={"span": self._line, "released": self._let_go}, code=_RELEASED
+            ),
+        )
+        self._let_go.on_change("data", self._ended)
+
+    def _resized(self, view: View | None, width: int, height: int) -> None:
+        """Curves need no pixels of ours."""
+
+    def _moved(self, attribute: str, old: float, new: float) -> None:
+        if not self._ours:
+            self._in_hand = True
+            self._dragged(round(new))
+
+    def _ended(self, attribute: str, old: Any, new: Any) -> None:
+        if self._in_hand:
+            self._in_hand = False
+            self._released(int(new["at"][0]))
+
+    def show(
+        self, ranks: np.ndarray, *, mean: int, majority: int, threshold: int
+    ) -> None:
+        """Show the ranks of the leaders and where the line stands.
+
+        Parameters
+        ----------
+        ranks : array of int, shape (n_leaders, n_thresholds)
+            Rank of each leader when pairs need 0, 1, ... agreeing models.
+        mean, majority, threshold : int
+            Where the mean rule, a majority and the line stand.
+        """
+        count = ranks.shape[1]
+        data = {
+            "x": [np.arange(count) for _ in ranks],
+            "y": [np.minimum(rank, SHOWN_RANKS + 1) for rank in ranks],
+            "dash": list(DASHES[: len(ranks)]),
+        }
+        lowest = min(SHOWN_RANKS, max(3, int(ranks.max(initial=1)))) + 0.7
+
+        def change() -> None:
+            self._curves.data = data
+            self._marks[0].location, self._marks[1].location = mean, majority
+
+        self.show_whole(((0, count - 1), (lowest, 0.3)))
+        self.put(change)
+        self.put(self._stand, threshold)
+
+    def _stand(self, threshold: int) -> None:
+        """Put the line where it belongs, which is no drag."""
+        if self._line.location != threshold and not self._in_hand:
+            self._ours = True
+            self._line.location = threshold
+            self._ours = False
+
+
+def legend(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair each name with the pattern of its line."""
+    return list(zip(names, DASHES, strict=False))

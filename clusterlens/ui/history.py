@@ -1,0 +1,89 @@
+"""History: the analyses of a session in order, with a cursor.
+
+Undo and redo move the cursor; doing something new forgets what had been undone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import param
+
+from clusterlens.ui.analysis import Analysis
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One action with its plain values, and the analysis that it made.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is not plain JSON.
+    """
+
+    kind: str
+    title: str
+    analysis: Analysis
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        plain = json.loads(json.dumps(dict(self.values), allow_nan=False))
+        object.__setattr__(self, "values", plain)
+
+
+class History(param.Parameterized):
+    """Steps up to the cursor were done, those after it can be done again."""
+
+    steps = param.ClassSelector(
+        class_=tuple,
+        default=(Step("start", "Start", Analysis()),),
+        constant=True,
+        doc="All steps, oldest first; the first is the empty analysis.",
+    )
+    cursor = param.Integer(0, constant=True, doc="Position of the step in force.")
+
+    @property
+    def analysis(self) -> Analysis:
+        """The analysis in force."""
+        return self.steps[self.cursor].analysis
+
+    @property
+    def undoable(self) -> Step | None:
+        """The step that undo takes back."""
+        return self.steps[self.cursor] if self.cursor else None
+
+    @property
+    def redoable(self) -> Step | None:
+        """The step that redo does again."""
+        after = self.cursor + 1
+        return self.steps[after] if after < len(self.steps) else None
+
+    @property
+    def done(self) -> tuple[Step, ...]:
+        """The steps in force, without the start."""
+        return self.steps[1 : self.cursor + 1]
+
+    def do(self, step: Step) -> None:
+        """Put a new step in force; what had been undone is forgotten."""
+        self._move((*self.steps[: self.cursor + 1], step), self.cursor + 1)
+
+    def undo(self) -> None:
+        """Take the latest step back, if there is one."""
+        self.go(self.cursor - 1)
+
+    def redo(self) -> None:
+        """Do the next undone step again, if there is one."""
+        self.go(self.cursor + 1)
+
+    def go(self, cursor: int) -> None:
+        """Put the step at a position in force; positions outside are ignored."""
+        if 0 <= cursor < len(self.steps):
+            self._move(self.steps, cursor)
+
+    def _move(self, steps: tuple[Step, ...], cursor: int) -> None:
+        with param.edit_constant(self):
+            self.param.update(steps=steps, cursor=cursor)

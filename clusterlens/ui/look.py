@@ -1,0 +1,95 @@
+"""Look: what is merely looked at; never logged, part of a shared link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import param
+
+from clusterlens.ui.drafts import PoolDraft
+
+
+@dataclass(frozen=True)
+class Viewport:
+    """What a figure shows: half-open data ranges and its size in pixels.
+
+    Ranges are None where the figure shall show everything.
+    """
+
+    x: tuple[float, float] | None = None
+    y: tuple[float, float] | None = None
+    width: int = 0
+    height: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Brush:
+    """Samples that were brushed, and where.
+
+    Parameters
+    ----------
+    positions : array of int, shape (n_brushed,)
+        Positions of the samples, ascending.
+    source : str
+        Where they were brushed, e.g. "box on the map".
+    """
+
+    positions: np.ndarray = field(default_factory=lambda: np.empty(0, np.intp))
+    source: str = ""
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+
+class Look(param.Parameterized):
+    """What the analyst looks at."""
+
+    page = param.String("data", doc="The page that is shown, a key of PAGES.")
+    model = param.Integer(
+        None, allow_None=True, doc="Selected model; None for the leader."
+    )
+    colour_by = param.Selector(
+        default="model", objects=["model", "disagreement", "labels"]
+    )
+    order_by = param.Selector(default="model", objects=["model", "tree", "file"])
+    shading = param.Selector(default="linear", objects=["linear", "eq_hist"])
+    tab = param.Selector(
+        default="model", objects=["model", "sample", "selection", "links"]
+    )
+    help = param.Boolean(False, doc="Whether the keys are listed.")
+    drawer = param.Boolean(False, doc="Whether the inspector is open on a small page.")
+    inspected = param.Integer(None, allow_None=True, doc="Position of a sample.")
+    brush = param.ClassSelector(class_=Brush, default=Brush(), doc="Brushed samples.")
+    map_view = param.ClassSelector(class_=Viewport, default=Viewport())
+    matrix_view = param.ClassSelector(class_=Viewport, default=Viewport())
+    column = param.String(
+        None, allow_None=True, doc="Column that shades the map of the Data page."
+    )
+    column_query = param.String("", doc="Text that names of listed columns hold.")
+    column_role = param.String("", doc="Role of listed columns; empty for all.")
+    rows_as = param.Selector(default="read", objects=["read", "features"])
+    prepared_view = param.ClassSelector(class_=Viewport, default=Viewport())
+    pool_draft = param.ClassSelector(
+        class_=PoolDraft, default=PoolDraft(), doc="What the next run shall be."
+    )
+    pool_as_text = param.Boolean(False, doc="Whether the pool is edited as text.")
+    threshold_preview = param.Integer(
+        None, allow_None=True, doc="Threshold while its line is dragged."
+    )
+
+    def forget_samples(self) -> None:
+        """Look at no sample and at the leader, as another run is read."""
+        whole: dict[str, Any] = {
+            name: Viewport(width=view.width, height=view.height)
+            for name in ("map_view", "matrix_view")
+            if (view := getattr(self, name))
+        }
+        self.param.update(
+            model=None,
+            inspected=None,
+            brush=Brush(),
+            threshold_preview=None,
+            **whole,
+        )

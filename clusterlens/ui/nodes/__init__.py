@@ -1,0 +1,9 @@
+"""Nodes: what follows from the analysis and the look, one file per subject.
+
+A new result is one function and one entry in `NODES` of the file it belongs to.
+"""
+
+from clusterlens.ui.nodes import agreement, nulls, pictures, pools, readings, tables
+
+NODES = agreement.NODES | nulls.NODES | pictures.NODES | pools.NODES
+NODES |= readings.NODES | tables.NODES

@@ -1,0 +1,204 @@
+"""What the models of a run agree on, and the order that follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute.consensus.ordering import order_samples
+from clusterlens.compute.ensemble.agreement import (
+    Agreement,
+    AgreementCost,
+    agreement_cost,
+    count_agreements,
+    estimate_agreements,
+)
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.contingency import match_labels
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble, distinct_partitions
+from clusterlens.compute.ensemble.overlaps import sample_disagreement
+from clusterlens.compute.ranking.ranking import (
+    SCORES,
+    Ranking,
+    rank_partitions,
+    rank_values,
+)
+from clusterlens.compute.ranking.robustness import Robustness, rank_robustness
+from clusterlens.compute.ranking.scores import threshold_scores
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.analysis import Link
+from clusterlens.ui.derived import Node
+from clusterlens.ui.jobs import KERNELS, Job
+
+SEED = 0
+LEADERS = 3
+
+
+def cost(ensemble: Ensemble) -> AgreementCost:
+    """What counting all agreements takes."""
+    return agreement_cost(ensemble)
+
+
+def agreement(
+    job: Job, ensemble: Ensemble, cost: AgreementCost, exact: bool
+) -> Agreement:
+    """Count all agreements, or estimate them where that would take minutes."""
+    if exact or cost.affordable:
+        return count_agreements(ensemble, **job.kernels)
+    return estimate_agreements(ensemble, None, SEED, **job.kernels)
+
+
+def threshold_in_force(
+    agreement: Agreement, threshold: int | None, preview: int | None
+) -> int:
+    """The number of models that must agree: dragged, set, or by the mean rule."""
+    for given in (preview, threshold):
+        if given is not None:
+            return given
+    return agreement.threshold
+
+
+def constraints(links: tuple[Link, ...], samples: Dataset) -> Constraints | None:
+    """Links as positions of samples; those of rows that are left out do not count."""
+    at = {row: k for k, row in enumerate(samples.row_ids)}
+    pairs: dict[str, list[tuple[int, int]]] = {"must": [], "cannot": []}
+    for link in links:
+        if link.a in at and link.b in at:
+            pairs[link.kind].append((at[link.a], at[link.b]))
+    if not (pairs["must"] or pairs["cannot"]):
+        return None
+    return Constraints(must_link=pairs["must"], cannot_link=pairs["cannot"])
+
+
+def rank(
+    job: Job,
+    agreement: Agreement,
+    score: str,
+    threshold: int,
+    linked: Constraints | None,
+    weight: float,
+) -> Ranking:
+    """Rank the models by the score in force."""
+    return rank_partitions(
+        agreement,
+        score=score,
+        constraints=linked,
+        constraint_weight=weight,
+        executor=KERNELS,
+        **_at(score, threshold),
+    )
+
+
+def _at(score: str, threshold: int) -> dict[str, Any]:
+    return {"threshold": threshold} if SCORES[score].uses_threshold else {}
+
+
+def check_robustness(
+    job: Job,
+    agreement: Agreement,
+    score: str,
+    threshold: int,
+    linked: Constraints | None,
+    weight: float,
+) -> Robustness:
+    """See how the ranking fares without each family."""
+    return rank_robustness(
+        agreement, score, linked, weight, **_at(score, threshold), **job.kernels
+    )
+
+
+def reference(job: Job, agreement: Agreement) -> int:
+    """The model whose clusters give all others their colours."""
+    return int(rank_partitions(agreement, executor=KERNELS).order[0])
+
+
+def selected(model: int | None, ranking: Ranking) -> int:
+    """The model that is looked at: the leader unless another one was chosen."""
+    return int(ranking.order[0]) if model is None else model
+
+
+def clusters(job: Job, ensemble: Ensemble, model: int, reference: int) -> np.ndarray:
+    """Clusters of the model, numbered like those of the reference; noise is -1."""
+    codes = ensemble.codes
+    matched = match_labels(codes[reference], codes[model])
+    return np.where(ensemble.labels[model] == NOISE, NOISE, matched)
+
+
+def copies(ensemble: Ensemble) -> np.ndarray:
+    """Number of the distinct partition of each model, shape (n_partitions,)."""
+    return distinct_partitions(ensemble)[1]
+
+
+def rows(ranking: Ranking, copy_of: np.ndarray) -> np.ndarray:
+    """The first model of each distinct partition, in the order of the ranking."""
+    first = np.unique(copy_of[ranking.order], return_index=True)[1]
+    return ranking.order[np.sort(first)]
+
+
+def disagreement(job: Job, ensemble: Ensemble) -> np.ndarray:
+    """Disagreement of the pool about each sample, in [0, 1], shape (n_samples,)."""
+    return sample_disagreement(ensemble, executor=KERNELS, cancel=job.cancelled)
+
+
+def tree_order(job: Job, ensemble: Ensemble) -> np.ndarray:
+    """Order the samples by the consensus tree, shape (n_samples,)."""
+    return order_samples(ensemble, "tree", random_state=SEED)
+
+
+@dataclass(frozen=True, eq=False)
+class Leaders:
+    """Ranks of the leading models at every threshold, shape (n_leaders, T + 2)."""
+
+    models: np.ndarray
+    ranks: np.ndarray
+
+
+def leaders(job: Job, agreement: Agreement, rows: np.ndarray) -> Leaders:
+    """Rank the leading distinct models at every threshold."""
+    models = rows[:LEADERS]
+    ranks = rank_values(threshold_scores(agreement), False)[models]
+    return Leaders(models, np.asarray(ranks))
+
+
+_RANKED = ("agreement", "score", "threshold_in_force", "constraints?", "link_weight")
+
+NODES = {
+    "cost": Node(("ensemble",), cost),
+    "agreement": Node(
+        ("ensemble", "cost", "exact"),
+        agreement,
+        "live",
+        "Counting agreements",
+        keep=6,
+    ),
+    "threshold_in_force": Node(
+        ("agreement", "threshold?", "look.threshold_preview?"), threshold_in_force
+    ),
+    "constraints": Node(("links", "samples"), constraints),
+    "ranking": Node(_RANKED, rank, "live", "Ranking", keep=64),
+    "robustness": Node(
+        _RANKED,
+        check_robustness,
+        "idle",
+        "Checking the ranking without each family",
+        keep=64,
+    ),
+    "reference": Node(("agreement",), reference, "live", "Matching the clusters"),
+    "selected": Node(("look.model?", "ranking"), selected),
+    "clusters": Node(
+        ("ensemble", "selected", "reference"),
+        clusters,
+        "live",
+        "Matching the clusters",
+        keep=8,
+    ),
+    "copies": Node(("ensemble",), copies),
+    "rows": Node(("ranking", "copies"), rows),
+    "disagreement": Node(("ensemble",), disagreement, "live", "Measuring disagreement"),
+    "tree_order": Node(("ensemble",), tree_order, "live", "Ordering the samples"),
+    "leaders": Node(
+        ("agreement", "rows"), leaders, "live", "Ranking at every threshold", keep=16
+    ),
+}

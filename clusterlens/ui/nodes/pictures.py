@@ -1,0 +1,264 @@
+"""What the figures show: maps, orderings, tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from bokeh.palettes import Viridis256
+from scipy.spatial import KDTree
+
+from clusterlens.compute.consensus.ordering import order_samples
+from clusterlens.compute.consensus.tile_source import TileSource
+from clusterlens.compute.consensus.tiles import Tile, consensus_tile
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.projection import Projection, project
+from clusterlens.ui.derived import Node
+from clusterlens.ui.figures.frame import View
+from clusterlens.ui.figures.matrix import (
+    BINARISED_PALETTE,
+    Edges,
+    Heatmap,
+    edges,
+    full_view,
+    heatmap,
+    visible_items,
+)
+from clusterlens.ui.figures.sample_map import draw_samples, map_view
+from clusterlens.ui.jobs import Job
+from clusterlens.ui.look import Brush, Viewport
+from clusterlens.ui.palette import (
+    cluster_colours,
+    cluster_name,
+    disagreement_colours,
+)
+
+# Clusters whose numbers are written on the map; more would cover it.
+NUMBERED = 40
+
+
+def projection(job: Job, samples: Dataset) -> Projection:
+    """Map of the samples by two principal components."""
+    return project(samples)
+
+
+def nearest(job: Job, projection: Projection) -> KDTree:
+    """Search tree over the map, for clicks."""
+    return KDTree(projection.coordinates)
+
+
+@dataclass(frozen=True, eq=False)
+class Colours:
+    """Colour of each sample, uint8 of shape (n_samples, 3), and what it stands for."""
+
+    values: np.ndarray
+    by: str
+
+
+def colours(
+    job: Job,
+    colour_by: str,
+    clusters: np.ndarray,
+    disagreement: np.ndarray,
+    samples: Dataset,
+) -> Colours:
+    """Colour the samples by model, disagreement or given labels."""
+    if colour_by == "disagreement":
+        return Colours(disagreement_colours(disagreement), colour_by)
+    if colour_by == "labels" and samples.labels_true is not None:
+        return Colours(cluster_colours(samples.labels_true), colour_by)
+    return Colours(cluster_colours(clusters), "model")
+
+
+@dataclass(frozen=True, eq=False)
+class Legend:
+    """What the colours of the map stand for.
+
+    Parameters
+    ----------
+    by : {"model", "disagreement", "labels"}
+        What the samples are coloured by.
+    entries : list of (int, str, int)
+        Cluster or class, its name and size; empty for disagreement.
+    places : array of float, shape (n_entries, 2)
+        Median place of each cluster.
+    numbers : list of str
+        What is written there.
+    """
+
+    by: str
+    entries: list[tuple[int, str, int]]
+    places: np.ndarray
+    numbers: list[str]
+
+
+def legend(
+    job: Job,
+    colour_by: str,
+    clusters: np.ndarray,
+    samples: Dataset,
+    projection: Projection,
+) -> Legend:
+    """Name and place what the samples are coloured by."""
+    if colour_by == "disagreement":
+        return Legend(colour_by, [], np.empty((0, 2)), [])
+    given = samples.labels_true if colour_by == "labels" else None
+    codes = clusters if given is None else given
+    numbers, sizes = np.unique(codes, return_counts=True)
+    names = [
+        cluster_name(k) if given is None or k < 0 else str(samples.label_names[k])
+        for k in numbers.tolist()
+    ]
+    placed = [k for k in numbers.tolist() if k >= 0][:NUMBERED]
+    places = [np.median(projection.coordinates[codes == k], axis=0) for k in placed]
+    return Legend(
+        "model" if given is None else "labels",
+        list(zip(numbers.tolist(), names, sizes.tolist(), strict=True)),
+        np.array(places).reshape(-1, 2),
+        [str(k + 1) for k in placed],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Pixels as uint32 of RGBA, shape (height, width), and the ranges they cover."""
+
+    pixels: np.ndarray
+    view: View
+
+
+def map_picture(
+    job: Job, projection: Projection, colours: Colours, brush: Brush, port: Viewport
+) -> Picture | None:
+    """Draw the samples at the size and in the ranges of the figure."""
+    if not (port.width and port.height):
+        return None
+    view = map_view(projection.coordinates, port)
+    pixels = draw_samples(
+        projection.coordinates,
+        colours.values,
+        view,
+        size=(port.width, port.height),
+        lit=brush.positions,
+    )
+    return Picture(pixels, view)
+
+
+def order(
+    job: Job,
+    order_by: str,
+    ensemble: Ensemble,
+    tree_order: np.ndarray,
+    clusters: np.ndarray,
+) -> np.ndarray:
+    """Order the samples by the model's clusters, the consensus tree, or as read."""
+    by: Any = "partition" if order_by == "model" else order_by
+    return order_samples(ensemble, by, partition=clusters, tree=tree_order)
+
+
+def tile_source(job: Job, ensemble: Ensemble, order: np.ndarray) -> TileSource:
+    """Prepare the label matrix in the order of the samples."""
+    return TileSource(ensemble, order)
+
+
+def consensus(
+    job: Job, source: TileSource, port: Viewport, shading: str
+) -> Heatmap | None:
+    """The consensus matrix in view."""
+    if not (port.width and port.height):
+        return None
+    return heatmap(
+        _tile(source, port, "consensus"),
+        port,
+        source.ensemble.n_samples,
+        Viridis256,
+        equalised=shading == "eq_hist",
+    )
+
+
+def binarised(
+    job: Job, source: TileSource, port: Viewport, threshold: int
+) -> Heatmap | None:
+    """The binarised matrix in view."""
+    if not (port.width and port.height):
+        return None
+    tile = _tile(source, port, "binarised", threshold)
+    return heatmap(tile, port, source.ensemble.n_samples, BINARISED_PALETTE)
+
+
+def _tile(
+    source: TileSource, port: Viewport, kind: Any, threshold: int | None = None
+) -> Tile:
+    n = source.ensemble.n_samples
+    x, y = full_view(n) if port.x is None or port.y is None else (port.x, port.y)
+    return consensus_tile(
+        source,
+        rows=visible_items(y, n),
+        cols=visible_items(x, n),
+        shape=(port.height, port.width),
+        kind=kind,
+        threshold=threshold,
+    )
+
+
+def matrix_edges(
+    job: Job, clusters: np.ndarray, samples: Dataset, order: np.ndarray, port: Viewport
+) -> Edges | None:
+    """Cluster colours and row ids along the edges of the matrices."""
+    if not (port.width and port.height):
+        return None
+    return edges(cluster_colours(clusters), samples.row_ids, order, port)
+
+
+NODES = {
+    "projection": Node(("samples",), projection, "live", "Drawing the map"),
+    "nearest": Node(("projection",), nearest, "live", "Preparing the map for clicks"),
+    "colours": Node(
+        ("look.colour_by", "clusters", "disagreement", "samples"),
+        colours,
+        "live",
+        "Colouring the samples",
+    ),
+    "legend": Node(
+        ("look.colour_by", "clusters", "samples", "projection"),
+        legend,
+        "live",
+        "Naming the clusters",
+        keep=8,
+    ),
+    "map_picture": Node(
+        ("projection", "colours", "look.brush", "look.map_view"),
+        map_picture,
+        "live",
+        "Drawing the map",
+    ),
+    "order": Node(
+        ("look.order_by", "ensemble", "tree_order", "clusters"),
+        order,
+        "live",
+        "Ordering the samples",
+    ),
+    "tile_source": Node(
+        ("ensemble", "order"), tile_source, "live", "Preparing the matrices"
+    ),
+    "consensus": Node(
+        ("tile_source", "look.matrix_view", "look.shading"),
+        consensus,
+        "live",
+        "Drawing the matrix",
+    ),
+    "binarised": Node(
+        ("tile_source", "look.matrix_view", "threshold_in_force"),
+        binarised,
+        "live",
+        "Drawing the binarised matrix",
+    ),
+    "matrix_edges": Node(
+        ("clusters", "samples", "order", "look.matrix_view"),
+        matrix_edges,
+        "live",
+        "Drawing the edges",
+    ),
+}

@@ -1,0 +1,225 @@
+"""What the inspector says about a model, a sample and a selection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute.consensus.cluster_consensus import (
+    ClusterConsensus,
+    cluster_consensus,
+)
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.votes import votes_together
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.profiles import ClusterProfiles, cluster_profiles
+from clusterlens.ui.derived import Node
+from clusterlens.ui.jobs import Job
+from clusterlens.ui.look import Brush
+
+COMPANY = 5
+
+
+def profiles(job: Job, samples: Dataset, clusters: np.ndarray) -> ClusterProfiles:
+    """What characterises each cluster, in the original columns and units."""
+    return cluster_profiles(samples, clusters)
+
+
+def held_together(
+    job: Job, ensemble: Ensemble, clusters: np.ndarray
+) -> ClusterConsensus:
+    """How well the pool keeps the clusters of the selected model together."""
+    return cluster_consensus(ensemble, clusters)
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a value of a sample lies in its column.
+
+    Parameters
+    ----------
+    column : str
+        Name of the column.
+    value : object
+        The value.
+    spread : float
+        Standard deviation of the column, 0 for text.
+    at, low, high : float or None
+        The value and the middle 80 % of its cluster as shares of the column's range;
+        None for text and missing values.
+    surprise : float
+        How far outside of its cluster it lies, in standard deviations.
+    """
+
+    column: str
+    value: object
+    spread: float = 0.0
+    at: float | None = None
+    low: float | None = None
+    high: float | None = None
+    surprise: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class SampleReading:
+    """What is known of one sample.
+
+    Parameters
+    ----------
+    position : int
+        Its position.
+    row_id : object
+        Its row id.
+    cluster : int
+        Its cluster in the selected model.
+    disagreement, percentile : float
+        Disagreement of the pool about it, and the share of samples with less.
+    goes_with : list of (int, float)
+        Mean consensus with the members of each cluster, the largest first.
+    values : list of Place
+        Its values, the most surprising first.
+    company : list of (int, object, int)
+        Position, row id and votes of those most often joined with it.
+    """
+
+    position: int
+    row_id: object
+    cluster: int
+    disagreement: float
+    percentile: float
+    goes_with: list[tuple[int, float]]
+    values: list[Place]
+    company: list[tuple[int, object, int]]
+
+
+def sample_reading(
+    job: Job,
+    position: int,
+    samples: Dataset,
+    ensemble: Ensemble,
+    clusters: np.ndarray,
+    held: ClusterConsensus,
+    disagreement: np.ndarray,
+) -> SampleReading:
+    """Read what the models and the table say about one sample."""
+    items = held.items[position]
+    order = np.argsort(-items, kind="stable")
+    votes = votes_together(ensemble, position).copy()
+    votes[position] = -1
+    nearest = np.argsort(-votes, kind="stable")[:COMPANY]
+    return SampleReading(
+        position,
+        samples.row_ids[position],
+        int(clusters[position]),
+        float(disagreement[position]),
+        float((disagreement < disagreement[position]).mean()),
+        [(int(held.clusters[k]), float(items[k])) for k in order],
+        _places(samples, position, clusters == clusters[position]),
+        [(int(i), samples.row_ids[i], int(votes[i])) for i in nearest if votes[i] >= 0],
+    )
+
+
+def _places(samples: Dataset, position: int, own: np.ndarray) -> list[Place]:
+    """Place each value of a sample beside those of its cluster."""
+    table = samples.table.loc[samples.row_ids]
+    places = [_place(table[column], position, own) for column in table.columns]
+    return sorted(places, key=lambda place: -place.surprise)
+
+
+def _place(column: pd.Series, position: int, own: np.ndarray) -> Place:
+    value = column.iloc[position]
+    name = str(column.name)
+    if not pd.api.types.is_numeric_dtype(column) or pd.isna(value):
+        return Place(name, None if pd.isna(value) else value)
+    numbers = column.to_numpy(float, na_value=np.nan)
+    low, high, spread = np.nanmin(numbers), np.nanmax(numbers), np.nanstd(numbers)
+    middle = np.nanquantile(numbers[own], [0.1, 0.9])
+    if not high > low:
+        return Place(name, value)
+    at = float(value)
+    beyond = max(middle[0] - at, at - middle[1], 0.0)
+    shares = (np.array([at, *middle]) - low) / (high - low)
+    return Place(name, value, float(spread), *shares.tolist(), float(beyond / spread))
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionReading:
+    """What is known of the brushed samples.
+
+    Parameters
+    ----------
+    brush : Brush
+        Which they are.
+    within, rest : float
+        Mean consensus of the pairs among them, and among the others.
+    sizes : list of (int, int)
+        How many are in each cluster of the selected model, the most first.
+    profiles : ClusterProfiles
+        Label 1 for them, 0 for the others.
+    """
+
+    brush: Brush
+    within: float
+    rest: float
+    sizes: list[tuple[int, int]]
+    profiles: ClusterProfiles
+
+
+def selection_reading(
+    job: Job,
+    brush: Brush,
+    samples: Dataset,
+    ensemble: Ensemble,
+    clusters: np.ndarray,
+) -> SelectionReading | None:
+    """Read what the models and the table say about the brushed samples."""
+    if not len(brush):
+        return None
+    inside = np.zeros(ensemble.n_samples, np.int64)
+    inside[brush.positions] = 1
+    held = cluster_consensus(ensemble, inside)
+    found, counts = np.unique(clusters[brush.positions], return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    within = dict(zip(held.clusters.tolist(), held.within.tolist(), strict=True))
+    return SelectionReading(
+        brush,
+        within[1],
+        within.get(0, float("nan")),
+        [(int(found[k]), int(counts[k])) for k in order],
+        cluster_profiles(samples, inside),
+    )
+
+
+NODES = {
+    "profiles": Node(
+        ("samples", "clusters"), profiles, "live", "Describing the clusters", keep=8
+    ),
+    "held_together": Node(
+        ("ensemble", "clusters"),
+        held_together,
+        "live",
+        "Measuring what the pool keeps together",
+        keep=8,
+    ),
+    "sample_reading": Node(
+        (
+            "look.inspected",
+            "samples",
+            "ensemble",
+            "clusters",
+            "held_together",
+            "disagreement",
+        ),
+        sample_reading,
+        "live",
+        "Reading the sample",
+    ),
+    "selection_reading": Node(
+        ("look.brush", "samples", "ensemble", "clusters"),
+        selection_reading,
+        "live",
+        "Reading the selection",
+    ),
+}

@@ -1,0 +1,1 @@
+"""Pages: which panels, and where."""

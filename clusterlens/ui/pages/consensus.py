@@ -1,0 +1,78 @@
+"""Page: what the models agree on, and which of them is closest to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.pages.page import Page
+from clusterlens.ui.panels.headline import Headline
+from clusterlens.ui.panels.inspector import Inspector
+from clusterlens.ui.panels.matrices import BinarisedMatrix, ConsensusMatrix
+from clusterlens.ui.panels.ranking import RankingTable
+from clusterlens.ui.panels.sample_map import SampleMap
+from clusterlens.ui.panels.threshold import Threshold
+
+GRID = """
+:host { display: grid; grid-template-columns: 374px minmax(0, 1fr) 312px;
+  grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden; }
+@media (max-width: 1150px) {
+  :host { grid-template-columns: 312px minmax(0, 1fr) 36px; }
+}
+"""
+ROW = {"display": "flex", "gap": "8px", "min-height": "0"}
+
+
+class ConsensusPage(Page):
+    """A workbench on one screen: ranking, pictures, inspector."""
+
+    def build(self) -> Any:
+        session = self.session
+        consensus = ConsensusMatrix(session)
+        binarised = BinarisedMatrix(session, consensus)
+        headline, sample_map = Headline(session), SampleMap(session)
+        ranking, threshold = RankingTable(session), Threshold(session)
+        inspector = Inspector(session)
+        self.panels = [
+            ranking,
+            headline,
+            sample_map,
+            consensus,
+            binarised,
+            threshold,
+            inspector,
+        ]
+        centre = pn.Column(
+            _share(headline.view, "0 0 auto"),
+            _share(sample_map.view, "1 1 0"),
+            pn.Row(
+                consensus.view,
+                binarised.view,
+                styles={**ROW, "flex": "1.35 1 0"},
+                sizing_mode="stretch_both",
+                margin=0,
+            ),
+            _share(threshold.view, "0 0 104px"),
+            styles={**COLUMN, "gap": "8px"},
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+        return pn.Column(
+            ranking.view,
+            centre,
+            inspector.view,
+            css_classes=["cl-page-consensus"],
+            stylesheets=[GRID],
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+
+
+def _share(view: Any, flex: str) -> pn.Column:
+    """Give a card its share of the height of a column."""
+    return pn.Column(
+        view,
+        styles={**COLUMN, "flex": flex},
+        sizing_mode="stretch_width" if flex.endswith("auto") else "stretch_both",
+        margin=0,
+    )

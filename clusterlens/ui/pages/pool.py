@@ -1,0 +1,38 @@
+"""Page: choose a pool of clusterings, see what it will cost, run it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.pages.page import Page
+from clusterlens.ui.panels.latest_run import LatestRun
+from clusterlens.ui.panels.pool_cost import PoolCost
+from clusterlens.ui.panels.pool_grid import PoolGrid
+
+GRID = {
+    "display": "grid",
+    "grid-template-columns": "minmax(0, 1fr) minmax(300px, 32%)",
+    "grid-template-rows": "minmax(0, 1fr)",
+    "gap": "8px",
+    "height": "100%",
+}
+
+
+class PoolPage(Page):
+    """From a prepared table to a run."""
+
+    def build(self) -> Any:
+        grid, cost = PoolGrid(self.session), PoolCost(self.session)
+        latest = LatestRun(self.session)
+        self.panels = [grid, cost, latest]
+        fill = {"sizing_mode": "stretch_both", "margin": 0}
+        right = pn.Column(
+            pn.Column(cost.view, styles={"flex": "none"}, margin=0),
+            latest.view,
+            styles={**COLUMN, "gap": "8px"},
+            **fill,
+        )
+        return pn.Column(
+            grid.view, right, styles=GRID, css_classes=["cl-page-pool"], **fill
+        )

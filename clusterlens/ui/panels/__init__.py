@@ -1,0 +1,1 @@
+"""Panels: one card each, drawn from the results it watches."""

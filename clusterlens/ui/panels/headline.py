@@ -1,0 +1,115 @@
+"""The answer in one or two sentences, with the caveats that keep it honest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute.ensemble.agreement import Agreement, AgreementCost
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.ui.derived import Result
+from clusterlens.ui.kit import Text, badge, card, link, safe
+from clusterlens.ui.nodes.nulls import null_seconds
+from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.words import duration, span
+
+
+class Headline(Panel):
+    """Which model is closest to what the pool agrees on, and how far to trust it."""
+
+    needs = ("ranking", "ensemble", "agreement", "cost", "run")
+    also = ("robustness", "null_check")
+
+    def build(self) -> Any:
+        self._text = Text(does=self._do)
+        return card("", self._text, note=self.status, css="cl-headline", fills=False)
+
+    def show(
+        self,
+        ranking: Ranking,
+        ensemble: Ensemble,
+        agreement: Agreement,
+        cost: AgreementCost,
+        run: Any,
+        robustness: Result,
+        null_check: Result,
+    ) -> None:
+        """Write the answer, its caveat and the chips."""
+        chips = (_extent(agreement, cost, ranking), _null_chip(null_check, run))
+        self._text.body = (
+            f"<p style='font-size:15px'>{_answer(ranking, ensemble)}"
+            f"{stability(robustness, ranking)} "
+            "<span class='muted'>Most typical of this pool, not proven true.</span></p>"
+            f"<p>{''.join(chips)}</p>"
+        )
+
+    async def _do(self, what: str) -> None:
+        if what == "exact":
+            await self.session.act("count fully")
+        else:
+            self.session.derived.ask(what)
+
+
+def _answer(ranking: Ranking, ensemble: Ensemble) -> str:
+    first = np.flatnonzero(ranking.ranks == 1)
+    text = (
+        f"Closest to what this pool agrees on: <b>{safe(ensemble.names[first[0]])}</b>"
+    )
+    if len(first) > 1:
+        text += f" (and {len(first) - 1} more with the same score)"
+    return text + ". "
+
+
+def stability(result: Result, ranking: Ranking) -> str:
+    """Say what becomes of the leader without a family and under majority, as markup."""
+    if result.state == "declined":
+        return f"Not checked without each family; {link('check', 'robustness')}."
+    if result.state == "failed":
+        return (
+            f"The check without each family failed: {safe(result.error)} "
+            f"{link('Try again', 'robustness')}."
+        )
+    if not result.ready:
+        return "<span class='muted'>Checking it without each family …</span>"
+    return safe(result.value.sentence(int(ranking.order[0])))
+
+
+def _extent(agreement: Agreement, cost: AgreementCost, ranking: Ranking) -> str:
+    """Say how many samples the ranking rests on, and what all of them would cost."""
+    total = f"{agreement.ensemble.n_samples:,}"
+    if agreement.exact:
+        return badge(f"all {total} samples") + " "
+    some = f"{len(agreement.samples):,}"
+    low, high = ranking.rank_ranges[ranking.order[0]]
+    text = (
+        f"estimate from {some} of {total} samples; the first may be {span(low, high)}"
+    )
+    exact = f"make exact, {duration(cost.seconds)}"
+    return (
+        badge(text, kind="estimate")
+        + " "
+        + link(exact, "exact", kind="pill", css="cl-make-exact")
+    )
+
+
+def _null_chip(result: Result, run: Any) -> str:
+    """Offer to compare with structureless data, or say what came of it."""
+    css = "cl-null-check"
+    if result.ready:
+        return f"<span class='pill {css}'>{safe(result.value.sentence)}</span>"
+    if result.state == "pending":
+        return f"<span class='pill {css}'>comparing with structureless data …</span>"
+    if result.state == "failed":
+        return (
+            f"<span class='pill {css}'>structureless data: {safe(result.error)} "
+            f"{link('try again', 'null_check')}</span>"
+        )
+    cost = duration(null_seconds(run.ensemble))
+    return link(
+        f"Agreement above structureless data: <b>check, {cost}</b>",
+        "null_check",
+        kind="pill",
+        css=css,
+    )

@@ -1,0 +1,169 @@
+"""The consensus matrix and its binarised form, zoomed and ordered together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterlens.ui.derived import Result
+from clusterlens.ui.figures.frame import View
+from clusterlens.ui.figures.matrix import (
+    BINARISED_PALETTE,
+    Heatmap,
+    MatrixFigure,
+)
+from clusterlens.ui.kit import Text, badge, card, pn, select
+from clusterlens.ui.look import Brush, Viewport
+from clusterlens.ui.panels.panel import Panel
+
+ORDERS = {"selected model": "model", "consensus tree": "tree", "file order": "file"}
+SHADINGS = {"linear": "linear", "equalised": "eq_hist"}
+# A square as large as its place allows, with the tools beside it.
+_TOOLS = "30px"
+_SQUARE = {
+    "width": f"min(100cqw, 100cqh + {_TOOLS})",
+    "height": f"min(100cqw - {_TOOLS}, 100cqh)",
+    "flex": "none",
+}
+_PLACE = {
+    "container-type": "size",
+    "flex": "1 1 0",
+    "min-height": "0",
+    "display": "flex",
+    "justify-content": "center",
+}
+
+
+class Matrix(Panel):
+    """What both matrices have in common."""
+
+    also = ("matrix_edges", "order")
+    figure: MatrixFigure
+
+    def square(self) -> pn.Column:
+        """Return the place of the figure."""
+        inner = pn.Column(self.figure.pane, styles=_SQUARE, margin=0)
+        return pn.Column(inner, styles=_PLACE, sizing_mode="stretch_both", margin=0)
+
+    def viewed(self, view: View | None, width: int, height: int) -> None:
+        """Take in what is in view; both figures have one range and one size."""
+        x, y = view or (None, None)
+        self.session.look.matrix_view = Viewport(x, y, width, height)
+
+    def tap(self, row: int, column: int) -> None:
+        """Inspect the sample of the row."""
+        order = self.session.derived.get("order")
+        if order.ready:
+            self.session.look.param.update(
+                inspected=int(order.value[row]), tab="sample"
+            )
+
+    def brush(self, rows: tuple[int, int], columns: tuple[int, int]) -> None:
+        """Brush the samples of the rows and columns of a dragged block."""
+        order = self.session.derived.get("order")
+        if order.ready:
+            both = [order.value[slice(*span)] for span in (rows, columns)]
+            found = Brush(np.union1d(*both), "block of a matrix")
+            self.session.look.param.update(brush=found, tab="selection")
+
+    def draw(self, picture: Heatmap, edges: Result, order: Result) -> None:
+        """Put the pixels and the edges on screen."""
+        self.figure.show(picture)
+        if edges.ready:
+            self.figure.show_edges(edges.value)
+
+
+class ConsensusMatrix(Matrix):
+    """Share of the models that join two samples."""
+
+    needs = ("consensus", "ensemble")
+
+    def build(self) -> Any:
+        self._note = Text()
+        self.figure = MatrixFigure(
+            self.viewed,
+            self.tap,
+            self.brush,
+            value="agreement",
+            css="cl-consensus-figure",
+        )
+        look = self.session.look
+        shading = self.control(
+            select("Shading", SHADINGS, css="cl-shading", width=110),
+            lambda: look.shading,
+            lambda key: setattr(look, "shading", key),
+        )
+        return card(
+            "Consensus matrix",
+            self._note,
+            self.square(),
+            note=self.status,
+            buttons=[shading],
+            css="cl-consensus-matrix",
+        )
+
+    def show(
+        self, consensus: Heatmap, ensemble: Any, matrix_edges: Result, order: Result
+    ) -> None:
+        """Show the matrix in view."""
+        self._note.body = (
+            f'<p class="muted">Share of the {ensemble.n_partitions} models that join '
+            "two samples.</p>"
+        )
+        self.draw(consensus, matrix_edges, order)
+
+
+class BinarisedMatrix(Matrix):
+    """Pairs that enough models join."""
+
+    needs = ("binarised", "ensemble", "threshold_in_force")
+
+    def __init__(self, session: Any, partner: ConsensusMatrix) -> None:
+        self._partner = partner
+        super().__init__(session)
+
+    def build(self) -> Any:
+        self._note = Text()
+        self.figure = MatrixFigure(
+            lambda view, width, height: None,
+            self.tap,
+            self.brush,
+            value="filled",
+            palette=BINARISED_PALETTE,
+            css="cl-binarised-figure",
+            partner=self._partner.figure,
+        )
+        look = self.session.look
+        order = self.control(
+            select("Order", ORDERS, css="cl-order-by", width=140),
+            lambda: look.order_by,
+            lambda key: setattr(look, "order_by", key),
+        )
+        return card(
+            "Binarised matrix",
+            self._note,
+            self.square(),
+            note=self.status,
+            buttons=[order],
+            css="cl-binarised-matrix",
+        )
+
+    def show(
+        self,
+        binarised: Heatmap,
+        ensemble: Any,
+        threshold_in_force: int,
+        matrix_edges: Result,
+        order: Result,
+    ) -> None:
+        """Show the matrix in view, and say where its pixels are sampled."""
+        sampled = ""
+        if not binarised.tile.exact:
+            text = "estimated: pairs of each pixel sampled"
+            sampled = " " + badge(text, kind="estimate")
+        self._note.body = (
+            f'<p class="muted">Filled: joined by at least {threshold_in_force} of '
+            f"{ensemble.n_partitions} models.{sampled}</p>"
+        )
+        self.draw(binarised, matrix_edges, order)

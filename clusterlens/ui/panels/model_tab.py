@@ -1,0 +1,147 @@
+"""The selected model: its facts, and what characterises its clusters."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.compute.table.export import attach_labels, to_csv_bytes
+from clusterlens.ui.derived import Result
+from clusterlens.ui.kit import badge, mark, pmu, safe
+from clusterlens.ui.palette import cluster_colour, cluster_name
+from clusterlens.ui.panels.tab import Tab, effect_rows
+from clusterlens.ui.words import count, number
+
+SHOWN_COLUMNS = 6
+
+
+class ModelTab(Tab):
+    """Facts at once; sizes, consensus and columns of the clusters when computed."""
+
+    needs = ("selected", "ranking", "ensemble", "clusters")
+    also = ("profiles", "held_together")
+    css = "cl-model"
+    empty = "<b>No model.</b> Run a pool first; its models are listed in the ranking."
+
+    def below(self) -> list[Any]:
+        self._download = pmu.FileDownload(
+            label="Rows with labels",
+            callback=self._labelled_rows,
+            filename="labels.csv",
+            size="small",
+            variant="outlined",
+            margin=(6, 0, 0, 0),
+            css_classes=["cl-download"],
+        )
+        return [self._download]
+
+    def show(
+        self,
+        selected: int,
+        ranking: Ranking,
+        ensemble: Ensemble,
+        clusters: np.ndarray,
+        profiles: Result,
+        held_together: Result,
+    ) -> None:
+        """Write the facts, then one section per cluster."""
+        samples = self.session.analysis.samples
+        self._download.filename = f"{samples.name} - {ensemble.names[selected]}.csv"
+        self.text.body = (
+            self._facts(selected, ranking, ensemble, clusters, held_together)
+            + "<table class='profile'><tr><th>column</th><th class='sides'>"
+            "<span>below</span><span>above</span></th><th class='number'>here</th>"
+            "<th class='number'>all</th></tr></table>"
+            + "".join(
+                self._section(int(k), clusters, profiles, held_together)
+                for k in np.unique(clusters)
+            )
+        )
+
+    def _facts(
+        self,
+        model: int,
+        ranking: Ranking,
+        ensemble: Ensemble,
+        clusters: np.ndarray,
+        held: Result,
+    ) -> str:
+        value, others = ranking.values[model], np.sort(ranking.values)
+        after = np.searchsorted(others, value, side="right")
+        beyond = f" · next {others[after]:.3f}" if after < len(others) else ""
+        facts = {
+            "score": f"<b>{value:.3f}</b><span class='muted'>{beyond} · median "
+            f"{np.median(others):.3f}</span>",
+            "clusters": count(int((np.unique(clusters) >= 0).sum()), "cluster")
+            + (
+                f", {count(int((clusters < 0).sum()), 'sample')} noise"
+                if (clusters < 0).any()
+                else ""
+            ),
+        }
+        seconds = ensemble.seconds[model]
+        if np.isfinite(seconds):
+            facts["fit"] = f"{safe(_settings(ensemble, model))} · {seconds:.2f} s"
+        if held.ready:
+            doubtful = _doubtful(held.value, clusters)
+            facts["doubtful"] = f"{doubtful:,} nearer to another cluster"
+        if ranking.violated.any():
+            facts["links"] = f"breaks {ranking.violated[model]:.0%} of the links"
+        rows = "".join(
+            f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items()
+        )
+        return (
+            f"<p class='cl-model-name'><b style='font-size:15px'>"
+            f"{safe(ensemble.names[model])}</b> "
+            f"{badge(f'rank {ranking.ranks[model]}')}</p><dl>{rows}</dl>"
+        )
+
+    def _section(
+        self, cluster: int, clusters: np.ndarray, profiles: Result, held: Result
+    ) -> str:
+        """Write one cluster: its size, how the pool holds it together, its columns."""
+        size = int((clusters == cluster).sum())
+        within = ""
+        if held.ready:
+            at = np.flatnonzero(held.value.clusters == cluster)[0]
+            within = f"held together {held.value.within[at]:.2f}"
+        if profiles.ready:
+            body = effect_rows(profiles.value.top(cluster, SHOWN_COLUMNS))
+            body = f"<table class='profile'>{body}</table>"
+        elif profiles.state == "failed":
+            body = f"<p class='failed'>{safe(profiles.error)}</p>"
+        else:
+            body = "<div class='skeleton'></div><div class='skeleton'></div>"
+        name = mark(cluster_colour(cluster), f"<b>{cluster_name(cluster)}</b>")
+        return (
+            f"<h3>{name} {size:,} samples<span class='right muted'>{within}</span></h3>"
+            f"{body}"
+        )
+
+    def _labelled_rows(self) -> io.BytesIO:
+        """Return the original rows with the labels of the selected model as CSV."""
+        analysis = self.session.analysis
+        model = self.session.derived.get("selected").value
+        name = f"cluster ({analysis.ensemble.names[model]})"
+        labels = {name: analysis.ensemble.labels[model]}
+        return io.BytesIO(to_csv_bytes(attach_labels(analysis.samples, labels)))
+
+
+def _settings(ensemble: Ensemble, model: int) -> str:
+    """Write the parameters of a model."""
+    spec = ensemble.specs[model] if ensemble.specs is not None else {}
+    parts = [
+        f"{name}={number(value)}" for name, value in spec.items() if name != "clusterer"
+    ]
+    return ", ".join(parts)
+
+
+def _doubtful(held: Any, clusters: np.ndarray) -> int:
+    """Count samples whose consensus is higher with another cluster than their own."""
+    own = np.searchsorted(held.clusters, clusters)
+    mine = held.items[np.arange(len(clusters)), own]
+    return int((held.items.max(axis=1) > mine).sum())

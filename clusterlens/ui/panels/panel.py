@@ -1,0 +1,158 @@
+"""Panel: what every card has in common.
+
+A panel is made once. While it is in sight it watches the results it draws and is told
+when they change; out of sight it watches nothing. Its controls show the state that
+they control, whoever changed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from clusterlens.ui.derived import Result
+from clusterlens.ui.jobs import explain
+from clusterlens.ui.kit import Text, link, safe
+from clusterlens.ui.session import Session
+
+
+class Panel:
+    """A card that shows results of a session.
+
+    Subclasses set `needs`, make `self.view` in `build`, and draw in `show`.
+
+    Parameters
+    ----------
+    session : Session
+        Where the results come from and actions go.
+
+    Attributes
+    ----------
+    needs : tuple of str
+        Results without which there is nothing to show: nodes, fields of the analysis
+        or "look.<parameter>"; a name that ends in "?" may be None.
+    also : tuple of str
+        Results that `show` draws with where they are ready and without where not.
+    empty : str
+        Markup that says what to do where there is nothing to show yet.
+    view : viewable
+        The card.
+    """
+
+    needs: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    empty: str = ""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.status = Text(does=self._retry, visible=False, css_classes=["cl-status"])
+        self._stop: Callable[[], None] | None = None
+        self._controls: list[Callable[[], None]] = []
+        self._updating = False
+        self.view = self.build()
+
+    def build(self) -> Any:
+        """Make the card, once; it holds `self.status`, which says what is missing."""
+        raise NotImplementedError
+
+    def show(self, **values: Any) -> None:
+        """Draw; called with the value of each of `needs`, the Result of each of `also`.
+
+        Keywords are the names without "look." and "?".
+        """
+        raise NotImplementedError
+
+    def control(
+        self,
+        widget: Any,
+        read: Callable[[], Any],
+        write: Callable[[Any], Any],
+        *,
+        value: str = "value",
+    ) -> Any:
+        """Let a widget show `read()` whenever it may have changed, and `write` wishes.
+
+        Parameters
+        ----------
+        widget : widget
+            Its parameter `value` is the one that is read and written.
+        read : callable
+            The state that it controls.
+        write : callable
+            Called with what the analyst chose; may be a coroutine function.
+        value : str, default "value"
+            Name of the parameter.
+        """
+
+        async def wish(event: Any) -> None:
+            if not self._updating and event.new != read():
+                done = write(event.new)
+                if hasattr(done, "__await__"):
+                    await done
+                self._show_controls()
+
+        def refresh() -> None:
+            if getattr(widget, value) != read():
+                setattr(widget, value, read())
+
+        widget.param.watch(wish, value)
+        self._controls.append(refresh)
+        return widget
+
+    def _show_controls(self) -> None:
+        self._updating = True
+        try:
+            for refresh in self._controls:
+                refresh()
+        finally:
+            self._updating = False
+
+    def look(self, seen: bool) -> None:
+        """Watch the results while in sight, nothing while not."""
+        if seen and self._stop is None:
+            names = (*self.needs, *self.also)
+            self._stop = self.session.derived.watch(names, self._told)
+        elif not seen and self._stop is not None:
+            self._stop()
+            self._stop = None
+
+    def _told(self, results: Mapping[str, Result]) -> None:
+        needed = {name.rstrip("?"): results[name.rstrip("?")] for name in self.needs}
+        self._show_controls()
+        self.status.param.update(**self._say(needed))
+        self.prepare(results)
+        if all(result.ready for result in needed.values()):
+            values = {_short(name): result.value for name, result in needed.items()}
+            more = {_short(name): results[name.rstrip("?")] for name in self.also}
+            self.show(**values, **more)
+
+    def prepare(self, results: Mapping[str, Result]) -> None:
+        """Show what is known before everything is; called at each change."""
+
+    def _say(self, needed: Mapping[str, Result]) -> dict[str, Any]:
+        """What the status says where something is missing."""
+        states = {result.state for result in needed.values()}
+        if "empty" in states:
+            body = f'<div class="empty">{self.empty}</div>' if self.empty else ""
+        elif "failed" in states:
+            error = next(r.error for r in needed.values() if r.state == "failed")
+            text = safe(explain(error)) if error else ""
+            body = (
+                f'<div class="failed"><p>{text}</p>{link("Try again", "retry")}</div>'
+            )
+        elif "declined" in states:
+            body = f'<p class="muted">Cancelled. {link("Go on", "retry")}</p>'
+        elif "pending" in states:
+            body = '<div class="skeleton"></div>'
+        else:
+            body = ""
+        return {"body": body, "visible": bool(body)}
+
+    def _retry(self, what: str) -> None:
+        for name in self.needs:
+            if name.rstrip("?") in self.session.derived.nodes:
+                self.session.derived.ask(name.rstrip("?"))
+
+
+def _short(name: str) -> str:
+    return name.rstrip("?").removeprefix("look.")

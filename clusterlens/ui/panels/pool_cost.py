@@ -1,0 +1,154 @@
+"""What the pool will cost, and the button that runs it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.pool import PoolEstimate
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.derived import Result
+from clusterlens.ui.kit import Text, badge, card, pmu, safe
+from clusterlens.ui.nodes.pools import Cost
+from clusterlens.ui.panels.panel import Panel
+
+# Share of the pool above which one family decides most of the consensus.
+HEAVY = 0.4
+TINTS = (100, 72, 52, 38, 26, 18)
+
+
+class PoolCost(Panel):
+    """Models, seconds and memory, the make-up by family, and what is left out."""
+
+    needs = ("dataset", "pool_cost")
+
+    def build(self) -> Any:
+        self._running = False
+        self._cost = Text(css_classes=["cl-estimate"])
+        self._run = pmu.Button(
+            label="Run the pool",
+            icon="play_arrow",
+            on_click=self._start,
+            css_classes=["cl-run-pool"],
+            margin=(8, 0, 2, 0),
+            disabled=True,
+        )
+        return card(
+            "Before the run",
+            self._cost,
+            self._run,
+            self.status,
+            css="cl-pool-cost",
+            fills=False,
+        )
+
+    def prepare(self, results: Mapping[str, Result]) -> None:
+        """Offer to run only what can be run."""
+        cost = results["pool_cost"].value
+        self._run.disabled = self._running or cost is None or cost.estimate is None
+        if not results["dataset"].ready:
+            self._cost.body = "<p class='muted'>No table is prepared.</p>"
+
+    def show(self, dataset: Dataset, pool_cost: Cost) -> None:
+        """Write the estimate, or why the pool cannot be run."""
+        if pool_cost.estimate is None:
+            self._cost.body = (
+                f"<p class='warn' role='alert'>{safe(pool_cost.error)}</p>"
+            )
+        else:
+            self._cost.body = _estimate(pool_cost.estimate, dataset.X.shape)
+
+    async def _start(self, event: Any) -> None:
+        """Run what is drafted; the result is read on the Consensus page."""
+        entries = self.session.derived.get("pool_entries")
+        if self._running or not entries.ready:
+            return
+        look = self.session.look
+        draft = look.pool_draft
+        self._running = self._run.disabled = True
+        try:
+            done = await self.session.act(
+                "run pool",
+                pool=[entry.grid for entry in entries.value if entry.on],
+                random_state=draft.random_state,
+                distinct_only=draft.distinct_only,
+            )
+        finally:
+            self._running = False
+            cost = self.session.derived.get("pool_cost").value
+            self._run.disabled = cost is None or cost.estimate is None
+        if done and look.page == "pool":
+            look.page = "consensus"
+
+
+def _estimate(estimate: PoolEstimate, shape: tuple[int, int]) -> str:
+    n_models = len(estimate.names)
+    families = Counter(estimate.families).most_common()
+    heavy, most = families[0]
+    warning = (
+        f"<p class='warn'>{safe(heavy)} makes {most / n_models:.0%} of the pool, so "
+        "its view weighs most in the consensus.</p>"
+        if most > HEAVY * n_models and len(families) > 1
+        else ""
+    )
+    notes = "".join(f"<li>{safe(note)}</li>" for note in estimate.notes)
+    return (
+        "<div style='display:flex;gap:26px;margin:2px 0 6px'>"
+        f"{_figure(str(n_models), 'models')}"
+        f"{_figure('≈ ' + write_duration(estimate.seconds), 'within a factor of 3')}"
+        f"{_figure(f'{estimate.n_bytes / 1e6:,.0f} MB', 'at the peak')}</div>"
+        f"<p class='muted'>on {shape[0]:,} samples × {shape[1]:,} features "
+        f"{badge('estimate', kind='estimate')}</p>"
+        f"{_make_up(families, n_models)}{warning}"
+        f"{_limits(shape[0])}<ul class='muted'>{notes}</ul>"
+    )
+
+
+def _figure(value: str, what: str) -> str:
+    return (
+        f"<div><b style='font-size:21px'>{value}</b><p class='muted'>{what}</p></div>"
+    )
+
+
+def _make_up(families: list[tuple[str, int]], n_models: int) -> str:
+    """Draw the share of each family, largest first."""
+    bars = "".join(
+        f"<span style='flex:{count};height:9px;margin-right:1px;background:color-mix("
+        f"in srgb, #0b7d7d {TINTS[min(k, len(TINTS) - 1)]}%, transparent)'></span>"
+        for k, (_, count) in enumerate(families)
+    )
+    names = "&ensp;".join(
+        f"{safe(name)} <b>{count / n_models:.0%}</b>" for name, count in families
+    )
+    return (
+        f"<div style='display:flex' aria-hidden='true'>{bars}</div>"
+        f"<p class='muted'>{names}</p>"
+    )
+
+
+def _limits(n_samples: int) -> str:
+    """Say beyond which sizes presets leave methods out."""
+    limits: dict[int, list[str]] = {}
+    for name, entry in CLUSTERERS.items():
+        if entry.max_samples is not None:
+            limits.setdefault(entry.max_samples, []).append(name)
+    parts = [
+        f"<span class='{'warn' if n_samples > limit else ''}'>{limit:,}: "
+        f"{safe(', '.join(limits[limit]))}</span>"
+        for limit in sorted(limits)
+    ]
+    return (
+        "<p class='muted'>Beyond these numbers of samples presets leave out: "
+        f"{' · '.join(parts)}</p>"
+    )
+
+
+def write_duration(seconds: float) -> str:
+    """Write a rough duration."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"

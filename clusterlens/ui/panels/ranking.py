@@ -1,0 +1,269 @@
+"""The models in the order of the chosen score; a row selects a model."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from panel.io.model import JSCode
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.make_up import pool_make_up
+from clusterlens.compute.ranking.ranking import SCORES, Ranking
+from clusterlens.ui.derived import Result
+from clusterlens.ui.kit import Text, card, pn, safe, select, table
+from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.words import span
+
+TITLES = {
+    "rank": "#",
+    "model": "model",
+    "k": "k",
+    "bar": "distance",
+    "range": "range",
+    "majority": "maj.",
+}
+WIDTHS = {"rank": 30, "k": 30, "bar": 62, "range": 58, "majority": 40}
+TYPES = {
+    "rank": "int64",
+    "model": "str",
+    "k": "int64",
+    "bar": "float64",
+    "range": "str",
+    "majority": "str",
+    "full": "str",
+    "charge": "float64",
+    "low": "float64",
+    "high": "float64",
+    "now": "float64",
+}
+HIDDEN = ("full", "charge", "low", "high", "now")
+# The page draws the selection only when it has drawn the rows.
+_ROWS_DRAWN_SECONDS = 0.25
+
+_NAME = JSCode("""cell => {
+  const box = document.createElement('div');
+  box.textContent = cell.getValue();
+  box.title = cell.getRow().getData().full;
+  box.style.cssText = 'overflow:hidden;text-overflow:ellipsis;white-space:nowrap';
+  return box;
+}""")
+_BAR = JSCode("""cell => {
+  const row = cell.getRow().getData(), box = document.createElement('div');
+  box.setAttribute('role', 'img');
+  box.setAttribute('aria-label', row.full);
+  box.title = row.full;
+  box.style.cssText = 'display:flex;gap:1px;height:9px;margin-top:5px;' +
+    'background:color-mix(in srgb, currentColor 9%, transparent)';
+  const parts = [[cell.getValue(), '#0b7d7d'], [row.charge, '#c2570c']];
+  for (const [share, colour] of parts) {
+    const part = document.createElement('div');
+    part.style.cssText = `width:${100 * share}%;background:${colour}`;
+    box.append(part);
+  }
+  return box;
+}""")
+_RANGE = JSCode("""cell => {
+  const row = cell.getRow().getData(), box = document.createElement('div');
+  box.title = row.range;
+  if (row.low === null || row.low === undefined || isNaN(row.low)) {
+    box.textContent = row.range;
+    return box;
+  }
+  box.setAttribute('role', 'img');
+  box.setAttribute('aria-label', 'rank ' + row.range);
+  box.style.cssText = 'position:relative;height:17px';
+  const part = (left, width, height, colour) => {
+    const shape = document.createElement('div');
+    shape.style.cssText = `position:absolute;left:${left};width:${width};` +
+      `height:${height}px;top:${(17 - height) / 2}px;border-radius:3px;` +
+      `background:${colour}`;
+    box.append(shape);
+  };
+  const low = 92 * row.low, wide = 92 * (row.high - row.low);
+  part(low + '%', `calc(${wide}% + 5px)`, 5, '#0b7d7d88');
+  part(92 * row.now + '%', '5px', 5, 'currentColor');
+  return box;
+}""")
+
+
+class RankingTable(Panel):
+    """Ranking of the run that is read, the most typical model first."""
+
+    needs = ("ranking", "rows", "ensemble", "copies")
+    also = ("robustness", "selected")
+    empty = (
+        "<b>No run yet.</b> Load a table on the <b>Data</b> page, then run a pool of "
+        "clusterings on the <b>Pool</b> page; what the models agree on appears here."
+    )
+
+    def build(self) -> Any:
+        self._note = Text()
+        self._rows = np.empty(0, np.intp)
+        self._drawn: Any = None
+        self._table = table(
+            _frame_of_nothing(),
+            css="cl-ranking-table",
+            titles=TITLES,
+            selectable=1,
+            pagination=None,
+            layout="fit_columns",
+            hidden_columns=list(HIDDEN),
+            formatters={"model": _NAME, "bar": _BAR, "range": _RANGE},
+            text_align={"rank": "right", "k": "right", "majority": "right"},
+            widths=WIDTHS,
+            sizing_mode="stretch_both",
+            min_height=80,
+        )
+        self._placing = False
+        self._table.param.watch(self._select, "selection")
+        session = self.session
+        self._score = self.control(
+            select(
+                "Score",
+                {entry.title: key for key, entry in SCORES.items()},
+                css="cl-score",
+                margin=(8, 0, 4, 0),
+                sizing_mode="stretch_width",
+            ),
+            lambda: session.analysis.score,
+            lambda score: session.act("set score", score=score),
+        )
+        keys = Text(
+            "<p class='muted'><kbd>↑</kbd> <kbd>↓</kbd> select</p>",
+            styles={"flex": "none"},
+        )
+        place = pn.Column(
+            self._table,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={"flex": "1 1 0", "min-height": "0", "overflow": "hidden"},
+        )
+        return card(
+            "Ranking",
+            self._score,
+            self._note,
+            place,
+            keys,
+            note=self.status,
+            css="cl-ranking",
+        )
+
+    def show(
+        self,
+        ranking: Ranking,
+        rows: np.ndarray,
+        ensemble: Ensemble,
+        copies: np.ndarray,
+        robustness: Result,
+        selected: Result,
+    ) -> None:
+        """Show the rows, then mark the selected one."""
+        self._note.body = f"<p class='muted'>{safe(pool_make_up(ensemble).text)}</p>"
+        drawn = (ranking, robustness.state, robustness.value)
+        fresh = drawn != self._drawn
+        self._rows = rows
+        if fresh:
+            self._drawn = drawn
+            self._table.value = frame(ranking, rows, ensemble, robustness)
+        at = np.flatnonzero(copies[rows] == copies[selected.value])
+        position = [int(at[0])] if selected.ready and len(at) else []
+        if position != self._table.selection or fresh:
+            self._mark(position, wait=fresh)
+
+    def _mark(self, position: list[int], *, wait: bool) -> None:
+        async def later() -> None:
+            await asyncio.sleep(_ROWS_DRAWN_SECONDS)
+            self._place(position)
+
+        if wait:
+            self._place([])
+            asyncio.get_running_loop().create_task(later())
+        else:
+            self._place(position)
+
+    def _place(self, position: list[int]) -> None:
+        self._placing = True
+        self._table.selection = position
+        self._placing = False
+
+    def _select(self, event: Any) -> None:
+        if not self._placing and event.new:
+            self.session.look.param.update(
+                model=int(self._rows[event.new[0]]), tab="model"
+            )
+
+
+def frame(
+    ranking: Ranking, rows: np.ndarray, ensemble: Ensemble, robustness: Result
+) -> pd.DataFrame:
+    """One row per distinct partition, as the table shows it.
+
+    Bars run from 0 to 1; ranks are placed on a logarithmic axis from 0 to 1.
+    """
+    values, alone = ranking.values[rows], ranking.unconstrained[rows]
+    bar, charge = _bars(alone, values, ranking.greater_is_better)
+    ranks = ranking.ranks[rows]
+    shown = pd.DataFrame(
+        {
+            "rank": ranks,
+            "model": [_short(ensemble.names[t]) for t in rows],
+            "k": [int(ensemble.n_clusters[t]) for t in rows],
+            "bar": bar,
+            "range": "…",
+            "majority": "…",
+            "full": [_full(ranking, t) for t in rows],
+            "charge": charge,
+            "low": np.nan,
+            "high": np.nan,
+            "now": _on_axis(ranks, ensemble.n_partitions),
+        }
+    )
+    if robustness.ready:
+        low, high = robustness.value.lowest[rows], robustness.value.highest[rows]
+        shown["range"] = [span(*ends) for ends in zip(low, high, strict=True)]
+        shown["majority"] = robustness.value.ranks_majority[rows].astype(str)
+        shown["low"] = _on_axis(low, ensemble.n_partitions)
+        shown["high"] = _on_axis(high, ensemble.n_partitions)
+    elif robustness.state in ("failed", "declined"):
+        shown["range"] = shown["majority"] = "–"
+    return shown
+
+
+def _full(ranking: Ranking, model: int) -> str:
+    """Write all that is known of the rank of a model, for the hover text."""
+    ensemble, value = ranking.ensemble, ranking.values[model]
+    text = f"{ensemble.names[model]} · {ensemble.families[model]} · score {value:.4f}"
+    if ranking.exact:
+        return text
+    low, high = ranking.intervals[model]
+    ranks = span(*ranking.rank_ranges[model])
+    return f"{text} (estimate, {low:.4f} to {high:.4f}; rank {ranks})"
+
+
+def _frame_of_nothing() -> pd.DataFrame:
+    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in TYPES.items()})
+
+
+def _on_axis(ranks: np.ndarray, n_models: int) -> np.ndarray:
+    return np.log(np.asarray(ranks, float)) / max(np.log(n_models), 1e-9)
+
+
+def _short(name: str) -> str:
+    """Leave out what the column beside says: the number of clusters."""
+    return name.split(" k=")[0]
+
+
+def _bars(
+    alone: np.ndarray, values: np.ndarray, greater_is_better: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scale scores and the charges for broken links to lengths in [0, 1]."""
+    charge = np.abs(values - alone)
+    floor = min(0.0, float(np.nanmin(alone))) if greater_is_better else 0.0
+    lengths = alone - floor
+    top = float(np.nanmax(lengths + charge))
+    if not top > 0:
+        return np.zeros(len(alone)), np.zeros(len(alone))
+    return lengths / top, charge / top

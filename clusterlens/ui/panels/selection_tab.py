@@ -1,0 +1,118 @@
+"""The brushed samples: how they hang together and what sets them apart."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.export import attach_labels, to_csv_bytes
+from clusterlens.ui.kit import badge, link, mark, pmu, safe
+from clusterlens.ui.look import Brush
+from clusterlens.ui.nodes.readings import SelectionReading
+from clusterlens.ui.palette import cluster_colour, cluster_name
+from clusterlens.ui.panels.tab import Tab, effect_rows, share_bar
+from clusterlens.ui.words import number
+
+SHOWN_COLUMNS = 6
+SHOWN_ROWS = 50
+
+
+class SelectionTab(Tab):
+    """Size, consensus inside, clusters, columns and rows of the brushed samples."""
+
+    needs = ("selection_reading", "ensemble", "selected", "samples", "clusters")
+    css = "cl-brushed-note"
+    empty = (
+        "<b>Nothing selected.</b> Drag a box or a lasso on the map, or a block of a "
+        "matrix; <kbd>Esc</kbd> clears."
+    )
+
+    def below(self) -> list[Any]:
+        self._download = pmu.FileDownload(
+            label="Rows",
+            callback=self._rows,
+            filename="selection.csv",
+            size="small",
+            variant="outlined",
+            margin=(6, 0, 0, 0),
+            css_classes=["cl-download-selection"],
+            disabled=True,
+        )
+        return [self._download]
+
+    def prepare(self, results: Any) -> None:
+        """Offer the rows only where there are some."""
+        super().prepare(results)
+        self._download.disabled = not results["selection_reading"].ready
+
+    def do(self, what: str) -> Any:
+        """Clear the selection, or what every tab does."""
+        if what == "clear":
+            self.session.look.brush = Brush()
+        else:
+            super().do(what)
+
+    def show(
+        self,
+        selection_reading: SelectionReading,
+        ensemble: Ensemble,
+        selected: int,
+        samples: Dataset,
+        clusters: np.ndarray,
+    ) -> None:
+        """Write what is known of the selection."""
+        read = selection_reading
+        total = len(read.brush)
+        rest = "" if np.isnan(read.rest) else f" · rest {read.rest:.2f}"
+        self.text.body = (
+            f"<p><b style='font-size:15px'>{total:,} samples brushed</b> "
+            f"{badge(safe(read.brush.source))} "
+            f"{link('Clear', 'clear', css='cl-clear')}</p>"
+            f"<dl><dt>held together</dt><dd><b>{read.within:.2f}</b>"
+            f"<span class='muted'>{rest}</span></dd></dl>"
+            f"<h3>In the clusters of {safe(ensemble.names[selected])}</h3><table>"
+            + "".join(
+                f"<tr><td class='cut'>{mark(cluster_colour(k), cluster_name(k))}</td>"
+                f"<td>{share_bar(size / total, cluster_colour(k))}</td>"
+                f"<td class='number'>{size:,}</td></tr>"
+                for k, size in read.sizes
+            )
+            + "</table><h3>What sets them apart</h3><table class='profile'>"
+            "<tr><th>column</th><th class='sides'><span>below</span><span>above</span>"
+            "</th><th class='number'>here</th><th class='number'>all</th></tr>"
+            + effect_rows(read.profiles.top(1, SHOWN_COLUMNS))
+            + f"</table><h3>Rows</h3>{_rows(read, samples, clusters)}"
+        )
+
+    def _rows(self) -> io.BytesIO:
+        """Return the original rows of the selection as CSV."""
+        samples, brush = self.session.analysis.samples, self.session.look.brush
+        wanted = attach_labels(samples, {}).loc[samples.row_ids[brush.positions]]
+        return io.BytesIO(to_csv_bytes(wanted))
+
+
+def _rows(read: SelectionReading, samples: Dataset, clusters: np.ndarray) -> str:
+    """Write the first rows with the columns that set them apart."""
+    leading = list(dict.fromkeys(read.profiles.top(1, SHOWN_COLUMNS)["column"]))[:4]
+    positions = read.brush.positions[:SHOWN_ROWS]
+    values = samples.table.loc[samples.row_ids[positions], leading]
+    heads = "".join(f"<th class='number'>{safe(name)}</th>" for name in leading)
+    rows = "".join(
+        f"<tr><td>{link(safe(row), f'inspect {i}')}</td>"
+        f"<td>{mark(cluster_colour(int(clusters[i])), '')}</td>"
+        + "".join(f"<td class='number'>{safe(number(v))}</td>" for v in cells)
+        + "</tr>"
+        for i, row, cells in zip(
+            positions, values.index, values.itertuples(index=False), strict=True
+        )
+    )
+    more = len(read.brush) - len(positions)
+    rest = f"<p class='muted'>and {more:,} more</p>" if more > 0 else ""
+    return (
+        f"<table class='rows cl-brushed'><tr><th>row</th><th></th>{heads}</tr>{rows}"
+        f"</table>{rest}"
+    )

@@ -1,0 +1,109 @@
+"""How the order of the leaders depends on the agreement that is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute.ensemble.agreement import Agreement
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.ui.derived import Result
+from clusterlens.ui.figures.threshold import ThresholdFigure, legend
+from clusterlens.ui.kit import COLUMN, Text, card, link, pn, safe
+from clusterlens.ui.nodes.agreement import Leaders
+from clusterlens.ui.panels.panel import Panel
+
+_STROKES = {"solid": "none", "dashed": "6 3", "dotdash": "2 2 7 2"}
+
+
+class Threshold(Panel):
+    """Ranks of the leaders at every threshold, and the line that sets it."""
+
+    needs = ("leaders", "agreement", "ensemble", "threshold_in_force")
+    also = ("threshold?",)
+
+    def build(self) -> Any:
+        self._figure = ThresholdFigure(self._drag, self._release)
+        self._text = Text(
+            does=self._set_rule,
+            sizing_mode="fixed",
+            width=165,
+            css_classes=["cl-threshold-text"],
+        )
+        self._legend = Text(
+            sizing_mode="fixed", width=150, css_classes=["cl-threshold-legend"]
+        )
+        place = pn.Column(
+            self._figure.pane,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={**COLUMN, "flex": "1 1 0"},
+        )
+        row = pn.Row(
+            self._text,
+            place,
+            self._legend,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={"display": "flex", "min-height": "0", "gap": "8px"},
+        )
+        return card("", row, note=self.status, css="cl-threshold")
+
+    def show(
+        self,
+        leaders: Leaders,
+        agreement: Agreement,
+        ensemble: Ensemble,
+        threshold_in_force: int,
+        threshold: Result,
+    ) -> None:
+        """Draw the curves and put the line where it belongs."""
+        self._figure.show(
+            leaders.ranks,
+            mean=agreement.threshold,
+            majority=self._majority(),
+            threshold=threshold_in_force,
+        )
+        rule = "by the mean rule" if threshold.value is None else "chosen"
+        self._text.body = (
+            "<h2>Agreement needed</h2>"
+            f"<p><b>{threshold_in_force}</b> of {ensemble.n_partitions} models "
+            f"<span class='muted'>{rule}</span></p>"
+            f"<p>{link('Mean', 'mean', css='cl-threshold-mean')} · "
+            f"{link('Majority', 'majority', css='cl-threshold-majority')}</p>"
+        )
+        names = [ensemble.names[t] for t in leaders.models]
+        lines = "".join(
+            f"<p class='cut' title='{safe(name)}'>"
+            f"<svg width='26' height='8' role='img' aria-label='{dash} line'>"
+            "<line x1='0' y1='4' x2='26' y2='4' stroke='currentColor' "
+            f"stroke-dasharray='{_STROKES[dash]}' stroke-width='1.6'/></svg> "
+            f"{safe(name)}</p>"
+            for name, dash in legend(names)
+        )
+        self._legend.body = f"<p class='muted'>rank of the leaders</p>{lines}"
+
+    def _majority(self) -> int:
+        ensemble = self.session.analysis.ensemble
+        return ensemble.n_partitions // 2 + 1 if ensemble else 0
+
+    def _drag(self, threshold: int) -> None:
+        self.session.look.threshold_preview = self._allowed(threshold)
+
+    def _allowed(self, threshold: int) -> int | None:
+        ensemble = self.session.analysis.ensemble
+        if ensemble is None:
+            return None
+        return min(max(threshold, 0), ensemble.n_partitions + 1)
+
+    def _release(self, threshold: int) -> None:
+        """Act once, when the line is let go."""
+        allowed = self._allowed(threshold)
+        with self.session.derived.paused():
+            self.session.look.threshold_preview = None
+            if allowed is not None and allowed != self.session.analysis.threshold:
+                self.session.act_now("set threshold", threshold=allowed)
+
+    def _set_rule(self, rule: str) -> None:
+        wanted = None if rule == "mean" else self._majority()
+        if wanted != self.session.analysis.threshold:
+            self.session.act_now("set threshold", threshold=wanted)

@@ -1,0 +1,311 @@
+"""The shell: header, rail, notices, the work under way, keys, and PAGES."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from clusterlens.ui import warm
+from clusterlens.ui.kit import ACCENT, COLUMN, Keys, Text, link, pmu, pn, safe
+from clusterlens.ui.kit import THEME as THEME_CONFIG
+from clusterlens.ui.moves import MOVES, toggle_help
+from clusterlens.ui.pages.consensus import ConsensusPage
+from clusterlens.ui.pages.data import DataPage
+from clusterlens.ui.pages.pool import PoolPage
+from clusterlens.ui.session import Session
+
+# Key, title, icon and class of each page, in reading order.
+PAGES = (
+    ("data", "Data", "table_chart", DataPage),
+    ("pool", "Pool", "tune", PoolPage),
+    ("consensus", "Consensus", "grid_on", ConsensusPage),
+)
+# Over the page, so that nothing moves when it comes and goes.
+OVERLAY = """
+:host { position: absolute !important; left: 50%%; transform: translateX(-50%%);
+  width: min(760px, 94%%) !important; z-index: 30; %s; }
+"""
+TEMPLATE = Path(__file__).with_name("page.html")
+RAIL_WIDTH = 72
+HEADER_HEIGHT = 48
+HEADER_STYLE = {
+    "& .MuiToolbar-root": {"minHeight": f"{HEADER_HEIGHT}px !important"},
+    "& .MuiAppBar-root": {
+        "backgroundColor": f"{ACCENT} !important",
+        "color": "#fff !important",
+    },
+    "& main": {"overflow": "hidden"},
+}
+
+
+class Shell:
+    """The whole page of a browser session."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.pages = {key: page(session) for key, _, _, page in PAGES}
+        self._rail = self._make_rail()
+        body = pn.Column(
+            *(page.view for page in self.pages.values()),
+            styles={**COLUMN, "flex": "1 1 0"},
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+        content = pn.Column(
+            body,
+            _job_bar(session),
+            _notices(session),
+            _help(session),
+            styles={
+                **COLUMN,
+                "flex": "1 1 0",
+                "padding": "8px",
+                "position": "relative",
+            },
+            sizing_mode="stretch_both",
+            margin=0,
+            css_classes=["cl-content"],
+        )
+        keys = Keys(self._press, wanted=list(MOVES))
+        self.view = pmu.Page(
+            title="ClusterLens",
+            theme_config=THEME_CONFIG,
+            template=TEMPLATE,
+            header=[_state(session), keys, _buttons(session)],
+            main=[
+                pn.Row(
+                    self._rail,
+                    content,
+                    margin=0,
+                    sizing_mode="stretch_both",
+                    styles={
+                        "display": "flex",
+                        "height": f"calc(100vh - {HEADER_HEIGHT}px)",
+                        "overflow": "hidden",
+                    },
+                ),
+            ],
+            sidebar=[],
+            sx=HEADER_STYLE,
+        )
+        session.look.param.watch(self._turn, ["page"])
+        self._turn()
+
+    def _make_rail(self) -> pn.Column:
+        """Return the navigation: one button per page, the current one marked."""
+        self._buttons = {
+            key: pmu.Button(
+                label=title,
+                icon=icon,
+                variant="text",
+                width=RAIL_WIDTH,
+                height=54,
+                margin=0,
+                css_classes=[f"cl-nav-{key}"],
+                sx={
+                    "flexDirection": "column",
+                    "textTransform": "none",
+                    "fontSize": "12px",
+                    "borderRadius": 0,
+                    "& .MuiButton-startIcon": {"margin": 0},
+                },
+                on_click=lambda event, key=key: setattr(self.session.look, "page", key),
+            )
+            for key, title, icon, _ in PAGES
+        }
+        return pn.Column(
+            *self._buttons.values(),
+            width=RAIL_WIDTH,
+            margin=0,
+            styles={"flex": f"0 0 {RAIL_WIDTH}px"},
+            css_classes=["cl-rail"],
+        )
+
+    def _turn(self, *events: Any) -> None:
+        """Show the page that is looked at, and mark its button."""
+        shown = self.session.look.page
+        for key, page in self.pages.items():
+            if key != shown:
+                page.look(False)
+        self.pages[shown].look(True)
+        for key, button in self._buttons.items():
+            button.color = "primary" if key == shown else "default"
+
+    def _press(self, key: str) -> None:
+        MOVES[key].make(self.session)
+
+
+def _state(session: Session) -> Text:
+    """Return the line of the header that says what is loaded and read."""
+    text = Text(
+        css_classes=["cl-state"],
+        styles={"color": "white", "align-self": "center", "flex": "1 1 auto"},
+        margin=(0, 10),
+        sizing_mode="stretch_width",
+        height=26,
+    )
+
+    def write(*events: Any) -> None:
+        analysis, parts = session.analysis, []
+        if analysis.table is not None:
+            rows, columns = analysis.table.table.shape
+            parts.append(f"{safe(analysis.table.name)} · {rows:,} × {columns:,}")
+        if analysis.run is not None:
+            count = analysis.run.ensemble.n_partitions
+            parts.append(f"{safe(analysis.run.name)} · {count} models")
+        text.body = " ".join(f'<span class="chip">{part}</span>' for part in parts)
+
+    session.history.param.watch(write, ["steps", "cursor"])
+    write()
+    return text
+
+
+def _buttons(session: Session) -> pn.Row:
+    """Return the buttons of the header: undo, redo and the list of keys."""
+    acts = {
+        "undo": ("undo", session.undo),
+        "redo": ("redo", session.redo),
+        "help": ("help_outline", lambda: toggle_help(session)),
+    }
+    buttons = {
+        name: pmu.IconButton(
+            icon=icon,
+            size="small",
+            sx={"color": "white", "&.Mui-disabled": {"color": "#ffffff66"}},
+            margin=0,
+            on_click=lambda event, act=act: act(),
+            css_classes=[f"cl-{name}"],
+        )
+        for name, (icon, act) in acts.items()
+    }
+    buttons["help"].description = "Keys"
+
+    def write(*events: Any) -> None:
+        steps = {"undo": session.history.undoable, "redo": session.history.redoable}
+        for name, step in steps.items():
+            buttons[name].disabled = step is None
+            buttons[name].description = f"{name.title()}: {step.title}" if step else ""
+
+    session.history.param.watch(write, ["steps", "cursor"])
+    write()
+    return pn.Row(*buttons.values(), margin=0)
+
+
+def _help(session: Session) -> Text:
+    """Return the list of keys, shown on request."""
+    rows = "".join(
+        f"<tr><td><kbd>{safe(key.replace('arrow', ''))}</kbd></td>"
+        f"<td>{safe(move.words)}</td></tr>"
+        for key, move in MOVES.items()
+    )
+    place = Text(
+        f"<div class='keys'><h2>Keys</h2><table>{rows}</table></div>",
+        visible=False,
+        css_classes=["cl-keys"],
+        stylesheets=[OVERLAY % "top: 60px"],
+    )
+    session.look.param.watch(
+        lambda event: setattr(place, "visible", event.new), ["help"]
+    )
+    return place
+
+
+def _job_bar(session: Session) -> pmu.Paper:
+    """Return the bar that shows the work under way, with Cancel."""
+    jobs = session.jobs
+    text = Text(width=420, sizing_mode="fixed", margin=(6, 0))
+    bar = pmu.LinearProgress(
+        value=0, sizing_mode="stretch_width", margin=(16, 16), css_classes=["cl-bar"]
+    )
+    cancel = pmu.Button(
+        label="Cancel",
+        size="small",
+        variant="outlined",
+        color="error",
+        on_click=lambda event: jobs.cancel(),
+        css_classes=["cl-cancel"],
+    )
+    paper = pmu.Paper(
+        pn.Row(text, bar, cancel, margin=0, sizing_mode="stretch_width"),
+        visible=False,
+        css_classes=["cl-job"],
+        sx={"padding": "2px 12px"},
+        elevation=6,
+        margin=0,
+        sizing_mode="stretch_width",
+        stylesheets=[OVERLAY % "bottom: 14px"],
+    )
+
+    def show(*events: Any) -> None:
+        shown = jobs.shown
+        if shown is not None:
+            if shown.total:
+                bar.param.update(
+                    variant="determinate",
+                    value=min(100, round(100 * shown.done / shown.total)),
+                )
+            else:
+                bar.variant = "indeterminate"
+            steps = f" · {shown.done:,} of {shown.total:,}" if shown.total else ""
+            waiting = f" · {shown.waiting} waiting" if shown.waiting else ""
+            text.body = (
+                f"<p><b>{safe(shown.title)}</b>{steps} · {shown.seconds:.0f} s"
+                f"{waiting}</p>"
+            )
+        paper.visible = shown is not None
+
+    jobs.param.watch(show, ["shown"])
+    return paper
+
+
+def _notices(session: Session) -> Text:
+    """Return the place of the messages; each stays until it is closed."""
+    jobs = session.jobs
+
+    def close(what: str) -> None:
+        if int(what) < len(jobs.notices):
+            jobs.dismiss(jobs.notices[int(what)])
+
+    place = Text(
+        does=close,
+        css_classes=["cl-notices"],
+        stylesheets=[OVERLAY % "top: 8px"],
+    )
+
+    def show(*events: Any) -> None:
+        place.body = "".join(
+            f'<div class="notice {notice.severity} cl-notice-{notice.severity}" '
+            f'role="alert"><span>{safe(notice.text)}</span>'
+            f"{link('Close', str(k))}</div>"
+            for k, notice in enumerate(jobs.notices)
+        )
+
+    jobs.param.watch(show, ["notices"])
+    return place
+
+
+async def _load_file(session: Session, file: Path) -> None:
+    """Load a table as if it had been dropped."""
+    content = await asyncio.get_running_loop().run_in_executor(None, file.read_bytes)
+    key = session.keep_file(content)
+    await session.act("load file", name=file.name, sha256=key)
+
+
+def serve_page(file: Path | None = None) -> None:
+    """Make a session for the browser that has just connected, and show its page.
+
+    Parameters
+    ----------
+    file : Path, optional
+        Table that the page begins with.
+    """
+    pn.extension("tabulator", "filedropper")
+    session = Session()
+    pn.config.exception_handler = lambda error: session.jobs.fail("This step", error)
+    Shell(session).view.servable()
+    pn.state.on_session_destroyed(lambda context: session.jobs.close())
+    pn.state.onload(warm.start)
+    if file is not None:
+        pn.state.onload(partial(_load_file, session, file))

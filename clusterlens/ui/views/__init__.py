@@ -1,1 +1,0 @@
-"""Pages, and the panels of the Consensus page: each reads the Session and draws."""

@@ -1,0 +1,61 @@
+"""Words: numbers, ranks and shares as people read them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+def number(value: Any, *, spread: float = 0.0) -> str:
+    """Write a number with three digits or all of its whole part.
+
+    Parameters
+    ----------
+    value : number or any
+        Numbers are rounded; anything else is written as it is, missing as a dash.
+    spread : float, default 0
+        Size of typical differences; what is far below it is rounding and written 0.
+    """
+    if value is None or value is np.ma.masked:
+        return "–"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
+        return "–" if str(value) in ("nan", "NaT", "<NA>") else str(value)
+    value = float(value)
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if abs(value) <= 1e-9 * abs(spread) or value == 0:
+        return "0"
+    if abs(value) >= 1e7 or abs(value) < 1e-3:
+        return f"{value:.3g}"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def span(low: float, high: float) -> str:
+    """Write a range of ranks; a dash where there is none."""
+    if np.isnan(low):
+        return "–"
+    return f"{low:.0f}" if low == high else f"{low:.0f}–{high:.0f}"
+
+
+def count(amount: int, one: str, many: str | None = None) -> str:
+    """Write an amount with its noun."""
+    return f"{amount:,} {one if amount == 1 else many or one + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Write how long something takes."""
+    if seconds < 1:
+        return "under a second"
+    if seconds < 90:
+        return f"about {seconds:.0f} s"
+    if seconds < 5400:
+        return f"about {seconds / 60:.0f} min"
+    return f"about {seconds / 3600:.1f} h"

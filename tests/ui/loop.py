@@ -1,0 +1,14 @@
+"""An event loop for a test, also where that of the browser is already running."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+
+def run(coroutine, seconds=120):
+    """Run a coroutine on a loop of its own; fail if it takes too long."""
+
+    def work():
+        return asyncio.run(asyncio.wait_for(coroutine, seconds))
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work).result()

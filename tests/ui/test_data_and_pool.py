@@ -1,0 +1,89 @@
+"""From nothing to a run in a real browser: the pages Data and Pool."""
+
+import numpy as np
+import pandas as pd
+from playwright.sync_api import expect
+
+HOSTILE = "<img src=x onerror=window.hacked=1>"
+LONG = 90_000
+
+
+def write_table(folder, rows=120):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"town": rng.choice(["Bern", "Oslo", HOSTILE], rows)})
+    frame[["length", HOSTILE]] = rng.normal(size=(rows, 2))
+    path = folder / "towns.csv"
+    frame.round(3).to_csv(path, index=False)
+    return path
+
+
+def prepared(app):
+    return expect(app.locator(".cl-prepared"))
+
+
+def choose(app, css, text):
+    app.locator(css).get_by_role("combobox").click()
+    app.locator(".MuiMenuItem-root").get_by_text(text, exact=True).click()
+
+
+def test_from_the_gallery_to_a_run(app):
+    app.locator(".cl-gallery button.example", has_text="Iris").click()
+    prepared(app).to_contain_text("150 samples × 4 features", timeout=LONG)
+    expect(app.locator(".cl-gallery")).to_be_hidden()
+    app.get_by_role("button", name="Next: choose a pool").click()
+    estimate = expect(app.locator(".cl-estimate"))
+    choose(app, ".cl-preset", "quick")
+    estimate.to_contain_text("14models", timeout=LONG)
+    field = app.get_by_role("textbox", name="add to k of k-means", exact=True)
+    field.fill("18-20")
+    field.press("Enter")
+    estimate.to_contain_text("17models", timeout=LONG)
+    field.fill("one")
+    field.press("Enter")
+    wrong = app.locator(".cl-grids p.wrong")
+    expect(wrong).to_contain_text("one: The 'n_clusters' parameter", timeout=LONG)
+    expect(app.get_by_role("button", name="Run the pool")).to_be_enabled(timeout=LONG)
+    app.get_by_role("button", name="Run the pool").click()
+    expect(app.locator(".cl-map")).to_be_visible(timeout=LONG)
+    app.get_by_role("button", name="Pool", exact=True).click()
+    expect(app.locator(".cl-outcome")).to_contain_text("of 17 models", timeout=LONG)
+
+
+def test_from_a_file_with_hostile_names_to_another_role_and_back(app, tmp_path):
+    app.locator(".cl-file input[type=file]").set_input_files(write_table(tmp_path))
+    prepared(app).to_contain_text("120 samples × 5 features", timeout=LONG)
+    expect(app.locator(".cl-roles")).to_contain_text(HOSTILE)
+    app.locator(".cl-roles [tabulator-field=values].tabulator-cell").nth(2).click()
+    legend = expect(app.locator(".cl-prepared-legend"))
+    legend.to_contain_text(f"shaded by {HOSTILE}", timeout=LONG)
+    app.get_by_role("button", name="as features").click()
+    expect(app.locator(".cl-preview")).to_contain_text(f"town={HOSTILE}", timeout=LONG)
+    app.locator(".cl-roles [tabulator-field=role].tabulator-cell").first.click()
+    app.get_by_text("ignore", exact=True).last.click()
+    prepared(app).to_contain_text("120 samples × 2 features", timeout=LONG)
+    app.locator(".cl-undo button").click()
+    prepared(app).to_contain_text("120 samples × 5 features", timeout=LONG)
+    assert app.evaluate("window.hacked") is None
+
+
+def test_a_pasted_table_is_read_and_a_broken_one_is_refused(app):
+    paste = app.locator(".cl-paste textarea").first
+    paste.fill("a,b\n")
+    app.get_by_role("button", name="Read the pasted table").click()
+    expect(app.locator(".cl-notice-error")).to_be_visible(timeout=LONG)
+    paste.fill("a,b\n" + "\n".join(f"{k},{k * k % 7}" for k in range(30)))
+    app.get_by_role("button", name="Read the pasted table").click()
+    prepared(app).to_contain_text("30 samples × 2 features", timeout=LONG)
+
+
+def test_nothing_scrolls_on_one_screen(app):
+    app.locator(".cl-load-example button").click()
+    prepared(app).to_contain_text("go into the pool", timeout=LONG)
+    for width, height in ((1440, 900), (1280, 720)):
+        app.set_viewport_size({"width": width, "height": height})
+        for page in ("data", "pool"):
+            app.locator(f".cl-nav-{page} button").click()
+            expect(app.locator(f".cl-page-{page}")).to_be_visible(timeout=LONG)
+            box = app.locator(f".cl-page-{page}").bounding_box()
+            assert box["y"] + box["height"] <= height
+            assert box["x"] + box["width"] <= width

@@ -1,0 +1,280 @@
+"""The Data page without a browser: what it shows and what its controls do."""
+
+import asyncio
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.look import Viewport
+from clusterlens.ui.nodes.tables import columns, preview, roles, shading, write_cell
+from clusterlens.ui.pages.data import DataPage
+from clusterlens.ui.session import Session
+from tests.ui.loop import run
+
+# Bokeh hands tables on by a way that pandas is about to give up.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
+HOSTILE = "<img src=x onerror=window.hacked=1>"
+
+
+class Job:
+    """A job that nobody waits for."""
+
+    def cancelled(self) -> bool:
+        return False
+
+    def report(self, done: int, total: int) -> None:
+        pass
+
+
+class Opened:
+    """A session looked at through the Data page."""
+
+    def __init__(self) -> None:
+        self.session = Session()
+        self.page = DataPage(self.session)
+        named = {type(panel).__name__: panel for panel in self.page.panels}
+        self.load, self.columns = named["LoadTable"], named["Columns"]
+        self.preparation, self.notes = named["Preparation"], named["Notes"]
+        self.rows = named["FirstRows"]
+        self.page.look(True)
+
+    async def read(self, frame: pd.DataFrame, name: str = "t.csv") -> None:
+        await self.load._read(name, frame.to_csv(index=False))
+        await self.rest()
+
+    async def rest(self) -> None:
+        while not self.session.jobs.at_rest:
+            await asyncio.sleep(0.01)
+
+
+def looked_at(scenario):
+    async def main():
+        await scenario(Opened())
+
+    run(main())
+
+
+def people(rows: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "height": rng.normal(170, 8, rows).round(2),
+            "town": rng.choice(["Bern", "Oslo"], rows),
+            HOSTILE: rng.normal(size=rows).round(3),
+        }
+    )
+
+
+def test_a_dropped_file_is_read_prepared_and_shown():
+    async def scenario(opened):
+        await opened.read(people())
+        assert "60 samples × 4 features" in opened.preparation._result.body
+        shown = opened.columns._table.value
+        assert list(shown["column"]) == ["height", "town", HOSTILE]
+        assert list(shown["role"]) == ["numeric", "categorical", "numeric"]
+        assert not opened.preparation._next.disabled
+        assert opened.session.look.page == "data"
+
+    looked_at(scenario)
+
+
+def test_names_in_the_data_never_become_markup():
+    async def scenario(opened):
+        await opened.read(people())
+        for form in ("read", "features"):
+            opened.rows._choose(form)
+            assert "<img" not in opened.rows._rows.body
+        opened.columns._shade_by(SimpleNamespace(column="values", row=2))
+        opened.session.look.prepared_view = Viewport(width=200, height=100)
+        await opened.rest()
+        assert "shaded by &lt;img" in opened.preparation._legend.body
+        bodies = (opened.notes._steps.body, opened.preparation._legend.body)
+        assert not any("<img" in body for body in bodies)
+
+    looked_at(scenario)
+
+
+def test_another_role_prepares_anew_and_back_forgets_the_choice():
+    async def scenario(opened):
+        await opened.read(people())
+        edit = SimpleNamespace(column="role", row=0, value="ignore")
+        await opened.columns._change_role(edit)
+        await opened.rest()
+        shown = opened.columns._table.value
+        assert shown["role"][0] == "ignore"
+        assert shown["why"][0].startswith("chosen by you · guessed numeric")
+        assert opened.session.analysis.dataset.X.shape == (60, 3)
+        await opened.columns._change_role(
+            SimpleNamespace(column="role", row=0, value="numeric")
+        )
+        assert opened.session.analysis.preparation["roles"] == {}
+
+    looked_at(scenario)
+
+
+def test_a_role_that_cannot_be_leaves_the_table_as_it_is():
+    async def scenario(opened):
+        await opened.read(people())
+        table = opened.columns._table
+        table.value.loc[1, "role"] = "row id"
+        await opened.columns._change_role(
+            SimpleNamespace(column="role", row=1, value="row id")
+        )
+        assert table.value["role"][1] == "categorical"
+        assert "more than once" in opened.session.jobs.notices[-1].text
+
+    looked_at(scenario)
+
+
+def test_a_rule_that_cannot_be_shows_the_one_in_force():
+    async def scenario(opened):
+        frame = people()
+        frame.loc[3, "height"] = np.nan
+        await opened.read(frame)
+        select = opened.preparation._selects["missing"]
+        select.value = "refuse"
+        while select.value == "refuse":
+            await asyncio.sleep(0.01)
+        assert select.value == "median"
+        assert opened.session.analysis.dataset.X.shape == (60, 4)
+        assert opened.session.jobs.notices
+
+    looked_at(scenario)
+
+
+def test_undo_shows_the_rule_before():
+    async def scenario(opened):
+        await opened.read(people())
+        await opened.session.act("prepare", scale="minmax")
+        assert opened.preparation._selects["scale"].value == "minmax"
+        opened.session.undo()
+        assert opened.preparation._selects["scale"].value == "standard"
+
+    looked_at(scenario)
+
+
+def test_a_broken_file_becomes_a_message():
+    async def scenario(opened):
+        await opened.load._read("t.csv", b"")
+        assert opened.session.analysis.table is None
+        assert opened.session.jobs.notices[-1].severity == "error"
+
+    looked_at(scenario)
+
+
+def test_columns_are_summed_up_as_pandas_does():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "number": rng.normal(size=200),
+            "few": rng.integers(0, 4, 200),
+            "word": rng.choice(list("abc"), 200),
+            "day": pd.Timestamp("2020-01-01")
+            + pd.to_timedelta(rng.integers(0, 90, 200), "D"),
+            "empty": np.full(200, np.nan),
+        }
+    )
+    frame.loc[::7, "number"] = np.nan
+    table = make_dataset(frame, name="t")
+    found = {column.name: column for column in columns(Job(), table)}
+    for name, column in found.items():
+        cells = table.table[name]
+        assert column.missing == cells.isna().sum()
+        assert column.distinct == cells.nunique()
+        counted = column.bins.sum()
+        assert counted in (0, cells.notna().sum())
+    assert (
+        found["few"].bins.tolist() == frame["few"].value_counts().sort_index().tolist()
+    )
+    shares = frame["word"].value_counts(normalize=True).sort_index()
+    assert found["word"].levels == list(shares.items())
+    assert found["day"].low == str(frame["day"].min().date())
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [1.0, np.inf, -np.inf, 2.0],
+        [1e308, -1e308, 0.0, 1.0],
+        [5.0, 5.0, 5.0, 5.0],
+        [True, False, True, True],
+    ],
+)
+def test_extreme_columns_have_a_histogram_or_none(cells):
+    table = make_dataset(pd.DataFrame({"x": cells, "y": [1.0, 2.0, 3.0, 4.0]}))
+    column = columns(Job(), table)[0]
+    assert column.bins.sum() <= 4
+
+
+def test_shading_follows_the_rows_that_are_kept():
+    frame = pd.DataFrame({"x": [3.0, np.nan, 1.0, 2.0], "y": [1.0, 2.0, 3.0, 5.0]})
+    ds = prepare(make_dataset(frame), missing="drop rows")
+    found = shading(Job(), ds, "x")
+    brightness = found.values.sum(axis=1).astype(int)
+    assert (found.low, found.high) == ("1", "3")
+    assert np.argsort(-brightness).tolist() == [1, 2, 0]
+
+
+def test_features_are_shown_as_they_go_into_the_pool():
+    ds = prepare(make_dataset(people()))
+    shown = preview(ds, ds, "features")
+    assert shown.names == list(ds.feature_names)
+    assert shown.cells[2][0] == f"{ds.X[2, 0]:.3g}"
+    assert (shown.n_rows, shown.n_columns) == ds.X.shape
+
+
+def test_roles_without_a_prepared_table_are_the_guessed_ones():
+    table = make_dataset(people())
+    found = roles(table, None, {"roles": {"town": "ignore"}})
+    assert [role.role for role in found] == list(table.roles.values())
+    assert not any(role.chosen for role in found)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.123456, "0.1235"),
+        (123456.7, "123457"),
+        (float("nan"), ""),
+        (None, ""),
+        (pd.Timestamp("2020-02-03"), "2020-02-03"),
+        ("a", "a"),
+        (7, "7"),
+    ],
+)
+def test_cells_are_written_short(value, text):
+    assert write_cell(value) == text
+
+
+def test_drawn_values_are_plain_json():
+    async def scenario(opened):
+        await opened.read(people())
+        drawn = [json.loads(text) for text in opened.columns._table.value["values"]]
+        assert [next(iter(one)) for one in drawn] == ["bins", "levels", "bins"]
+
+    looked_at(scenario)
+
+
+def test_find_chips_and_set_all_shown_work_together():
+    async def scenario(opened):
+        await opened.read(people())
+        look, table = opened.session.look, opened.columns._table
+        look.column_role = "numeric"
+        assert list(table.value["column"]) == ["height", HOSTILE]
+        look.column_query = "HEI"
+        assert list(table.value["column"]) == ["height"]
+        await opened.columns._set_all("ignore")
+        roles = opened.session.analysis.dataset.roles
+        assert roles == {"height": "ignore", "town": "categorical", HOSTILE: "numeric"}
+        assert list(table.value["column"]) == []
+        look.param.update(column_role="", column_query="t")
+        assert list(table.value["column"]) == ["height", "town"]
+        edit = SimpleNamespace(column="role", row=0, value="numeric")
+        await opened.columns._change_role(edit)
+        assert opened.session.analysis.dataset.roles["height"] == "numeric"
+
+    looked_at(scenario)

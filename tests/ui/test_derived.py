@@ -1,0 +1,225 @@
+"""Nodes are computed when needed, once per set of inputs, and never stale."""
+
+import asyncio
+import threading
+from dataclasses import replace
+
+import pytest
+
+from clusterlens.compute._run.options import Cancelled
+from clusterlens.ui.analysis import Analysis
+from clusterlens.ui.derived import Derived, Node
+from clusterlens.ui.history import History, Step
+from clusterlens.ui.jobs import Jobs
+from clusterlens.ui.look import Look
+from tests.ui.loop import run
+
+
+class Bench:
+    """Nodes over an analysis and a look, with a record of what was computed."""
+
+    def __init__(self, **nodes: Node) -> None:
+        self.history, self.look, self.jobs = History(), Look(), Jobs()
+        self.derived = Derived(nodes, self.history, self.look, self.jobs)
+
+    def decide(self, **fields) -> None:
+        analysis = replace(self.history.analysis, **fields)
+        self.history.do(Step("test", "Test", analysis))
+
+    async def rest(self) -> None:
+        while not self.jobs.at_rest:
+            await asyncio.sleep(0.01)
+
+
+def states(told, name):
+    return [results[name].state for results in told]
+
+
+def test_a_node_is_computed_once_for_the_same_inputs_also_after_undo():
+    calls = []
+
+    def loud(score):
+        calls.append(score)
+        return score.upper()
+
+    bench = Bench(loud=Node(("score",), loud))
+    told = []
+    bench.derived.watch(["loud"], told.append)
+    bench.decide(score="b")
+    bench.history.undo()
+    bench.history.redo()
+    assert calls == ["discotec-binary", "b"]
+    assert [r["loud"].value for r in told] == [
+        "DISCOTEC-BINARY",
+        "B",
+        "DISCOTEC-BINARY",
+        "B",
+    ]
+
+
+def test_a_node_that_nobody_watches_is_not_computed():
+    calls = []
+    bench = Bench(costly=Node(("score",), calls.append))
+    stop = bench.derived.watch(["costly"], lambda results: None)
+    stop()
+    bench.decide(score="b")
+    assert calls == ["discotec-binary"]
+
+
+def test_results_of_results_follow_and_are_told_of_together():
+    bench = Bench(
+        twice=Node(("link_weight",), lambda w: 2 * w),
+        sentence=Node(("twice", "score"), lambda t, s: f"{s} {t}"),
+    )
+    told = []
+    bench.derived.watch(["twice", "sentence"], told.append)
+    bench.decide(link_weight=1.0, score="x")
+    assert [r["sentence"].value for r in told] == ["discotec-binary 0.4", "x 2.0"]
+
+
+@pytest.mark.parametrize("lane", ["live", "idle"])
+def test_slow_nodes_are_pending_until_their_thread_has_ended(lane):
+    bench = Bench(slow=Node(("score",), lambda job, score: score + "!", lane))
+    told = []
+
+    async def main():
+        bench.derived.watch(["slow"], told.append)
+        await bench.rest()
+
+    run(main())
+    assert states(told, "slow") == ["pending", "ready"]
+    assert told[-1]["slow"].value == "discotec-binary!"
+
+
+def test_a_result_that_comes_too_late_is_never_shown_for_other_inputs():
+    gates = {"a": threading.Event(), "b": threading.Event()}
+    begun = threading.Event()
+
+    def slow(job, score):
+        begun.set()
+        gates[score].wait(20)
+        return score
+
+    bench = Bench(slow=Node(("score",), slow, "live"))
+    shown = []
+
+    async def main():
+        bench.decide(score="a")
+        bench.derived.watch(
+            ["slow"],
+            lambda r: shown.append((bench.history.analysis.score, r["slow"].value)),
+        )
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        bench.decide(score="b")
+        gates["a"].set()
+        gates["b"].set()
+        await bench.rest()
+        bench.history.undo()
+
+    run(main())
+    assert all(value in (None, score) for score, value in shown)
+    assert shown[-2:] == [("b", "b"), ("a", "a")]
+
+
+def test_what_is_missing_makes_what_follows_empty_unless_it_may_be_missing():
+    bench = Bench(
+        needs=Node(("run_id",), str),
+        may=Node(("run_id?",), lambda run_id: run_id or "none"),
+    )
+    assert bench.derived.get("needs").state == "empty"
+    assert bench.derived.get("may").value == "none"
+
+
+def test_a_failure_is_told_with_its_reason_and_can_be_tried_again():
+    broken = [True]
+
+    def fragile(score):
+        if broken[0]:
+            raise ValueError("no luck")
+        return "fine"
+
+    bench = Bench(
+        fragile=Node(("score",), fragile), after=Node(("fragile",), str.upper)
+    )
+    told = []
+    bench.derived.watch(["after"], told.append)
+    assert str(told[-1]["after"].error) == "no luck"
+    broken[0] = False
+    bench.derived.ask("after")
+    assert told[-1]["after"].value == "FINE"
+
+
+def test_a_node_to_be_asked_for_waits_until_it_is_and_asks_again_for_other_inputs():
+    bench = Bench(
+        check=Node(("score",), lambda job, score: score, "live", asked_for=True)
+    )
+    told = []
+
+    async def main():
+        bench.derived.watch(["check"], told.append)
+        bench.derived.ask("check")
+        await bench.rest()
+        bench.decide(score="b")
+
+    run(main())
+    assert states(told, "check") == ["declined", "pending", "ready", "declined"]
+
+
+def test_cancelled_work_is_declined_and_can_be_asked_for():
+    stops = [True]
+
+    def check(job, score):
+        if stops[0]:
+            raise Cancelled
+        return "checked"
+
+    bench = Bench(check=Node(("score",), check, "idle"))
+    told = []
+
+    async def main():
+        bench.derived.watch(["check"], told.append)
+        await bench.rest()
+        assert states(told, "check") == ["pending", "declined"]
+        stops[0] = False
+        bench.derived.ask("check")
+        await bench.rest()
+
+    run(main())
+    assert told[-1]["check"].value == "checked"
+
+
+def test_several_changes_in_a_pause_are_told_of_once():
+    bench = Bench(both=Node(("score", "look.page"), lambda s, p: (s, p)))
+    told = []
+    bench.derived.watch(["both"], told.append)
+    with bench.derived.paused():
+        bench.look.page = "consensus"
+        bench.decide(score="b")
+    assert [r["both"].value for r in told[1:]] == [("b", "consensus")]
+
+
+def test_few_results_are_kept():
+    bench = Bench(echo=Node(("score",), str, keep=2))
+    for score in "abcdef":
+        bench.decide(score=score)
+        bench.derived.get("echo")
+    assert len(bench.derived._known["echo"]) == 2
+
+
+def test_a_watcher_may_change_the_look_while_it_is_told():
+    bench = Bench(echo=Node(("look.page",), str))
+    told = []
+
+    def watcher(results):
+        told.append(results["echo"].value)
+        bench.look.page = "consensus"
+
+    bench.derived.watch(["echo"], watcher)
+    assert told == ["data", "consensus"]
+
+
+def test_an_analysis_without_a_run_has_neither_partitions_nor_samples():
+    assert Analysis().run is None
+    assert Analysis().ensemble is None
+    assert Analysis().samples is None

@@ -1,0 +1,124 @@
+"""Values of a pool as texts, and what editing does to its entries."""
+
+from itertools import pairwise
+
+import pytest
+
+from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.specs import POOLS, pool_specs
+from clusterlens.ui.drafts import (
+    Entry,
+    PoolDraft,
+    add_clusterer,
+    add_values,
+    draft_entries,
+    needs_clusters,
+    read_entries,
+    read_values,
+    remove_value,
+    switch,
+    write_entries,
+    write_value,
+)
+
+K_MEANS = (Entry("k-means", {"n_clusters": [2, 8]}),)
+
+
+@pytest.mark.parametrize("preset", list(POOLS))
+def test_a_preset_makes_the_models_that_it_makes_in_a_script(preset):
+    draft = PoolDraft(preset=preset, n_clusters=3)
+    grids = [entry.grid for entry in draft_entries(draft, 500) if entry.on]
+    named = (preset, 3) if needs_clusters(preset) else preset
+    assert pool_specs(grids, (500, 2)) == pool_specs(named, (500, 2))
+
+
+def test_methods_beyond_their_limit_start_switched_off():
+    on = {e.clusterer: e.on for e in draft_entries(PoolDraft(), 12_000)}
+    limits = {name: CLUSTERERS[name].max_samples for name in on}
+    assert on == {
+        name: limit is None or limit >= 12_000 for name, limit in limits.items()
+    }
+    assert not all(on.values())
+
+
+def test_text_of_a_value_reads_back():
+    for entry in draft_entries(PoolDraft(), 500):
+        for setting, values in entry.settings.items():
+            for value in values:
+                text = write_value(value)
+                assert read_values(entry.clusterer, setting, text) == [value]
+
+
+@pytest.mark.parametrize(
+    ("setting", "text", "values"),
+    [
+        ("n_clusters", "2-5", [2, 3, 4, 5]),
+        ("n_clusters", "4, 7 12", [4, 7, 12]),
+        ("n_clusters", "3–4", [3, 4]),
+        ("tol", "1e-3", [0.001]),
+        ("init", "random", ["random"]),
+    ],
+)
+def test_typed_texts_are_values(setting, text, values):
+    assert read_values("k-means", setting, text) == values
+
+
+def test_shares_are_of_what_the_parameter_is_about():
+    (eps,) = read_values("DBSCAN", "eps", "5 %")
+    (size,) = read_values("HDBSCAN", "min_cluster_size", "2.5%")
+    assert eps == {"quantile": 0.05, "of": "neighbour distances"}
+    assert size == {"share": 0.025, "of": "samples"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "text", "message"),
+    [
+        ("n_clusters", "0", "n_clusters"),
+        ("n_clusters", "many", "n_clusters"),
+        ("n_clusters", "20-2", "range"),
+        ("n_clusters", "5 %", "share"),
+        ("n_clusters", " ", "give a value"),
+        ("copies", "0", "number of runs"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_name(setting, text, message):
+    with pytest.raises(ValueError, match=message):
+        add_values(K_MEANS, 0, setting, text)
+
+
+def test_added_values_are_in_order_and_never_twice():
+    added = add_values(K_MEANS, 0, "n_clusters", "4 8 2")
+    assert added[0].settings == {"n_clusters": [2, 4, 8]}
+    assert K_MEANS[0].settings == {"n_clusters": [2, 8]}
+
+
+def test_a_setting_without_values_is_left_to_the_clusterer():
+    left = remove_value(remove_value(K_MEANS, 0, "n_clusters", 0), 0, "n_clusters", 0)
+    assert left[0].settings == {}
+
+
+def test_a_clusterer_joins_its_family():
+    entries = draft_entries(PoolDraft(), 500)
+    added = add_clusterer(entries, "fuzzy c-means")
+    families = [CLUSTERERS[entry.clusterer].family for entry in added]
+    assert len(added) == len(entries) + 1
+    assert sum(a != b for a, b in pairwise(families)) == (len(set(families)) - 1)
+
+
+def test_the_text_for_experts_has_the_same_content():
+    entries = switch(draft_entries(PoolDraft(preset="paper-fixed-k"), 500), 1)
+    assert read_entries(write_entries(entries)) == entries
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[{]", "Line 1, column 3"),
+        ('{"clusterer": "k-means"}', "list"),
+        ('[{"clusterer": "k-meens"}]', "no known clusterer"),
+        ("[3]", "no known clusterer"),
+    ],
+)
+def test_other_text_is_refused_with_the_place(text, message):
+    with pytest.raises(ValueError, match=message):
+        read_entries(text)

@@ -1,0 +1,168 @@
+"""The Pool page without a browser: what it shows and what its controls do."""
+
+import asyncio
+import re
+
+import pytest
+
+from clusterlens.ui.pages.pool import PoolPage
+from clusterlens.ui.session import Session
+from tests.ui.loop import run
+
+
+class Opened:
+    """A session with a table, looked at through the Pool page."""
+
+    def __init__(self) -> None:
+        self.session = Session()
+        self.page = PoolPage(self.session)
+        self.grid, self.cost, self.latest = self.page.panels
+
+    async def load(self, name: str) -> None:
+        self.session.look.page = "pool"
+        self.page.look(True)
+        await self.session.act("load example", name=name)
+        await self.rest()
+
+    async def rest(self) -> None:
+        while not self.session.jobs.at_rest:
+            await asyncio.sleep(0.01)
+
+    @property
+    def chips(self) -> list[str]:
+        """Texts of the chips, in order."""
+        pattern = r"<span class='chip'>([^<]*)"
+        return re.findall(pattern, self.grid._form.body)
+
+    @property
+    def can_run(self) -> bool:
+        return not self.cost._run.disabled
+
+
+def looked_at(scenario, example: str = "iris"):
+    async def main():
+        opened = Opened()
+        await opened.load(example)
+        await scenario(opened)
+
+    run(main())
+
+
+def test_without_a_table_the_page_leads_to_one():
+    opened = Opened()
+    opened.page.look(True)
+    assert "Load one on the Data page" in opened.grid.status.body
+    assert not opened.can_run
+    opened.session.look.page = "pool"
+    opened.grid.status._handle_msg("data")
+    assert opened.session.look.page == "data"
+
+
+def test_typed_values_become_chips_and_models():
+    async def scenario(opened):
+        before = opened.session.derived.get("pool_cost").value.estimate
+        opened.grid._form._handle_msg("enter 0 n_clusters 18-20")
+        await opened.rest()
+        after = opened.session.derived.get("pool_cost").value.estimate
+        assert len(after.names) == len(before.names) + 3
+        assert opened.chips[8:11] == ["18", "19", "20"]
+        opened.grid._form._handle_msg("remove 0 n_clusters 0")
+        assert opened.chips[0] == "3"
+        opened.grid._state._handle_msg("preset")
+        await opened.rest()
+        now = opened.session.derived.get("pool_cost").value.estimate
+        assert now.names == before.names
+
+    looked_at(scenario)
+
+
+def test_a_wrong_value_stays_beside_its_reason_and_changes_nothing():
+    async def scenario(opened):
+        chips = opened.chips
+        opened.grid._form._handle_msg("enter 3 linkage <b>sideways</b>")
+        await opened.rest()
+        body = opened.grid._form.body
+        assert 'value="&lt;b&gt;sideways&lt;/b&gt;"' in body
+        assert "<b>sideways" not in body
+        assert opened.chips == chips
+        assert opened.can_run
+        opened.grid._form._handle_msg("switch 0")
+        assert "sideways" not in opened.grid._form.body
+
+    looked_at(scenario)
+
+
+def test_an_empty_pool_cannot_be_run_even_when_a_job_ends():
+    async def scenario(opened):
+        for at in range(len(opened.grid._entries)):
+            opened.grid._form._handle_msg(f"switch {at}")
+        await opened.rest()
+        assert not opened.can_run
+        assert "switched off" in opened.cost._cost.body
+        await opened.session.jobs.act("something else", lambda job: True)
+        assert not opened.can_run
+
+    looked_at(scenario)
+
+
+def test_the_run_is_what_was_drafted_and_leads_to_the_consensus():
+    async def scenario(opened):
+        opened.grid._preset.value = "quick"
+        await asyncio.sleep(0)
+        for at in (1, 2, 3):
+            opened.grid._form._handle_msg(f"switch {at}")
+        opened.grid._seed.value = 7
+        await opened.rest()
+        await opened.cost._start(None)
+        run = opened.session.analysis.run
+        assert opened.session.look.page == "consensus"
+        assert set(run.ensemble.families) == {"k-means"}
+        assert run.random_state == 7
+        await opened.rest()
+        assert "5</b> of 5 models kept" in opened.latest._outcome.body
+        assert opened.can_run
+
+    looked_at(scenario)
+
+
+def test_a_failed_run_stays_on_the_page():
+    async def scenario(opened):
+        text = '[{"clusterer": "k-means", "n_clusters": 1}]'
+        opened.grid._state._handle_msg("text")
+        opened.grid._text.value = text
+        opened.grid._take_text(None)
+        await opened.rest()
+        await opened.cost._start(None)
+        assert opened.session.look.page == "pool"
+        assert opened.session.analysis.run is None
+        assert "survived" in opened.session.jobs.notices[-1].text
+        assert opened.can_run
+
+    looked_at(scenario)
+
+
+def test_what_is_left_out_at_this_size_says_why_and_can_be_run():
+    async def scenario(opened):
+        body = opened.grid._form.body
+        assert "presets run it up to 2,000 samples, this table has 5,000" in body
+        names = [entry.clusterer for entry in opened.grid._entries]
+        at = names.index("affinity propagation")
+        assert not opened.grid._entries[at].on
+        opened.grid._form._handle_msg(f"switch {at}")
+        assert opened.grid._entries[at].on
+
+    looked_at(scenario, "customers")
+
+
+@pytest.mark.parametrize("text", ["[{]", '[{"clusterer": "<img src=x>"}]'])
+def test_wrong_text_is_refused_and_kept(text):
+    async def scenario(opened):
+        entries = opened.grid._entries
+        opened.grid._state._handle_msg("text")
+        opened.grid._text.value = text
+        opened.grid._take_text(None)
+        assert opened.grid._text.value == text
+        assert opened.grid._entries is entries
+        assert opened.grid._wrong.body.count("<") == 2
+
+    looked_at(scenario)

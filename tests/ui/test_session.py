@@ -1,0 +1,165 @@
+"""Actions change the analysis and nothing else; what failed changes nothing."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.actions import ACTIONS, merge
+from clusterlens.ui.analysis import Analysis, Run
+from clusterlens.ui.history import Step
+from clusterlens.ui.jobs import Job
+from clusterlens.ui.session import Session
+from tests.ui.loop import run
+
+POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
+
+
+def made_run(number: int, n_models: int = 5) -> Run:
+    rng = np.random.default_rng(number)
+    table = pd.DataFrame(rng.normal(size=(30, 2)), columns=["x", "y"])
+    ensemble = Ensemble(rng.integers(0, 3, (n_models, 30)))
+    dataset = prepare(make_dataset(table, name="t"))
+    return Run(f"r{number}", f"run {number}", dataset, (), 0, ensemble)
+
+
+def session_with(*runs: Run) -> Session:
+    session = Session()
+    analysis = Analysis(
+        table=runs[0].dataset,
+        dataset=runs[0].dataset,
+        runs=runs,
+        runs_made=len(runs),
+        run_id=runs[0].id,
+    )
+    session.history.do(Step("test", "Test", analysis))
+    return session
+
+
+def test_from_a_file_to_a_run_and_back_by_undo():
+    session = Session()
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
+    content = io.StringIO()
+    frame.to_csv(content, index=False)
+
+    async def main():
+        key = session.keep_file(content.getvalue().encode())
+        assert await session.act("load file", name="t.csv", sha256=key)
+        assert await session.act("run pool", pool=POOL)
+
+    run(main())
+    assert session.analysis.run.ensemble.n_partitions == 2
+    assert session.analysis.dataset.X.shape == (40, 3)
+    session.undo()
+    assert session.analysis.run is None
+    session.redo()
+    assert session.analysis.run.name == "run 1"
+
+
+def test_a_bad_file_changes_nothing_and_says_why():
+    session = Session()
+    key = session.keep_file(b"PAR1 no table PAR1")
+
+    async def main():
+        return await session.act("load file", name="broken.parquet", sha256=key)
+
+    assert run(main()) is False
+    assert session.analysis.table is None
+    assert "broken.parquet" in session.jobs.notices[0].text
+
+
+def test_a_table_that_cannot_be_prepared_is_kept_with_a_notice():
+    session = Session()
+    key = session.keep_file(b"name\na\nb\nc\nd\ne\n")
+
+    async def main():
+        return await session.act("load file", name="names.csv", sha256=key)
+
+    done = run(main())
+    if done and session.analysis.dataset is None:
+        assert "not prepared" in session.jobs.notices[0].text
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "words"),
+    [
+        ("set score", {"score": "best"}, "'best'"),
+        ("set threshold", {"threshold": 99}, "99"),
+        ("read run", {"id": "r9"}, "'r9'"),
+        ("rename run", {"id": "r1", "name": "  "}, "empty"),
+    ],
+)
+def test_a_refused_action_changes_nothing_and_says_why(kind, values, words):
+    session = session_with(made_run(1))
+    before = session.analysis
+    assert session.act_now(kind, **values) is False
+    assert session.analysis is before
+    assert words in session.jobs.notices[0].text
+
+
+def test_reading_another_run_goes_back_to_the_mean_rule_and_to_its_leader():
+    session = session_with(made_run(1), made_run(2, n_models=3))
+    session.act_now("set threshold", threshold=4)
+    session.look.param.update(model=4, inspected=3)
+    session.act_now("read run", id="r2")
+    assert session.analysis.threshold is None
+    assert (session.look.model, session.look.inspected) == (None, None)
+    session.undo()
+    assert (session.analysis.run_id, session.analysis.threshold) == ("r1", 4)
+
+
+def test_deleting_the_run_that_is_read_reads_the_latest_one_left():
+    session = session_with(made_run(1), made_run(2), made_run(3))
+    session.act_now("delete run", id="r1")
+    assert session.analysis.run_id == "r3"
+    session.act_now("delete run", id="r2")
+    session.act_now("delete run", id="r3")
+    assert session.analysis.run is None
+    session.undo()
+    assert session.analysis.run_id == "r3"
+
+
+def test_names_of_runs_change_and_their_results_stay():
+    session = session_with(made_run(1))
+    ensemble = session.analysis.ensemble
+    session.act_now("rename run", id="r1", name="with outliers")
+    assert session.analysis.run.name == "with outliers"
+    assert session.analysis.ensemble is ensemble
+
+
+def test_a_slow_action_keeps_what_was_decided_while_it_ran():
+    first, second = made_run(1), made_run(2)
+    base = Analysis(table=first.dataset, runs=(first,), runs_made=1, run_id="r1")
+    result = ACTIONS["read run"].apply(
+        Analysis(table=first.dataset, runs=(first, second), runs_made=2, run_id="r1"),
+        {"id": "r2"},
+        Job("x"),
+    )
+    current = Analysis(
+        table=first.dataset,
+        runs=(first,),
+        runs_made=1,
+        run_id="r1",
+        score="aari",
+    )
+    merged = merge(base, result, current)
+    assert merged.score == "aari"
+    assert merged.runs == (first, second)
+    assert merged.run_id == "r2"
+
+
+def test_a_new_table_replaces_everything():
+    first = made_run(1)
+    base = Analysis(table=first.dataset, runs=(first,), run_id="r1")
+    result = Analysis(table=made_run(2).dataset)
+    assert merge(base, result, Analysis(score="aari")) is result
+
+
+def test_every_action_has_a_title_and_says_in_its_docstring_what_it_does():
+    for kind, action in ACTIONS.items():
+        assert action.title[0].isupper(), kind
+        assert action.apply.__doc__, kind
