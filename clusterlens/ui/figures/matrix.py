@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,9 @@ GAP = 0.01
 MARGIN = STRIP + GAP
 # From nearly clear to full, so that it reads on a light and on a dark page.
 BINARISED_PALETTE = tuple(f"#3a6ea5{alpha:02x}" for alpha in range(20, 256, 5))
+# Its kernel is parallel, and two at once end the process where numba's fallback
+# threading layer is in use.
+_RASTER = threading.Lock()
 _NAME_OF_POSITION = """
 const first = names.data.first_%(axis)s[0], shown = names.data.%(axis)s[0];
 const at = Math.floor(value) - first;
@@ -103,7 +107,8 @@ def heatmap(
         name="share",
     )
     canvas = ds.Canvas(port.width, port.height, x_range=tile.cols, y_range=tile.rows)
-    shown = canvas.raster(grid, interpolate="nearest", agg="mean")
+    with _RASTER:
+        shown = canvas.raster(grid, interpolate="nearest", agg="mean")
     values = shown.to_numpy().astype(np.float32)
     colours = equalised_palette(values, palette) if equalised else list(palette)
     return Heatmap(values, tile, n_samples, colours)

@@ -50,14 +50,14 @@ def agreement(
     return estimate_agreements(ensemble, None, SEED, **job.kernels)
 
 
-def threshold_in_force(
-    agreement: Agreement, threshold: int | None, preview: int | None
-) -> int:
-    """The number of models that must agree: dragged, set, or by the mean rule."""
-    for given in (preview, threshold):
-        if given is not None:
-            return given
-    return agreement.threshold
+def threshold_asked(threshold: int | None, preview: int | None) -> int | None:
+    """The threshold that is dragged or was set, None for the mean rule."""
+    return threshold if preview is None else preview
+
+
+def threshold_in_force(agreement: Agreement, asked: int | None) -> int:
+    """The number of models that must agree, by the mean rule unless asked for."""
+    return agreement.threshold if asked is None else asked
 
 
 def constraints(links: tuple[Link, ...], samples: Dataset) -> Constraints | None:
@@ -76,7 +76,7 @@ def rank(
     job: Job,
     agreement: Agreement,
     score: str,
-    threshold: int,
+    threshold: int | None,
     linked: Constraints | None,
     weight: float,
 ) -> Ranking:
@@ -91,7 +91,7 @@ def rank(
     )
 
 
-def _at(score: str, threshold: int) -> dict[str, Any]:
+def _at(score: str, threshold: int | None) -> dict[str, Any]:
     return {"threshold": threshold} if SCORES[score].uses_threshold else {}
 
 
@@ -99,7 +99,7 @@ def check_robustness(
     job: Job,
     agreement: Agreement,
     score: str,
-    threshold: int,
+    threshold: int | None,
     linked: Constraints | None,
     weight: float,
 ) -> Robustness:
@@ -162,7 +162,7 @@ def leaders(job: Job, agreement: Agreement, rows: np.ndarray) -> Leaders:
     return Leaders(models, np.asarray(ranks))
 
 
-_RANKED = ("agreement", "score", "threshold_in_force", "constraints?", "link_weight")
+_RANKED = ("agreement", "score", "threshold_asked?", "constraints?", "link_weight")
 
 NODES = {
     "cost": Node(("ensemble",), cost),
@@ -173,9 +173,8 @@ NODES = {
         "Counting agreements",
         keep=6,
     ),
-    "threshold_in_force": Node(
-        ("agreement", "threshold?", "look.threshold_preview?"), threshold_in_force
-    ),
+    "threshold_asked": Node(("threshold?", "look.threshold_preview?"), threshold_asked),
+    "threshold_in_force": Node(("agreement", "threshold_asked?"), threshold_in_force),
     "constraints": Node(("links", "samples"), constraints),
     "ranking": Node(_RANKED, rank, "live", "Ranking", keep=64),
     "robustness": Node(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.pool.nulls import NullAgreement, null_agreement
+from clusterlens.compute.pool.nulls import (
+    NullAgreement,
+    null_agreement,
+    null_agreement_seconds,
+)
 from clusterlens.ui.analysis import Run
 from clusterlens.ui.derived import Node
 from clusterlens.ui.jobs import Job
 
-DRAWS = 20
-CORES = 2
+DRAWS = 19
 
 
-def null_seconds(ensemble: Ensemble) -> float:
-    """Estimate how long the check takes: the pool once per copy."""
-    return float(sum(ensemble.seconds)) * DRAWS / CORES
+def null_seconds(run: Run) -> float:
+    """Estimate how long the check takes."""
+    return null_agreement_seconds(run.dataset.X.shape, list(run.pool), DRAWS)
 
 
 def null_check(job: Job, run: Run) -> NullAgreement:
@@ -30,6 +32,7 @@ def null_check(job: Job, run: Run) -> NullAgreement:
 
 
 NODES = {
+    "null_seconds": Node(("run",), null_seconds),
     "null_check": Node(
         ("run",),
         null_check,
@@ -37,5 +40,5 @@ NODES = {
         "Comparing with structureless data",
         asked_for=True,
         keep=8,
-    )
+    ),
 }

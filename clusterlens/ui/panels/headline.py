@@ -11,7 +11,6 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import Text, badge, card, link, safe
-from clusterlens.ui.nodes.nulls import null_seconds
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import duration, span
 
@@ -19,7 +18,7 @@ from clusterlens.ui.words import duration, span
 class Headline(Panel):
     """Which model is closest to what the pool agrees on, and how far to trust it."""
 
-    needs = ("ranking", "ensemble", "agreement", "cost", "run")
+    needs = ("ranking", "ensemble", "agreement", "cost", "null_seconds")
     also = ("robustness", "null_check")
 
     def build(self) -> Any:
@@ -32,12 +31,15 @@ class Headline(Panel):
         ensemble: Ensemble,
         agreement: Agreement,
         cost: AgreementCost,
-        run: Any,
+        null_seconds: float,
         robustness: Result,
         null_check: Result,
     ) -> None:
         """Write the answer, its caveat and the chips."""
-        chips = (_extent(agreement, cost, ranking), _null_chip(null_check, run))
+        chips = (
+            _extent(agreement, cost, ranking),
+            _null_chip(null_check, null_seconds),
+        )
         self._text.body = (
             f"<p style='font-size:15px'>{_answer(ranking, ensemble)}"
             f"{stability(robustness, ranking)} "
@@ -94,7 +96,7 @@ def _extent(agreement: Agreement, cost: AgreementCost, ranking: Ranking) -> str:
     )
 
 
-def _null_chip(result: Result, run: Any) -> str:
+def _null_chip(result: Result, seconds: float) -> str:
     """Offer to compare with structureless data, or say what came of it."""
     css = "cl-null-check"
     if result.ready:
@@ -106,7 +108,7 @@ def _null_chip(result: Result, run: Any) -> str:
             f"<span class='pill {css}'>structureless data: {safe(result.error)} "
             f"{link('try again', 'null_check')}</span>"
         )
-    cost = duration(null_seconds(run.ensemble))
+    cost = duration(seconds)
     return link(
         f"Agreement above structureless data: <b>check, {cost}</b>",
         "null_check",

@@ -87,7 +87,7 @@ class ModelTab(Tab):
         if np.isfinite(seconds):
             facts["fit"] = f"{safe(_settings(ensemble, model))} · {seconds:.2f} s"
         if held.ready:
-            doubtful = _doubtful(held.value, clusters)
+            doubtful = int(held.value.doubtful.sum())
             facts["doubtful"] = f"{doubtful:,} nearer to another cluster"
         if ranking.violated.any():
             facts["links"] = f"breaks {ranking.violated[model]:.0%} of the links"
@@ -138,10 +138,3 @@ def _settings(ensemble: Ensemble, model: int) -> str:
         f"{name}={number(value)}" for name, value in spec.items() if name != "clusterer"
     ]
     return ", ".join(parts)
-
-
-def _doubtful(held: Any, clusters: np.ndarray) -> int:
-    """Count samples whose consensus is higher with another cluster than their own."""
-    own = np.searchsorted(held.clusters, clusters)
-    mine = held.items[np.arange(len(clusters)), own]
-    return int((held.items.max(axis=1) > mine).sum())

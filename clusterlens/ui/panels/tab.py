@@ -8,7 +8,6 @@ import pandas as pd
 
 from clusterlens.ui.kit import COLUMN, Text, link, pn, safe
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import number
 
 # Bars of effects end at this many standard deviations.
 WIDEST_EFFECT = 2.0
@@ -64,30 +63,22 @@ def share_bar(share: float, colour: str = "#0b7d7d") -> str:
     )
 
 
-def effect_rows(table: pd.DataFrame, ranges: dict[str, float] | None = None) -> str:
-    """Write how samples differ from all, a row per column of the table, as markup.
+def effect_rows(table: pd.DataFrame) -> str:
+    """Write how samples differ from others, a row per column, as markup.
 
     Parameters
     ----------
     table : DataFrame
-        Columns column, level, effect, value, overall, as in `ClusterProfiles.table`.
-    ranges : dict of str to float, optional
-        Typical differences of each column, so that rounding errors are written as 0.
+        Rows of `ClusterProfiles.table`.
     """
-    return "".join(_effect_row(row) for row in table.to_dict("records"))
+    known = table.dropna(subset="effect")
+    return "".join(_effect_row(row) for row in known.to_dict("records"))
 
 
 def _effect_row(row: dict[Any, Any]) -> str:
-    effect = row["effect"]
-    if pd.isna(effect):
-        return ""
-    name, here, overall = row["column"], row["value"], row["overall"]
+    effect, name = row["effect"], row["column"]
     if isinstance(row["level"], str):
         name = f"{name} = {row['level']}"
-        texts = f"{here:.0%}", f"{overall:.0%}"
-    else:
-        spread = abs((here - overall) / effect) if effect else 0.0
-        texts = number(here, spread=spread), number(overall, spread=spread)
     half = 50 * min(abs(effect), WIDEST_EFFECT) / WIDEST_EFFECT
     left = 50 if effect > 0 else 50 - half
     colour = "#0b7d7d" if effect > 0 else "#0b7d7d88"
@@ -95,8 +86,8 @@ def _effect_row(row: dict[Any, Any]) -> str:
         f"<tr title='{effect:+.2f} standard deviations'>"
         f"<td class='cut'>{safe(name)}</td><td><div class='track middle'><div "
         f"style='margin-left:{left:.1f}%;width:{half:.1f}%;background:{colour}'></div>"
-        f"</div></td><td class='number'><b>{safe(texts[0])}</b></td>"
-        f"<td class='number muted'>{safe(texts[1])}</td></tr>"
+        f"</div></td><td class='number'><b>{safe(row['text'])}</b></td>"
+        f"<td class='number muted'>{safe(row['overall_text'])}</td></tr>"
     )
 
 
