@@ -38,6 +38,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "count_agreements",
             "estimate_agreements",
         ],
+        "compute.ensemble.comparison": ["PartitionComparison", "compare_partitions"],
         "compute.ensemble.constraint_files": [
             "constraints_from_csv",
             "constraints_from_json",
@@ -132,6 +133,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "compute.pool.pool": ["PoolEstimate", "estimate_pool", "run_pool"],
         "compute.pool.resampling": ["ResampledConsensus", "resample_consensus"],
+        "compute.pool.select_k": ["KSelection", "select_k"],
         "compute.pool.specs": ["POOLS", "pool_grids", "pool_specs"],
         "compute.pool.stability": ["ClusterStability", "cluster_stability"],
         "compute.warm": ["compile_kernels"],

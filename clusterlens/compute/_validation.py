@@ -111,6 +111,10 @@ def split_labelled(
 
     None, NaN and NA are no labels, nor is the whole number `unlabelled`.
     """
+    if unlabelled is not None:
+        unlabelled = check_range(
+            unlabelled, -(2.0**63), 2.0**63, name="unlabelled", integer=True
+        )
     values, missing = _read_labels(labels, n_samples, name)
     has_label = ~missing
     if unlabelled is not None and values.dtype.kind in "iu":
@@ -131,6 +135,11 @@ def check_choice(value: _Choice, allowed: Collection[_Choice], *, name: str) -> 
         names = ", ".join(repr(choice) for choice in allowed)
         raise ValueError(f"{name} is {value!r}; give one of {names}.")
     return value
+
+
+def is_auto(value: Any) -> bool:
+    """Say whether a parameter is left to be chosen."""
+    return isinstance(value, str) and value == "auto"
 
 
 def check_flag(value: Any, *, name: str) -> bool:

@@ -98,6 +98,58 @@ class ConsensusTree:
             nodes[late] = self.parents[nodes[late]]
         return pd.factorize(nodes[self.leaves])[0].astype(np.int64)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per node, with its place in an icicle of all cuts.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns parent (-1 for the root); first_k and last_k, the numbers of
+            clusters between which the node is a cluster; start and size, its samples
+            being `order[start : start + size]`; and colour, the node whose colour it
+            keeps: that of its parent if it is the larger half (the left one of equal
+            halves), else its own. The index is the node; rows follow it.
+
+        Notes
+        -----
+        O(n_samples + n_leaves). The cut into k clusters are the nodes with first_k <= k
+        <= last_k, by start.
+
+        Examples
+        --------
+        >>> tree = consensus_tree(Ensemble([[0, 0, 0, 1, 2], [0, 0, 0, 1, 1]]), 3)
+        >>> tree.to_frame().query("first_k <= 2 <= last_k")["size"].tolist()
+        [3, 2]
+        """
+        n_nodes, halves = len(self.parents), np.arange(1, len(self.parents))
+        first_k = np.concatenate([[1], (halves - 1) // 2 + 2])
+        last_k = np.full(n_nodes, self.n_leaves)
+        last_k[self.parents[1:]] = first_k[1:] - 1
+        size = np.zeros(n_nodes, np.int64)
+        size[self.leaf_nodes] = np.bincount(self.leaves, minlength=self.n_leaves)
+        start = np.full(n_nodes, len(self.leaves))
+        ends = np.cumsum(size[self.leaf_nodes])
+        start[self.leaf_nodes] = ends - size[self.leaf_nodes]
+        for node in halves[::-1]:  # children come after their parents
+            up = self.parents[node]
+            size[up] += size[node]
+            start[up] = min(start[up], start[node])
+        colour = np.arange(n_nodes)
+        for left in halves[::2]:
+            by_place = sorted((left, left + 1), key=lambda v: (-size[v], start[v]))
+            colour[by_place[0]] = colour[self.parents[left]]
+        return pd.DataFrame(
+            {
+                "parent": self.parents,
+                "first_k": first_k,
+                "last_k": last_k,
+                "start": start,
+                "size": size,
+                "colour": colour,
+            },
+            index=pd.RangeIndex(n_nodes, name="node"),
+        )
+
 
 def consensus_tree(
     ensemble: Ensemble,

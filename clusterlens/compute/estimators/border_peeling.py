@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
-from clusterlens.compute._validation import FloatArray, IntArray, check_range
+from clusterlens.compute._validation import FloatArray, IntArray, check_range, is_auto
 from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.estimators._joining import join, join_within, set_labels
 from clusterlens.compute.estimators._neighbors import neighbor_table, neighbors_of
@@ -108,9 +108,10 @@ class BorderPeeling(ClusterMixin, BaseEstimator):
         check_range(self.n_neighbors, 1, np.inf, name="n_neighbors", integer=True)
         check_range(self.link_factor, 0, np.inf, name="link_factor")
         smallest = 10 if len(data) < 1000 else 30
-        if self.min_cluster_size != "auto":
-            smallest = int(self.min_cluster_size)
-            check_range(smallest, 1, np.inf, name="min_cluster_size")
+        if not is_auto(self.min_cluster_size):
+            smallest = check_range(
+                self.min_cluster_size, 1, np.inf, name="min_cluster_size", integer=True
+            )
         parents = self._peel(data)
         sets = set_labels(parents)
         large = np.bincount(sets) >= smallest

@@ -14,10 +14,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_range
+from clusterlens.compute.estimators._random import legacy_random_state
 
 
 class FuzzyCMeans(ClusterMixin, BaseEstimator):
@@ -36,7 +36,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         Largest number of iterations of one start.
     tol : float, default 1e-5
         A start has converged when no membership changes by more.
-    random_state : int, RandomState or None, default None
+    random_state : int, RandomState, Generator or None, default None
         Seed of the starts.
 
     Attributes
@@ -82,7 +82,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         n_init: int = 1,
         max_iter: int = 300,
         tol: float = 1e-5,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.fuzzifier = fuzzifier
@@ -117,7 +117,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
                 f"X has n_samples={len(points)} for n_clusters={self.n_clusters}; give "
                 "at least one sample per cluster."
             )
-        random = check_random_state(self.random_state)
+        random = legacy_random_state(self.random_state)
         offset = points.mean(axis=0)  # k-means++ loses digits far from the origin
         starts = [self._run(points - offset, random) for _ in range(self.n_init)]
         self.objective_, self.n_iter_, centres, converged = min(

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
-from clusterlens.compute._validation import FloatArray, IntArray, check_range
+from clusterlens.compute._validation import FloatArray, IntArray, check_range, is_auto
 from clusterlens.compute.estimators._joining import join, set_labels
 from clusterlens.compute.estimators._neighbors import Table, neighbors_of
 
@@ -109,7 +109,7 @@ class KNNMeanShift(ClusterMixin, BaseEstimator):
         check_range(self.max_overlap, 0, 1, name="max_overlap")
         k = 2 * math.ceil(math.log(len(data)))
         self.n_neighbors_ = min(max(k, 1), len(data))
-        if self.n_neighbors != "auto":
+        if not is_auto(self.n_neighbors):
             check_range(
                 self.n_neighbors, 1, len(data), name="n_neighbors", integer=True
             )

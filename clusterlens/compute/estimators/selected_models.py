@@ -9,6 +9,7 @@ Cost: one fit for each value tried; the silhouette and DBCV compare all pairs.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Self
 
 import numpy as np
@@ -17,16 +18,17 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.metrics import silhouette_score
 from sklearn.mixture import GaussianMixture
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
+    check_choice,
     check_range,
 )
 from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.estimators._neighbors import neighbors_of
+from clusterlens.compute.estimators._random import legacy_random_state
 from clusterlens.compute.indices.indices import internal_index
 
 
@@ -42,7 +44,7 @@ class KMeansSilhouette(ClusterMixin, BaseEstimator):
         Starts of each k-means, at least 1.
     silhouette_samples : int, default 10_000
         Above this many samples the silhouette is that of a random part of this size.
-    random_state : int, RandomState or None, default 0
+    random_state : int, RandomState, Generator or None, default 0
         Seed of the starts and of the random part.
 
     Attributes
@@ -73,7 +75,7 @@ class KMeansSilhouette(ClusterMixin, BaseEstimator):
         max_clusters: int = 30,
         n_init: int = 10,
         silhouette_samples: int = 10_000,
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
     ) -> None:
         self.max_clusters = max_clusters
         self.n_init = n_init
@@ -99,8 +101,11 @@ class KMeansSilhouette(ClusterMixin, BaseEstimator):
             self, X, dtype=np.float64, ensure_min_samples=2
         )
         check_range(self.max_clusters, 2, np.inf, name="max_clusters", integer=True)
-        check_range(self.silhouette_samples, 2, np.inf, name="silhouette_samples")
-        random = check_random_state(self.random_state)
+        check_range(
+            self.silhouette_samples, 2, np.inf, name="silhouette_samples", integer=True
+        )
+        check_range(self.n_init, 1, np.inf, name="n_init", integer=True)
+        random = legacy_random_state(self.random_state)
         most = min(self.max_clusters, len(np.unique(data, axis=0)) - 1)
         part = random.permutation(len(data))[: self.silhouette_samples]
         self.labels_ = np.zeros(len(data), dtype=np.int64)
@@ -126,7 +131,7 @@ class GaussianMixtureBIC(ClusterMixin, BaseEstimator):
         Largest number of components tried, from 1; at most n_samples - 1 are used.
     covariance_type : {"diag", "full", "tied", "spherical"}, default "diag"
         Shape of the components.
-    random_state : int, RandomState or None, default 0
+    random_state : int, RandomState, Generator or None, default 0
         Seed of the starts.
 
     Attributes
@@ -159,7 +164,7 @@ class GaussianMixtureBIC(ClusterMixin, BaseEstimator):
         self,
         max_components: int = 30,
         covariance_type: str = "diag",
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
     ) -> None:
         self.max_components = max_components
         self.covariance_type = covariance_type
@@ -184,7 +189,12 @@ class GaussianMixtureBIC(ClusterMixin, BaseEstimator):
             self, X, dtype=np.float64, ensure_min_samples=2
         )
         check_range(self.max_components, 1, np.inf, name="max_components", integer=True)
-        random = check_random_state(self.random_state)
+        check_choice(
+            self.covariance_type,
+            ("diag", "full", "tied", "spherical"),
+            name="covariance_type",
+        )
+        random = legacy_random_state(self.random_state)
         most = min(self.max_components, len(np.unique(data, axis=0)) - 1)
         models = [
             GaussianMixture(
@@ -280,6 +290,12 @@ class HDBSCANDBCV(ClusterMixin, BaseEstimator):
         data: FloatArray = validate_data(
             self, X, dtype=np.float64, ensure_min_samples=2
         )
+        if isinstance(self.min_samples, str) or not isinstance(
+            self.min_samples, Iterable
+        ):
+            raise ValueError(
+                f"min_samples is {self.min_samples!r}; give a list of values to try."
+            )
         for value in self.min_samples:
             check_range(value, 2, np.inf, name="min_samples", integer=True)
         values = [v for v in self.min_samples if v < len(data)] or [len(data)]

@@ -20,7 +20,6 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._run.kernels import kernel
@@ -31,6 +30,7 @@ from clusterlens.compute._validation import (
     check_range,
 )
 from clusterlens.compute.estimators._neighbors import neighbors_of, squared_distance
+from clusterlens.compute.estimators._random import legacy_random_state
 
 MEMORY_LIMIT = 4_000_000_000
 _START, _MOST = 20, 49
@@ -46,7 +46,7 @@ class SPUDS(ClusterMixin, BaseEstimator):
     ----------
     n_init : int, default 10
         Starts of each k-means, at least 1.
-    random_state : int, RandomState or None, default 0
+    random_state : int, RandomState, Generator or None, default 0
         Seed of k-means.
 
     Attributes
@@ -84,7 +84,9 @@ class SPUDS(ClusterMixin, BaseEstimator):
     """
 
     def __init__(
-        self, n_init: int = 10, random_state: int | np.random.RandomState | None = 0
+        self,
+        n_init: int = 10,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
     ) -> None:
         self.n_init = n_init
         self.random_state = random_state
@@ -121,7 +123,7 @@ class SPUDS(ClusterMixin, BaseEstimator):
             what=f"SPUDS for {len(data)} samples",
             remedy="give fewer samples, or another method.",
         )
-        random = check_random_state(self.random_state)
+        random = legacy_random_state(self.random_state)
         labels: IntArray = np.zeros(len(data), dtype=np.int64)
         for attempt in range(_TRIES if data.std(axis=0).any() else 0):
             self.sigma_ = _bandwidth(data, _FACTOR + attempt * _FACTOR_STEP)

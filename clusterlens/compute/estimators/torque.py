@@ -27,6 +27,7 @@ from clusterlens.compute._validation import (
     IntArray,
     check_choice,
     check_range,
+    is_auto,
 )
 from clusterlens.compute.estimators._neighbors import neighbor_table, squared_distance
 
@@ -109,7 +110,7 @@ class TorqueClustering(ClusterMixin, BaseEstimator):
             self, X, dtype=np.float64, ensure_min_samples=2
         )
         check_choice(self.metric, ("euclidean", "cosine"), name="metric")
-        if self.n_clusters != "auto":
+        if not is_auto(self.n_clusters):
             check_range(self.n_clusters, 1, len(data), name="n_clusters", integer=True)
         pairs, masses, squares, rounds = _connect_all(_points(data, self.metric))
         # One minus the cosine is half the squared distance of the unit vectors.
@@ -118,7 +119,7 @@ class TorqueClustering(ClusterMixin, BaseEstimator):
         order = np.argsort(-torques, kind="stable")
         self.connections_, self.torques_ = pairs[order], torques[order]
         self.gaps_ = _gaps(masses[order], distances[order], rounds[order])
-        if self.n_clusters == "auto":
+        if is_auto(self.n_clusters):
             # Equal samples stay together: they are joined without any torque.
             cut = min(int(np.argmax(self.gaps_)) + 1, np.count_nonzero(self.torques_))
         else:

@@ -15,7 +15,14 @@ from typing import Literal
 import numpy as np
 
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
-from clusterlens.compute._validation import IntArray, check_choice, check_range
+from clusterlens.compute._validation import (
+    IntArray,
+    RandomState,
+    check_choice,
+    check_flag,
+    check_random_state,
+    check_range,
+)
 from clusterlens.compute.fuzzy._expected_difference import (
     Observed,
     SideDistribution,
@@ -109,7 +116,7 @@ def adjusted_ndc(
     V: Partition,
     model: str = "permutation",
     fixed: Literal["u", "v"] | None = None,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: RandomState = 0,
     *,
     precision: float = 5e-4,
     floor: float = 1e-6,
@@ -208,11 +215,13 @@ def adjusted_ndc(
     check_choice(model, _names_of("distribution"), name="model")
     if fixed is not None:
         check_choice(fixed, ("u", "v"), name="fixed")
-    check_range(precision, 1e-9, np.inf, name="precision")
+    keep_empty = check_flag(keep_empty, name="keep_empty")
+    floor = check_range(floor, 1e-300, 0.1, name="floor")
+    precision = check_range(precision, 1e-9, np.inf, name="precision")
     u, v = check_partitions(U, V)
     run = RunOptions(n_jobs, progress, cancel, executor)
     walk = PairWalk(exact_limit, n_pairs, run)
-    streams = np.random.default_rng(random_state).spawn(4)
+    streams = np.random.default_rng(check_random_state(random_state)).spawn(4)
     difference = discordance(u, v, streams[0], walk)
 
     def side(name: str, partition: FuzzyPartition) -> SideDistribution:
@@ -298,7 +307,7 @@ def adjusted_rand(
     check_choice(model, _names_of("share_together"), name="model")
     if fixed is not None:
         check_choice(fixed, ("u", "v"), name="fixed")
-    u, v = check_partitions(a, b)
+    u, v = check_partitions(a, b, names=("a", "b"))
     difference = hard_discordance(_hard_codes(u, "a"), _hard_codes(v, "b"))
     q_u, q_v = _share(u, model, fixed == "u"), _share(v, model, fixed == "v")
     chance = Estimate(q_u * (1 - q_v) + (1 - q_u) * q_v)

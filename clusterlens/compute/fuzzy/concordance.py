@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
-from clusterlens.compute._validation import IntArray
+from clusterlens.compute._validation import IntArray, RandomState, check_random_state
 from clusterlens.compute.ensemble.contingency import contingency_table
 from clusterlens.compute.fuzzy._pair_distances import (
     Estimate,
@@ -84,7 +84,7 @@ def ndc(
     *,
     exact_limit: int = 20_000,
     n_pairs: int = 1_000_000,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
@@ -151,7 +151,9 @@ def ndc(
     u, v = check_partitions(U, V)
     run = RunOptions(n_jobs, progress, cancel, executor)
     walk = PairWalk(exact_limit, n_pairs, run)
-    mean = discordance(u, v, np.random.default_rng(random_state), walk)
+    mean = discordance(
+        u, v, np.random.default_rng(check_random_state(random_state)), walk
+    )
     return NDC(1 - mean.value, mean.standard_error, mean.n_drawn)
 
 

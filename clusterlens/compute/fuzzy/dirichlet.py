@@ -20,7 +20,12 @@ from scipy.special import beta, betaincinv, polygamma, psi
 from scipy.stats import qmc
 
 from clusterlens.compute._run.kernels import kernel
-from clusterlens.compute._validation import FloatArray, check_range, read_only
+from clusterlens.compute._validation import (
+    FloatArray,
+    check_flag,
+    check_range,
+    read_only,
+)
 from clusterlens.compute.fuzzy.partition import FuzzyPartition, Partition, as_partition
 
 _CONSTANT_SPREAD = 1e-12  # memberships that differ less count as equal
@@ -144,7 +149,8 @@ def fit_dirichlet(
     >>> fit_dirichlet([0, 0, 1]).kind
     'categorical'
     """
-    check_range(floor, 1e-300, 0.1, name="floor")
+    symmetric = check_flag(symmetric, name="symmetric")
+    floor = check_range(floor, 1e-300, 0.1, name="floor")
     u = as_partition(U)
     occupied = u.sizes > 0
     if u.is_hard:

@@ -19,8 +19,10 @@ from clusterlens.compute._validation import (
     DataError,
     FloatArray,
     IntArray,
+    as_array,
     check_classes,
     check_features,
+    check_flag,
     check_memory,
     check_range,
     read_only,
@@ -90,7 +92,8 @@ class FuzzyPartition:
     _rows: FloatArray | None
 
     def __init__(self, memberships: npt.ArrayLike, *, normalize: bool = False) -> None:
-        array = np.asarray(memberships)
+        normalize = check_flag(normalize, name="normalize")
+        array = as_array(memberships, "memberships", "memberships or labels")
         if array.ndim == 1:
             fields = _from_labels(*check_classes(array, name="memberships"))
         else:
@@ -158,16 +161,19 @@ Partition = npt.ArrayLike | FuzzyPartition
 
 
 def check_partitions(
-    U: Partition, V: Partition
+    U: Partition, V: Partition, *, names: tuple[str, str] = ("U", "V")
 ) -> tuple[FuzzyPartition, FuzzyPartition]:
     """Return both as fuzzy partitions of the same two or more samples."""
-    u, v = as_partition(U, name="U"), as_partition(V, name="V")
+    u, v = (
+        as_partition(one, name=name) for one, name in zip((U, V), names, strict=True)
+    )
     if u.n_samples != v.n_samples:
         raise ValueError(
-            f"V has {v.n_samples} rows for the {u.n_samples} samples of U; give one "
+            f"{names[1]} has {v.n_samples} rows for the {u.n_samples} samples of "
+            f"{names[0]}; give one "
             "row per sample in both."
         )
-    check_range(u.n_samples, 2, np.inf, name="The number of samples")
+    check_range(u.n_samples, 2, np.inf, name=f"In {names[0]} the number of samples")
     return u, v
 
 

@@ -16,7 +16,9 @@ import pandas as pd
 
 from clusterlens.compute._run.options import Cancel, RunOptions
 from clusterlens.compute._validation import (
+    RandomState,
     check_features,
+    check_random_state,
     check_range,
     split_labelled,
 )
@@ -71,7 +73,7 @@ def internal_index(
     *,
     definition: str | None = None,
     sample_size: int | None = None,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     unlabelled: int | None = None,
     n_jobs: int | None = None,
     cancel: Cancel | None = None,
@@ -149,6 +151,8 @@ def internal_index(
     >>> internal_index("CHI", X, [0, 0, 0, 0]).reason
     'n_clusters is 1 for 4 samples; it needs 2 to n - 1'
     """
+    run = RunOptions(n_jobs, None, cancel, executor)
+    seed = check_random_state(random_state)
     formula = _definition("internal", name, definition)
     features = check_features(X)
     n_samples = len(features)
@@ -158,8 +162,7 @@ def internal_index(
         features = features[labelled]
     if vector.dtype.kind == "U":  # no text is noise
         vector = pd.factorize(vector)[0]
-    chosen = _choose_samples(name, formula, len(features), sample_size, random_state)
-    run = RunOptions(n_jobs, None, cancel, executor)
+    chosen = _choose_samples(name, formula, len(features), sample_size, seed)
     clusters = Clusters.sort(features[chosen], vector[chosen], run)
     n_used = clusters.n_samples
     reason = ""
@@ -273,7 +276,7 @@ def _definition(
     index = INDICES[name]
     if definition is None:
         return next(iter(index.definitions.values()))
-    if definition not in index.definitions:
+    if not isinstance(definition, str) or definition not in index.definitions:
         allowed = ", ".join(map(repr, index.definitions))
         raise ValueError(
             f"definition is {definition!r}, but {name} ({index.title}) has no such "
@@ -287,7 +290,7 @@ def _choose_samples(
     formula: Definition,
     n_samples: int,
     sample_size: int | None,
-    random_state: int,
+    seed: int,
 ) -> Any:
     """Samples to use: all, or a seeded draw; refuse what takes too long."""
     if sample_size is None:
@@ -298,8 +301,10 @@ def _choose_samples(
                 f"random sample, or sample_size={n_samples} to compute it all the same."
             )
         return slice(None)
-    check_range(sample_size, 1, n_samples, name="sample_size", integer=True)
+    sample_size = check_range(
+        sample_size, 1, n_samples, name="sample_size", integer=True
+    )
     if sample_size == n_samples:
         return slice(None)
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(seed)
     return np.sort(rng.choice(n_samples, sample_size, replace=False))

@@ -33,8 +33,10 @@ from clusterlens.compute._run.options import (
 from clusterlens.compute._run.process_settings import one_thread
 from clusterlens.compute._validation import (
     FloatArray,
+    RandomState,
     check_choice,
     check_features,
+    check_random_state,
     check_range,
     split_labelled,
 )
@@ -112,7 +114,7 @@ def label_match(
     n_permutations: int | Literal["adaptive"] = 1000,
     max_standard_error: float = 1e-3,
     convention: Convention = "paper",
-    random_state: int = 0,
+    random_state: RandomState = 0,
     unlabelled: int | None = -1,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -201,6 +203,7 @@ def label_match(
     -0.116
     """
     run = RunOptions(n_jobs, progress, cancel, executor)
+    seed = check_random_state(random_state)
     check_choice(measure, MEASURES, name="measure")
     sampling = _Sampling(n_permutations, max_standard_error, convention, cancel)
     features = check_features(X)
@@ -217,7 +220,7 @@ def label_match(
     def score_pair(a: int | str, b: int | str) -> _Row:
         first, second = samples[a], samples[b]
         if measure == CH_BTWN:
-            rng = np.random.default_rng([random_state, _seed_of(a), _seed_of(b)])
+            rng = np.random.default_rng([seed, _seed_of(a), _seed_of(b)])
             result = _ch_btwn(first, second, sampling, rng)
         else:
             result = _adjusted(measure, first, second, cancel)
@@ -244,10 +247,12 @@ class _Sampling:
     def __post_init__(self) -> None:
         check_choice(self.convention, ("paper", "package"), name="convention")
         check_range(self.max_standard_error, 0, np.inf, name="max_standard_error")
-        if self.n_permutations != "adaptive":
+        if not isinstance(self.n_permutations, str):
             check_range(
                 self.n_permutations, 2, 10**9, name="n_permutations", integer=True
             )
+        elif self.n_permutations != "adaptive":
+            check_choice(self.n_permutations, ("adaptive",), name="n_permutations")
 
 
 @dataclass(frozen=True)

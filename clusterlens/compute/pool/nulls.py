@@ -20,8 +20,10 @@ from clusterlens.compute._run.options import Cancel, Progress, RunOptions, repor
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
+    RandomState,
     check_choice,
     check_features,
+    check_random_state,
     check_range,
     read_only,
 )
@@ -156,7 +158,7 @@ def null_agreement(
     X: npt.ArrayLike,
     pool: Pool = "quick",
     n_draws: int = 19,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     *,
     score: str = "aari",
     max_compared: int = MAX_COMPARED,
@@ -230,21 +232,23 @@ def null_agreement(
     >>> null_agreement(X, pool, n_draws=2).to_frame()["kind"].value_counts().to_dict()
     {'permuted': 2, 'gaussian': 2, 'data': 1}
     """
+    RunOptions(n_jobs, progress, cancel, client=client)  # checks them
+    seed = check_random_state(random_state)
     features = check_features(X)
-    check_range(len(features), 2, np.inf, name="the number of samples")
+    check_range(len(features), 2, np.inf, name="the number of samples of X")
     check_range(n_draws, 1, 10_000, name="n_draws", integer=True)
     check_range(max_compared, 2, 100_000, name="max_compared", integer=True)
     check_choice(score, SCORES, name="score")
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(seed)
     size = min(max_compared, len(features))
     compared = np.sort(rng.choice(len(features), size, replace=False))
     kinds = ["data", *(kind for kind in COPIES for _ in range(n_draws))]
     runs: dict[str, list[_Run]] = {kind: [] for kind in kinds}
     for done, kind in enumerate(kinds, 1):
         table = features if kind == "data" else COPIES[kind](features, rng)
-        seed = random_state if kind == "data" else int(rng.integers(2**32))
+        own = seed if kind == "data" else int(rng.integers(2**32))
         try:
-            ensemble = run_pool(table, pool, seed, n_jobs, cancel=cancel, client=client)
+            ensemble = run_pool(table, pool, own, n_jobs, cancel=cancel, client=client)
         except ValueError:
             if kind == "data":
                 raise

@@ -32,6 +32,7 @@ from clusterlens.compute._run.options import (
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
+    RandomState,
     check_features,
     read_only,
 )
@@ -102,12 +103,12 @@ class PoolEstimate:
 def run_pool(
     X: npt.ArrayLike,
     pool: Pool = "default",
-    random_state: int = 0,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
     *,
-    memory_limit: float = MEMORY_LIMIT,
+    memory_limit: float | None = MEMORY_LIMIT,
     client: Client | str | None = None,
 ) -> Ensemble:
     """Fit a pool of clusterings to a table.
@@ -174,6 +175,8 @@ def run_pool(
     >>> run_pool(X, pool).names
     ('ward linkage k=2', 'ward linkage k=3')
     """
+    run = RunOptions(n_jobs, progress, cancel, None, client, memory_limit)
+    memory_limit = run.memory_limit or MEMORY_LIMIT
     features = read_only(np.ascontiguousarray(check_features(X)))
     plan = plan_pool(pool, features, random_state)
     jobs, refused = _split_by_memory(_jobs(plan), plan.models, memory_limit)
@@ -200,8 +203,8 @@ def estimate_pool(
     pool: Pool = "default",
     n_jobs: int | None = None,
     *,
-    random_state: int = 0,
-    memory_limit: float = MEMORY_LIMIT,
+    random_state: RandomState = 0,
+    memory_limit: float | None = MEMORY_LIMIT,
 ) -> PoolEstimate:
     """Estimate time and memory of a pool before running it.
 
@@ -229,6 +232,8 @@ def estimate_pool(
     >>> estimate_pool((1000, 4), "quick").seconds < estimate_pool((9000, 4)).seconds
     True
     """
+    run = RunOptions(n_jobs, memory_limit=memory_limit)
+    memory_limit = run.memory_limit or MEMORY_LIMIT
     plan = plan_pool(pool, X, random_state)
     jobs, refused = _split_by_memory(_jobs(plan), plan.models, memory_limit)
     seconds = np.full(len(plan.models), np.nan)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,14 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import validate_data
 
-from clusterlens.compute._run.options import Cancel, Progress
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
+    RandomState,
     check_choice,
     check_features,
+    check_random_state,
     check_range,
     read_only,
 )
@@ -34,7 +36,7 @@ from clusterlens.compute.consensus.cluster_consensus import (
     distribution_at,
 )
 from clusterlens.compute.ensemble.agreement import count_agreements
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_entries
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.pool import run_pool
 
@@ -66,6 +68,9 @@ class ResampledConsensus:
         The partitions from the subsamples, for each number of clusters.
     notes : tuple of str
         Runs that failed or were degenerate.
+    stability : array of float64, shape (n_k,)
+        Adjusted Rand index of two runs, its parts averaged over all pairs of runs; at
+        most 1, which is best.
     """
 
     n_clusters: IntArray
@@ -75,6 +80,7 @@ class ResampledConsensus:
     pac: FloatArray
     ensembles: tuple[Ensemble, ...]
     notes: tuple[str, ...]
+    stability: FloatArray
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per number of clusters.
@@ -82,13 +88,15 @@ class ResampledConsensus:
         Returns
         -------
         frame : DataFrame
-            Columns area, delta_area, pac and n_runs; the index is n_clusters.
+            Columns area, delta_area, pac, stability and n_runs; the index is
+            n_clusters.
         """
         runs = [ensemble.n_partitions for ensemble in self.ensembles]
         columns = {
             "area": self.area,
             "delta_area": self.delta_area,
             "pac": self.pac,
+            "stability": self.stability,
             "n_runs": runs,
         }
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
@@ -164,7 +172,7 @@ def resample_consensus(
     X: npt.ArrayLike,
     n_clusters: Iterable[int] = range(2, 11),
     clusterer: str = "k-means",
-    random_state: int = 0,
+    random_state: RandomState = 0,
     *,
     n_resamples: int = 50,
     share: float = 0.8,
@@ -235,39 +243,42 @@ def resample_consensus(
     >>> found.n_clusters.tolist(), len(found.ensembles)
     ([2, 3], 2)
     """
+    RunOptions(n_jobs, progress, cancel, client=client)  # checks them
+    seed = check_random_state(random_state)
     features = check_features(X)
     check_range(n_resamples, 2, 10_000, name="n_resamples", integer=True)
     check_range(share, np.finfo(float).tiny, 1.0, name="share")
-    numbers = _checked_numbers(n_clusters, round(share * len(features)))
-    parameter = _number_parameter(clusterer)
+    numbers = checked_numbers(n_clusters, round(share * len(features)))
+    parameter = number_parameter(clusterer)
     # Seeds tell the runs apart in the ensemble, from which failed runs are missing.
-    seeds = np.random.SeedSequence(random_state).generate_state(
+    seeds = np.random.SeedSequence(seed).generate_state(
         len(numbers) * n_resamples, np.uint64
     )
     k_of_seed = np.repeat(numbers, n_resamples).tolist()
     runs = dict(zip((seeds >> 11).tolist(), k_of_seed, strict=True))
     models = [
-        SubsampledClusterer(CLUSTERERS[clusterer].make(**{parameter: k}), share, seed)
-        for seed, k in runs.items()
+        SubsampledClusterer(CLUSTERERS[clusterer].make(**{parameter: k}), share, own)
+        for own, k in runs.items()
     ]
-    ensemble = run_pool(
-        features, models, random_state, n_jobs, progress, cancel, client=client
-    )
+    ensemble = run_pool(features, models, seed, n_jobs, progress, cancel, client=client)
     found = np.array([runs[spec["random_state"]] for spec in ensemble.specs])
     return _summarise(ensemble, found, cancel)
 
 
-def _checked_numbers(n_clusters: Iterable[int], largest: int) -> IntArray:
+def checked_numbers(n_clusters: Iterable[int], largest: int) -> IntArray:
     """Distinct numbers of clusters, ascending."""
-    numbers = sorted(set(n_clusters))
+    numbers = sorted(
+        {
+            check_range(number, 2, largest, name="n_clusters", integer=True)
+            for number in check_entries(n_clusters, "n_clusters")
+        }
+    )
     if not numbers:
         raise ValueError("n_clusters is empty; give at least one number of clusters.")
-    for number in numbers:
-        check_range(number, 2, largest, name="n_clusters", integer=True)
     return np.array(numbers, dtype=np.int64)
 
 
-def _number_parameter(clusterer: str) -> str:
+def number_parameter(clusterer: str) -> str:
     """The parameter of a registered clusterer that sets the number of clusters."""
     taken = CLUSTERERS[check_choice(clusterer, CLUSTERERS, name="clusterer")].defaults
     for parameter in ("n_clusters", "n_components"):
@@ -285,21 +296,81 @@ def _summarise(
     """Distribution of the consensus for each number of clusters in found (T,)."""
     numbers = np.unique(found)
     ensembles = tuple(ensemble.select(found == k) for k in numbers)
-    low, high = AMBIGUOUS
-    cdfs, areas, pacs = [], [], []
-    for one in ensembles:
-        shares = consensus_cdf(count_agreements(one, cancel=cancel))
-        cdfs.append(distribution_at(shares, CONSENSUS_GRID))
-        areas.append(shares[:-1].mean())
-        pacs.append(float(np.diff(distribution_at(shares, np.array([low, high])))[0]))
-    area = np.array(areas)
-    growth = np.diff(area) / np.where(area[:-1] > 0, area[:-1], np.inf)
+    measures = [measure_consensus(one, cancel) for one in ensembles]
+    cdf, area, pac, stability = (
+        np.array(column) for column in zip(*measures, strict=True)
+    )
     return ResampledConsensus(
         read_only(numbers),
-        read_only(np.array(cdfs)),
+        read_only(cdf),
         read_only(area),
-        read_only(np.concatenate([area[:1], growth])),
-        read_only(np.array(pacs)),
+        read_only(area_growth(area)),
+        read_only(pac),
         ensembles,
         ensemble.notes,
+        read_only(stability),
     )
+
+
+class ConsensusMeasures(NamedTuple):
+    """How clear a consensus is: distribution (101,), area under it, PAC, stability."""
+
+    cdf: FloatArray
+    area: float
+    pac: float
+    stability: float
+
+
+def measure_consensus(
+    ensemble: Ensemble, cancel: Cancel | None = None
+) -> ConsensusMeasures:
+    """Read how clear the consensus of an ensemble is.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Partitions into about the same number of clusters.
+    cancel : callable, optional
+        Returns True to stop.
+
+    Returns
+    -------
+    measures : ConsensusMeasures
+        As in `ResampledConsensus`.
+
+    Notes
+    -----
+    O(n² T) comparisons of bytes, O(n T) memory. The stability follows from the same
+    counts: with q_t the pairs that partition t joins, N all pairs, E the mean over
+    t != u of q_t q_u / N, it is (mean of pairs joined by t and u - E) / (mean q_t - E).
+    """
+    agreement = count_agreements(ensemble, cancel=cancel)
+    shares = consensus_cdf(agreement)
+    low, high = distribution_at(shares, np.array(AMBIGUOUS))
+    return ConsensusMeasures(
+        distribution_at(shares, CONSENSUS_GRID),
+        float(shares[:-1].mean()),
+        float(high - low),
+        _stability(ensemble, agreement.pair_counts),
+    )
+
+
+def _stability(ensemble: Ensemble, pair_counts: IntArray) -> float:
+    """Adjusted Rand index of two runs, both parts of the ratio averaged over pairs."""
+    n, count = ensemble.n_samples, ensemble.n_partitions
+    pairs = pair_counts.astype(float)
+    pairs[-1] -= n
+    c = np.arange(count + 1)
+    joined = np.array([(np.bincount(row) ** 2.0).sum() - n for row in ensemble.codes])
+    both = pairs @ (c * (c - 1)) / (count * (count - 1))
+    chance = (joined.sum() ** 2 - (joined**2).sum()) / (count * (count - 1))
+    chance /= max(n * (n - 1), 1)
+    most = joined.mean() - chance
+    return float((both - chance) / most) if most > 0 else 1.0
+
+
+def area_growth(area: FloatArray) -> FloatArray:
+    """Relative growth of the area over the last axis; the area itself comes first."""
+    before = area[..., :-1]
+    growth = np.diff(area) / np.where(before > 0, before, np.inf)
+    return np.concatenate([area[..., :1], growth], axis=-1)

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from clusterlens.compute._validation import check_range
+from clusterlens.compute._validation import RandomState, check_random_state, check_range
 from clusterlens.compute.pool._quantiles import DataScale
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.clusterer import Clusterer
@@ -135,7 +135,7 @@ class Model:
 def pool_specs(
     pool: Pool,
     X: npt.ArrayLike | tuple[int, int],
-    random_state: int = 0,
+    random_state: RandomState = 0,
 ) -> list[dict[str, Any]]:
     """Expand a pool to the plain list of its specs, to be looked at, edited and run.
 
@@ -196,8 +196,12 @@ def pool_grids(pool: Pool, n_samples: int) -> tuple[list[dict[str, Any]], list[s
     >>> pool_grids(("paper-fixed-k", 3), 150)[0][0]
     {'clusterer': 'k-means', 'n_clusters': 3, 'copies': 50}
     """
+    n_samples = check_range(n_samples, 1, np.inf, name="n_samples", integer=True)
     notes: list[str] = []
     entries = _entries(pool, n_samples, notes)
+    for entry in entries:
+        if not isinstance(entry, Mapping):
+            raise ValueError(f"pool has the entry {entry!r}; give specs (dicts) only.")
     grids = [
         {key: list(v) if _is_list(v) else v for key, v in entry.items()}
         for entry in entries
@@ -215,19 +219,19 @@ class Plan:
 
 
 def plan_pool(
-    pool: Pool, X: npt.ArrayLike | tuple[int, int], random_state: int
+    pool: Pool, X: npt.ArrayLike | tuple[int, int], random_state: RandomState
 ) -> Plan:
     """Return the models of a pool on given data."""
-    check_range(random_state, 0, 2**32 - 1, name="random_state", integer=True)
-    scale = DataScale(X, random_state)
+    seed = check_random_state(random_state)
+    scale = DataScale(X, seed)
     notes = scale.notes
     models: list[Model] = []
     copies: Counter[str] = Counter()
     for entry in _entries(pool, scale.n_samples, notes):
         if isinstance(entry, Mapping):
-            models += _models_of_grid(entry, scale, random_state, copies)
+            models += _models_of_grid(entry, scale, seed, copies)
         else:
-            models.append(_model_of_estimator(entry, random_state, copies))
+            models.append(_model_of_estimator(entry, seed, copies))
     if not models:
         raise ValueError(
             "pool is empty for these data; give at least one spec. " + " ".join(notes)
@@ -239,6 +243,11 @@ def _entries(pool: Pool, n_samples: int, notes: list[str]) -> list[Any]:
     """Return the list a pool stands for, without what is too slow at this size."""
     if isinstance(pool, Mapping):
         return [pool]
+    if not isinstance(pool, Sequence | np.ndarray) or isinstance(pool, bytes):
+        raise ValueError(
+            f"pool is {pool!r}; give a name in POOLS, or a list of specs and "
+            "estimators."
+        )
     if isinstance(pool, str):
         preset = _preset(pool)
     elif len(pool) == 2 and isinstance(pool[0], str):

@@ -17,10 +17,11 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 
-from clusterlens.compute._run.options import Cancel, Progress
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
+    RandomState,
     check_choice,
     check_features,
     check_labels,
@@ -134,7 +135,7 @@ class ClusterStability:
 def cluster_stability(
     X: npt.ArrayLike,
     spec: Spec | Any,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: RandomState = 0,
     *,
     labels: npt.ArrayLike | None = None,
     n_resamples: int = 100,
@@ -211,10 +212,12 @@ def cluster_stability(
     >>> cluster_stability(X, spec, n_resamples=20, n_jobs=1)
     ClusterStability(3 clusters of 9 samples, 20 bootstrap runs, seed 0)
     """
+    RunOptions(n_jobs, progress, cancel, client=client)  # checks them
+    seed = check_random_state(random_state)
     features = check_features(X)
+    check_range(len(features), 2, np.inf, name="the number of samples of X")
     check_range(n_resamples, 2, 100_000, name="n_resamples", integer=True)
     check_choice(duplicates, ("once", "repeated"), name="duplicates")
-    seed = check_random_state(random_state)
     model = _estimator(spec, features, seed)
     if labels is None:
         labels = run_pool(

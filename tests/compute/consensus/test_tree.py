@@ -141,3 +141,40 @@ def test_bad_tree_arguments_are_named():
         consensus_tree(Ensemble([[0, 1]]), 9)
     with pytest.raises(ValueError, match="split is 'loss'"):
         consensus_tree(Ensemble([[0, 1]]), 2, split="loss")
+
+
+def random_tree(seed, n_samples=60, max_clusters=9):
+    rng = np.random.default_rng(seed)
+    return consensus_tree(Ensemble(rng.integers(4, size=(5, n_samples))), max_clusters)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_icicle_rows_are_the_cuts(seed):
+    tree = random_tree(seed)
+    frame = tree.to_frame()
+    for k in range(1, tree.n_leaves + 1):
+        row = frame[(frame["first_k"] <= k) & (k <= frame["last_k"])]
+        row = row.sort_values("start")
+        ends = (row["start"] + row["size"]).tolist()
+        assert row["start"].tolist() == [0, *ends[:-1]]
+        labels = tree.cut(k)
+        for label, (start, end) in enumerate(zip(row["start"], ends, strict=True)):
+            assert (labels[tree.order[start:end]] == label).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_larger_half_keeps_the_colour_of_its_parent(seed):
+    frame = random_tree(seed).to_frame()
+    for parent, halves in frame.iloc[1:].groupby("parent"):
+        kept = halves[halves["colour"] == frame["colour"][parent]]
+        assert len(kept) == 1
+        assert kept["size"].iloc[0] == halves["size"].max()
+        other = halves.drop(kept.index)
+        assert other["colour"].tolist() == other.index.tolist()
+
+
+def test_a_tree_of_one_leaf_has_one_row():
+    frame = consensus_tree(Ensemble([[0, 0, 0]]), 3).to_frame()
+    assert frame.to_dict("records") == [
+        {"parent": -1, "first_k": 1, "last_k": 1, "start": 0, "size": 3, "colour": 0}
+    ]

@@ -25,9 +25,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
+    as_array,
     check_choice,
     check_memory,
     check_range,
+    is_auto,
 )
 from clusterlens.compute.estimators._neighbors import (
     Table,
@@ -308,14 +310,16 @@ class CNS(ClusterMixin, BaseEstimator):
         check_choice(self.solver, ("auto", "exact", "powers"), name="solver")
         check_range(self.n_products, 0, 10**6, name="n_products", integer=True)
         for name in ("n_clusters", "max_clusters"):
-            if getattr(self, name) != "auto":
+            if not is_auto(getattr(self, name)):
                 value = getattr(self, name)
                 check_range(value, 1, n_samples, name=name, integer=True)
-        fixed = 1 if self.n_clusters == "auto" else int(self.n_clusters)
-        if self.max_clusters == "auto":
+        fixed = 1 if is_auto(self.n_clusters) else int(self.n_clusters)
+        if is_auto(self.max_clusters):
             self._most_clusters = min(max(version.max_clusters, fixed), n_samples)
         else:
-            check_range(self.max_clusters, fixed, n_samples, name="max_clusters")
+            check_range(
+                self.max_clusters, fixed, n_samples, name="max_clusters", integer=True
+            )
             self._most_clusters = int(self.max_clusters)
         self.n_neighbors_grid_ = _neighbors_grid(self.n_neighbors, version, n_samples)
         self.alpha_grid_ = _alpha_grid(self.alpha, version, n_samples)
@@ -371,7 +375,7 @@ class CNS(ClusterMixin, BaseEstimator):
 
     def _best_count(self, gains: FloatArray) -> int:
         """Return the number of clusters asked for, or that of the largest gain."""
-        if self.n_clusters != "auto":
+        if not is_auto(self.n_clusters):
             return int(self.n_clusters)
         return int(np.argmax(np.where(np.isfinite(gains), gains, -1))) + 1
 
@@ -466,10 +470,12 @@ def _neighbors_grid(given: Any, version: Version, n_samples: int) -> IntArray:
         check_choice(given, ("auto",), name="n_neighbors")
         sizes = [k for k in version.neighbors_grid(n_samples) if k < n_samples]
         return np.array(sorted(set(sizes)) or [n_samples - 1])
-    sizes = [given] if np.ndim(given) == 0 else list(given)
-    for k in sizes:
-        check_range(k, 1, n_samples - 1, name="n_neighbors", integer=True)
-    return np.unique(sizes)
+    return np.unique(
+        [
+            check_range(k, 1, n_samples - 1, name="n_neighbors", integer=True)
+            for k in _one_or_more(given, "n_neighbors")
+        ]
+    )
 
 
 def _alpha_grid(given: Any, version: Version, n_samples: int) -> FloatArray:
@@ -477,7 +483,20 @@ def _alpha_grid(given: Any, version: Version, n_samples: int) -> FloatArray:
     if isinstance(given, str):
         check_choice(given, ("auto",), name="alpha")
         return np.array(version.alpha_grid(n_samples))
-    alphas = np.unique(np.asarray(given, dtype=np.float64))
-    for alpha in alphas:
-        check_range(alpha, 1e-6, 1 - 1e-6, name="alpha")
-    return alphas
+    return np.unique(
+        [
+            check_range(alpha, 1e-6, 1 - 1e-6, name="alpha")
+            for alpha in _one_or_more(given, "alpha")
+        ]
+    )
+
+
+def _one_or_more(given: Any, name: str) -> list[Any]:
+    """Return a value or the entries of a vector of values as a list."""
+    values = as_array(given, name, "a value or a list of values")
+    if values.ndim > 1 or values.size == 0:
+        raise ValueError(
+            f"{name} has shape {values.shape}; give a value, a list of at least one, "
+            "or 'auto'."
+        )
+    return list(np.atleast_1d(values))

@@ -1,0 +1,534 @@
+"""select_k: is there a number of clusters that stands out against structureless data?
+
+One clusterer runs on many subsamples of the data, for each k, and on as many subsamples
+of copies without clusters. The share of ambiguous pairs (PAC) falls with k in any data,
+so that it is compared with its value on copies at the same k, never between numbers of
+clusters. The answer may be that no k stands out.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import cloudpickle
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import skew
+
+from clusterlens.compute._run.cluster import run_on_workers
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+from clusterlens.compute._run.process_settings import one_thread, record_warnings
+from clusterlens.compute._run.processes import WorkerDied, run_jobs
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_features,
+    check_random_state,
+    check_range,
+    read_only,
+)
+from clusterlens.compute.consensus.cluster_consensus import CONSENSUS_GRID
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.nulls import COPIES, MAX_COMPARED
+from clusterlens.compute.pool.resampling import (
+    SubsampledClusterer,
+    area_growth,
+    checked_numbers,
+    measure_consensus,
+    number_parameter,
+)
+from clusterlens.compute.pool.specs import Spec
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+K_MEANS: Spec = {"clusterer": "k-means", "n_init": 2}
+MEMORY_LIMIT = 4e9
+_SKEWED = 1.0
+_FLOOR = 0.002  # shares of pairs this small are as good as none
+_AS_CLEAR = 0.25  # in powers of ten: of numbers as clear as this, the largest is taken
+
+
+def uniform_box(X: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw uniform rows in the box of X (n_samples, n_features) along its main axes."""
+    mean = X.mean(axis=0)
+    axes = np.linalg.svd(X - mean, full_matrices=False)[2]
+    scores = (X - mean) @ axes.T
+    return mean + rng.uniform(scores.min(0), scores.max(0), scores.shape) @ axes
+
+
+REFERENCES = {**COPIES, "uniform": uniform_box}
+
+
+class Curves(NamedTuple):
+    """Measures over k, of one table (n_k, ...) or of several (n_draws, n_k, ...)."""
+
+    cdf: FloatArray
+    area: FloatArray
+    pac: FloatArray
+    stability: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KSelection:
+    """Evidence for a number of clusters, beside the same on structureless copies.
+
+    Attributes
+    ----------
+    k : int or None
+        The number of clusters that stands out; None if none does.
+    n_clusters : array of int64, shape (n_k,)
+        Numbers of clusters that were compared, ascending.
+    data : Curves
+        On the data: cdf (n_k, 101), the share of pairs of samples with a consensus of
+        at most 0, 0.01, ..., 1; the area under it; PAC, the share of pairs with a
+        consensus above 0.1 and at most 0.9, lower is clearer; stability, the adjusted
+        Rand index of two runs.
+    references : mapping of str to Curves
+        The same on each copy, by kind of copy, with n_draws as first axis.
+    p_values : mapping of str to array of float64, shape (n_k,)
+        By kind of copy: share of the copies, the data counted among them, whose
+        clearest number of clusters is at least as clear as k is in the data. Thus
+        corrected for looking at all k; in [1 / (n_draws + 1), 1].
+    gain : array of float64, shape (n_k,)
+        How much clearer the data are than the copies: decimal logarithm of the ratio of
+        the PAC, of the kind of copy where it is smallest.
+    level : float
+        Largest p-value at which k stands out.
+    clusterer : str
+        What was run.
+    n_resamples, n_samples, n_compared, random_state : int
+        Subsamples per table and k, samples, samples whose pairs were counted, and seed.
+    notes : tuple of str
+        What was estimated, and what the runs warned of.
+    """
+
+    k: int | None
+    n_clusters: IntArray
+    data: Curves = field(repr=False)
+    references: Mapping[str, Curves] = field(repr=False)
+    p_values: Mapping[str, FloatArray]
+    gain: FloatArray
+    level: float
+    clusterer: str
+    n_resamples: int
+    n_samples: int
+    n_compared: int
+    random_state: int
+    notes: tuple[str, ...]
+
+    @property
+    def p_value(self) -> FloatArray:
+        """Largest of the p-values over the kinds of copies, shape (n_k,)."""
+        return np.max(list(self.p_values.values()), axis=0)
+
+    @property
+    def consensus(self) -> FloatArray:
+        """Consensus values of the distributions: 0, 0.01, ..., 1."""
+        return CONSENSUS_GRID
+
+    @property
+    def sentence(self) -> str:
+        """What the comparison says, in words."""
+        draws = " and ".join(
+            f"{len(curves.pac)} {kind}" for kind, curves in self.references.items()
+        )
+        asked = ", ".join(map(str, self.n_clusters))
+        if self.k is None:
+            return (
+                f"No k stands out: for none of k = {asked} are the clusters of "
+                f"{self.clusterer} clearer than in {draws} copies without clusters "
+                f"(p > {self.level:g})."
+            )
+        at = int(np.flatnonzero(self.n_clusters == self.k)[0])
+        spans = " and ".join(
+            f"{curves.pac[:, at].min():.0%} to {curves.pac[:, at].max():.0%} in {kind}"
+            for kind, curves in self.references.items()
+        )
+        others = self.n_clusters[(self.p_value <= self.level) & (self.gain > 0)]
+        others = others[others != self.k]
+        also = (
+            f" Less clearly: k = {', '.join(map(str, others))}." if len(others) else ""
+        )
+        return (
+            f"k = {self.k} stands out: {self.data.pac[at]:.0%} of the pairs are "
+            f"ambiguous, against {spans} copies (p = {self.p_value[at]:.2g})." + also
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per number of clusters.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns pac, delta_area, stability of the data; for each kind of copy
+            pac_<kind>, delta_area_<kind>, stability_<kind> (means), pac_low_<kind>,
+            pac_high_<kind> (range) and p_<kind>; gain; and p_value. The index is
+            n_clusters.
+        """
+        columns = {
+            "pac": self.data.pac,
+            "delta_area": area_growth(self.data.area),
+            "stability": self.data.stability,
+        }
+        for kind, curves in self.references.items():
+            columns |= {
+                f"pac_{kind}": curves.pac.mean(axis=0),
+                f"pac_low_{kind}": curves.pac.min(axis=0),
+                f"pac_high_{kind}": curves.pac.max(axis=0),
+                f"delta_area_{kind}": area_growth(curves.area).mean(axis=0),
+                f"stability_{kind}": curves.stability.mean(axis=0),
+                f"p_{kind}": self.p_values[kind],
+            }
+        columns |= {"gain": self.gain, "p_value": self.p_value}
+        return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
+
+    def __repr__(self) -> str:
+        """Say the answer, the size, what is sampled, and the seed."""
+        compared = (
+            ""
+            if self.n_compared == self.n_samples
+            else (f", pairs of {self.n_compared} of them")
+        )
+        return (
+            f"KSelection(k={self.k} of {self.n_clusters[0]} to {self.n_clusters[-1]}, "
+            f"{self.n_samples} samples{compared}, {self.n_resamples} subsamples, seed "
+            f"{self.random_state})"
+        )
+
+
+def select_k(
+    X: npt.ArrayLike,
+    ks: Iterable[int] = range(2, 11),
+    random_state: int | np.random.Generator | None = 0,
+    *,
+    clusterer: str | Spec = K_MEANS,
+    references: Sequence[str] = ("gaussian", "uniform"),
+    n_resamples: int = 30,
+    n_draws: int = 19,
+    level: float = 0.05,
+    share: float = 0.8,
+    max_compared: int = MAX_COMPARED,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    client: Client | str | None = None,
+    memory_limit: float | None = None,
+) -> KSelection:
+    """Compare how clear k clusters are with how clear they are in structureless data.
+
+    Parameters
+    ----------
+    X : array-like of float, shape (n_samples, n_features)
+        Finite features, prepared as the clusterer should see them.
+    ks : iterable of int, default 2 to 10
+        Numbers of clusters, each from 2 to the size of a subsample.
+    random_state : int, Generator or None, default 0
+        Seed.
+    clusterer : str or mapping, default k-means with two seedings
+        A name in `CLUSTERERS` that takes a number of clusters, or a mapping with that
+        name as "clusterer" and further parameters.
+    references : sequence of str, default ("gaussian", "uniform")
+        Kinds of copies, each of which has to be exceeded: "gaussian" with the
+        covariance of the data, "uniform" in the box along the main axes, "permuted"
+        one column by one.
+    n_resamples : int, default 30
+        Subsamples for each table and number of clusters, from 2.
+    n_draws : int, default 19
+        Copies of each kind; at least 1 / level - 1.
+    level : float, default 0.05
+        Largest p-value at which a k stands out.
+    share : float, default 0.8
+        Share of the samples in a subsample.
+    max_compared : int, default 2000
+        Samples whose pairs are counted, a random sample where there are more.
+    n_jobs : int, optional
+        Number of worker processes; -1 or None for one per core, 1 for this process.
+    progress : callable, optional
+        Called as progress(done, total) with numbers of tables: the data and all copies.
+    cancel : callable, optional
+        Returns True to stop; workers are ended in the middle of a fit.
+    client : dask.distributed.Client or str, optional
+        As for `run_pool`.
+    memory_limit : float, optional
+        Bytes that the tables worked on at the same time may take. Default 4e9.
+
+    Returns
+    -------
+    selection : KSelection
+        `.k`, or None if no k stands out; `.sentence`; `.to_frame()`.
+
+    Raises
+    ------
+    DataError
+        If X is not a finite table.
+    ValueError
+        If an argument is out of range, the clusterer takes no number of clusters, or
+        one of its fits fails.
+    Cancelled
+        If `cancel` said so.
+
+    Notes
+    -----
+    (1 + 2 n_draws) n_resamples fits per k, on share n samples each; the pairs of at
+    most max_compared samples are counted, so that all is linear in n if the fits are.
+
+    The clearness of a k is minus the logarithm of its PAC (plus 0.002), standardised
+    over the data and its copies. The p-value of a k is the rank of its clearness among
+    the largest clearness over all k of every copy (single-step maxT), which holds the
+    probability that any k of structureless data stands out at the level. With two kinds
+    of copies the larger p-value counts. Among the k that stand out the one with the
+    largest gain is taken, and of several with about the same gain (a factor of 1.8) the
+    largest, since clusters nested in clear clusters leave both clear.
+
+    What it does not see: clusters that the clusterer cannot find. Copies are as
+    structureless as their kind, so that tails count as structure where neither kind has
+    them: columns with a skewness beyond 1 are noted; transform them, or add "permuted",
+    which keeps every column as it is. Permuted copies also keep clusters that show in
+    single columns, as a grid, and then hide clusters that are there.
+
+    References
+    ----------
+    Monti, Tamayo, Mesirov & Golub, Machine Learning 52, 2003,
+    doi:10.1023/A:1023949509487 (resampled consensus, delta area).
+    Senbabaoglu, Michailidis & Li, Scientific Reports 4, 2014, doi:10.1038/srep06207
+    (PAC).
+    Tibshirani, Walther & Hastie, JRSS B 63, 2001, doi:10.1111/1467-9868.00293 (uniform
+    copies along the main axes).
+    John, Watson, Barnes, Pitzalis & Lewis, "Spectrum of reference data in M3C: Monte
+    Carlo reference-based consensus clustering", Scientific Reports 10, 2020,
+    doi:10.1038/s41598-020-58766-1 (Gaussian copies; relative clearness at the same k).
+    Westfall & Young, "Resampling-based multiple testing", 1993 (maxT).
+
+    Examples
+    --------
+    >>> X = np.repeat([[0.0, 0.0], [9.0, 3.0], [3.0, 9.0]], 20, axis=0)
+    >>> X += np.random.default_rng(0).normal(size=X.shape)
+    >>> select_k(X, [2, 3], n_resamples=5, n_draws=4, level=0.2, n_jobs=1).k
+    3
+    """
+    run = RunOptions(n_jobs, progress, cancel, None, client, memory_limit)
+    features = check_features(X)
+    check_range(n_resamples, 2, 10_000, name="n_resamples", integer=True)
+    check_range(share, np.finfo(float).tiny, 1.0, name="share")
+    check_range(level, 1e-4, 0.5, name="level")
+    check_range(
+        n_draws,
+        int(np.ceil(1 / level - 1e-9)) - 1,
+        10_000,
+        name="n_draws",
+        integer=True,
+    )
+    check_range(max_compared, 2, 100_000, name="max_compared", integer=True)
+    kinds = _checked_references(references, features.shape[1])
+    numbers = checked_numbers(ks, round(share * len(features)))
+    seed = check_random_state(random_state)
+    models, title = _models(clusterer, numbers)
+    rng = np.random.default_rng(seed)
+    size = min(max_compared, len(features))
+    compared = np.sort(rng.choice(len(features), size, replace=False))
+    tables = ["data", *(kind for kind in kinds for _ in range(n_draws))]
+    jobs = [
+        _Job(kind, int(one), models, n_resamples, share, compared)
+        for kind, one in zip(tables, rng.integers(2**63, size=len(tables)), strict=True)
+    ]
+    found: dict[int, Curves] = {}
+    said: Counter[str] = Counter()
+    for at, result in _results(features, jobs, run):
+        found[at] = _curves(_checked(result, tables[at]), run)
+        said.update(result.warnings)
+        run.report(len(found), len(jobs))
+    curves = {
+        kind: _stack([found[at] for at, one in enumerate(tables) if one == kind])
+        for kind in ["data", *kinds]
+    }
+    data = Curves(*(column[0] for column in curves.pop("data")))
+    p_values = {kind: _p_values(data.pac, one.pac) for kind, one in curves.items()}
+    gain = np.min([_gain(data.pac, one.pac) for one in curves.values()], axis=0)
+    notes = [] if "permuted" in kinds else _skewed(features)
+    if size < len(features):
+        notes.append(f"Pairs counted of {size} of {len(features)} samples.")
+    notes += [f"{text} ({count} runs)" for text, count in said.items()]
+    p_value = np.max(list(p_values.values()), axis=0)
+    return KSelection(
+        _choose(numbers, gain, p_value <= level),
+        read_only(numbers),
+        data,
+        curves,
+        p_values,
+        read_only(gain),
+        level,
+        title,
+        n_resamples,
+        len(features),
+        size,
+        seed,
+        tuple(notes),
+    )
+
+
+class _Job(NamedTuple):
+    """A table to make, and what to run on it: one estimator per number of clusters."""
+
+    kind: str
+    seed: int
+    models: Sequence[Any]
+    n_resamples: int
+    share: float
+    compared: IntArray
+
+
+class _Result(NamedTuple):
+    """Labels (n_k, n_resamples, n_compared) from one table, or why there are none."""
+
+    labels: IntArray | None
+    warnings: Sequence[str]
+    error: str = ""
+
+
+def _checked_references(references: Sequence[str], n_features: int) -> tuple[str, ...]:
+    """Distinct kinds of copies; permuting one column would give the data again."""
+    if isinstance(references, str) or not len(references):
+        raise ValueError(
+            f"references is {references!r}; give a list with some of "
+            f"{', '.join(map(repr, REFERENCES))}."
+        )
+    for kind in references:
+        check_choice(kind, REFERENCES, name="references")
+    if n_features == 1 and "permuted" in references:
+        raise ValueError(
+            "references has 'permuted', but X has one column, which permuting does not "
+            "change; give 'gaussian' and 'uniform'."
+        )
+    return tuple(dict.fromkeys(references))
+
+
+def _skewed(X: FloatArray) -> list[str]:
+    """Say which columns have tails that Gaussian and uniform copies lack."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        at = np.flatnonzero(np.abs(skew(X, axis=0)) > _SKEWED)
+    if not len(at):
+        return []
+    return [
+        f"{len(at)} of {X.shape[1]} columns are skewed beyond {_SKEWED:g}; their tails "
+        "may count as clusters: transform them, or add 'permuted' to references."
+    ]
+
+
+def _models(clusterer: str | Spec, numbers: IntArray) -> tuple[list[Any], str]:
+    """Make one estimator per number of clusters, and say what they are."""
+    spec = {"clusterer": clusterer} if isinstance(clusterer, str) else dict(clusterer)
+    name = str(spec.pop("clusterer", None))
+    parameter = number_parameter(name)
+    entry = CLUSTERERS[name]
+    models = [entry.make(**{**spec, parameter: int(k)}) for k in numbers]
+    return models, entry.title.format_map({**entry.defaults, **spec})
+
+
+def _results(
+    X: FloatArray, jobs: Sequence[_Job], run: RunOptions
+) -> Iterator[tuple[int, Any]]:
+    """Yield the position and result of each job as it ends, wherever it runs."""
+    if run.client is not None:
+        packed = [cloudpickle.dumps(job) for job in jobs]
+        yield from run_on_workers(_resample, X, packed, run, one_per_worker=True)
+    elif run.n_jobs == 1:
+        for at, job in enumerate(jobs):
+            run.raise_if_cancelled()
+            yield at, _resample(X, job)
+    else:
+        with tempfile.TemporaryDirectory(prefix="clusterlens-") as folder:
+            path = Path(folder) / "X.npy"
+            np.save(path, X)
+            yield from run_jobs(
+                partial(_resample_file, str(path)),
+                [(cloudpickle.dumps(job), 2e8 + 6.0 * X.nbytes) for job in jobs],
+                n_workers=min(run.n_workers, len(jobs)),
+                memory_limit=run.memory_limit or MEMORY_LIMIT,
+                cancel=run.cancel,
+            )
+
+
+def _resample_file(path: str, payload: bytes) -> _Result:
+    """Resample a table in a worker process."""
+    return _resample(np.load(path), payload)
+
+
+def _resample(X: FloatArray, packed: _Job | bytes) -> _Result:
+    """Make the table of a job and run every model on subsamples of it."""
+    job: _Job = cloudpickle.loads(packed) if isinstance(packed, bytes) else packed
+    rng = np.random.default_rng(job.seed)
+    table = X if job.kind == "data" else REFERENCES[job.kind](X, rng)
+    labels = []
+    try:
+        with one_thread(), record_warnings() as caught:
+            for model in job.models:
+                for seed in rng.integers(2**31, size=job.n_resamples):
+                    one = SubsampledClusterer(model, job.share, int(seed)).fit(table)
+                    labels.append(one.labels_[job.compared].astype(np.int32))
+    except Exception as error:
+        return _Result(None, (), f"{type(error).__name__}: {error}")
+    shape = len(job.models), job.n_resamples, len(job.compared)
+    return _Result(
+        np.reshape(labels, shape), [str(warning.message) for warning in caught]
+    )
+
+
+def _checked(result: Any, kind: str) -> IntArray:
+    """Return the labels of a table; a fit that failed ends the selection."""
+    error = str(result) if isinstance(result, WorkerDied) else result.error
+    if error:
+        where = "the data" if kind == "data" else f"a {kind} copy"
+        raise ValueError(
+            f"clusterer failed on a subsample of {where} ({error}); give other "
+            "parameters, smaller ks or another clusterer."
+        )
+    labels: IntArray = result.labels
+    return labels
+
+
+def _curves(labels: IntArray, run: RunOptions) -> Curves:
+    """Measure the consensus for each k of labels (n_k, n_resamples, n_compared)."""
+    measures = [measure_consensus(Ensemble(list(one)), run.cancel) for one in labels]
+    return Curves(*(np.array(column) for column in zip(*measures, strict=True)))
+
+
+def _stack(curves: Sequence[Curves]) -> Curves:
+    """Put the measures of several tables together, read-only."""
+    return Curves(
+        *(read_only(np.array(column)) for column in zip(*curves, strict=True))
+    )
+
+
+def _p_values(pac: FloatArray, reference: FloatArray) -> FloatArray:
+    """p-values (n_k,) of PAC (n_k,) among that of copies (n_draws, n_k), by maxT."""
+    clear = -np.log(np.vstack([pac, reference]) + _FLOOR)
+    spread = clear.std(axis=0)
+    standard = (clear - clear.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    clearest = standard.max(axis=1)
+    # Rounding must not put the data below themselves.
+    return (clearest[:, None] >= standard[0] - 1e-9).mean(axis=0)
+
+
+def _gain(pac: FloatArray, reference: FloatArray) -> FloatArray:
+    """Mean log10 of the PAC of copies (n_draws, n_k) minus that of the data (n_k,)."""
+    return np.log10(reference + _FLOOR).mean(axis=0) - np.log10(pac + _FLOOR)
+
+
+def _choose(
+    numbers: IntArray, gain: FloatArray, stands_out: npt.NDArray[np.bool_]
+) -> int | None:
+    """The largest of the numbers that stand out about as clearly as the clearest."""
+    if not stands_out.any():
+        return None
+    clear = stands_out & (gain >= gain[stands_out].max() - _AS_CLEAR)
+    return int(numbers[clear].max())

@@ -1,0 +1,244 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool import select_k as module
+from clusterlens.compute.pool.resampling import (
+    SubsampledClusterer,
+    area_growth,
+    measure_consensus,
+)
+from clusterlens.compute.pool.select_k import (
+    Curves,
+    _choose,
+    _gain,
+    _p_values,
+    select_k,
+    uniform_box,
+)
+
+FAST = {"n_resamples": 6, "n_draws": 9, "level": 0.1, "n_jobs": 1}
+
+
+def groups(rng, n=90):
+    centres = np.array([[0.0, 0.0], [9.0, 3.0], [3.0, 9.0]])
+    return centres[np.arange(n) % 3] + rng.normal(size=(n, 2))
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return groups(np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def selection(planted):
+    return select_k(planted, [4, 2, 3], 7, **FAST)
+
+
+def test_planted_groups_stand_out(selection):
+    assert selection.k == 3
+    frame = selection.to_frame()
+    assert frame["p_value"].loc[3] == pytest.approx(1 / 10)
+    assert frame["gain"].idxmax() == 3
+    assert selection.sentence.startswith("k = 3 stands out: 0% of the pairs are")
+    assert "gaussian and" in selection.sentence
+
+
+def test_structureless_data_leave_the_question_open():
+    X = np.random.default_rng(0).normal(size=(90, 3))
+    found = select_k(X, [2, 3, 4], 1, **FAST)
+    assert found.k is None
+    assert found.sentence.startswith("No k stands out")
+    assert "9 gaussian and 9 uniform" in found.sentence
+
+
+def test_columns_hold_the_copies_beside_the_data(selection):
+    frame = selection.to_frame()
+    assert frame.index.tolist() == [2, 3, 4]
+    for kind in ("gaussian", "uniform"):
+        pac = selection.references[kind].pac
+        assert pac.shape == (9, 3)
+        assert_allclose(frame[f"pac_{kind}"], pac.mean(axis=0))
+        assert_allclose(frame[f"pac_low_{kind}"], pac.min(axis=0))
+        assert_allclose(frame[f"pac_high_{kind}"], pac.max(axis=0))
+        assert selection.references[kind].cdf.shape == (9, 3, 101)
+        growth = area_growth(selection.references[kind].area)
+        assert_allclose(frame[f"delta_area_{kind}"], growth.mean(axis=0))
+    assert_allclose(frame["p_value"], frame[["p_gaussian", "p_uniform"]].max(axis=1))
+
+
+def test_measures_follow_their_definitions(planted):
+    """PAC and area from the matrix, stability from all pairs of partitions."""
+    rng = np.random.default_rng(1)
+    labels = np.array(
+        [SubsampledClusterer(KMeans(4), 0.8, s).fit(planted).labels_ for s in range(8)]
+    )
+    labels[0] = rng.integers(4, size=len(planted))
+    found = measure_consensus(Ensemble(labels))
+    matrix = (labels[:, :, None] == labels[:, None, :]).mean(axis=0)
+    values = matrix[np.triu_indices(len(planted), 1)]
+    assert found.pac == pytest.approx(((values > 0.1) & (values <= 0.9)).mean())
+    assert found.area == pytest.approx(1 - values.mean())
+    joined = [(row[:, None] == row)[np.triu_indices(len(planted), 1)] for row in labels]
+    pairs = [(a, b) for a in range(8) for b in range(8) if a != b]
+    both = np.mean([(joined[a] & joined[b]).sum() for a, b in pairs])
+    chance = np.mean(
+        [joined[a].sum() * joined[b].sum() / len(values) for a, b in pairs]
+    )
+    most = np.mean([row.sum() for row in joined])
+    assert found.stability == pytest.approx((both - chance) / (most - chance))
+
+
+def test_stability_of_two_runs_of_equal_sizes_is_their_adjusted_rand_index():
+    rng = np.random.default_rng(2)
+    a = np.repeat(np.arange(4), 10)
+    b = rng.permutation(a)
+    expected = adjusted_rand_score(a, b)
+    assert measure_consensus(Ensemble([a, b])).stability == pytest.approx(expected)
+
+
+def test_stability_of_equal_runs_is_one():
+    same = np.repeat([0, 1], 5)
+    assert measure_consensus(Ensemble([same, same])).stability == 1.0
+    assert measure_consensus(Ensemble([[0, 0], [0, 0]])).stability == 1.0
+
+
+def test_p_values_rank_the_data_among_the_clearest_of_each_copy():
+    """Definition: standardise over all tables, compare with the maximum of each."""
+    rng = np.random.default_rng(4)
+    pac, copies = rng.random(3), rng.random((9, 3))
+    clear = [[-np.log(v + 0.002) for v in row] for row in [pac, *copies]]
+    means, spreads = np.mean(clear, axis=0), np.std(clear, axis=0)
+    z = [
+        [(v - m) / s for v, m, s in zip(r, means, spreads, strict=True)] for r in clear
+    ]
+    for k in range(3):
+        expected = sum(max(row) >= z[0][k] for row in z) / 10
+        assert _p_values(pac, copies)[k] == pytest.approx(expected)
+
+
+def test_p_values_of_exchangeable_tables_hold_their_level():
+    rng = np.random.default_rng(5)
+    draws = rng.random((2000, 20, 4))
+    silent = [_p_values(one[0], one[1:]).min() > 0.05 for one in draws]
+    assert 1 - np.mean(silent) == pytest.approx(0.05, abs=0.015)
+
+
+def test_equal_tables_have_a_p_value_of_one():
+    assert_array_equal(_p_values(np.ones(3), np.ones((9, 3))), 1.0)
+
+
+def test_of_about_equally_clear_numbers_the_largest_is_taken():
+    numbers = np.array([2, 3, 5, 8])
+    gain = np.array([1.9, 0.3, 2.1, 1.95])
+    out = np.array([True, True, True, True])
+    assert _choose(numbers, gain, out) == 8
+    assert _choose(numbers, gain, out & (numbers != 8)) == 5
+    assert _choose(numbers, gain, numbers == 3) == 3
+    assert _choose(numbers, gain, ~out) is None
+
+
+def test_gain_is_the_ratio_of_ambiguous_pairs_in_powers_of_ten():
+    gain = _gain(np.array([0.018]), np.full((5, 1), 0.198))
+    assert gain[0] == pytest.approx(1.0)
+
+
+def test_uniform_copies_fill_the_box_along_the_main_axes():
+    rng = np.random.default_rng(6)
+    along = rng.normal(size=(400, 1)) * [[3.0, 3.0]] + rng.normal(size=(400, 2)) / 10
+    copy = uniform_box(along, rng)
+    turn = np.array([[1, 1], [1, -1]]) / np.sqrt(2)
+    assert np.ptp(copy @ turn, axis=0) == pytest.approx(
+        np.ptp(along @ turn, axis=0), rel=0.1
+    )
+
+
+def test_result_is_seeded_and_ignores_the_number_of_workers(planted, selection):
+    again = select_k(planted, [2, 3, 4], 7, **{**FAST, "n_jobs": 2})
+    assert_array_equal(again.data.pac, selection.data.pac)
+    assert_array_equal(
+        again.references["gaussian"].pac, selection.references["gaussian"].pac
+    )
+    other = select_k(planted, [2, 3], 8, **FAST)
+    assert not np.array_equal(
+        other.references["gaussian"].pac, selection.references["gaussian"].pac[:, :2]
+    )
+
+
+def test_pairs_are_sampled_above_a_size_and_it_is_said(planted):
+    found = select_k(planted, [3], **FAST, max_compared=40)
+    assert found.n_compared == 40
+    assert found.notes[0] == "Pairs counted of 40 of 90 samples."
+    assert "pairs of 40 of them" in repr(found)
+
+
+def test_one_column_is_not_compared_with_itself():
+    with pytest.raises(ValueError, match="has one column"):
+        select_k(np.arange(20.0)[:, None], [2], references=["permuted"], **FAST)
+
+
+def test_permuted_copies_keep_clusters_that_show_in_single_columns(planted):
+    found = select_k(planted, [2, 3], references=["permuted"], **FAST)
+    assert found.k is None
+
+
+def test_skewed_columns_are_noted_unless_permuted_copies_judge_them():
+    X = np.random.default_rng(0).lognormal(size=(60, 2))
+    found = select_k(X, [2], **FAST)
+    assert found.notes[0].startswith("2 of 2 columns are skewed")
+    kinds = ["gaussian", "permuted"]
+    assert select_k(X, [2], references=kinds, **FAST).notes == ()
+
+
+def test_any_clusterer_that_takes_a_number_is_compared(planted):
+    spec = {"clusterer": "agglomerative", "linkage": "average"}
+    found = select_k(planted, [2, 3], clusterer=spec, **FAST)
+    assert found.clusterer == "average linkage"
+    assert found.k == 3
+    with pytest.raises(ValueError, match="takes no number of clusters"):
+        select_k(planted, [2], clusterer="DBSCAN", **FAST)
+
+
+def test_a_fit_that_fails_ends_it_with_the_reason(planted):
+    spec = {"clusterer": "k-means", "init": "nonsense"}
+    with pytest.raises(ValueError, match=r"failed on a subsample of the data .*init"):
+        select_k(planted, [2], clusterer=spec, **FAST)
+
+
+def test_progress_counts_tables_and_cancel_stops(planted):
+    seen = []
+    select_k(planted, [2], progress=lambda *step: seen.append(step), **FAST)
+    assert seen == [(done, 19) for done in range(1, 20)]
+    with pytest.raises(Cancelled):
+        select_k(planted, [2], cancel=lambda: True, **FAST)
+
+
+def test_arguments_are_checked(planted):
+    with pytest.raises(ValueError, match=r"n_draws is 5; give a .* from 19"):
+        select_k(planted, [2], n_draws=5)
+    with pytest.raises(ValueError, match="n_clusters"):
+        select_k(planted, [80])
+    with pytest.raises(ValueError, match="references"):
+        select_k(planted, [2], references=["other"])
+    with pytest.raises(ValueError, match="references"):
+        select_k(planted, [2], references="gaussian")
+
+
+def test_ambiguous_pairs_alone_do_not_decide(monkeypatch, planted):
+    """PAC falls with k here; the copies fall as much, but for k = 3."""
+    falling = np.array([0.3, 0.05, 0.02, 0.01])
+    level = np.array([0.3, 0.25, 0.02, 0.01])
+    tables = iter([falling, *(level * f for f in np.linspace(0.9, 1.2, 18))])
+
+    def curves(labels, run):
+        pac = next(tables)
+        return Curves(np.zeros((4, 101)), pac, pac, pac)
+
+    monkeypatch.setattr(module, "_curves", curves)
+    found = select_k(planted, [2, 3, 4, 5], **FAST)
+    assert found.n_clusters[found.data.pac.argmin()] == 5
+    assert found.k == 3
