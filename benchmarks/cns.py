@@ -54,11 +54,6 @@ import pandas as pd
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
-from clusterlens.compute.estimators._neighbors import (
-    neighbor_table,
-    neighbors_of,
-    with_self_first,
-)
 from clusterlens.compute.estimators.border_peeling import BorderPeeling
 from clusterlens.compute.estimators.cns._seeds import (
     MAX_LOCAL_MAXIMA,
@@ -72,6 +67,11 @@ from clusterlens.compute.estimators.cns._solvers import smooth_seeds, solve_dire
 from clusterlens.compute.estimators.cns.cns import CNS, Metric, to_metric
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
+from clusterlens.compute.estimators.neighbors import (
+    neighbor_table,
+    neighbors_of,
+    with_self_first,
+)
 from clusterlens.compute.estimators.selected_models import (
     HDBSCANDBCV,
     GaussianMixtureBIC,

@@ -98,3 +98,10 @@ class ManyLabels:
 
     def predict(self, X):
         return np.arange(len(X)) // 2
+
+
+class Hungry:
+    """Asks for more memory than a limit allows."""
+
+    def fit(self, X):
+        np.empty(10**9)

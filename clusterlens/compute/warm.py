@@ -19,11 +19,14 @@ from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from clusterlens.compute.estimators.border_peeling import BorderPeeling
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.estimators.cns.graph import CNSGraph
+from clusterlens.compute.estimators.features import FeatureLinkage
 from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
+from clusterlens.compute.estimators.neighbors import neighbor_table
 from clusterlens.compute.estimators.spuds import SPUDS
 from clusterlens.compute.estimators.torque import TorqueClustering
 from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
 from clusterlens.compute.indices.indices import internal_index
+from clusterlens.compute.pool.optics import make_graph_ordering, make_ordering
 from clusterlens.compute.ranking.progressive import rank_progressively
 from clusterlens.compute.ranking.robustness import rank_robustness
 
@@ -121,6 +124,10 @@ def _use_table(X: FloatArray) -> None:
     for clusterer in (CNS, TorqueClustering, BorderPeeling, KNNMeanShift):
         clusterer().fit(X)
     SPUDS(n_init=1).fit(X[:40])
+    FeatureLinkage(n_features=20).fit(X)
+    table = neighbor_table(X, 4)
+    for order in (make_ordering, make_graph_ordering):
+        order(X, 0, table, min_samples=5)
 
 
 def _use_memberships(U: FloatArray, V: FloatArray) -> None:

@@ -23,10 +23,11 @@ import hashlib
 import os
 import pickle
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -50,6 +51,8 @@ VERSIONS = (
     numba.__version__,
     version("llvmlite"),
 )
+
+_LIBRARY_KERNELS = threading.Lock()
 
 
 def kernel(*, fast_sums: bool = False) -> Callable[[Any], Any]:
@@ -81,6 +84,18 @@ def kernel(*, fast_sums: bool = False) -> Callable[[Any], Any]:
         return made
 
     return decorate
+
+
+@contextmanager
+def library_kernels(n_threads: int | None = None) -> Iterator[None]:
+    """Run parallel numba code of a library; two threads in it would end the process."""
+    with _LIBRARY_KERNELS:
+        before = numba.get_num_threads()
+        numba.set_num_threads(n_threads or before)
+        try:
+            yield
+        finally:
+            numba.set_num_threads(before)
 
 
 class _KernelFiles(NullCache):

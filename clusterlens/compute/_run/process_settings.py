@@ -7,11 +7,14 @@ package changes one.
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 _FILTERS = threading.RLock()
@@ -57,3 +60,18 @@ class _BlasLimit:
 
 
 _BLAS = _BlasLimit()
+
+
+def limit_memory(n_bytes: float) -> None:
+    """Let this process take so many bytes more than now; else MemoryError (on Linux).
+
+    For worker processes: the limit holds until the next one.
+    """
+    if not (sys.platform == "linux" and np.isfinite(n_bytes)):
+        return
+    import resource
+
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    soft = pages * resource.getpagesize() + int(n_bytes)
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

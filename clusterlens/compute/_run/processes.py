@@ -1,8 +1,9 @@
 """Run jobs in worker processes of their own.
 
-What this adds to a plain process pool: a worker that dies costs the one job it was
-doing, and is replaced; a cancel frees the cores at once, in the middle of a job; jobs
-that together need more memory than there is wait for each other. Workers do not import
+What this adds to a plain process pool: a worker that dies, or exceeds the time of its
+job, costs the one job it was doing, and is replaced; a cancel frees the cores at once,
+in the middle of a job; jobs that together need more memory than there is wait for each
+other, and jobs that need others wait for those. Workers do not import
 the caller's main module, so that a script needs no `if __name__ == "__main__":`.
 """
 
@@ -10,12 +11,14 @@ from __future__ import annotations
 
 import os
 import signal
-from collections import deque
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+import numpy as np
 from joblib.externals.loky.backend.context import get_context
 
 from clusterlens.compute._run.options import Cancel, raise_if_cancelled
@@ -30,53 +33,110 @@ class WorkerDied(RuntimeError):
     """The worker process ended in the middle of a job."""
 
 
+@dataclass(frozen=True)
+class WorkerJob:
+    """An argument of the function, and what its call needs.
+
+    Parameters
+    ----------
+    payload : bytes
+        The argument.
+    n_bytes : float
+        Memory that the call needs.
+    needs : tuple of int
+        Positions of the jobs that must have ended before, whatever became of them.
+    seconds_limit : float
+        The worker is ended when the call takes longer.
+    """
+
+    payload: bytes
+    n_bytes: float
+    needs: tuple[int, ...] = ()
+    seconds_limit: float = np.inf
+
+
 def run_jobs(
     function: Callable[[bytes], Any],
-    jobs: Sequence[tuple[bytes, float]],
+    jobs: Sequence[WorkerJob],
     *,
     n_workers: int,
     memory_limit: float,
     cancel: Cancel | None = None,
+    on_start: Callable[[int], object] | None = None,
 ) -> Generator[tuple[int, Any]]:
     """Yield (position, result) of each job as it ends; WorkerDied where a worker died.
 
-    A job is an argument of the function and the bytes of memory its call needs. Jobs
-    start in the given order, except that one waits while it and the running ones need
-    more than memory_limit bytes. The workers end with the iterator.
+    Jobs start in the given order, except that one waits for those that it needs, and
+    while it and the running ones need more than memory_limit bytes. `on_start` hears
+    the position of each. The workers end with the iterator.
     """
-    waiting = deque(range(len(jobs)))
+    waiting, ended = list(range(len(jobs))), set[int]()
     idle: list[_Worker] = []
-    busy: dict[Connection[Any, Any], tuple[_Worker, int]] = {}
+    busy: dict[Connection[Any, Any], tuple[_Worker, int, float]] = {}
     try:
         while waiting or busy:
             while waiting and len(busy) < n_workers:
                 raise_if_cancelled(cancel)
-                free = memory_limit - sum(jobs[at][1] for _, at in busy.values())
-                at = next((i for i in waiting if jobs[i][1] <= free), None)
+                running = [at for _, at, _ in busy.values()]
+                at = _next(jobs, waiting, ended, running, memory_limit)
                 if at is None:
-                    if busy:
-                        break
-                    at = waiting[0]
+                    break
                 waiting.remove(at)
                 worker = idle.pop() if idle else _Worker(function)
-                worker.send(jobs[at][0])
-                busy[worker.connection] = worker, at
+                worker.send(jobs[at].payload)
+                # The clock of a new worker starts when its imports are done.
+                limit = jobs[at].seconds_limit if worker.is_ready else np.inf
+                busy[worker.connection] = worker, at, time.monotonic() + limit
+                if on_start is not None:
+                    on_start(at)
             raise_if_cancelled(cancel)
             ready = wait(list(busy), timeout=_POLL_SECONDS)
-            for connection in [c for c in busy if c in ready]:
-                worker, at = busy[connection]
-                result = worker.receive()
+            for connection, (worker, at, end) in list(busy.items()):
+                if connection in ready:
+                    result = worker.receive()
+                    if isinstance(result, _Ready):
+                        end = time.monotonic() + jobs[at].seconds_limit
+                        busy[connection] = worker, at, end
+                        continue
+                elif time.monotonic() > end:
+                    worker.stop()
+                    limit = jobs[at].seconds_limit
+                    result = WorkerDied(f"stopped after its limit of {limit:g} seconds")
+                else:
+                    continue
                 del busy[connection]
+                ended.add(at)
                 if not isinstance(result, WorkerDied):
                     idle.append(worker)
                 yield at, result
     finally:
-        for worker in [*idle, *(worker for worker, _ in busy.values())]:
+        for worker in [*idle, *(worker for worker, *_ in busy.values())]:
             worker.stop()
+
+
+def _next(
+    jobs: Sequence[WorkerJob],
+    waiting: list[int],
+    ended: set[int],
+    running: list[int],
+    memory_limit: float,
+) -> int | None:
+    """Return the first job that may start now, if any."""
+    free = memory_limit - sum(jobs[at].n_bytes for at in running)
+    may = [at for at in waiting if ended.issuperset(jobs[at].needs)]
+    if may and not running:
+        return next((at for at in may if jobs[at].n_bytes <= free), may[0])
+    return next((at for at in may if jobs[at].n_bytes <= free), None)
+
+
+class _Ready:
+    """The first answer of a worker: its imports are done."""
 
 
 class _Worker:
     """A process that answers payloads with results, one at a time."""
+
+    is_ready = False
 
     def __init__(self, function: Callable[[bytes], Any]) -> None:
         context = get_context("loky")
@@ -96,7 +156,9 @@ class _Worker:
     def receive(self) -> Any:
         """Return the result of the job, or WorkerDied."""
         try:
-            return self.connection.recv()
+            result = self.connection.recv()
+            self.is_ready = True
+            return result
         except (EOFError, OSError):
             self._process.join(_PATIENCE_SECONDS)
             self.stop()
@@ -125,5 +187,6 @@ def _cause(exitcode: int | None) -> str:
 def _serve(connection: Connection[Any, Any], function: Callable[[bytes], Any]) -> None:
     """Answer payloads until the caller closes its end."""
     with suppress(EOFError, OSError, KeyboardInterrupt):
+        connection.send(_Ready())
         while True:
             connection.send(function(connection.recv_bytes()))

@@ -20,7 +20,7 @@ from sklearn.utils.validation import validate_data
 from clusterlens.compute._validation import FloatArray, IntArray, check_range, is_auto
 from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.estimators._joining import join, join_within, set_labels
-from clusterlens.compute.estimators._neighbors import neighbor_table, neighbors_of
+from clusterlens.compute.estimators.neighbors import neighbor_table, neighbors_of
 
 _PEELED = 0.1
 _SMALLEST_REST = 0.01

@@ -23,7 +23,7 @@ from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_range, is_auto
 from clusterlens.compute.estimators._joining import join, set_labels
-from clusterlens.compute.estimators._neighbors import Table, neighbors_of
+from clusterlens.compute.estimators.neighbors import Table, neighbors_of
 
 _MAX_STEPS = 1000
 _BLOCK_ENTRIES = 1_000_000

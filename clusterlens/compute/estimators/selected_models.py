@@ -27,8 +27,8 @@ from clusterlens.compute._validation import (
     check_range,
 )
 from clusterlens.compute.ensemble.ensemble import NOISE
-from clusterlens.compute.estimators._neighbors import neighbors_of
 from clusterlens.compute.estimators._random import legacy_random_state
+from clusterlens.compute.estimators.neighbors import neighbors_of
 from clusterlens.compute.indices.indices import internal_index
 
 

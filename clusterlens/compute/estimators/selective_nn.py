@@ -22,12 +22,12 @@ from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_range
 from clusterlens.compute.estimators._joining import join, join_within, set_labels
-from clusterlens.compute.estimators._neighbors import (
+from clusterlens.compute.estimators.border_peeling import border_density
+from clusterlens.compute.estimators.neighbors import (
     Table,
     neighbor_table,
     neighbors_of,
 )
-from clusterlens.compute.estimators.border_peeling import border_density
 
 _PEELED = 0.1
 _OUTLIER_QUANTILE = 0.99

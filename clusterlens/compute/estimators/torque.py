@@ -29,9 +29,9 @@ from clusterlens.compute._validation import (
     check_range,
     is_auto,
 )
-from clusterlens.compute.estimators._neighbors import neighbor_table, squared_distance
+from clusterlens.compute.estimators.neighbors import neighbor_table, squared_distance
 
-_LISTED = 32
+LISTED = 32
 
 
 class TorqueClustering(ClusterMixin, BaseEstimator):
@@ -166,7 +166,7 @@ def _connect_all(
 ) -> tuple[IntArray, FloatArray, FloatArray, IntArray]:
     """Merge all samples; pairs, masses, squared distances, rounds of n - 1 links."""
     n_samples = len(X)
-    table = neighbor_table(X, min(_LISTED, n_samples - 1))[0]
+    table = neighbor_table(X, min(LISTED, n_samples - 1))[0]
     search = _Search(X, table)
     labels: IntArray = np.arange(n_samples)
     links: list[npt.NDArray[np.float64]] = []

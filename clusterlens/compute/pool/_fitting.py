@@ -1,9 +1,12 @@
 """Fit the jobs of a pool, in this process, in worker processes or on a Dask cluster.
 
-A job is one fit that serves one or more models. Workers map the same file of features,
-those of a cluster get a copy; what a clusterer raises or warns comes back as text, and
-a worker that dies costs its job alone (on a cluster the job first runs again on other
-workers). Each fit uses one thread, so that results do not depend on the machine.
+A job is one fit that serves one model, or copies of it. What several models need is
+made once, see `sharing`: a worker process makes it as a job of its own, and the others
+map its file; a worker of a cluster makes what its jobs need. Workers map the same file
+of features, those of a cluster get a copy; what a clusterer raises or warns comes back
+as text, and a worker that dies costs its job alone (on a cluster the job first runs
+again on other workers). Each fit uses one thread, so that results do not depend on the
+machine.
 """
 
 from __future__ import annotations
@@ -11,21 +14,26 @@ from __future__ import annotations
 import pickle
 import tempfile
 import time
+import uuid
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cloudpickle
 import numpy as np
 
 from clusterlens.compute._run.cluster import run_on_workers
-from clusterlens.compute._run.options import Cancel, RunOptions, raise_if_cancelled
-from clusterlens.compute._run.process_settings import one_thread, record_warnings
-from clusterlens.compute._run.processes import WorkerDied, run_jobs
+from clusterlens.compute._run.options import RunOptions, raise_if_cancelled
+from clusterlens.compute._run.process_settings import (
+    limit_memory,
+    one_thread,
+    record_warnings,
+)
+from clusterlens.compute._run.processes import WorkerDied, WorkerJob, run_jobs
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -33,23 +41,31 @@ from clusterlens.compute._validation import (
     check_labels,
     read_only,
 )
-from clusterlens.compute.pool.clusterer import Cut
+from clusterlens.compute.pool.sharing import Made, Shelf, Step, save_step
 
-if TYPE_CHECKING:
-    from distributed import Client
+_FEATURES = "X.npy"
 
 
 @dataclass(frozen=True)
 class FitJob:
     """One fit: what makes its estimator, the models it serves, and what it costs.
 
-    With a cut, each model takes its labels from the fit by its own value.
+    The estimator fits to X and the arrays of each of its steps.
     """
 
     make: Callable[[], Any]
     models: tuple[int, ...]
-    cut: Cut | None
-    values: tuple[Any, ...]
+    seconds: float
+    n_bytes: float
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class StepJob:
+    """A step to be made, the number of models that it serves, and what it costs."""
+
+    step: Step
+    n_models: int
     seconds: float
     n_bytes: float
 
@@ -65,84 +81,144 @@ class Fit:
     error: str | None = None
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What one job may take: seconds and bytes."""
+
+    seconds: float = np.inf
+    n_bytes: float = np.inf
+
+
+@dataclass(frozen=True)
+class Done:
+    """A job that ended: its models and their fit, and the seconds of steps made."""
+
+    models: tuple[int, ...]
+    fit: Fit
+    step_seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+Job = FitJob | StepJob
+Started = Callable[[tuple[int, ...]], object]
+
+
 def fit_jobs(
     X: FloatArray,
-    jobs: Sequence[FitJob],
+    jobs: Sequence[Job],
     *,
     n_workers: int,
-    memory_limit: float,
-    cancel: Cancel | None = None,
-    client: Client | str | None = None,
-) -> Generator[tuple[FitJob, list[Fit]]]:
-    """Yield each job with one Fit per model as it ends; 0 workers: in this process."""
-    if client is not None:
-        return _on_cluster(X, jobs, client, cancel)
+    limits: Limits,
+    run: RunOptions,
+    on_start: Started,
+) -> Generator[Done]:
+    """Yield each job as it ends; 0 workers: in this process.
+
+    `jobs` has the steps that the fits need, each after those that it needs itself.
+    """
+    if run.client is not None:
+        return _on_cluster(X, jobs, run)
     if n_workers == 0:
-        return _in_process(X, jobs, cancel)
-    return _in_workers(X, jobs, n_workers, memory_limit, cancel)
+        return _in_process(X, jobs, run, on_start)
+    return _in_workers(X, jobs, n_workers, limits, run, on_start)
 
 
 def _in_process(
-    X: FloatArray, jobs: Sequence[FitJob], cancel: Cancel | None
-) -> Generator[tuple[FitJob, list[Fit]]]:
+    X: FloatArray, jobs: Sequence[Job], run: RunOptions, on_start: Started
+) -> Generator[Done]:
     """Fit the jobs one after the other in this process."""
+    shelf = Shelf(X)
     for job in jobs:
-        raise_if_cancelled(cancel)
-        yield job, _fit_job(X, job)
+        raise_if_cancelled(run.cancel)
+        if isinstance(job, FitJob):
+            on_start(job.models)
+        yield _run_job(shelf, job)
 
 
 def _in_workers(
     X: FloatArray,
-    jobs: Sequence[FitJob],
+    jobs: Sequence[Job],
     n_workers: int,
-    memory_limit: float,
-    cancel: Cancel | None,
-) -> Generator[tuple[FitJob, list[Fit]]]:
+    limits: Limits,
+    run: RunOptions,
+    on_start: Started,
+) -> Generator[Done]:
     """Fit the jobs in worker processes, which map the same file of features."""
-    with tempfile.TemporaryDirectory(prefix="clusterlens-") as folder:
-        path = Path(folder) / "X.npy"
-        np.save(path, X)
+
+    def started(at: int) -> None:
+        job = jobs[at]
+        on_start(job.models if isinstance(job, FitJob) else ())
+
+    place_of = {
+        job.step.key: at for at, job in enumerate(jobs) if isinstance(job, StepJob)
+    }
+    with tempfile.TemporaryDirectory(prefix="clusterlens-") as name:
+        folder = Path(name)
+        np.save(folder / _FEATURES, X)
         results = run_jobs(
-            partial(_fit_payload, str(path)),
-            [(_pack(job), job.n_bytes) for job in jobs],
+            partial(_run_payload, name, limits.n_bytes),
+            [_worker_job(job, place_of, limits.seconds) for job in jobs],
             n_workers=n_workers,
-            memory_limit=memory_limit,
-            cancel=cancel,
+            memory_limit=run.memory_limit or np.inf,
+            cancel=run.cancel,
+            on_start=started,
         )
-        yield from _fits_of_jobs(jobs, results)
+        with closing(results):
+            for at, outcome in results:
+                yield _ended(jobs[at], outcome, folder)
 
 
-def _on_cluster(
-    X: FloatArray,
-    jobs: Sequence[FitJob],
-    client: Client | str,
-    cancel: Cancel | None,
-) -> Generator[tuple[FitJob, list[Fit]]]:
-    """Fit the jobs on the workers of a Dask cluster, one at a time in each."""
-    packed = [_pack(job) for job in jobs]
-    results = run_on_workers(
-        _fit_on_worker,
-        X,
-        packed,
-        RunOptions(cancel=cancel, client=client),
-        one_per_worker=True,
+def _worker_job(
+    job: Job, place_of: Mapping[str, int], seconds_limit: float
+) -> WorkerJob:
+    """Describe a job to the worker processes."""
+    steps = job.steps if isinstance(job, FitJob) else job.step.needs
+    n_models = 1 if isinstance(job, FitJob) else job.n_models
+    return WorkerJob(
+        _pack(job),
+        job.n_bytes,
+        tuple(place_of[step.key] for step in steps),
+        seconds_limit * n_models,
     )
-    return _fits_of_jobs(jobs, results)
 
 
-def _fits_of_jobs(
-    jobs: Sequence[FitJob], results: Generator[tuple[int, Any]]
-) -> Generator[tuple[FitJob, list[Fit]]]:
-    """Yield each job with its fits; those of a job that a worker died of failed."""
+def _ended(job: Job, outcome: Done | WorkerDied, folder: Path) -> Done:
+    """Return a job that ended; what a worker died of is the failure of its models."""
+    if isinstance(outcome, Done):
+        return outcome
+    if isinstance(job, StepJob):
+        save_step(folder, job.step, Made(error=_described(outcome)))
+        return Done((), Fit())
+    return Done(job.models, Fit(error=_failure(outcome)))
+
+
+def _on_cluster(X: FloatArray, jobs: Sequence[Job], run: RunOptions) -> Generator[Done]:
+    """Fit the jobs on the workers of a Dask cluster, one at a time in each.
+
+    Fits that need the same steps go to the cluster as one job.
+    """
+    bundles: dict[Any, list[FitJob]] = {}
+    for at, job in enumerate(jobs):
+        if isinstance(job, FitJob):
+            key = tuple(step.key for step in job.steps) or at
+            bundles.setdefault(key, []).append(job)
+    packed = [[_pack(job) for job in bundle] for bundle in bundles.values()]
+    results = run_on_workers(
+        partial(_fit_on_worker, uuid.uuid4().hex), X, packed, run, one_per_worker=True
+    )
     with closing(results):
         for at, outcome in results:
+            bundle = list(bundles.values())[at]
             if isinstance(outcome, WorkerDied):
-                outcome = [Fit(error=_failure(outcome))] * len(jobs[at].models)
-            yield jobs[at], outcome
+                outcome = [
+                    Done(job.models, Fit(error=_failure(outcome))) for job in bundle
+                ]
+            yield from outcome
 
 
-def _pack(job: FitJob) -> bytes:
+def _pack(job: Job) -> bytes:
     """Serialise a job for a worker; what fails to load there, fails as a fit does."""
+    if isinstance(job, StepJob):
+        return cloudpickle.dumps(job)
     try:
         make = partial(_unpack, cloudpickle.dumps(job.make))
     except Exception as error:
@@ -161,63 +237,80 @@ def _refuse(reason: str) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _mapped(path: str) -> FloatArray:
+def _shelf_in(folder: str) -> Shelf:
     """Map the shared features, once per worker."""
-    return np.load(path, mmap_mode="r")
+    X = np.load(Path(folder) / _FEATURES, mmap_mode="r")
+    return Shelf(np.asarray(X), Path(folder))
 
 
-def _fit_payload(path: str, payload: bytes) -> list[Fit]:
-    """Fit a job in a worker process."""
-    return _fit_job(np.asarray(_mapped(path)), pickle.loads(payload))
+def _run_payload(folder: str, n_bytes: float, payload: bytes) -> Done:
+    """Run a job in a worker process."""
+    limit_memory(n_bytes)
+    return _run_job(_shelf_in(folder), pickle.loads(payload))
 
 
-def _fit_on_worker(X: FloatArray, payload: bytes) -> list[Fit]:
-    """Fit a job on a Dask worker."""
-    # Received arrays start at any byte, where vector code may round another way.
-    features = read_only(np.require(X, requirements=["C", "ALIGNED"]))
-    return _fit_job(features, pickle.loads(payload))
+# The shelf of the last run on this worker of a cluster.
+_SHELVES: dict[str, Shelf] = {}
 
 
-def _fit_job(X: FloatArray, job: FitJob) -> list[Fit]:
-    """Fit a job with one thread; one result per model, failures included.
+def _fit_on_worker(run: str, X: FloatArray, payloads: list[bytes]) -> list[Done]:
+    """Run the jobs of a bundle on a Dask worker."""
+    shelf = _SHELVES.get(run)
+    if shelf is None:
+        # Received arrays start at any byte, where vector code may round another way.
+        shelf = Shelf(read_only(np.require(X, requirements=["C", "ALIGNED"])))
+        _SHELVES.clear()
+        _SHELVES[run] = shelf
+    return [_run_job(shelf, pickle.loads(payload)) for payload in payloads]
+
+
+def _run_job(shelf: Shelf, job: Job) -> Done:
+    """Make a step, or fit a model; steps made on the way are timed apart."""
+    known = set(shelf.made)
+    models: tuple[int, ...] = ()
+    fit = Fit()
+    with one_thread():
+        if isinstance(job, StepJob):
+            shelf.take(job.step)
+        else:
+            inputs = [shelf.take(step) for step in job.steps]
+            models, fit = job.models, _fit_job(shelf.X, job, inputs)
+    new = shelf.made.keys() - known
+    return Done(models, fit, {key: shelf.made[key].seconds for key in new})
+
+
+def _fit_job(X: FloatArray, job: FitJob, inputs: Sequence[Made]) -> Fit:
+    """Fit a model with one thread; a failure is a result too.
 
     Threads of one process take turns, since they share what becomes of a warning.
     """
-    with record_warnings() as caught, one_thread():
+    for made in inputs:
+        if made.error:
+            return Fit(error=f"failed, {made.error}")
+    with record_warnings() as caught:
         start = time.perf_counter()
         try:
-            fits = _cut_fits(X, job, job.cut) if job.cut else _same_fits(X, job)
+            fit = _fit(X, job.make(), [made.arrays for made in inputs])
         except Exception as error:
-            fits = [Fit(error=_failure(error))] * len(job.models)
-        seconds = (time.perf_counter() - start) / len(job.models)
-    said = tuple({_one_line(warning.message): None for warning in caught})
-    return [replace(fit, seconds=seconds, warnings=said) for fit in fits]
+            fit = Fit(error=_failure(error))
+        seconds = time.perf_counter() - start
+    said = [text for made in inputs for text in made.warnings]
+    said += [_one_line(warning.message) for warning in caught]
+    return replace(
+        fit, seconds=seconds / len(job.models), warnings=tuple(dict.fromkeys(said))
+    )
 
 
-def _cut_fits(X: FloatArray, job: FitJob, cut: Cut) -> list[Fit]:
-    """Fit once and take the labels of each model from it."""
-    estimator = job.make()
-    estimator.fit(X)
-    fits = []
-    for value in job.values:
-        try:
-            fits.append(Fit(_compact(cut.labels(estimator, value))))
-        except Exception as error:
-            fits.append(Fit(error=_failure(error)))
-    return fits
-
-
-def _same_fits(X: FloatArray, job: FitJob) -> list[Fit]:
-    """Fit once; all models of the job are copies."""
-    estimator = job.make()
+def _fit(X: FloatArray, estimator: Any, inputs: Sequence[Any]) -> Fit:
+    """Labels and memberships of an estimator."""
     if hasattr(estimator, "fit_predict"):
-        labels = estimator.fit_predict(X)
+        labels = estimator.fit_predict(X, *inputs)
     else:
         estimator.fit(X)
         given = hasattr(estimator, "labels_")
         labels = estimator.labels_ if given else estimator.predict(X)
     labels = _compact(check_labels(labels, n_samples=len(X)))
-    return [Fit(labels, _membership(estimator, X))] * len(job.models)
+    return Fit(labels, _membership(estimator, X))
 
 
 def _compact(labels: IntArray) -> IntArray:
@@ -249,7 +342,12 @@ def _check_membership(membership: Any, n_samples: int) -> FloatArray:
 
 def _failure(error: Exception) -> str:
     """Say how a model failed."""
-    return f"failed, {type(error).__name__}: {_one_line(error)}"
+    return f"failed, {_described(error)}"
+
+
+def _described(error: Exception) -> str:
+    """Name an error and its message."""
+    return f"{type(error).__name__}: {_one_line(error)}"
 
 
 def _one_line(message: object) -> str:

@@ -46,9 +46,15 @@ class DataScale:
         if not isinstance(value, Mapping):
             return value
         match dict(value):
-            case {"of": "samples", "share": share} if len(value) == 2:
+            case {"of": "samples", "share": share, **rest} if rest.keys() <= {
+                "at_most"
+            }:
                 check_range(share, 0, 1, name="share")
-                return max(_N_NEIGHBORS, round(share * self.n_samples))
+                size = round(share * self.n_samples)
+                if "at_most" in rest:
+                    check_range(rest["at_most"], _N_NEIGHBORS, np.inf, name="at_most")
+                    size = min(size, int(rest["at_most"]))
+                return max(_N_NEIGHBORS, size)
             case {"of": kind, "quantile": [low, high], "at": at} if (
                 kind in _DISTANCES and len(value) == 3
             ):

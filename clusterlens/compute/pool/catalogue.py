@@ -10,11 +10,10 @@ the data alone; they are calibrated to within a factor of about three.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import (
     DBSCAN,
     HDBSCAN,
@@ -27,13 +26,12 @@ from sklearn.cluster import (
     MeanShift,
     MiniBatchKMeans,
     SpectralClustering,
-    cluster_optics_xi,
 )
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
-from clusterlens.compute._validation import IntArray
 from clusterlens.compute.estimators.border_peeling import BorderPeeling
-from clusterlens.compute.estimators.cns.cns import CNS
+from clusterlens.compute.estimators.cns.cns import CNS, largest_neighborhood
+from clusterlens.compute.estimators.features import FeatureLinkage, LandmarkSpectral
 from clusterlens.compute.estimators.fuzzy_c_means import FuzzyCMeans
 from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
 from clusterlens.compute.estimators.selected_models import (
@@ -43,35 +41,24 @@ from clusterlens.compute.estimators.selected_models import (
 )
 from clusterlens.compute.estimators.selective_nn import SelectiveNN
 from clusterlens.compute.estimators.spuds import SPUDS
-from clusterlens.compute.estimators.torque import TorqueClustering
-from clusterlens.compute.pool.clusterer import Clusterer, Cut, Law, Parameters
-
-
-def _cut_tree(tree: AgglomerativeClustering, n_clusters: int) -> IntArray:
-    """Undo the last n_clusters - 1 merges of a full tree; labels (n_samples,)."""
-    n = tree.n_leaves_
-    if not 1 <= n_clusters <= n:
-        raise ValueError(f"n_clusters is {n_clusters}; give a value from 1 to {n}.")
-    kept = tree.children_[: n - n_clusters]
-    parents = np.repeat(np.arange(n, n + len(kept)), 2)
-    edges = (np.ones(parents.size, dtype=bool), (parents, kept.ravel()))
-    forest = coo_array(edges, shape=(n + len(kept),) * 2)
-    return connected_components(forest, directed=False)[1][:n]
-
-
-def _cut_reachability(optics: OPTICS, xi: float) -> IntArray:
-    """Extract the clusters of steepness xi from a reachability plot; (n_samples,)."""
-    if optics.cluster_method != "xi":
-        return optics.labels_
-    return cluster_optics_xi(
-        reachability=optics.reachability_,
-        predecessor=optics.predecessor_,
-        ordering=optics.ordering_,
-        min_samples=optics.min_samples,
-        min_cluster_size=optics.min_cluster_size,
-        xi=xi,
-        predecessor_correction=optics.predecessor_correction,
-    )[0]
+from clusterlens.compute.estimators.torque import LISTED, TorqueClustering
+from clusterlens.compute.pool._features import (
+    feature_tree_labels,
+    feature_tree_steps,
+    landmark_spectral_labels,
+    landmark_steps,
+)
+from clusterlens.compute.pool._spanning import (
+    dbscan_labels,
+    dbscan_steps,
+    hdbscan_labels,
+    hdbscan_steps,
+)
+from clusterlens.compute.pool._spectral import spectral_labels, spectral_steps
+from clusterlens.compute.pool._trees import agglomerative_steps, cut_agglomerative
+from clusterlens.compute.pool.clusterer import Clusterer, Law, Parameters
+from clusterlens.compute.pool.optics import optics_labels, optics_steps
+from clusterlens.compute.pool.sharing import Share
 
 
 def _k(parameters: Parameters) -> int:
@@ -117,14 +104,58 @@ def _nearest(share: float) -> dict[str, Any]:
     return {"quantile": share, "of": "neighbour distances"}
 
 
-def _share(share: float) -> dict[str, Any]:
+def _share(share: float, at_most: int | None = None) -> dict[str, Any]:
     """Refer to a share of the number of samples."""
-    return {"share": share, "of": "samples"}
+    limit = {} if at_most is None else {"at_most": at_most}
+    return {"share": share, "of": "samples", **limit}
+
+
+def _on_features(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Take linkages that need all distances on features; single linkage as it is."""
+    given = grid.get("linkage", "ward")
+    linkages = [given] if isinstance(given, str) else list(given)
+    features = [linkage for linkage in linkages if linkage != "single"]
+    name = "agglomerative on features"
+    grids = [{**grid, "clusterer": name, "linkage": features}] if features else []
+    if "single" in linkages:
+        grids.append({**grid, "linkage": ["single"]})
+    return grids
+
+
+def _on_landmarks(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Take landmarks in place of the graph of all samples."""
+    kept = {key: value for key, value in grid.items() if key == "n_clusters"}
+    return [{"clusterer": "spectral on landmarks", **kept}]
 
 
 def _pairs(seconds_per_pair: float) -> Law:
     """Time of a method that measures the distance of all pairs of samples."""
     return lambda n, d, p: 0.02 + seconds_per_pair * n * n * (d + 10)
+
+
+def _table(n: int, parameters: Parameters) -> int | None:
+    """Neighbours that border peeling and selective neighbours look up."""
+    given = parameters.get("n_neighbors", 20)
+    return given if type(given) is int and given > 0 else None
+
+
+def _torque_table(n: int, parameters: Parameters) -> int | None:
+    """Neighbours that Torque looks up; on transformed data they are others."""
+    return LISTED if parameters.get("metric", "euclidean") == "euclidean" else None
+
+
+def _cns_table(n: int, parameters: Parameters) -> int | None:
+    """Neighbours that CNS looks up; on transformed data they are others."""
+    if parameters.get("metric", "euclidean") != "euclidean":
+        return None
+    try:
+        return largest_neighborhood(
+            parameters.get("n_neighbors", "auto"),
+            parameters.get("version", "revised"),
+            n,
+        )
+    except ValueError:  # which the fit will say
+        return None
 
 
 _METRICS = {"metric": ["euclidean", "cosine"]}
@@ -172,7 +203,18 @@ CLUSTERERS: dict[str, Clusterer] = {
         n_bytes=lambda n, d, p: 1e7 + 100 * n + (0 if _is_single(p) else 8) * n * n,
         max_samples=15_000,
         reference="Müllner (2011), Modern hierarchical, agglomerative clustering",
-        cut=Cut("n_clusters", _cut_tree, {"n_clusters": 1, "compute_full_tree": True}),
+        share=Share(agglomerative_steps, cut_agglomerative),
+        beyond=_on_features,
+    ),
+    "agglomerative on features": Clusterer(
+        "agglomerative",
+        "{linkage} linkage on features",
+        FeatureLinkage,
+        grid={"linkage": ["ward", "average", "complete"], "n_clusters": [3, 5, 10]},
+        seconds=lambda n, d, p: 0.1 + 1000 * n * (1.1e-8 + 4e-10 * d),
+        n_bytes=lambda n, d, p: 1e8 + 24.0 * n * (d + 1),
+        share=Share(feature_tree_steps, feature_tree_labels),
+        reference="Zhang, Ramakrishnan & Livny (1996), BIRCH, cluster features",
     ),
     "Birch": Clusterer(
         "agglomerative",
@@ -191,7 +233,8 @@ CLUSTERERS: dict[str, Clusterer] = {
         grid={"eps": [_nearest(q) for q in (0.8, 0.9, 0.95, 0.99)]},
         seconds=lambda n, d, p: 0.01 + n * n * (6e-11 * d + 3e-8 * _within(p)),
         n_bytes=lambda n, d, p: 1e7 + 24.0 * n * n * _within(p),
-        max_samples=50_000,
+        max_samples=300_000,
+        share=Share(dbscan_steps, dbscan_labels, lambda n, d, p: 0.01 + 4e-7 * n),
         reference="Ester, Kriegel, Sander & Xu (1996)",
     ),
     "HDBSCAN": Clusterer(
@@ -204,7 +247,8 @@ CLUSTERERS: dict[str, Clusterer] = {
             "copy": [True],
         },
         seconds=lambda n, d, p: 0.01 + n * n * (1.5e-9 + 4.5e-10 * d),
-        max_samples=30_000,
+        max_samples=300_000,
+        share=Share(hdbscan_steps, hdbscan_labels, lambda n, d, p: 0.02 + 3e-6 * n),
         reference="Campello, Moulavi & Sander (2013)",
     ),
     "OPTICS": Clusterer(
@@ -212,14 +256,14 @@ CLUSTERERS: dict[str, Clusterer] = {
         "OPTICS",
         OPTICS,
         grid={
-            "min_samples": [_share(0.02)],
+            "min_samples": [_share(0.02, 100)],
             "min_cluster_size": [_share(0.05)],
             "xi": [0.005, 0.02, 0.05],
         },
         seconds=lambda n, d, p: 5e-4 * n + 1.5e-8 * n * n,
-        max_samples=10_000,
+        max_samples=300_000,
+        share=Share(optics_steps, optics_labels, lambda n, d, p: 0.02 + 5e-5 * n),
         reference="Ankerst, Breunig, Kriegel & Sander (1999)",
-        cut=Cut("xi", _cut_reachability),
     ),
     "mean shift": Clusterer(
         "density",
@@ -283,7 +327,27 @@ CLUSTERERS: dict[str, Clusterer] = {
             1e7 + (32.0 if _is_dense(p) else 1.5) * n * n + 2000.0 * n
         ),
         max_samples=10_000,
+        share=Share(
+            spectral_steps, spectral_labels, lambda n, d, p: 0.02 + 4e-7 * n * _k(p)
+        ),
+        beyond=_on_landmarks,
         reference="von Luxburg (2007), A tutorial on spectral clustering",
+    ),
+    "spectral on landmarks": Clusterer(
+        "affinity",
+        "spectral on landmarks",
+        LandmarkSpectral,
+        grid={"n_clusters": [2, 3, 4, 5, 6, 8, 10]},
+        seconds=lambda n, d, p: (
+            0.5 + 1000 * n * (1.1e-8 + 4e-10 * d) + 1e-6 * n * _k(p)
+        ),
+        n_bytes=lambda n, d, p: 1e8 + 24.0 * n * (d + 20),
+        share=Share(
+            landmark_steps,
+            landmark_spectral_labels,
+            lambda n, d, p: 0.02 + 3e-7 * n * _k(p),
+        ),
+        reference="Chen & Cai (2011), doi:10.1609/aaai.v25i1.7900",
     ),
     "affinity propagation": Clusterer(
         "affinity",
@@ -303,6 +367,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         seconds=lambda n, d, p: 0.05 + 3e-4 * n + n * n * 2e-10 * (d + 10),
         n_bytes=lambda n, d, p: 24.0 * n * d + 8000.0 * n,
         soft=True,
+        neighbors=_cns_table,
         reference="Hofmeyr (2025), arXiv:2503.09134",
     ),
     "Torque": Clusterer(
@@ -311,6 +376,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         TorqueClustering,
         grid=_METRICS,
         seconds=_pairs(5e-10),
+        neighbors=_torque_table,
         reference="Yang & Lin (2024), Autonomous clustering",
     ),
     "border peeling": Clusterer(
@@ -319,6 +385,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         BorderPeeling,
         grid={"n_neighbors": [20]},
         seconds=_pairs(2e-9),
+        neighbors=_table,
         reference="Averbuch-Elor, Bar & Cohen-Or (2020), Border-peeling clustering",
     ),
     "selective neighbours": Clusterer(
@@ -327,6 +394,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         SelectiveNN,
         grid={"n_neighbors": [20]},
         seconds=_pairs(1e-9),
+        neighbors=_table,
         reference="Hofmeyr (2025), arXiv:2503.09134, methods compared",
     ),
     "kNN mean shift": Clusterer(

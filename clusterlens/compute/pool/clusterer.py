@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from clusterlens.compute._validation import IntArray
+from clusterlens.compute.pool.sharing import Share
 
 Parameters = Mapping[str, Any]
 Law = Callable[[int, int, Parameters], float]
@@ -21,26 +21,6 @@ Law = Callable[[int, int, Parameters], float]
 def _linear_bytes(n: int, d: int, _: Parameters) -> float:
     """Bytes of a few working copies of the data."""
     return 1e7 + 24.0 * n * d + 200.0 * n
-
-
-@dataclass(frozen=True)
-class Cut:
-    """Many partitions from one fit: labels(fitted estimator, value of parameter).
-
-    Parameters
-    ----------
-    parameter : str
-        The parameter that does not matter to the fit, e.g. "n_clusters".
-    labels : callable
-        Function of the fitted estimator and a value of the parameter; returns labels of
-        shape (n_samples,).
-    fit : mapping
-        Further parameters the shared fit needs.
-    """
-
-    parameter: str
-    labels: Callable[[Any, Any], IntArray]
-    fit: Parameters = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -64,13 +44,20 @@ class Clusterer:
     n_bytes : callable, optional
         Peak memory law, a function of the same. Default: a few copies of the data.
     max_samples : int, optional
-        Presets leave the algorithm out, with a note, above this many samples.
+        Above this many samples presets take `beyond` instead, or leave the algorithm
+        out, with a note.
+    beyond : callable, optional
+        The form for more samples: a function of a grid of this clusterer that returns
+        the grids to take instead.
     soft : bool, default False
         Whether fitted models give memberships (`predict_proba`).
     reference : str, optional
         The paper that describes the algorithm.
-    cut : Cut, optional
-        How models that differ in one parameter share a fit.
+    share : Share, optional
+        What the models take from steps that a pool computes once.
+    neighbors : callable, optional
+        For an estimator of this package: neighbors(n_samples, parameters) returns how
+        many neighbours it takes from the table that a pool shares, or none.
 
     Examples
     --------
@@ -89,7 +76,9 @@ class Clusterer:
     max_samples: int | None = None
     soft: bool = False
     reference: str = ""
-    cut: Cut | None = None
+    share: Share | None = None
+    neighbors: Callable[[int, Parameters], int | None] | None = None
+    beyond: Callable[[Mapping[str, Any]], list[dict[str, Any]]] | None = None
 
     @cached_property
     def defaults(self) -> dict[str, Any]:

@@ -1,22 +1,18 @@
 """run_pool: fit many clusterers to one table and keep what survives as an Ensemble.
 
-Models that share work are one job: the cuts of one agglomerative tree, the extractions
-of one OPTICS ordering, copies of one specification. Jobs run in worker processes, the
-longest first; a small pool runs in this process, where it is done before a worker has
-started. Every model has its own seed, so results depend neither on the number of
-workers, nor on where they are, nor on the order. A model that fails, or finds one
-cluster or n, is a note.
+What several models need is made once (`sharing`), copies of one specification are one
+fit. Jobs run in worker processes, the most urgent first; a small pool runs in this
+process, where it is done before a worker has started. Every model has its own seed, so
+results depend neither on the number of workers, nor on where they are, nor on the
+order in which models end. A model that fails, or finds one cluster or n, is a note.
 """
 
 from __future__ import annotations
 
-import heapq
-import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,22 +20,37 @@ import numpy.typing as npt
 
 from clusterlens.compute._run.options import (
     Cancel,
+    Cancelled,
     Progress,
     RunOptions,
     raise_if_cancelled,
-    report,
 )
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
     RandomState,
     check_features,
+    check_range,
     read_only,
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.pool._fitting import Fit, FitJob, fit_jobs
+from clusterlens.compute.pool._fitting import (
+    Fit,
+    FitJob,
+    Job,
+    Limits,
+    StepJob,
+    fit_jobs,
+)
+from clusterlens.compute.pool._jobs import (
+    WORKER_BYTES,
+    in_which_workers,
+    pool_jobs,
+    wall_seconds,
+)
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.clusterer import Clusterer
+from clusterlens.compute.pool.sharing import merge_steps
 from clusterlens.compute.pool.specs import (
     POOLS,
     Model,
@@ -57,8 +68,11 @@ __all__ = [
     "CLUSTERERS",
     "POOLS",
     "Clusterer",
+    "PlannedStep",
     "PoolEstimate",
+    "PoolModel",
     "estimate_pool",
+    "iter_pool",
     "pool_grids",
     "pool_specs",
     "run_pool",
@@ -67,11 +81,66 @@ __all__ = [
 # Bytes that the models fitted at the same time may take together.
 MEMORY_LIMIT = 4e9
 
-# What a worker process costs before its first fit: imports, mostly.
-_START_SECONDS = 1.5
-_WORKER_BYTES = 2e8
-# Pools estimated to take less run in this process.
-_IN_PROCESS_SECONDS = 1.0
+
+@dataclass(frozen=True, eq=False)
+class PoolModel:
+    """A model of a pool that has ended.
+
+    Parameters
+    ----------
+    position : int
+        Place in the pool, from 0; models end in any order.
+    n_models : int
+        Number of models of the pool.
+    name, family : str
+        What it is called, and its family.
+    spec : mapping
+        Its specification.
+    labels : array of int, shape (n_samples,), or None
+        Cluster of each sample, -1 for noise; None if the fit failed.
+    membership : array of float, shape (n_samples, n_clusters), or None
+        Memberships of a soft model.
+    seconds : float
+        Time of its fit, with its part of what it shares with others.
+    reason : str or None
+        Why the model is left out of the ensemble: it failed, or found one cluster or n.
+    warnings : tuple of str
+        What was warned.
+    """
+
+    position: int
+    n_models: int
+    name: str
+    family: str
+    spec: Mapping[str, Any]
+    labels: IntArray | None = field(repr=False)
+    membership: FloatArray | None = field(repr=False)
+    seconds: float
+    reason: str | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """What several models of a pool share.
+
+    Parameters
+    ----------
+    title : str
+        What is made.
+    models : tuple of str
+        Names of the models that it serves.
+    seconds, n_bytes : float
+        What it costs.
+    note : str
+        What differs from the models fitted alone, and why; mostly empty.
+    """
+
+    title: str
+    models: tuple[str, ...]
+    seconds: float
+    n_bytes: float
+    note: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +156,12 @@ class PoolEstimate:
     names, families : tuple of str
         One per model.
     model_seconds : array of float, shape (n_models,)
-        Fit time of each model; NaN where its clusterer has no cost law.
+        Fit time of each model, with its part of what it shares; NaN where its clusterer
+        has no cost law.
     notes : tuple of str
         What would be left out or refused, and why.
+    plan : tuple of PlannedStep
+        What models share, in the order in which it is made.
     """
 
     seconds: float
@@ -98,6 +170,16 @@ class PoolEstimate:
     families: tuple[str, ...]
     model_seconds: FloatArray
     notes: tuple[str, ...]
+    plan: tuple[PlannedStep, ...] = ()
+
+    @property
+    def family_seconds(self) -> dict[str, float]:
+        """Fit time of each family, unknown times not counted."""
+        known = np.nan_to_num(self.model_seconds)
+        return {
+            family: float(sum(known[np.array(self.families) == family]))
+            for family in dict.fromkeys(self.families)
+        }
 
 
 def run_pool(
@@ -110,6 +192,10 @@ def run_pool(
     *,
     memory_limit: float | None = MEMORY_LIMIT,
     client: Client | str | None = None,
+    on_model: Callable[[PoolModel], object] | None = None,
+    on_start: Callable[[str], object] | None = None,
+    stop: Cancel | None = None,
+    time_limit: float | None = None,
 ) -> Ensemble:
     """Fit a pool of clusterings to a table.
 
@@ -134,10 +220,21 @@ def run_pool(
     memory_limit : float, default 4e9
         Bytes that models fitted at the same time may take together; on a cluster, those
         that the fit in each worker process may take. A model that alone would take more
-        becomes a note.
+        becomes a note, as does one that turns out to (in worker processes on Linux).
     client : dask.distributed.Client or str, optional
         Cluster that fits, or the address of its scheduler; `n_jobs` then does not
         matter. The result is the same, apart from seconds. Needs the extra "dask".
+    on_model : callable, optional
+        Called with a PoolModel as soon as a model has ended, in any order.
+    on_start : callable, optional
+        Called with the name of a model when its fit starts; not on a cluster.
+    stop : callable, optional
+        Returns True to stop and keep what is done: the ensemble has the models that had
+        ended, and a note names the others.
+    time_limit : float, optional
+        Seconds that the fit of a model may take; one that takes longer is ended and
+        becomes a note. What models share may take as long as all of them together.
+        Fits then run in worker processes, also with n_jobs=1; not on a cluster.
 
     Returns
     -------
@@ -158,15 +255,17 @@ def run_pool(
 
     Notes
     -----
-    Noise is kept as label -1. Models of a shared fit share its time equally.
+    Noise is kept as label -1. What models share (see `estimate_pool`, whose `plan`
+    lists it) is made once and its time divided among them; their partitions are those
+    of the models fitted alone, up to ties and rounding.
 
     On a cluster every worker process gets the features once and fits one model at a
-    time with one thread, so start workers with one thread each. A fit whose worker dies
-    runs again on others, up to the limit of the scheduler (`allowed-failures`, three by
-    default); then its models fail with that reason, as they do at once on this machine.
-    A cancel returns within a second, while running fits end on their workers unheard.
-    Dask sends data and functions by pickle: connect to clusters that you trust like
-    this process.
+    time with one thread, so start workers with one thread each. Each makes what its
+    models share. A fit whose worker dies runs again on others, up to the limit of the
+    scheduler (`allowed-failures`, three by default); then its models fail with that
+    reason, as they do at once on this machine. A cancel returns within a second, while
+    running fits end on their workers unheard. Dask sends data and functions by pickle:
+    connect to clusters that you trust like this process.
 
     Examples
     --------
@@ -176,26 +275,64 @@ def run_pool(
     ('ward linkage k=2', 'ward linkage k=3')
     """
     run = RunOptions(n_jobs, progress, cancel, None, client, memory_limit)
-    memory_limit = run.memory_limit or MEMORY_LIMIT
-    features = read_only(np.ascontiguousarray(check_features(X)))
-    plan = plan_pool(pool, features, random_state)
-    jobs, refused = _split_by_memory(_jobs(plan), plan.models, memory_limit)
-    fits: dict[int, Fit] = dict(refused)
-    report(progress, len(fits), len(plan.models))
-    running = fit_jobs(
-        features,
-        jobs,
-        n_workers=_n_workers(jobs, n_jobs),
-        memory_limit=memory_limit,
-        cancel=cancel,
-        client=client,
-    )
-    with closing(running) as results:
-        for job, found in results:
-            fits |= dict(zip(job.models, found, strict=True))
-            report(progress, len(fits), len(plan.models))
-    raise_if_cancelled(cancel)
-    return _ensemble(plan, [fits[at] for at in range(len(plan.models))])
+    work = _Work(X, pool, random_state, run, stop, time_limit)
+    run.report(0, work.n_models)
+    with closing(work.models(on_start)) as models:
+        for done, model in enumerate(models, 1):
+            if on_model is not None:
+                on_model(model)
+            run.report(done, work.n_models)
+    return work.ensemble()
+
+
+def iter_pool(
+    X: npt.ArrayLike,
+    pool: Pool = "default",
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    cancel: Cancel | None = None,
+    *,
+    memory_limit: float | None = MEMORY_LIMIT,
+    client: Client | str | None = None,
+    time_limit: float | None = None,
+) -> Generator[PoolModel]:
+    """Fit a pool and yield each model as it ends.
+
+    Parameters
+    ----------
+    X : array-like of float, shape (n_samples, n_features)
+        As for `run_pool`.
+    pool : str or sequence, default "default"
+        As for `run_pool`.
+    random_state : int, default 0
+        As for `run_pool`.
+    n_jobs : int, optional
+        As for `run_pool`.
+    cancel : callable, optional
+        As for `run_pool`; to end early, leave the loop or close the generator.
+    memory_limit : float, default 4e9
+        As for `run_pool`.
+    client : dask.distributed.Client or str, optional
+        As for `run_pool`.
+    time_limit : float, optional
+        As for `run_pool`.
+
+    Yields
+    ------
+    model : PoolModel
+        A model that ended, also one that failed.
+
+    Examples
+    --------
+    >>> X = [[0.0], [0.1], [5.0], [5.1], [9.0]]
+    >>> for model in iter_pool(X, [{"clusterer": "k-means", "n_clusters": [2, 3]}]):
+    ...     print(model.name, len(set(model.labels)))
+    k-means k=2 2
+    k-means k=3 3
+    """
+    run = RunOptions(n_jobs, None, cancel, None, client, memory_limit)
+    with closing(_Work(X, pool, random_state, run, None, time_limit).models()) as found:
+        yield from found
 
 
 def estimate_pool(
@@ -224,149 +361,231 @@ def estimate_pool(
     Returns
     -------
     estimate : PoolEstimate
-        Seconds within a factor of about three on one ordinary core per worker; the
+        Seconds within a factor of about two on ordinary cores, one per worker; the
         number of iterations, and so the time, depends on the data.
 
     Examples
     --------
     >>> estimate_pool((1000, 4), "quick").seconds < estimate_pool((9000, 4)).seconds
     True
+    >>> pool = [{"clusterer": "agglomerative", "n_clusters": [2, 3]}]
+    >>> [(step.title, len(step.models)) for step in estimate_pool((500, 2), pool).plan]
+    [('tree of ward linkage (euclidean)', 2)]
     """
     run = RunOptions(n_jobs, memory_limit=memory_limit)
     memory_limit = run.memory_limit or MEMORY_LIMIT
     plan = plan_pool(pool, X, random_state)
-    jobs, refused = _split_by_memory(_jobs(plan), plan.models, memory_limit)
-    seconds = np.full(len(plan.models), np.nan)
-    for job in jobs:
-        seconds[list(job.models)] = job.seconds / len(job.models)
-    n_workers = _n_workers(jobs, n_jobs)
+    jobs, refused = pool_jobs(plan, memory_limit)
+    n_workers = in_which_workers(jobs, run, must=False)
     peaks = sorted((job.n_bytes for job in jobs), reverse=True)
     unknown = int(np.isnan([job.seconds for job in jobs]).sum())
     notes = plan.notes + _told((plan.models[at], str(fit.error)) for at, fit in refused)
     if unknown:
         notes.append(f"The time of {unknown} fits is unknown and not counted.")
     return PoolEstimate(
-        seconds=_wall_seconds(jobs, n_workers),
-        n_bytes=_WORKER_BYTES * n_workers
+        seconds=wall_seconds(jobs, n_workers),
+        n_bytes=WORKER_BYTES * n_workers
         + min(sum(peaks[: max(n_workers, 1)]), memory_limit),
         names=tuple(model.name for model in plan.models),
         families=tuple(model.family for model in plan.models),
-        model_seconds=read_only(seconds),
-        notes=tuple(notes),
+        model_seconds=read_only(_model_seconds(plan, jobs)),
+        notes=tuple(notes + _notes_of_steps(jobs)),
+        plan=tuple(_planned(plan, jobs)),
     )
 
 
-def _jobs(plan: Plan) -> list[FitJob]:
-    """Group the models that share a fit, the longest job first."""
-    groups: dict[str, list[int]] = {}
-    for at, model in enumerate(plan.models):
-        groups.setdefault(_fit_key(at, model), []).append(at)
-    jobs = [_job(plan, tuple(models)) for models in groups.values()]
-    return sorted(jobs, key=lambda job: -np.nan_to_num(job.seconds, nan=np.inf))
-
-
-def _cut_value(model: Model) -> Any:
-    """Return what the model is cut at from a shared fit; None for a fit of its own."""
-    cut = model.clusterer.cut
-    if cut is None or model.make is not None:
-        return None
-    return {**model.clusterer.defaults, **model.parameters}[cut.parameter]
-
-
-def _fit_key(at: int, model: Model) -> str:
-    """Return the same text for models that one fit serves."""
-    if model.make is not None:
-        return f"estimator {at}"
-    spec = dict(model.spec)
-    cut = model.clusterer.cut if _cut_value(model) is not None else None
-    if cut is not None:
-        spec.pop(cut.parameter, None)
-    return json.dumps([spec, cut is not None], sort_keys=True)
-
-
-def _job(plan: Plan, models: tuple[int, ...]) -> FitJob:
-    """Make the job of models that share a fit."""
-    first = plan.models[models[0]]
-    values = tuple(_cut_value(plan.models[at]) for at in models)
-    cut = first.clusterer.cut if values[0] is not None else None
-    parameters = {**first.parameters, **(cut.fit if cut else {})}
-    make = first.make or partial(first.clusterer.make, **parameters)
-    return FitJob(make, models, cut, values, *_cost(plan, first))
-
-
-def _cost(plan: Plan, model: Model) -> tuple[float, float]:
-    """Apply the cost laws: seconds (NaN where unknown) and bytes."""
-    scale, clusterer, parameters = plan.scale, model.clusterer, model.parameters
-    within = scale.share_within(parameters.get("eps"))
-    if within is not None:
-        parameters["share_within_eps"] = within
-    shape = scale.n_samples, scale.n_features
-    seconds = clusterer.seconds(*shape, parameters) if clusterer.seconds else np.nan
-    return float(seconds), float(clusterer.n_bytes(*shape, parameters))
-
-
-def _split_by_memory(
-    jobs: list[FitJob], models: Sequence[Model], limit: float
-) -> tuple[list[FitJob], list[tuple[int, Fit]]]:
-    """Refuse the jobs that alone need more memory than there is."""
-    refused = [
-        (at, Fit(error=_too_large(job.n_bytes, limit)))
+def _model_seconds(plan: Plan, jobs: Sequence[Job]) -> FloatArray:
+    """Seconds (n_models,) of each model with its part of the steps; NaN if unknown."""
+    parts = {
+        job.step.key: job.seconds / job.n_models
         for job in jobs
-        if job.n_bytes > limit
-        for at in job.models
-    ]
-    return [job for job in jobs if job.n_bytes <= limit], refused
+        if isinstance(job, StepJob)
+    }
+    seconds = np.full(len(plan.models), np.nan)
+    for job in jobs:
+        if isinstance(job, FitJob):
+            shared = sum(parts[key] for key in merge_steps(job.steps))
+            seconds[list(job.models)] = job.seconds / len(job.models) + shared
+    return seconds
 
 
-def _too_large(n_bytes: float, limit: float) -> str:
-    """Say why a model is refused."""
-    return (
-        f"refused, it would need about {n_bytes / 1e9:.3g} GB, the limit is "
-        f"{limit / 1e9:.3g} GB; raise memory_limit, or take a sample of the data."
-    )
+def _planned(plan: Plan, jobs: Sequence[Job]) -> Iterable[PlannedStep]:
+    """Describe the steps among the jobs."""
+    for made in jobs:
+        if isinstance(made, StepJob):
+            served = sorted(
+                at
+                for job in jobs
+                if isinstance(job, FitJob) and made.step.key in merge_steps(job.steps)
+                for at in job.models
+            )
+            names = tuple(plan.models[at].name for at in served)
+            step = made.step
+            yield PlannedStep(step.name, names, made.seconds, made.n_bytes, step.note)
 
 
-def _n_workers(jobs: Sequence[FitJob], n_jobs: int | None) -> int:
-    """Return the number of worker processes; 0 fits in this process."""
-    # An unknown time is NaN, which is not small.
-    is_small = sum(job.seconds for job in jobs) < _IN_PROCESS_SECONDS
-    if n_jobs == 1 or (n_jobs is None and is_small):
-        return 0
-    return min(RunOptions(n_jobs).n_workers, len(jobs))
+def _notes_of_steps(jobs: Sequence[Job]) -> list[str]:
+    """Say which steps differ from what models have alone."""
+    steps = (job.step for job in jobs if isinstance(job, StepJob))
+    return [step.note for step in steps if step.note]
 
 
-def _wall_seconds(jobs: Sequence[FitJob], n_workers: int) -> float:
-    """Wall time when each job goes to the worker that is free first."""
-    known = [job.seconds for job in jobs if not np.isnan(job.seconds)]
-    free_at = [_START_SECONDS if n_workers else 0.0] * max(n_workers, 1)
-    for seconds in known:
-        heapq.heapreplace(free_at, free_at[0] + seconds)
-    return max(free_at)
+class _Work:
+    """A pool on its way: its plan, its jobs, and what became of the models so far."""
 
+    def __init__(
+        self,
+        X: npt.ArrayLike,
+        pool: Pool,
+        random_state: RandomState,
+        run: RunOptions,
+        stop: Cancel | None,
+        time_limit: float | None,
+    ) -> None:
+        if time_limit is not None:
+            check_range(time_limit, 0, np.inf, name="time_limit")
+            if run.client is not None:
+                raise ValueError(
+                    "time_limit is given with client; a fit on a cluster cannot be "
+                    "ended, so leave one of the two out."
+                )
+        memory_limit = run.memory_limit or MEMORY_LIMIT
+        self.run = replace(run, memory_limit=memory_limit)
+        self.stop, self.time_limit = stop, time_limit
+        self.features = read_only(np.ascontiguousarray(check_features(X)))
+        self.plan = plan_pool(pool, self.features, random_state)
+        self.jobs, self.refused = pool_jobs(self.plan, memory_limit)
+        self.n_models = len(self.plan.models)
+        self.fits: dict[int, Fit] = {}
+        self.step_seconds: dict[str, float] = {}
+        self.is_cancelled = False
 
-def _ensemble(plan: Plan, fits: Sequence[Fit]) -> Ensemble:
-    """Keep the models that found something; the rest and the warnings are notes."""
-    reasons = [fit.error or _degenerate(np.asarray(fit.labels)) for fit in fits]
-    kept = [at for at, reason in enumerate(reasons) if reason is None]
-    notes = plan.notes + _told(
-        (model, text)
-        for model, fit, reason in zip(plan.models, fits, reasons, strict=True)
-        for text in ([reason] if reason else [f"warned, {w}" for w in fit.warnings])
-    )
-    if not kept:
-        raise ValueError(
-            "No model of the pool survived; change the pool. " + " ".join(notes)
+    def models(
+        self, on_start: Callable[[str], object] | None = None
+    ) -> Generator[PoolModel]:
+        """Fit the jobs and yield the models as they end, until the caller stops."""
+        for at, fit in self.refused:
+            yield self._ended(at, fit)
+        try:
+            with closing(self._running(on_start)) as results:
+                for done in results:
+                    self.step_seconds |= done.step_seconds
+                    for at in done.models:
+                        yield self._ended(at, done.fit)
+            raise_if_cancelled(self.run.cancel)
+        except Cancelled:
+            if self.is_cancelled:
+                raise
+
+    def _running(self, on_start: Callable[[str], object] | None) -> Any:
+        """Start the jobs; a wish to stop ends them as a cancel does."""
+
+        def started(models: tuple[int, ...]) -> None:
+            if on_start is not None:
+                for at in models:
+                    on_start(self.plan.models[at].name)
+
+        run = RunOptions(
+            cancel=self._halted,
+            client=self.run.client,
+            memory_limit=self.run.memory_limit,
         )
-    soft = {new: fits[old].membership for new, old in enumerate(kept)}
-    return Ensemble(
-        np.array([fits[at].labels for at in kept]),
-        names=[plan.models[at].name for at in kept],
-        families=[plan.models[at].family for at in kept],
-        specs=[plan.models[at].spec for at in kept],
-        seconds=[fits[at].seconds for at in kept],
-        notes=notes,
-        memberships={t: m for t, m in soft.items() if m is not None},
-    )
+        limits = Limits(
+            np.inf if self.time_limit is None else self.time_limit,
+            self.run.memory_limit or MEMORY_LIMIT,
+        )
+        must = self.time_limit is not None
+        n_workers = in_which_workers(self.jobs, self.run, must)
+        return fit_jobs(
+            self.features,
+            self.jobs,
+            n_workers=n_workers,
+            limits=limits,
+            run=run,
+            on_start=started,
+        )
+
+    def _halted(self) -> bool:
+        """Whether the caller has asked to cancel, or to stop and keep."""
+        cancel, stop = self.run.cancel, self.stop
+        self.is_cancelled = cancel is not None and cancel()
+        return self.is_cancelled or (stop is not None and stop())
+
+    def _ended(self, at: int, fit: Fit) -> PoolModel:
+        """Keep what became of a model, and describe it."""
+        self.fits[at] = fit
+        model = self.plan.models[at]
+        return PoolModel(
+            at,
+            self.n_models,
+            model.name,
+            model.family,
+            model.spec,
+            fit.labels,
+            fit.membership,
+            fit.seconds + self._shared_seconds(at),
+            _reason(fit),
+            fit.warnings,
+        )
+
+    def _shared_seconds(self, at: int) -> float:
+        """Seconds of the steps that a model shares, its part of each."""
+        keys: list[str] = []
+        n_models = {}
+        for job in self.jobs:
+            if isinstance(job, StepJob):
+                n_models[job.step.key] = job.n_models
+            elif at in job.models:
+                keys = list(merge_steps(job.steps))
+        return sum(self.step_seconds.get(key, 0.0) / n_models[key] for key in keys)
+
+    def ensemble(self) -> Ensemble:
+        """Keep the models that found something; the rest and the warnings are notes."""
+        ended = sorted(self.fits)
+        reasons = {at: _reason(self.fits[at]) for at in ended}
+        kept = [at for at in ended if reasons[at] is None]
+        models = self.plan.models
+        notes = self.plan.notes + _notes_of_steps(self.jobs) + self._missing()
+        notes += _told(
+            (models[at], text)
+            for at, reason in reasons.items()
+            for text in (
+                [reason] if reason else [f"warned, {w}" for w in self.fits[at].warnings]
+            )
+        )
+        if not kept:
+            raise ValueError(
+                "No model of the pool survived; change the pool. " + " ".join(notes)
+            )
+        soft = {new: self.fits[old].membership for new, old in enumerate(kept)}
+        return Ensemble(
+            np.array([self.fits[at].labels for at in kept]),
+            names=[models[at].name for at in kept],
+            families=[models[at].family for at in kept],
+            specs=[models[at].spec for at in kept],
+            seconds=[self.fits[at].seconds + self._shared_seconds(at) for at in kept],
+            notes=notes,
+            memberships={t: m for t, m in soft.items() if m is not None},
+        )
+
+    def _missing(self) -> list[str]:
+        """Name the models that had not ended when the caller stopped."""
+        names = [
+            model.name
+            for at, model in enumerate(self.plan.models)
+            if at not in self.fits
+        ]
+        if not names:
+            return []
+        return [
+            f"Stopped after {self.n_models - len(names)} of {self.n_models} models; "
+            f"not fitted: {', '.join(names)}."
+        ]
+
+
+def _reason(fit: Fit) -> str | None:
+    """Say why a model is left out, if so."""
+    return fit.error or _degenerate(np.asarray(fit.labels))
 
 
 def _told(said: Iterable[tuple[Model, str]]) -> list[str]:

@@ -25,7 +25,7 @@ from scipy.stats import skew
 from clusterlens.compute._run.cluster import run_on_workers
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._run.process_settings import one_thread, record_warnings
-from clusterlens.compute._run.processes import WorkerDied, run_jobs
+from clusterlens.compute._run.processes import WorkerDied, WorkerJob, run_jobs
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -451,7 +451,10 @@ def _results(
             np.save(path, X)
             yield from run_jobs(
                 partial(_resample_file, str(path)),
-                [(cloudpickle.dumps(job), 2e8 + 6.0 * X.nbytes) for job in jobs],
+                [
+                    WorkerJob(cloudpickle.dumps(job), 2e8 + 6.0 * X.nbytes)
+                    for job in jobs
+                ],
                 n_workers=min(run.n_workers, len(jobs)),
                 memory_limit=run.memory_limit or MEMORY_LIMIT,
                 cancel=run.cancel,

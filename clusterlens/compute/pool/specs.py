@@ -8,7 +8,8 @@ data decide is a mapping:
 - {"quantile": 0.1, "of": "pair distances"}: of the distances of all pairs of samples;
 - {"quantile": 0.9, "of": "neighbour distances"}: to the fifth nearest neighbour;
 - {"quantile": [0.01, 0.25], "at": 0.5, "of": ...}: that far between two quantiles;
-- {"share": 0.02, "of": "samples"}: that share of the number of samples, at least 5.
+- {"share": 0.02, "of": "samples"}: that share of the number of samples, at least 5;
+  with "at_most": 200 it grows up to there.
 
 The spec of a fitted model has the number in its place.
 """
@@ -254,7 +255,7 @@ def _entries(pool: Pool, n_samples: int, notes: list[str]) -> list[Any]:
         preset = _preset(*pool)
     else:
         return list(pool)
-    return [entry for entry in preset if not _too_slow(entry, n_samples, notes)]
+    return [form for entry in preset for form in _scaled(entry, n_samples, notes)]
 
 
 def _preset(name: str, n_clusters: Any = None) -> Sequence[Spec]:
@@ -278,16 +279,23 @@ def _preset(name: str, n_clusters: Any = None) -> Sequence[Spec]:
     return preset(int(n_clusters))
 
 
-def _too_slow(entry: Any, n_samples: int, notes: list[str]) -> bool:
-    """Tell, and note, whether presets leave a clusterer out at this size."""
-    limit = _clusterer(entry).max_samples if isinstance(entry, Mapping) else None
-    if limit is None or n_samples <= limit:
-        return False
+def _scaled(entry: Any, n_samples: int, notes: list[str]) -> list[Any]:
+    """Return the form of a preset's entry for so many samples, and note it if other."""
+    clusterer = _clusterer(entry) if isinstance(entry, Mapping) else None
+    limit = clusterer.max_samples if clusterer else None
+    if clusterer is None or limit is None or n_samples <= limit:
+        return [entry]
+    forms = clusterer.beyond(entry) if clusterer.beyond else []
+    others = [f["clusterer"] for f in forms if f["clusterer"] != entry["clusterer"]]
+    if others == [] and forms:
+        return forms
     notes.append(
-        f"{entry['clusterer']} left out: presets run it up to {limit:,} samples, these "
-        f"data have {n_samples:,}; list its specs to run it all the same."
+        f"{entry['clusterer']} "
+        + (f"replaced by {others[0]}" if others else "left out")
+        + f": presets run it up to {limit:,} samples, these data have {n_samples:,}; "
+        "list its specs to run it all the same."
     )
-    return True
+    return forms
 
 
 def _clusterer(spec: Spec) -> Clusterer:

@@ -6,7 +6,7 @@ import pytest
 
 from clusterlens.compute._run import processes as _workers
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute._run.processes import run_jobs
+from clusterlens.compute._run.processes import WorkerDied, WorkerJob, run_jobs
 
 
 @pytest.fixture
@@ -17,6 +17,7 @@ def running(monkeypatch):
     class Worker:
         def __init__(self, function):
             self.connection, self.far_end = Pipe()
+            self.is_ready = True
             self.function = function
             started.append(self)
 
@@ -41,7 +42,7 @@ def running(monkeypatch):
 
 
 def jobs(*needs):
-    return [(bytes([need]), float(need)) for need in needs]
+    return [WorkerJob(bytes([need]), float(need)) for need in needs]
 
 
 def test_every_job_is_answered_once(running):
@@ -90,3 +91,33 @@ def test_an_abandoned_iterator_stops_its_workers(running):
     next(answers)
     answers.close()
     assert len(running) == 2
+
+
+def test_a_job_waits_for_those_it_needs(running):
+    given = [
+        WorkerJob(b"a", 1.0, needs=(1,)),
+        WorkerJob(b"b", 1.0, needs=(2,)),
+        WorkerJob(b"c", 1.0),
+        WorkerJob(b"d", 1.0),
+    ]
+    order = [at for at, _ in run_jobs(len, given, n_workers=4, memory_limit=9)]
+    assert order.index(2) < order.index(1) < order.index(0)
+    assert not any({b"a", b"b"} <= set(now) for now in running)
+    assert {b"c", b"d"} <= set(running[1])
+
+
+def test_starts_are_told(running):
+    told = []
+    list(run_jobs(len, jobs(5, 1), n_workers=1, memory_limit=9, on_start=told.append))
+    assert told == [0, 1]
+
+
+def test_a_job_over_its_time_is_stopped_and_the_others_go_on():
+    given = [
+        WorkerJob(b"import time; time.sleep(60)", 1.0, seconds_limit=0.5),
+        WorkerJob(b"pass", 1.0),
+    ]
+    answers = dict(run_jobs(exec, given, n_workers=1, memory_limit=9))
+    assert isinstance(answers[0], WorkerDied)
+    assert "limit of 0.5 seconds" in str(answers[0])
+    assert answers[1] is None

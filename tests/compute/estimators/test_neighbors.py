@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute.estimators._neighbors import (
+from clusterlens.compute.estimators.neighbors import (
     approximate_neighbor_table,
     in_local_order,
     local_order,

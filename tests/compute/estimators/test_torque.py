@@ -67,7 +67,7 @@ def test_connections_are_those_of_the_definition(seed, n_samples, n_features):
 def test_scan_takes_over_where_the_neighbor_lists_end(monkeypatch):
     X = np.random.default_rng(0).normal(size=(90, 3))
     expected = _connect_all(X)
-    monkeypatch.setattr("clusterlens.compute.estimators.torque._LISTED", 1)
+    monkeypatch.setattr("clusterlens.compute.estimators.torque.LISTED", 1)
     for short, long in zip(_connect_all(X), expected, strict=True):
         np.testing.assert_array_equal(short, long)
 

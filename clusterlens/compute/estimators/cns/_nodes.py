@@ -17,13 +17,13 @@ import numpy.typing as npt
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import FloatArray, IntArray
-from clusterlens.compute.estimators._neighbors import Table, in_local_order
 from clusterlens.compute.estimators.cns._seeds import (
     criterion,
     greedy_order,
     ideal_gain,
 )
 from clusterlens.compute.estimators.cns._solvers import smooth_seeds
+from clusterlens.compute.estimators.neighbors import Table, in_local_order
 
 Float32Array = npt.NDArray[np.float32]
 

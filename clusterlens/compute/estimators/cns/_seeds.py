@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
-from clusterlens.compute.estimators._neighbors import (
+from clusterlens.compute.estimators.neighbors import (
     Table,
     neighbor_table,
     squared_distance,

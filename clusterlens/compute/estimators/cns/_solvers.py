@@ -38,7 +38,7 @@ from clusterlens.compute._run.options import (
     report,
 )
 from clusterlens.compute._validation import FloatArray, IntArray
-from clusterlens.compute.estimators._neighbors import Table
+from clusterlens.compute.estimators.neighbors import Table
 
 N_PLAIN_STEPS = 4
 # Terms below this share of the answer are not added up.

@@ -31,14 +31,6 @@ from clusterlens.compute._validation import (
     check_range,
     is_auto,
 )
-from clusterlens.compute.estimators._neighbors import (
-    Table,
-    in_local_order,
-    local_order,
-    neighbor_table,
-    neighbors_of,
-    with_self_first,
-)
 from clusterlens.compute.estimators.cns._seeds import (
     VERSIONS,
     Version,
@@ -55,6 +47,14 @@ from clusterlens.compute.estimators.cns._solvers import (
     solve_directly,
 )
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
+from clusterlens.compute.estimators.neighbors import (
+    Table,
+    in_local_order,
+    local_order,
+    neighbor_table,
+    neighbors_of,
+    with_self_first,
+)
 
 LARGEST_DIRECT = 2000
 MEMORY_LIMIT = 8_000_000_000
@@ -462,6 +462,32 @@ def memberships_of(absorption: Vectors) -> Vectors:
     """P = 1/K + Q - rowsum(Q)/K for Q of shape (n_samples, K); K = 1 gives ones."""
     missing = 1 - absorption.sum(axis=1, keepdims=True)
     return np.clip(absorption + missing / absorption.shape[1], 0, 1)
+
+
+def largest_neighborhood(given: Any, version: str, n_samples: int) -> int:
+    """Return the most neighbours that a fit looks up.
+
+    Parameters
+    ----------
+    given : int, sequence of int or "auto"
+        Parameter `n_neighbors`.
+    version : str
+        Parameter `version`.
+    n_samples : int
+        Number of samples.
+
+    Returns
+    -------
+    n_neighbors : int
+        The largest neighbourhood size.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not valid.
+    """
+    check_choice(version, VERSIONS, name="version")
+    return int(_neighbors_grid(given, VERSIONS[version], n_samples).max())
 
 
 def _neighbors_grid(given: Any, version: Version, n_samples: int) -> IntArray:

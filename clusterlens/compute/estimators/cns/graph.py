@@ -36,15 +36,6 @@ from clusterlens.compute._validation import (
     check_range,
     read_only,
 )
-from clusterlens.compute.estimators._neighbors import (
-    TREE_DIMENSIONS,
-    Table,
-    approximate_neighbor_table,
-    in_local_order,
-    local_order,
-    neighbor_table,
-    with_self_first,
-)
 from clusterlens.compute.estimators.cns._nodes import (
     Float32Array,
     Nodes,
@@ -68,6 +59,15 @@ from clusterlens.compute.estimators.cns.cns import (
     to_metric,
 )
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
+from clusterlens.compute.estimators.neighbors import (
+    TREE_DIMENSIONS,
+    Table,
+    approximate_neighbor_table,
+    in_local_order,
+    local_order,
+    neighbor_table,
+    with_self_first,
+)
 
 N_NODES = 8
 N_PRODUCTS = 64

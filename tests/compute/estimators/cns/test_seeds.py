@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterlens.compute.estimators._neighbors import neighbor_table, with_self_first
 from clusterlens.compute.estimators.cns._seeds import (
     MAX_LOCAL_MAXIMA,
     VERSIONS,
@@ -17,6 +16,7 @@ from clusterlens.compute.estimators.cns._seeds import (
     in_degrees,
     local_maxima,
 )
+from clusterlens.compute.estimators.neighbors import neighbor_table, with_self_first
 
 
 def case(n_samples, n_neighbors, seed=0, n_features=2):

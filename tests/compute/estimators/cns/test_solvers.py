@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute.estimators._neighbors import neighbor_table, with_self_first
 from clusterlens.compute.estimators.cns import _solvers as cns_solvers
 from clusterlens.compute.estimators.cns._solvers import (
     error_bound,
@@ -15,6 +14,7 @@ from clusterlens.compute.estimators.cns._solvers import (
     smooth_seeds,
     solve_directly,
 )
+from clusterlens.compute.estimators.neighbors import neighbor_table, with_self_first
 
 
 def dense_walk(table):

@@ -1,0 +1,194 @@
+"""The default pool: what sharing saves, families it keeps, estimates against truth.
+
+    python -m benchmarks.pool                     # all rows, some 20 minutes
+    python -m benchmarks.pool --out rows.jsonl    # goes on where it was stopped
+    python -m benchmarks.pool --rows 10000x10 100000x2
+    python -m benchmarks.pool --libraries         # trees of other libraries
+
+Data are eight overlapping Gaussian groups. A row gives, for one size: seconds of wall
+and processor time of `run_pool` and of the same models fitted one by one by their
+estimators (up to n=10,000) with the same number of processes, their ratio, whether the
+partitions are equal, the families kept, the estimate over the wall time, and the peak
+memory of the largest worker. Ratios mean more than seconds on a machine in use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import fastcluster
+import numpy as np
+from fast_hdbscan.hdbscan import compute_minimum_spanning_tree
+from joblib import Parallel, delayed
+from numba import set_num_threads
+from scipy.cluster import hierarchy
+from sklearn.cluster import HDBSCAN
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+from threadpoolctl import threadpool_limits
+
+from clusterlens.compute._run.options import RunOptions
+from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.pool import estimate_pool, run_pool
+
+SIZES = ["1000x2", "1000x10", "1000x50", "10000x2", "10000x10", "10000x50"]
+SIZES += ["100000x2", "100000x10"]
+# One by one takes too long above.
+MAX_ALONE = 10_000
+
+
+def data(n: int, d: int) -> Any:
+    """Eight overlapping Gaussian groups."""
+    return make_blobs(n, d, centers=8, cluster_std=2.5, random_state=0)[0]
+
+
+def measure(size: str, n_jobs: int) -> dict[str, Any]:
+    """Run the pool on data of one size, and where small, its models one by one."""
+    n, d = map(int, size.split("x"))
+    X = data(n, d)
+    estimate = estimate_pool(X, n_jobs=n_jobs)
+    start, processor = time.perf_counter(), _processor_seconds()
+    ensemble = run_pool(X, n_jobs=n_jobs, memory_limit=8e9)
+    row: dict[str, Any] = {
+        "size": size,
+        "n_jobs": n_jobs,
+        "models": ensemble.n_partitions,
+        "families": dict(Counter(ensemble.families)),
+        "wall": time.perf_counter() - start,
+        "processor": _processor_seconds() - processor,
+        "estimate": estimate.seconds,
+        "peak_gb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6,
+    }
+    row["estimate / wall"] = row["estimate"] / row["wall"]
+    if n <= MAX_ALONE:
+        row |= _alone(X, ensemble, n_jobs, row)
+    return row
+
+
+def _alone(X: Any, ensemble: Any, n_jobs: int, row: dict[str, Any]) -> dict[str, Any]:
+    """Fit the same models one by one in as many processes."""
+    start = time.perf_counter()
+    fits = Parallel(n_jobs=n_jobs)(delayed(_fit)(X, spec) for spec in ensemble.specs)
+    wall = time.perf_counter() - start
+    seconds = np.array([seconds for _, seconds in fits])
+    scores = [
+        adjusted_rand_score(labels, found)
+        for labels, (found, _) in zip(ensemble.labels, fits, strict=True)
+    ]
+    by_family = {
+        family: round(
+            float(
+                seconds[np.array(ensemble.families) == family].sum()
+                / ensemble.seconds[np.array(ensemble.families) == family].sum()
+            ),
+            2,
+        )
+        for family in dict.fromkeys(ensemble.families)
+    }
+    return {
+        "alone_wall": wall,
+        "alone_processor": float(seconds.sum()),
+        "ratio_wall": wall / row["wall"],
+        "ratio_processor": float(seconds.sum()) / row["processor"],
+        "ratio_by_family": by_family,
+        "equal": sum(score == 1.0 for score in scores),
+        "least_ari": min(scores),
+    }
+
+
+def _fit(X: Any, spec: dict[str, Any]) -> tuple[Any, float]:
+    """Labels of one model alone, with one thread, and its processor seconds."""
+    parameters = {key: value for key, value in spec.items() if key != "clusterer"}
+    model = CLUSTERERS[spec["clusterer"]].make(**parameters)
+    start = time.process_time()
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        labels = model.fit_predict(X)
+    return labels, time.process_time() - start
+
+
+def _processor_seconds() -> float:
+    """Processor time of this process and of its children that have ended."""
+    return sum(
+        usage.ru_utime + usage.ru_stime
+        for usage in map(
+            resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        )
+    )
+
+
+def compare_libraries() -> None:
+    """Processor seconds of one thread for trees of several libraries."""
+    set_num_threads(1)
+    compute_minimum_spanning_tree(data(500, 2), min_samples=4)
+    with threadpool_limits(1):
+        X = data(10_000, 10)
+        for linkage in ("ward", "average", "complete"):
+            _time(f"SciPy {linkage}", lambda how=linkage: hierarchy.linkage(X, how))
+            _time(
+                f"fastcluster {linkage}",
+                lambda how=linkage: fastcluster.linkage(X, how),
+            )
+        _time(
+            "fastcluster ward, vectors", lambda: fastcluster.linkage_vector(X, "ward")
+        )
+        for n, d in ((30_000, 2), (30_000, 10), (10_000, 50)):
+            Y = data(n, d)
+            _time(
+                f"scikit-learn HDBSCAN {n}x{d}",
+                lambda Y=Y: HDBSCAN(len(Y) // 2, min_samples=5, copy=True).fit(Y),
+            )
+            _time(
+                f"fast_hdbscan tree {n}x{d}",
+                lambda Y=Y: compute_minimum_spanning_tree(Y, min_samples=4),
+            )
+
+
+def _time(name: str, function: Any) -> None:
+    """Print the processor seconds of a call."""
+    start = time.process_time()
+    function()
+    print(f"{name:40} {time.process_time() - start:8.2f} s", flush=True)
+
+
+def main() -> None:
+    """Measure the rows that are not there yet."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", nargs="*", default=SIZES)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--n-jobs", type=int, default=-1)
+    parser.add_argument("--libraries", action="store_true")
+    given = parser.parse_args()
+    if given.libraries:
+        compare_libraries()
+        return
+    n_jobs = RunOptions(n_jobs=given.n_jobs).n_workers
+    done = set()
+    if given.out and given.out.exists():
+        rows = map(json.loads, given.out.read_text().splitlines())
+        done = {row["size"] for row in rows}
+    for size in given.rows:
+        if size in done:
+            continue
+        row = measure(size, n_jobs)
+        for key, value in row.items():
+            print(
+                f"{key:>18}: {value:.3g}"
+                if isinstance(value, float)
+                else f"{key:>18}: {value}"
+            )
+        print(flush=True)
+        if given.out:
+            with given.out.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+
+
+if __name__ == "__main__":
+    main()

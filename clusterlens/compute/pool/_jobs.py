@@ -1,0 +1,155 @@
+"""The jobs of a pool: which fits and which shared steps it has, and what they cost."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from clusterlens.compute._run.options import RunOptions
+from clusterlens.compute.pool._fitting import Fit, FitJob, Job, StepJob
+from clusterlens.compute.pool._neighbors import WithNeighbors, neighbors_step
+from clusterlens.compute.pool.sharing import SharedModel, Step, merge_steps
+from clusterlens.compute.pool.specs import Model, Plan
+
+# What a worker process costs before its first fit: imports, mostly.
+START_SECONDS = 2.5
+WORKER_BYTES = 2e8
+# Pools estimated to take less run in this process.
+_IN_PROCESS_SECONDS = 1.0
+
+
+def pool_jobs(plan: Plan, limit: float) -> tuple[list[Job], list[tuple[int, Fit]]]:
+    """Return the jobs of a pool, most urgent first, and the models that are refused.
+
+    A model is refused if it, or a step that it needs, takes more bytes than the limit.
+    """
+    groups: dict[str, list[int]] = {}
+    for at, model in enumerate(plan.models):
+        groups.setdefault(_fit_key(at, model), []).append(at)
+    fits = [_fit_job(plan, tuple(models)) for models in groups.values()]
+    steps = merge_steps(step for job in fits for step in job.steps)
+    shape = plan.scale.n_samples, plan.scale.n_features
+    n_bytes = {key: _chain_bytes(step, shape) for key, step in steps.items()}
+    kept, refused = [], []
+    for job in fits:
+        need = max([job.n_bytes, *(n_bytes[step.key] for step in job.steps)])
+        if need > limit:
+            refused += [(at, Fit(error=_too_large(need, limit))) for at in job.models]
+        else:
+            kept.append(job)
+    return _most_urgent_first(kept, shape), refused
+
+
+def in_which_workers(jobs: Sequence[Job], run: RunOptions, must: bool) -> int:
+    """Return the number of worker processes; 0 fits in this process, unless it must."""
+    # An unknown time is NaN, which is not small.
+    is_small = sum(job.seconds for job in jobs) < _IN_PROCESS_SECONDS
+    if not must and (run.n_jobs == 1 or (run.n_jobs is None and is_small)):
+        return 0
+    return min(run.n_workers, len(jobs))
+
+
+def wall_seconds(jobs: Sequence[Job], n_workers: int) -> float:
+    """Wall time when each job goes to the worker that is free first."""
+    ended: dict[str, float] = {}
+    free_at = [START_SECONDS if n_workers else 0.0] * max(n_workers, 1)
+    for job in jobs:
+        steps = job.steps if isinstance(job, FitJob) else job.step.needs
+        ready = max([free_at[0], *(ended[step.key] for step in steps)])
+        end = ready + float(np.nan_to_num(job.seconds))
+        heapq.heapreplace(free_at, end)
+        if isinstance(job, StepJob):
+            ended[job.step.key] = end
+    return max(free_at)
+
+
+def _most_urgent_first(fits: Sequence[FitJob], shape: tuple[int, int]) -> list[Job]:
+    """Order fits and their steps by the time from their start to the end of the last.
+
+    Of a step that counts what waits for it, so that each comes after its needs.
+    """
+    steps = merge_steps(step for job in fits for step in job.steps)
+    jobs: list[tuple[float, Job]] = []
+    waiting = dict.fromkeys(steps, 0.0)
+    n_models = dict.fromkeys(steps, 0)
+    for job in fits:
+        merged = tuple(steps[step.key] for step in job.steps)
+        urgency = float(np.nan_to_num(job.seconds, nan=1e9))
+        jobs.append(
+            (urgency, FitJob(job.make, job.models, job.seconds, job.n_bytes, merged))
+        )
+        for key in {step.key for step in merge_steps(merged).values()}:
+            n_models[key] += len(job.models)
+            waiting[key] = max(waiting[key], urgency)
+    for step in reversed(steps.values()):
+        seconds = step.seconds(*shape, step.size)
+        urgency = waiting[step.key] + seconds
+        for need in step.needs:
+            waiting[need.key] = max(waiting[need.key], urgency)
+        n_bytes = step.n_bytes(*shape, step.size)
+        jobs.append((urgency, StepJob(step, n_models[step.key], seconds, n_bytes)))
+    return [job for _, job in sorted(jobs, key=lambda pair: -pair[0])]
+
+
+def _chain_bytes(step: Step, shape: tuple[int, int]) -> float:
+    """Return the most bytes that a step or one that it needs takes."""
+    own = step.n_bytes(*shape, step.size)
+    return max([own, *(_chain_bytes(need, shape) for need in step.needs)])
+
+
+def _fit_key(at: int, model: Model) -> str:
+    """Return the same text for models that one fit serves."""
+    if model.make is not None:
+        return f"estimator {at}"
+    return json.dumps(dict(model.spec), sort_keys=True)
+
+
+def _fit_job(plan: Plan, models: tuple[int, ...]) -> FitJob:
+    """Make the job of models with one specification."""
+    model = plan.models[models[0]]
+    steps = _steps(plan, model)
+    share = model.clusterer.share
+    if share is None or not steps:
+        make = model.make or partial(model.clusterer.make, **model.parameters)
+        if steps:
+            make = partial(WithNeighbors, make)
+        return FitJob(make, models, *_cost(plan, model), steps)
+    make = partial(SharedModel, share.labels, model.parameters)
+    shape = plan.scale.n_samples, plan.scale.n_features
+    seconds = share.seconds(*shape, model.parameters)
+    return FitJob(make, models, seconds, 1e7 + 100.0 * shape[0], steps)
+
+
+def _steps(plan: Plan, model: Model) -> tuple[Step, ...]:
+    """Return the steps that a model shares, none if it is fitted alone."""
+    if model.make is not None:
+        return ()
+    share, n_neighbors = model.clusterer.share, model.clusterer.neighbors
+    n, d = plan.scale.n_samples, plan.scale.n_features
+    if share is not None:
+        return tuple(share.steps(n, d, model.parameters))
+    wanted = n_neighbors(n, model.parameters) if n_neighbors else None
+    return (neighbors_step(min(wanted, n - 1)),) if wanted and n > 1 else ()
+
+
+def _cost(plan: Plan, model: Model) -> tuple[float, float]:
+    """Apply the cost laws: seconds (NaN where unknown) and bytes."""
+    scale, clusterer, parameters = plan.scale, model.clusterer, model.parameters
+    within = scale.share_within(parameters.get("eps"))
+    if within is not None:
+        parameters["share_within_eps"] = within
+    shape = scale.n_samples, scale.n_features
+    seconds = clusterer.seconds(*shape, parameters) if clusterer.seconds else np.nan
+    return float(seconds), float(clusterer.n_bytes(*shape, parameters))
+
+
+def _too_large(n_bytes: float, limit: float) -> str:
+    """Say why a model is refused."""
+    return (
+        f"refused, it would need about {n_bytes / 1e9:.3g} GB, the limit is "
+        f"{limit / 1e9:.3g} GB; raise memory_limit, or take a sample of the data."
+    )

@@ -1,0 +1,55 @@
+"""The neighbour table that the models of a pool share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from clusterlens.compute._validation import FloatArray, IntArray
+from clusterlens.compute.estimators.neighbors import (
+    TREE_DIMENSIONS,
+    known_neighbors,
+    neighbor_table,
+)
+from clusterlens.compute.pool.sharing import Arrays, Step
+
+
+def neighbors_step(n_neighbors: int) -> Step:
+    """Return the step that finds the nearest other samples of every sample."""
+    return Step(
+        "neighbours",
+        "{size} nearest neighbours of every sample",
+        make_neighbors,
+        n_neighbors,
+        seconds=_seconds,
+        n_bytes=lambda n, d, k: 1e7 + 24.0 * n * (k + d),
+    )
+
+
+def make_neighbors(X: FloatArray, n_neighbors: int) -> Arrays:
+    """Indices and distances, (n_samples, n_neighbors) each, the nearest first."""
+    return neighbor_table(X, n_neighbors)
+
+
+def _seconds(n: int, d: int, k: int) -> float:
+    """Time of the search: a k-d tree, or all pairs."""
+    if d <= TREE_DIMENSIONS:
+        return 2e-7 * n * (k + 10) * 2 ** (d / 2)
+    return n * n * (1.6e-9 + 5e-11 * d) + 2e-7 * n * k
+
+
+class WithNeighbors:
+    """An estimator of this package that takes its neighbours from the shared table."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    def fit_predict(self, X: FloatArray, neighbors: Arrays) -> IntArray:
+        """Fit; labels (n_samples,)."""
+        self._model = self._make()
+        with known_neighbors(X, *neighbors):
+            return self._model.fit_predict(X)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a fitted attribute of the estimator."""
+        return getattr(self.__dict__["_model"], name)

@@ -1,0 +1,249 @@
+"""One spanning tree for each min_samples: HDBSCAN, DBSCAN and single linkage.
+
+The tree joins the samples at their mutual reachability: the largest of their distance
+and the two distances within which each has min_samples samples, itself included. All
+that DBSCAN and HDBSCAN say follows from it. The form depends on the data:
+
+- plain, up to MAX_PLAIN_SAMPLES: scikit-learn's own tree, O(n² d);
+- above, up to MAX_TREE_FEATURES features: the same tree, found by Borůvka's method on
+  a k-d tree (McInnes & Healy, 2017, doi:10.1109/ICDMW.2017.12) in single precision;
+- else a tree of the neighbour graph, whose components are joined where their centres
+  are near: an upper bound of the tree that is exact inside dense regions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from fast_hdbscan.hdbscan import compute_minimum_spanning_tree
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.spatial.distance import cdist
+from sklearn.cluster import HDBSCAN
+from sklearn.cluster._hdbscan._linkage import MST_edge_dtype, make_single_linkage
+from sklearn.cluster._hdbscan._tree import tree_to_labels
+
+from clusterlens.compute._run.kernels import library_kernels
+from clusterlens.compute._validation import FloatArray, IntArray
+from clusterlens.compute.estimators.merges import components_of_merges
+from clusterlens.compute.pool._neighbors import neighbors_step
+from clusterlens.compute.pool.sharing import Arrays, Step
+
+MAX_PLAIN_SAMPLES = 15_000
+MAX_TREE_FEATURES = 12
+# Neighbours in the graph that stands for all pairs.
+_GRAPH_NEIGHBORS = 15
+_METHOD = "cluster_selection_method"
+
+Edges = npt.NDArray[Any]
+
+
+def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
+    """Return the step that finds the merges of the samples, the closest first."""
+    key = f"spanning-tree-{min_samples}"
+    title = f"spanning tree, min_samples={min_samples}"
+    n_bytes = lambda n, d, k: 1e7 + 400.0 * n + 16.0 * n * d  # noqa: E731
+    if n <= MAX_PLAIN_SAMPLES:
+        make = partial(_plain_tree, min_samples=min_samples)
+        return Step(key, title, make, seconds=_plain_seconds, n_bytes=n_bytes)
+    if d <= MAX_TREE_FEATURES:
+        make = partial(_searched_tree, min_samples=min_samples)
+        note = (
+            f"The {title} is found by a search of a k-d tree in single precision; "
+            "ties may be broken another way than by scikit-learn."
+        )
+        return Step(
+            key, title, make, seconds=_searched_seconds, n_bytes=n_bytes, note=note
+        )
+    make = partial(_graph_tree, min_samples=min_samples)
+    note = (
+        f"The {title} is that of the graph of {_GRAPH_NEIGHBORS} neighbours, as the "
+        f"data have more than {MAX_PLAIN_SAMPLES:,} samples and {MAX_TREE_FEATURES} "
+        "features; regions that it leaves apart are joined near their centres."
+    )
+    table = neighbors_step(max(_GRAPH_NEIGHBORS, min_samples - 1))
+    return Step(
+        key,
+        title + " of the neighbour graph",
+        make,
+        needs=(table,),
+        seconds=lambda n, d, k: 0.05 + 2e-5 * n,
+        n_bytes=n_bytes,
+        note=note,
+    )
+
+
+def hdbscan_steps(n: int, d: int, parameters: Mapping[str, Any]) -> Sequence[Step]:
+    """Return the tree of a model; none if the model is more than its default form."""
+    size = parameters.get("min_cluster_size", 5)
+    min_samples = parameters.get("min_samples") or size
+    how = parameters.get("cluster_selection_method", "eom")
+    if (
+        parameters.keys() - {"min_cluster_size", "min_samples", "copy", _METHOD}
+        or not type(size) is type(min_samples) is int
+        or not (size >= 2 and 1 <= min_samples < n)
+        or how not in ("eom", "leaf")
+    ):
+        return ()
+    return (spanning_tree_step(n, d, min_samples),)
+
+
+def hdbscan_labels(
+    X: FloatArray, parameters: Mapping[str, Any], tree: Arrays
+) -> IntArray:
+    """Labels (n_samples,) of HDBSCAN, -1 for noise."""
+    labels, _ = tree_to_labels(
+        tree[0],
+        parameters.get("min_cluster_size", 5),
+        parameters.get("cluster_selection_method", "eom"),
+    )
+    return np.asarray(labels)
+
+
+def dbscan_steps(n: int, d: int, parameters: Mapping[str, Any]) -> Sequence[Step]:
+    """Return tree and neighbours of a model; none if the metric is not the default."""
+    eps, min_samples = parameters.get("eps", 0.5), parameters.get("min_samples", 5)
+    if (
+        parameters.keys() - {"eps", "min_samples"}
+        or type(min_samples) is not int
+        or not (isinstance(eps, Mapping) or (isinstance(eps, int | float) and eps > 0))
+        or not 2 <= min_samples < n
+    ):
+        return ()
+    return spanning_tree_step(n, d, min_samples), neighbors_step(min_samples - 1)
+
+
+def dbscan_labels(
+    X: FloatArray, parameters: Mapping[str, Any], tree: Arrays, neighbors: Arrays
+) -> IntArray:
+    """Labels (n_samples,) of DBSCAN, -1 for noise, numbered as scikit-learn does.
+
+    Core samples are joined by the merges up to eps. Another sample has fewer than
+    min_samples samples within eps, so all of them are in the table; it joins the first
+    of their clusters.
+    """
+    eps = parameters.get("eps", 0.5)
+    n_others = parameters.get("min_samples", 5) - 1
+    table, distances = (array[:, :n_others] for array in neighbors)
+    near = distances <= eps
+    is_core = near.all(axis=1)
+    n_merges = np.searchsorted(tree[0]["value"], eps, side="right")
+    group = components_of_merges(single_linkage_merges(tree[0][:n_merges]), len(X))
+    labels = np.full(len(X), len(X))
+    labels[is_core] = _by_first_appearance(group[is_core])
+    reached = np.where(near & is_core[table], labels[table], len(X)).min(axis=1)
+    labels[~is_core] = reached[~is_core]
+    labels[labels == len(X)] = -1
+    return labels
+
+
+def single_linkage_merges(tree: Edges) -> IntArray:
+    """Merges (n_samples - 1, 2) of a spanning tree, in order."""
+    return np.column_stack([tree["left_node"], tree["right_node"]])
+
+
+def _by_first_appearance(group: IntArray) -> IntArray:
+    """Number groups (m,) in the order in which they appear."""
+    _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
+    return first.argsort().argsort()[inverse]
+
+
+def _plain_tree(X: FloatArray, size: int, *, min_samples: int) -> Arrays:
+    """Merges of scikit-learn's own tree, one record (n_samples - 1,) each."""
+    largest = max(2, len(X) // 2)  # the fewest clusters to look at
+    model = HDBSCAN(min_cluster_size=largest, min_samples=min_samples, copy=True)
+    return (model.fit(X)._single_linkage_tree_,)
+
+
+def _searched_tree(X: FloatArray, size: int, *, min_samples: int) -> Arrays:
+    """Merges of the same tree, found on a k-d tree; records (n_samples - 1,)."""
+    # The library does not count the sample itself. With one other sample, or none, no
+    # distance is less than what is needed around its ends: plain distances decide.
+    others = max(1, min_samples - 1)
+    with library_kernels(n_threads=1):
+        edges, _, _ = compute_minimum_spanning_tree(X, min_samples=others)
+    return (_single_linkage(edges[:, 0], edges[:, 1], edges[:, 2]),)
+
+
+def _graph_tree(
+    X: FloatArray, size: int, neighbors: Arrays, *, min_samples: int
+) -> Arrays:
+    """Merges of a tree of the neighbour graph; records (n_samples - 1,)."""
+    table, distances = neighbors
+    core = distances[:, min_samples - 2] if min_samples > 1 else np.zeros(len(X))
+    ends = np.repeat(np.arange(len(X)), _GRAPH_NEIGHBORS)
+    others = table[:, :_GRAPH_NEIGHBORS].ravel()
+    lengths = distances[:, :_GRAPH_NEIGHBORS].ravel()
+    start, end, weight = _forest(ends, others, lengths, core)
+    joins = _joins(X, core, _components(start, end, len(X)))
+    return (
+        _single_linkage(
+            *(np.concatenate(p) for p in zip((start, end, weight), joins, strict=True))
+        ),
+    )
+
+
+def _forest(
+    ends: IntArray, others: IntArray, lengths: FloatArray, core: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Minimum spanning forest of a graph at mutual reachability: ends and weights."""
+    reach = np.maximum(lengths, np.maximum(core[ends], core[others]))
+    # Stored zeros count as no edge, so that duplicates get the smallest length.
+    reach = np.maximum(reach, np.finfo(float).tiny)
+    low, high = np.minimum(ends, others), np.maximum(ends, others)
+    order = np.lexsort((high, low))
+    first = np.ones(len(order), bool)
+    first[1:] = (np.diff(low[order]) != 0) | (np.diff(high[order]) != 0)
+    kept = order[first]
+    graph = csr_array((reach[kept], (low[kept], high[kept])), shape=(len(core),) * 2)
+    forest = minimum_spanning_tree(graph).tocoo()
+    return forest.row, forest.col, forest.data
+
+
+def _components(start: IntArray, end: IntArray, n_samples: int) -> IntArray:
+    """Component (n_samples,) of each sample in a graph of the given edges."""
+    graph = csr_array((np.ones(len(start), bool), (start, end)), shape=(n_samples,) * 2)
+    return connected_components(graph, directed=False)[1]
+
+
+def _joins(
+    X: FloatArray, core: FloatArray, component: IntArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Edges that join components along a spanning tree of their centres.
+
+    Each goes from the sample nearest to the other centre to the sample nearest to that.
+    """
+    sizes = np.bincount(component)
+    members = np.split(component.argsort(kind="stable"), np.cumsum(sizes)[:-1])
+    centres = np.array([X[rows].mean(axis=0) for rows in members])
+    links = minimum_spanning_tree(cdist(centres, centres)).tocoo()
+    start, end, weight = [], [], []
+    for a, b in zip(links.row, links.col, strict=True):
+        i = members[a][cdist(centres[[b]], X[members[a]]).argmin()]
+        lengths = cdist(X[[i]], X[members[b]])[0]
+        j = members[b][lengths.argmin()]
+        start.append(i)
+        end.append(j)
+        weight.append(max(lengths.min(), core[i], core[j]))
+    return np.array(start, int), np.array(end, int), np.array(weight, float)
+
+
+def _single_linkage(start: Any, end: Any, weight: Any) -> Edges:
+    """Merges, closest first, of the edges of a spanning tree."""
+    order = np.argsort(weight, kind="stable")
+    edges = np.empty(len(order), MST_edge_dtype)
+    for field, values in zip(MST_edge_dtype.names, (start, end, weight), strict=True):
+        edges[field] = np.asarray(values)[order]
+    return make_single_linkage(edges)
+
+
+def _plain_seconds(n: int, d: int, size: int) -> float:
+    return 0.01 + n * n * (1.5e-9 + 4.5e-10 * d)
+
+
+def _searched_seconds(n: int, d: int, size: int) -> float:
+    return 0.1 + n * 1e-6 * np.log2(n) * 1.5**d

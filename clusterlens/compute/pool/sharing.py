@@ -1,0 +1,279 @@
+"""Steps: what several models of a pool need, computed once per run.
+
+A neighbour table, a tree, an embedding serves many models. An entry of CLUSTERERS says
+with a `Share` which steps a model needs and how its labels follow from them. Steps with
+one key are one step, as large as its largest user needs: the first columns of a larger
+table are the smaller table, so no model depends on what else is in the pool.
+
+A step returns arrays, which processes share as files that each of them maps. In this
+process, or on a worker of a cluster, they stay in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clusterlens.compute._run.process_settings import record_warnings
+from clusterlens.compute._validation import FloatArray, IntArray, read_only
+
+Arrays = tuple[npt.NDArray[Any], ...]
+# Seconds and bytes from the numbers of samples and features and the size of the step.
+StepLaw = Callable[[int, int, int], float]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Arrays that several models need.
+
+    Parameters
+    ----------
+    key : str
+        The same for steps that are one, whatever their size.
+    title : str
+        What the step is, for people; "{size}" stands for its size.
+    make : callable
+        make(X, size, *inputs) returns the arrays; inputs holds the arrays of each step
+        in `needs`.
+    size : int, default 0
+        How much of it: neighbours, eigenvectors. The arrays of a larger size hold those
+        of a smaller one in their first columns.
+    needs : sequence of Step, optional
+        Steps to be made before.
+    seconds, n_bytes : callable
+        Cost laws: functions of n_samples, n_features and the size.
+    note : str, optional
+        What differs from the model fitted alone, and why.
+    """
+
+    key: str
+    title: str
+    make: Callable[..., Arrays]
+    size: int = 0
+    needs: tuple[Step, ...] = ()
+    seconds: StepLaw = field(kw_only=True)
+    n_bytes: StepLaw = field(kw_only=True)
+    note: str = ""
+
+    @property
+    def name(self) -> str:
+        """Title with the size filled in."""
+        return self.title.format(size=f"{self.size:,}")
+
+
+# Steps that a model needs, from n_samples, n_features and its parameters; none where it
+# is fitted alone.
+Steps = Callable[[int, int, Mapping[str, Any]], Sequence[Step]]
+# labels(X, parameters, *inputs) of shape (n_samples,)
+Labels = Callable[..., IntArray]
+
+
+@dataclass(frozen=True)
+class Share:
+    """How the models of a clusterer share their work.
+
+    Parameters
+    ----------
+    steps : callable
+        steps(n_samples, n_features, parameters) returns the steps that a model needs,
+        or none if it is fitted alone.
+    labels : callable
+        labels(X, parameters, *inputs) returns the labels of a model, (n_samples,);
+        inputs holds the arrays of each step.
+    seconds : callable, optional
+        Cost law of `labels`, a function of n_samples, n_features and the parameters.
+    """
+
+    steps: Steps
+    labels: Labels
+    seconds: Callable[[int, int, Mapping[str, Any]], float] = lambda n, d, p: 1e-6 * n
+
+
+class SharedModel:
+    """A model that takes its labels from steps.
+
+    Parameters
+    ----------
+    labels : callable
+        As in `Share`.
+    parameters : mapping
+        Parameters of the model.
+    """
+
+    def __init__(self, labels: Labels, parameters: Mapping[str, Any]) -> None:
+        self.labels, self.parameters = labels, parameters
+
+    def fit_predict(self, X: FloatArray, *inputs: Arrays) -> IntArray:
+        """Take the labels from the arrays of each step.
+
+        Parameters
+        ----------
+        X : array of float64, shape (n_samples, n_features)
+            The samples.
+        *inputs : tuple of array
+            Arrays of each step.
+
+        Returns
+        -------
+        labels : array of int, shape (n_samples,)
+            Cluster of each sample.
+        """
+        return self.labels(X, self.parameters, *inputs)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A step that was made.
+
+    Parameters
+    ----------
+    arrays : tuple of array
+        What it made.
+    warnings : tuple of str
+        What was warned.
+    seconds : float
+        How long it took; 0 where another process made it.
+    error : str or None
+        Why it failed, if so.
+    """
+
+    arrays: Arrays = ()
+    warnings: tuple[str, ...] = ()
+    seconds: float = 0.0
+    error: str | None = None
+
+
+def merge_steps(wanted: Iterable[Step]) -> dict[str, Step]:
+    """Return each step once, at its largest size.
+
+    Parameters
+    ----------
+    wanted : iterable of Step
+        Steps that models need.
+
+    Returns
+    -------
+    steps : dict of str to Step
+        By key, each after those that it needs, which are these same steps.
+    """
+    largest: dict[str, Step] = {}
+    for step in _with_needs(wanted):
+        known = largest.get(step.key)
+        if known is None or step.size > known.size:
+            largest[step.key] = step
+    merged: dict[str, Step] = {}
+    for step in _with_needs(largest.values()):
+        needs = tuple(merged[need.key] for need in step.needs)
+        merged[step.key] = replace(largest[step.key], needs=needs)
+    return merged
+
+
+def _with_needs(steps: Iterable[Step]) -> Iterable[Step]:
+    """Yield the steps, each after those that it needs."""
+    for step in steps:
+        yield from _with_needs(step.needs)
+        yield step
+
+
+class Shelf:
+    """Steps that are made, each once, in memory or in a folder of all processes.
+
+    Parameters
+    ----------
+    X : array of float, shape (n_samples, n_features)
+        The data.
+    folder : Path, optional
+        Where processes of this machine keep them.
+    """
+
+    def __init__(self, X: FloatArray, folder: Path | None = None) -> None:
+        self.X = X
+        self.folder = folder
+        self.made: dict[str, Made] = {}
+
+    def take(self, step: Step) -> Made:
+        """Return a step, made now unless it is there.
+
+        Parameters
+        ----------
+        step : Step
+            The step.
+
+        Returns
+        -------
+        made : Made
+            Its arrays, or why it failed.
+        """
+        if step.key not in self.made:
+            self.made[step.key] = self._load(step) or self._make(step)
+        return self.made[step.key]
+
+    def _make(self, step: Step) -> Made:
+        """Make a step from those that it needs, and keep it in the folder, if any."""
+        needs = [self.take(need) for need in step.needs]
+        made = next((need for need in needs if need.error), None)
+        if made is None:
+            made = _compute(self.X, step, [need.arrays for need in needs])
+            made = replace(
+                made, warnings=sum((need.warnings for need in needs), made.warnings)
+            )
+        if self.folder is not None:
+            save_step(self.folder, step, made)
+        return made
+
+    def _load(self, step: Step) -> Made | None:
+        """Map the arrays of a step that another process made."""
+        if self.folder is None:
+            return None
+        place = self.folder / step.key
+        if not (place / "said.npy").exists():
+            return None
+        error, *said = np.load(place / "said.npy").tolist()
+        arrays = [
+            np.load(place / f"{at}.npy", mmap_mode="r")
+            for at in range(len(list(place.glob("[0-9]*.npy"))))
+        ]
+        return Made(tuple(map(np.asarray, arrays)), tuple(said), 0.0, error or None)
+
+
+def save_step(folder: Path, step: Step, made: Made) -> None:
+    """Keep a step where other processes find it.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the run.
+    step : Step
+        The step.
+    made : Made
+        What became of it; its texts are written last.
+    """
+    place = folder / step.key
+    place.mkdir(exist_ok=True)
+    for at, array in enumerate(made.arrays):
+        np.save(place / f"{at}.npy", array)
+    np.save(place / "said.npy", np.array([made.error or "", *made.warnings]))
+
+
+def _compute(X: FloatArray, step: Step, inputs: Sequence[Arrays]) -> Made:
+    """Run a step; a failure is a text, which becomes that of its models."""
+    start = perf_counter()
+    with record_warnings() as caught:
+        try:
+            arrays = step.make(X, step.size, *inputs)
+        except Exception as error:
+            return Made(error=f"{type(error).__name__}: {_one_line(error)}")
+    said = tuple({_one_line(warning.message): None for warning in caught})
+    kept = tuple(read_only(np.ascontiguousarray(array)) for array in arrays)
+    return Made(kept, said, perf_counter() - start)
+
+
+def _one_line(message: object) -> str:
+    """Return a message without its line breaks."""
+    return " ".join(str(message).split())

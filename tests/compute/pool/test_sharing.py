@@ -1,0 +1,127 @@
+"""Models that share steps are those fitted alone."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from clusterlens.compute.estimators import neighbors
+from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.pool import POOLS, estimate_pool, run_pool
+from clusterlens.compute.pool.sharing import Made, Shelf, Step, merge_steps
+
+
+@pytest.fixture(scope="module")
+def X():
+    return make_blobs(240, 3, centers=4, cluster_std=1.6, random_state=0)[0]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", POOLS)
+def test_every_model_of_a_preset_is_the_one_fitted_alone(X, name):
+    ensemble = run_pool(X, (name, 3) if callable(POOLS[name]) else name, n_jobs=1)
+    alone = {}
+    for title, spec, labels in zip(
+        ensemble.names, ensemble.specs, ensemble.labels, strict=True
+    ):
+        key = repr(sorted(spec.items(), key=str))
+        if key not in alone:
+            parameters = {k: v for k, v in spec.items() if k != "clusterer"}
+            model = CLUSTERERS[spec["clusterer"]].make(**parameters)
+            alone[key] = model.fit_predict(X)
+        assert adjusted_rand_score(labels, alone[key]) == 1.0, title
+        assert ((labels == -1) == (alone[key] == -1)).all(), title
+
+
+def step(key, size, make=None, needs=()):
+    return Step(
+        key,
+        "{size} of " + key,
+        make or (lambda X, size, *inputs: (np.arange(float(size)),)),
+        size,
+        tuple(needs),
+        seconds=lambda n, d, k: 1.0,
+        n_bytes=lambda n, d, k: 1.0,
+    )
+
+
+def test_steps_of_one_key_are_one_as_large_as_its_largest_user_needs():
+    table = step("table", 3)
+    merged = merge_steps([step("tree", 1, needs=[table]), step("table", 8)])
+    assert list(merged) == ["table", "tree"]
+    assert merged["table"].size == merged["tree"].needs[0].size == 8
+
+
+def test_a_step_is_made_once_and_other_processes_find_it(tmp_path):
+    made = []
+
+    def make(X, size):
+        made.append(size)
+        return np.arange(size), X
+
+    X = np.ones((4, 2))
+    first, second = Shelf(X, tmp_path), Shelf(X, tmp_path)
+    wanted = step("table", 5, make)
+    for shelf in (first, first, second):
+        numbers, data = shelf.take(wanted).arrays
+        np.testing.assert_array_equal(numbers, np.arange(5))
+        np.testing.assert_array_equal(data, X)
+    assert made == [5]
+
+
+def test_what_fails_or_warns_reaches_all_who_need_it(tmp_path):
+    def fail(X, size):
+        raise RuntimeError("no luck\nat all")
+
+    def warn(X, size):
+        import warnings
+
+        warnings.warn("beware", stacklevel=1)
+        return (X,)
+
+    for folder in (None, tmp_path):
+        shelf = Shelf(np.ones((4, 2)), folder)
+        user = step("user", 1, needs=[step("bad", 1, fail)])
+        assert shelf.take(user).error == "RuntimeError: no luck at all"
+        user = step("other", 1, needs=[step("odd", 1, warn)])
+        assert shelf.take(user).warnings == ("beware",)
+    again = Shelf(np.ones((4, 2)), tmp_path)
+    assert isinstance(again.take(step("bad", 1, fail)), Made)
+    assert again.take(step("bad", 1, fail)).error == "RuntimeError: no luck at all"
+
+
+def test_the_plan_names_each_step_and_whom_it_serves():
+    plan = {step.title: step for step in estimate_pool((500, 3)).plan}
+    tables = [title for title in plan if "nearest neighbours" in title]
+    assert tables == ["9 nearest neighbours of every sample"]
+    served = plan[tables[0]].models
+    for family in ("DBSCAN", "HDBSCAN", "OPTICS", "spectral"):
+        if family != "HDBSCAN":
+            assert any(name.startswith(family) for name in served)
+    tree = plan["spanning tree, min_samples=5"]
+    assert {name.split()[0] for name in tree.models} == {"DBSCAN", "HDBSCAN"}
+    embedding = plan["spectral embedding of 10 dimensions, 10 neighbours"]
+    assert len(embedding.models) == 7
+    assert len(plan["tree of ward linkage (euclidean)"].models) == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["CNS", "Torque", "border peeling", "selective neighbours"]
+)
+def test_own_estimators_take_the_shared_table(X, name, monkeypatch):
+    pool = [
+        {"clusterer": name},
+        {"clusterer": "spectral", "affinity": "nearest_neighbors", "n_clusters": 3},
+    ]
+    alone = CLUSTERERS[name].make().fit_predict(X)
+    searched = []
+    search = neighbors._search
+
+    def counted(queries, data, *rest):
+        searched.append(queries is data and len(data) == len(X))
+        return search(queries, data, *rest)
+
+    monkeypatch.setattr(neighbors, "_search", counted)
+    ensemble = run_pool(X, pool, n_jobs=1)
+    np.testing.assert_array_equal(ensemble.labels[0], alone)
+    assert sum(searched) == 1

@@ -1,0 +1,122 @@
+"""One spanning tree says what HDBSCAN, DBSCAN and single linkage say."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import DBSCAN, HDBSCAN, AgglomerativeClustering
+from sklearn.datasets import make_blobs, make_moons
+from sklearn.metrics import adjusted_rand_score
+
+from clusterlens.compute.estimators.neighbors import neighbor_table
+from clusterlens.compute.pool import _spanning, _trees, optics
+from clusterlens.compute.pool._spanning import (
+    _graph_tree,
+    _plain_tree,
+    _searched_tree,
+    dbscan_labels,
+    hdbscan_labels,
+)
+from clusterlens.compute.pool.optics import make_graph_ordering, make_ordering
+from clusterlens.compute.pool.pool import run_pool
+
+
+def moons(n_samples=600, seed=0):
+    return make_moons(n_samples, noise=0.06, random_state=seed)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("min_samples", [2, 5, 9])
+def test_dbscan_at_every_radius_from_one_tree(seed, min_samples):
+    X = np.random.default_rng(seed).normal(size=(300, 2))
+    tree = _plain_tree(X, 0, min_samples=min_samples)
+    table = neighbor_table(X, 12)
+    for eps in (0.02, 0.1, 0.2, 0.35, 1.0, 9.0):
+        chosen = {"eps": eps, "min_samples": min_samples}
+        labels = dbscan_labels(X, chosen, tree, table)
+        np.testing.assert_array_equal(labels, DBSCAN(**chosen).fit_predict(X))
+
+
+@pytest.mark.parametrize("method", ["eom", "leaf"])
+@pytest.mark.parametrize("size", [2, 5, 40])
+def test_hdbscan_at_every_size_from_one_tree(method, size):
+    X, _ = moons()
+    tree = _plain_tree(X, 0, min_samples=5)
+    chosen = {"min_cluster_size": size, "cluster_selection_method": method}
+    alone = HDBSCAN(min_samples=5, copy=True, **chosen).fit_predict(X)
+    np.testing.assert_array_equal(hdbscan_labels(X, chosen, tree), alone)
+
+
+@pytest.mark.parametrize("min_samples", [1, 2, 5, 20])
+def test_the_searched_tree_is_the_plain_one(min_samples):
+    X = make_blobs(800, 3, random_state=1)[0]
+    plain, searched = (
+        make(X, 0, min_samples=min_samples)[0] for make in (_plain_tree, _searched_tree)
+    )
+    # Single precision.
+    np.testing.assert_allclose(searched["value"], plain["value"], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("min_samples", [1, 5, 20])
+def test_the_tree_of_the_graph_bounds_the_plain_one_and_finds_its_groups(min_samples):
+    X, y = moons()
+    plain = _plain_tree(X, 0, min_samples=min_samples)
+    graph = _graph_tree(X, 0, neighbor_table(X, 20), min_samples=min_samples)
+    assert len(graph[0]) == len(X) - 1
+    assert graph[0]["cluster_size"][-1] == len(X)
+    heights, bound = np.sort(plain[0]["value"]), np.sort(graph[0]["value"])
+    assert (bound >= heights - 1e-12).all()
+    labels = hdbscan_labels(X, {"min_cluster_size": 60}, graph)
+    assert adjusted_rand_score(labels, y) > 0.95
+
+
+def test_duplicates_do_not_tear_the_graph_apart():
+    X = np.repeat(np.arange(30.0), 25)[:, None]
+    graph = _graph_tree(X, 0, neighbor_table(X, 15), min_samples=5)[0]
+    assert graph["cluster_size"][-1] == len(X)
+    assert np.isclose(graph["value"], 1.0).sum() == 29
+
+
+@pytest.mark.parametrize("features", [3, 15])
+def test_large_data_take_other_forms_and_say_so(monkeypatch, features):
+    for module in (_spanning, _trees, optics):
+        monkeypatch.setattr(module, "MAX_PLAIN_SAMPLES", 200)
+    X, y = make_blobs(500, features, centers=4, cluster_std=0.4, random_state=2)
+    pool = [
+        {"clusterer": "HDBSCAN", "min_cluster_size": 30, "min_samples": 5},
+        {"clusterer": "DBSCAN", "eps": {"quantile": 0.99, "of": "neighbour distances"}},
+        {"clusterer": "OPTICS", "min_samples": 10, "xi": [0.05, 0.1]},
+        {"clusterer": "agglomerative", "linkage": "single", "n_clusters": 4},
+    ]
+    ensemble = run_pool(X, pool, n_jobs=1)
+    assert ensemble.n_partitions == 5
+    how = "k-d tree" if features == 3 else "graph of 15 neighbours"
+    assert any(how in note for note in ensemble.notes)
+    assert any("9 neighbours of every sample only" in note for note in ensemble.notes)
+    for name, labels in zip(ensemble.names, ensemble.labels, strict=True):
+        if not name.startswith("OPTICS"):
+            kept = labels >= 0
+            assert kept.mean() > 0.9
+            assert adjusted_rand_score(y[kept], labels[kept]) == 1.0
+
+
+def test_single_linkage_from_the_searched_tree_is_that_of_scikit_learn():
+    X = make_blobs(400, 2, random_state=3)[0]
+    (tree,) = _searched_tree(X, 0, min_samples=1)
+    for k in (2, 3, 10, 50):
+        labels = _trees.cut_agglomerative(X, {"n_clusters": k}, (tree,))
+        alone = AgglomerativeClustering(k, linkage="single").fit_predict(X)
+        assert adjusted_rand_score(labels, alone) == 1.0
+
+
+def test_an_ordering_of_the_graph_keeps_its_contract():
+    X = moons()[0]
+    table = neighbor_table(X, 9)
+    order, reach, before = make_graph_ordering(X, 0, table, min_samples=10)
+    assert sorted(order) == list(range(len(X)))
+    place = np.argsort(order)
+    for i in np.flatnonzero(before >= 0):
+        assert i in table[0][before[i]]
+        assert place[before[i]] < place[i]
+        assert reach[i] == np.around(table[1][before[i], -1], 15)
+    # No sample is reached more easily along the graph than by all distances.
+    plain = make_ordering(X, 0, table, min_samples=10)[1]
+    assert np.median(reach[np.isfinite(reach)]) >= np.median(plain[1:]) * 0.9
