@@ -8,6 +8,7 @@ they began, and `merge` puts what they changed on top of what was done meanwhile
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -18,7 +19,16 @@ from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.compute.table.reading import load_table
-from clusterlens.ui.analysis import Analysis, Run
+from clusterlens.ui.analysis import Analysis, Link, Run
+from clusterlens.ui.links import (
+    KINDS,
+    OTHER,
+    TITLES,
+    find_link,
+    has_row,
+    refuse_contradiction,
+    with_link,
+)
 
 Values = Mapping[str, Any]
 
@@ -156,6 +166,59 @@ def count_fully(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, counted_fully=analysis.counted_fully | {analysis.run.id})
 
 
+def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Link two rows; a link of the other kind between them is replaced."""
+    kind, a, b = (values[name] for name in ("kind", "a", "b"))
+    if kind not in KINDS:
+        raise ValueError(f"kind {kind!r} is neither 'must' nor 'cannot'.")
+    for row in (a, b):
+        if analysis.table is None or not has_row(analysis.table.table.index, row):
+            raise ValueError(f"there is no row {row!r}; name rows by their ids.")
+    if a == b:
+        raise ValueError(f"row {a} is given twice; link two different rows.")
+    at = find_link(analysis.links, a, b)
+    if at is not None and analysis.links[at].kind == kind:
+        raise ValueError(f"the rows {a} and {b} have that {TITLES[kind]} already.")
+    return _linked(analysis, with_link(analysis.links, Link(kind, a, b)))
+
+
+def remove_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Take the link between two rows away."""
+    at = _linked_at(analysis, values)
+    return replace(analysis, links=analysis.links[:at] + analysis.links[at + 1 :])
+
+
+def swap_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Turn a must-link into a cannot-link, or back."""
+    link = analysis.links[_linked_at(analysis, values)]
+    swapped = replace(link, kind=OTHER[link.kind])
+    return _linked(analysis, with_link(analysis.links, swapped))
+
+
+def _linked_at(analysis: Analysis, values: Values) -> int:
+    at = find_link(analysis.links, values["a"], values["b"])
+    if at is None:
+        raise ValueError(
+            f"the rows {values['a']} and {values['b']} are not linked; choose a link "
+            "that is listed."
+        )
+    return at
+
+
+def _linked(analysis: Analysis, links: tuple[Link, ...]) -> Analysis:
+    refuse_contradiction(links)
+    return replace(analysis, links=links)
+
+
+def set_link_weight(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Charge another amount for breaking all links."""
+    weight = values["weight"]
+    known = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+    if not known or not 0 <= weight < math.inf:
+        raise ValueError(f"the weight of the links is {weight!r}; give 0 or more.")
+    return replace(analysis, link_weight=float(weight))
+
+
 ACTIONS = {
     "load file": Action("Read the file", load_file, slow=True),
     "load example": Action("Load the example", load_bundled, slow=True),
@@ -167,6 +230,10 @@ ACTIONS = {
     "set score": Action("Set the score", set_score),
     "set threshold": Action("Set the agreement needed", set_threshold),
     "count fully": Action("Count all pairs", count_fully),
+    "add link": Action("Link two rows", add_link),
+    "remove link": Action("Remove the link", remove_link),
+    "swap link": Action("Swap the link", swap_link),
+    "set link weight": Action("Set the weight of the links", set_link_weight),
 }
 
 

@@ -40,7 +40,7 @@ class Session:
         self.files[key] = content
         return key
 
-    async def act(self, kind: str, **values: Any) -> bool:
+    async def act(self, kind: str, /, **values: Any) -> bool:
         """Do an action; return whether it was done. What failed becomes a notice."""
         action = ACTIONS[kind]
         if not action.slow:
@@ -57,7 +57,7 @@ class Session:
         self._commit(kind, values, merge(*done, self.analysis))
         return True
 
-    def act_now(self, kind: str, **values: Any) -> bool:
+    def act_now(self, kind: str, /, **values: Any) -> bool:
         """Do a quick action at once; return whether it was done."""
         action = ACTIONS[kind]
         try:

@@ -31,6 +31,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.analysis import Link
 from clusterlens.ui.derived import Node
 from clusterlens.ui.jobs import KERNELS, Job
+from clusterlens.ui.links import PlainId, plain_ids
 
 SEED = 0
 LEADERS = 3
@@ -60,13 +61,20 @@ def threshold_in_force(agreement: Agreement, asked: int | None) -> int:
     return agreement.threshold if asked is None else asked
 
 
-def constraints(links: tuple[Link, ...], samples: Dataset) -> Constraints | None:
+def row_positions(job: Job, samples: Dataset) -> dict[PlainId, int]:
+    """Position of each sample by its plain row id."""
+    return {row: k for k, row in enumerate(plain_ids(samples.row_ids))}
+
+
+def constraints(
+    links: tuple[Link, ...], row_positions: dict[PlainId, int]
+) -> Constraints | None:
     """Links as positions of samples; those of rows that are left out do not count."""
-    at = {row: k for k, row in enumerate(samples.row_ids)}
     pairs: dict[str, list[tuple[int, int]]] = {"must": [], "cannot": []}
     for link in links:
-        if link.a in at and link.b in at:
-            pairs[link.kind].append((at[link.a], at[link.b]))
+        if link.a in row_positions and link.b in row_positions:
+            ends = row_positions[link.a], row_positions[link.b]
+            pairs[link.kind].append(ends)
     if not (pairs["must"] or pairs["cannot"]):
         return None
     return Constraints(must_link=pairs["must"], cannot_link=pairs["cannot"])
@@ -175,7 +183,10 @@ NODES = {
     ),
     "threshold_asked": Node(("threshold?", "look.threshold_preview?"), threshold_asked),
     "threshold_in_force": Node(("agreement", "threshold_asked?"), threshold_in_force),
-    "constraints": Node(("links", "samples"), constraints),
+    "row_positions": Node(
+        ("samples",), row_positions, "live", "Looking up the rows", keep=2
+    ),
+    "constraints": Node(("links", "row_positions"), constraints),
     "ranking": Node(_RANKED, rank, "live", "Ranking", keep=64),
     "robustness": Node(
         _RANKED,

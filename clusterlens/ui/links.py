@@ -1,0 +1,100 @@
+"""Links: what the analyst knows of pairs of rows, by row ids as plain values.
+
+Row ids of any type become whole numbers or text, so that links can be logged, written
+to a file, and found again in another run of the same table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
+from clusterlens.ui.analysis import Link
+
+Kind = Literal["must", "cannot"]
+PlainId = int | str
+KINDS = get_args(Kind)
+OTHER: dict[Kind, Kind] = {"must": "cannot", "cannot": "must"}
+TITLES: dict[Kind, str] = {"must": "must-link", "cannot": "cannot-link"}
+
+
+class LinkError(ValueError):
+    """A link contradicts others.
+
+    Parameters
+    ----------
+    message : str
+        What contradicts what, and the remedy.
+    chain : tuple of Link
+        Must-links that lead from one row to another, then the cannot-link of the two.
+    """
+
+    def __init__(self, message: str, chain: tuple[Link, ...]) -> None:
+        super().__init__(message)
+        self.chain = chain
+
+
+def plain_id(row_id: Any) -> PlainId:
+    """Write a row id as a whole number or as text."""
+    if isinstance(row_id, (int, np.integer)) and not isinstance(row_id, bool):
+        return int(row_id)
+    if isinstance(row_id, (float, np.floating)) and float(row_id).is_integer():
+        return int(row_id)
+    return str(row_id)
+
+
+def plain_ids(row_ids: Any) -> list[PlainId]:
+    """Write row ids, array or index of shape (n,), as whole numbers or as text."""
+    return [plain_id(row_id) for row_id in pd.Index(row_ids)]
+
+
+def has_row(index: pd.Index, row: PlainId) -> bool:
+    """Whether a row of this plain id is in the index of a table."""
+    if index.inferred_type in ("integer", "string"):
+        return row in index
+    return row in plain_ids(index)
+
+
+def find_link(links: Sequence[Link], a: PlainId, b: PlainId) -> int | None:
+    """Return the place of the link between two rows in the list, None without one."""
+    pairs = ({link.a, link.b} for link in links)
+    return next((k for k, pair in enumerate(pairs) if pair == {a, b}), None)
+
+
+def with_link(links: tuple[Link, ...], link: Link) -> tuple[Link, ...]:
+    """Return the links with one more; it replaces the one between the same rows."""
+    at = find_link(links, link.a, link.b)
+    if at is None:
+        return (*links, link)
+    return (*links[:at], link, *links[at + 1 :])
+
+
+def refuse_contradiction(links: Sequence[Link]) -> None:
+    """Raise LinkError if must-links lead from one end of a cannot-link to the other.
+
+    Rows that a run leaves out count, too: they may be back in the next one.
+    """
+    rows = list(dict.fromkeys(row for link in links for row in (link.a, link.b)))
+    at = {row: k for k, row in enumerate(rows)}
+    pairs = {
+        kind: [(at[link.a], at[link.b]) for link in links if link.kind == kind]
+        for kind in KINDS
+    }
+    try:
+        Constraints(pairs["must"], pairs["cannot"])
+    except ConstraintError as error:
+        *path, (_, start, end) = error.chain
+        joined = ", ".join(f"{rows[i]} – {rows[j]}" for _, i, j in path)
+        chain = (
+            *(Link("must", rows[i], rows[j]) for _, i, j in path),
+            Link("cannot", rows[start], rows[end]),
+        )
+        raise LinkError(
+            f"a cannot-link keeps the rows {rows[start]} and {rows[end]} apart, but "
+            f"must-links join them ({joined}); remove one of these links.",
+            chain,
+        ) from None

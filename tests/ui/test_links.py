@@ -1,0 +1,186 @@
+"""Links by row ids: actions, what is refused, and what a run makes of them."""
+
+import asyncio
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.actions import ACTIONS
+from clusterlens.ui.analysis import DEFAULT_LINK_WEIGHT, Analysis, Link, Run
+from clusterlens.ui.history import Step
+from clusterlens.ui.links import LinkError, plain_id, plain_ids, refuse_contradiction
+from clusterlens.ui.session import Session
+from tests.ui.loop import run
+
+N = 12
+
+
+def session_of(row_ids=None, n_models: int = 6) -> Session:
+    """A session that reads a run of random partitions."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(N, 2)), columns=["x", "y"], index=row_ids)
+    dataset = prepare(make_dataset(table, name="t"))
+    ensemble = Ensemble(rng.integers(0, 3, (n_models, N)))
+    made = Run("r1", "run 1", dataset, (), 0, ensemble)
+    session = Session()
+    analysis = Analysis(dataset, {}, dataset, (made,), 1, "r1")
+    session.history.do(Step("test", "Test", analysis))
+    return session
+
+
+def made_links(session: Session) -> list[tuple]:
+    return [(link.kind, link.a, link.b) for link in session.analysis.links]
+
+
+def test_links_are_added_swapped_removed_and_undone():
+    session = session_of()
+    session.act_now("add link", kind="must", a=0, b=1)
+    session.act_now("add link", kind="cannot", a=2, b=1)
+    session.act_now("swap link", a=1, b=2)
+    assert made_links(session) == [("must", 0, 1), ("must", 2, 1)]
+    session.act_now("remove link", a=1, b=0)
+    assert made_links(session) == [("must", 2, 1)]
+    for _ in range(4):
+        session.undo()
+    assert made_links(session) == []
+    for _ in range(4):
+        session.redo()
+    assert made_links(session) == [("must", 2, 1)]
+
+
+def test_the_other_kind_replaces_the_link_of_a_pair_in_its_place():
+    session = session_of()
+    session.act_now("add link", kind="must", a=0, b=1)
+    session.act_now("add link", kind="must", a=4, b=5)
+    session.act_now("add link", kind="cannot", a=1, b=0)
+    assert made_links(session) == [("cannot", 1, 0), ("must", 4, 5)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "words"),
+    [
+        ("add link", {"kind": "must", "a": 3, "b": 3}, "twice"),
+        ("add link", {"kind": "must", "a": 3, "b": 99}, "no row 99"),
+        ("add link", {"kind": "must", "a": "3", "b": 4}, "no row '3'"),
+        ("add link", {"kind": "maybe", "a": 3, "b": 4}, "'maybe'"),
+        ("add link", {"kind": "must", "a": 1, "b": 0}, "already"),
+        ("add link", {"kind": "cannot", "a": 0, "b": 2}, "0 – 1, 1 – 2"),
+        ("remove link", {"a": 0, "b": 2}, "not linked"),
+        ("swap link", {"a": 0, "b": 2}, "not linked"),
+        ("set link weight", {"weight": -0.1}, "-0.1"),
+        ("set link weight", {"weight": "much"}, "'much'"),
+    ],
+)
+def test_a_refused_link_changes_nothing_and_says_why(kind, values, words):
+    session = session_of()
+    session.act_now("add link", kind="must", a=0, b=1)
+    session.act_now("add link", kind="must", a=1, b=2)
+    before = session.analysis
+    assert session.act_now(kind, **values) is False
+    assert session.analysis is before
+    assert words in session.jobs.notices[0].text
+
+
+def test_a_contradiction_is_refused_with_the_links_that_cause_it():
+    links = [Link("must", "b", "a"), Link("must", "b", "c"), Link("must", "d", "e")]
+    with pytest.raises(LinkError) as caught:
+        refuse_contradiction([*links, Link("cannot", "c", "a")])
+    chain = [(link.kind, {link.a, link.b}) for link in caught.value.chain]
+    assert {kind for kind, _ in chain[:-1]} == {"must"}
+    assert chain[-1] == ("cannot", {"a", "c"})
+    assert {frozenset(pair) for _, pair in chain[:-1]} == {
+        frozenset("ab"),
+        frozenset("bc"),
+    }
+
+
+PAIRS = st.tuples(
+    st.sampled_from(["must", "cannot"]), st.integers(0, 5), st.integers(0, 5)
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(PAIRS, max_size=12))
+def test_links_are_refused_exactly_where_no_labelling_can_keep_them(steps):
+    analysis = session_of().analysis
+    for kind, a, b in steps:
+        others = tuple(link for link in analysis.links if {link.a, link.b} != {a, b})
+        possible = a != b and can_be_kept((*others, Link(kind, a, b)))
+        known = Link(kind, a, b) in analysis.links or Link(kind, b, a) in analysis.links
+        values = {"kind": kind, "a": a, "b": b}
+        if possible and not known:
+            analysis = ACTIONS["add link"].apply(analysis, values, None)
+        else:
+            with pytest.raises(ValueError, match=r"twice|already|apart"):
+                ACTIONS["add link"].apply(analysis, values, None)
+
+
+def can_be_kept(links) -> bool:
+    """Merge groups of rows until none changes; then look at the cannot-links."""
+    group = list(range(N))
+    for _ in links:
+        for link in links:
+            if link.kind == "must":
+                low, high = sorted((group[link.a], group[link.b]))
+                group = [low if g == high else g for g in group]
+    return all(group[k.a] != group[k.b] for k in links if k.kind == "cannot")
+
+
+ROW_IDS = {
+    "numbers": pd.RangeIndex(100, 100 + N),
+    "whole floats": pd.Index(np.arange(N, dtype=float)),
+    "words": pd.Index([f"row <{k}>" for k in range(N)]),
+    "dates": pd.date_range("2024-01-01", periods=N),
+    "numbers and their text": pd.Index([7, "7", *range(20, 18 + N)], dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", ROW_IDS)
+def test_row_ids_of_any_type_are_logged_as_plain_values_and_found_again(kind):
+    index = ROW_IDS[kind]
+    session = session_of(index)
+    a, b = plain_id(index[0]), plain_id(index[1])
+    assert a != b
+    assert session.act_now("add link", kind="must", a=a, b=b)
+    assert session.history.steps[-1].values == {"kind": "must", "a": a, "b": b}
+    assert plain_ids(session.analysis.samples.row_ids)[:2] == [a, b]
+    assert linked_positions(session) == [[0, 1]]
+
+
+def linked_positions(session: Session) -> list[list[int]]:
+    async def main():
+        session.derived.watch(["constraints?"], lambda results: None)
+        while not session.jobs.at_rest:
+            await asyncio.sleep(0.01)
+        return session.derived.get("constraints").value.must_link.tolist()
+
+    return run(main())
+
+
+def test_links_of_rows_that_a_run_leaves_out_stay_and_do_not_count():
+    session = session_of()
+    session.act_now("add link", kind="must", a=0, b=1)
+    session.act_now("add link", kind="must", a=10, b=11)
+    analysis = session.analysis
+    shorter = prepare(make_dataset(analysis.table.table.iloc[5:], name="t"))
+    ensemble = Ensemble(analysis.ensemble.labels[:, 5:])
+    other = replace(analysis.run, id="r2", dataset=shorter, ensemble=ensemble)
+    both = replace(analysis, runs=(*analysis.runs, other), run_id="r2")
+    session.history.do(Step("test", "Test", both))
+    assert len(session.analysis.links) == 2
+    assert linked_positions(session) == [[5, 6]]
+
+
+def test_the_weight_of_the_links_is_one_action():
+    session = session_of()
+    assert session.analysis.link_weight == DEFAULT_LINK_WEIGHT
+    session.act_now("set link weight", weight=1)
+    assert session.analysis.link_weight == 1.0
+    session.undo()
+    assert session.analysis.link_weight == DEFAULT_LINK_WEIGHT
