@@ -59,8 +59,8 @@ class ResampledConsensus:
     area : array of float64, shape (n_k,)
         Area under the distribution, which is one minus the mean consensus.
     delta_area : array of float64, shape (n_k,)
-        Relative growth of the area over the previous number of clusters; the area
-        itself for the first.
+        Relative growth of the area over the one of k - 1 clusters; the area itself for
+        2. NaN where k - 1 was not run: growth over several k is not comparable.
     pac : array of float64, shape (n_k,)
         Proportion of ambiguous pairs, consensus above 0.1 and at most 0.9; lower is
         more stable.
@@ -304,7 +304,7 @@ def _summarise(
         read_only(numbers),
         read_only(cdf),
         read_only(area),
-        read_only(area_growth(area)),
+        read_only(area_growth(area, numbers)),
         read_only(pac),
         ensembles,
         ensemble.notes,
@@ -369,8 +369,12 @@ def _stability(ensemble: Ensemble, pair_counts: IntArray) -> float:
     return float((both - chance) / most) if most > 0 else 1.0
 
 
-def area_growth(area: FloatArray) -> FloatArray:
-    """Relative growth of the area over the last axis; the area itself comes first."""
-    before = area[..., :-1]
-    growth = np.diff(area) / np.where(before > 0, before, np.inf)
-    return np.concatenate([area[..., :1], growth], axis=-1)
+def area_growth(area: FloatArray, numbers: IntArray) -> FloatArray:
+    """Relative growth of the area (..., n_k) over the one of k - 1; NaN without it.
+
+    One cluster has no area: the growth to two is the area itself.
+    """
+    before = np.full_like(area, np.nan)
+    before[..., 1:] = np.where(np.diff(numbers) == 1, area[..., :-1], np.nan)
+    growth = (area - before) / np.where(before == 0, np.inf, before)
+    return np.where(numbers == 2, area, growth)

@@ -177,7 +177,7 @@ class KSelection:
         """
         columns = {
             "pac": self.data.pac,
-            "delta_area": area_growth(self.data.area),
+            "delta_area": area_growth(self.data.area, self.n_clusters),
             "stability": self.data.stability,
         }
         for kind, curves in self.references.items():
@@ -185,7 +185,9 @@ class KSelection:
                 f"pac_{kind}": curves.pac.mean(axis=0),
                 f"pac_low_{kind}": curves.pac.min(axis=0),
                 f"pac_high_{kind}": curves.pac.max(axis=0),
-                f"delta_area_{kind}": area_growth(curves.area).mean(axis=0),
+                f"delta_area_{kind}": area_growth(curves.area, self.n_clusters).mean(
+                    axis=0
+                ),
                 f"stability_{kind}": curves.stability.mean(axis=0),
                 f"p_{kind}": self.p_values[kind],
             }

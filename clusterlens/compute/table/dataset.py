@@ -105,7 +105,8 @@ class Dataset:
 
     Notes
     -----
-    X and its companions exist after `prepare`; before, they raise DataError.
+    X and its companions exist after `prepare`; before, they raise DataError. A prepared
+    dataset is an array-like, X, and so may be given wherever a table of features may.
     """
 
     table: pd.DataFrame
@@ -165,6 +166,12 @@ class Dataset:
         values, _ = encode_columns(self.table.iloc[rows], columns, "missing")
         return EncodedTable(read_only(values), columns)
 
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        """Return X, as NumPy asks for it."""
+        return np.array(self.X, dtype, copy=copy)
+
     def __repr__(self) -> str:
         """Say the name and the size."""
         rows, columns = self.table.shape
@@ -176,7 +183,8 @@ class Dataset:
     def _prepared(self) -> Prepared:
         if self.prepared is None:
             raise DataError(
-                f"Table {self.name!r} is not prepared; call prepare(dataset) first."
+                f"Table {self.name!r} is not prepared; prepare it first, with "
+                "prepare(dataset)."
             )
         return self.prepared
 

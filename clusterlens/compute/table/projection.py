@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +17,6 @@ from clusterlens.compute._validation import (
 )
 
 _COVARIANCE_WIDTH = 1000  # up to here the d x d covariance is the cheapest way
-
-
-class _HasFeatures(Protocol):
-    """Anything with a matrix X, such as a prepared Dataset."""
-
-    @property
-    def X(self) -> FloatArray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +59,7 @@ class Projection:
         return (check_features(X) - self.centre) @ self.components.T
 
 
-def project(ds: _HasFeatures | npt.ArrayLike, n_components: float = 2) -> Projection:
+def project(ds: npt.ArrayLike, n_components: float = 2) -> Projection:
     """Project samples on their first principal components.
 
     Parameters
@@ -103,7 +95,7 @@ def project(ds: _HasFeatures | npt.ArrayLike, n_components: float = 2) -> Projec
     >>> project([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]).explained.round(3).tolist()
     [1.0, 0.0]
     """
-    X = check_features(ds if not hasattr(ds, "X") else ds.X)
+    X = check_features(ds, name="ds")
     whole = isinstance(n_components, (int, np.integer))
     if whole:
         check_range(n_components, 1, 10_000, name="n_components", integer=True)

@@ -6,7 +6,11 @@ from sklearn.datasets import make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute.pool.resampling import SubsampledClusterer, resample_consensus
+from clusterlens.compute.pool.resampling import (
+    SubsampledClusterer,
+    area_growth,
+    resample_consensus,
+)
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +56,13 @@ def test_columns_follow_their_definitions(resampled):
         assert ensemble.n_clusters.max() <= resampled.n_clusters[row]
     growth = np.diff(resampled.area) / resampled.area[:-1]
     assert_allclose(resampled.delta_area, [resampled.area[0], *growth])
+
+
+def test_growth_of_the_area_is_from_k_minus_one_or_unknown():
+    area = np.array([0.2, 0.3, 0.33, 0.0, 0.1])
+    growth = area_growth(area, np.array([2, 3, 6, 7, 8]))
+    assert_allclose(growth, [0.2, 0.5, np.nan, -1.0, 0.0])
+    assert np.isnan(area_growth(area, np.array([4, 6, 8, 10, 12]))).all()
 
 
 def test_area_is_the_limit_of_the_sum_over_sorted_entries(resampled):

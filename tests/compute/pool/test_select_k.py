@@ -66,7 +66,7 @@ def test_columns_hold_the_copies_beside_the_data(selection):
         assert_allclose(frame[f"pac_low_{kind}"], pac.min(axis=0))
         assert_allclose(frame[f"pac_high_{kind}"], pac.max(axis=0))
         assert selection.references[kind].cdf.shape == (9, 3, 101)
-        growth = area_growth(selection.references[kind].area)
+        growth = area_growth(selection.references[kind].area, selection.n_clusters)
         assert_allclose(frame[f"delta_area_{kind}"], growth.mean(axis=0))
     assert_allclose(frame["p_value"], frame[["p_gaussian", "p_uniform"]].max(axis=1))
 

@@ -1,0 +1,221 @@
+"""A right call of every public callable, for the tests of what all have in common.
+
+A name of `clusterlens.__all__` without a right call fails in those tests.
+"""
+
+import inspect
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+import clusterlens as cl
+
+# Records that functions return, and errors: nobody has to make them.
+RESULTS = {
+    *("AdjustedIndex", "AgreementCost", "AgreementTree", "BrouwerIndex", "Cancelled"),
+    *("ClusterConsensus", "ClusterProfiles", "ClusterStability", "ConsensusTree"),
+    *("ConstraintError", "CriterionGrid", "DataError", "Dataset", "DirichletFit"),
+    *(
+        "Hubs",
+        "IndexValue",
+        "KSelection",
+        "LabelCheck",
+        "LabelEvidence",
+        "LiveSolution",
+        "NDC",
+    ),
+    *(
+        "NullAgreement",
+        "PairView",
+        "PartitionComparison",
+        "PoolAgreement",
+        "PoolEstimate",
+        "PoolMakeUp",
+    ),
+    *("Preparation", "ProgressiveRanking", "Projection", "Ranking"),
+    *("ResampledConsensus", "Robustness", "SampleDiscordance", "SampleReport"),
+    *("ColumnSummary", "LinkPreview", "SmoothingStep", "Suggestion", "Tile"),
+    *("PlannedStep", "PoolModel", "Uncertainty"),
+}
+# Entries of registries: records of functions that developers fill in.
+ENTRIES = {"ConsensusFunction", "Score"}
+
+N = 24
+X = np.random.default_rng(0).normal(size=(N, 2)) + np.repeat([[0, 0], [9, 9]], 12, 0)
+LABELS = np.repeat([0, 1], 12)
+POOL = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+U = np.stack([np.linspace(0.1, 0.9, N), np.linspace(0.9, 0.1, N)], axis=1)
+ROW_IDS = [f"r{i}" for i in range(N)]
+
+
+@cache
+def ensemble():
+    thirds, ends = np.arange(N) // 8, np.minimum(np.arange(N), 3)
+    return cl.Ensemble(
+        [LABELS, LABELS, thirds, ends, np.arange(N) % 2],
+        families=["a", "a", "b", "b", "c"],
+    )
+
+
+@cache
+def agreement():
+    return cl.count_agreements(ensemble())
+
+
+@cache
+def constraints():
+    return cl.Constraints(must_link=[(0, 1)], cannot_link=[(0, 23)])
+
+
+@cache
+def dataset():
+    return cl.prepare(pd.DataFrame(X, index=ROW_IDS, columns=["a", "b"]))
+
+
+@cache
+def right_arguments(name):
+    """The required arguments of a callable, each of a right kind."""
+    over = {"ensemble": ensemble()}
+    fuzzy = {"U": U, "V": U[:, ::-1]}
+    linked = {"row_ids": ROW_IDS}
+    judged = over | {"labels": LABELS}
+    calls = {
+        "Agreement": over
+        | {
+            "pair_counts": agreement().pair_counts,
+            "joint_counts": agreement().joint_counts,
+        },
+        "KMeansSilhouette": {"max_clusters": 3, "n_init": 1},
+        "SPUDS": {"n_init": 1},
+        "CNSGraph": {"X": X, "max_neighbors": 6},
+        "Clusterer": {"family": "f", "title": "t", "make": cl.FuzzyCMeans},
+        "Ensemble": {"labels": [LABELS, 1 - LABELS]},
+        "FuzzyCMeans": {"random_state": 0},
+        "FuzzyPartition": {"memberships": U},
+        "TileSource": over,
+        "adjusted_ndc": fuzzy,
+        "adjusted_rand": {"a": LABELS, "b": np.arange(N) % 2},
+        "attach_labels": {"ds": dataset(), "labels": {"mine": LABELS}},
+        "brouwer_index": fuzzy,
+        "cluster_consensus": judged,
+        "class_pair_view": {"X": X, "labels": LABELS, "a": 0, "b": 1},
+        "compare_fuzzy": {"partitions": {"u": U, "v": U[:, ::-1]}},
+        "inspect_sample": over | {"sample": 1},
+        "iter_pool": {"X": X, "pool": POOL, "n_jobs": 1},
+        "compare_partitions": {"a": LABELS, "b": np.arange(N) % 2},
+        "load_example": {"name": "rings"},
+        "column_summaries": {"ds": dataset()},
+        "table_hints": {"ds": dataset()},
+        "label_evidence": {
+            "X": X,
+            "labels": LABELS,
+            "n_shuffles": 2,
+            "n_permutations": 5,
+        },
+        "mean_consensus": over | {"samples": [0, 1]},
+        "merge_classes": {"labels": LABELS, "classes": [0, 1]},
+        "merge_gains": {"X": X, "labels": np.arange(N) // 8, "n_permutations": 5},
+        "null_agreement_seconds": {"X": X, "pool": POOL},
+        "pool_agreement": over | {"labels_true": LABELS},
+        "sample_discordance": fuzzy,
+        "votes_together": over | {"sample": 1},
+        "group_profile": {"ds": dataset(), "samples": [0, 1]},
+        "cluster_stability": {
+            "X": X,
+            "spec": {"clusterer": "agglomerative", "n_clusters": 2},
+            "n_resamples": 2,
+            "n_jobs": 1,
+        },
+        "cluster_profiles": {"ds": dataset(), "labels": LABELS},
+        "consensus_cdf": {"agreement": agreement()},
+        "consensus_kmeans": over | {"n_clusters": 2},
+        "consensus_partition": over | {"n_clusters": 2},
+        "consensus_tile": over | {"shape": (6, 6)},
+        "consensus_tree": over | {"max_clusters": 3},
+        "constraints_from_csv": linked
+        | {"data": cl.constraints_to_csv(constraints(), ROW_IDS)},
+        "constraints_from_json": linked
+        | {"text": cl.constraints_to_json(constraints(), ROW_IDS)},
+        "constraints_from_labels": {"labels": LABELS},
+        "constraints_to_csv": linked | {"constraints": constraints()},
+        "constraints_to_json": linked | {"constraints": constraints()},
+        "cross_tab": {"a": LABELS, "b": np.arange(N) % 2},
+        "density": judged,
+        "ensemble_nmi": judged,
+        "estimate_agreements": over | {"n_compared": 12},
+        "estimate_pool": {"X": X, "pool": POOL},
+        "external_index": {"name": "ari", "labels_true": LABELS, "labels": LABELS},
+        "fit_dirichlet": {"U": U},
+        "internal_index": {"name": "CHI", "X": X, "labels": LABELS},
+        "label_match": {"X": X, "labels": LABELS, "n_permutations": 5},
+        "load_partitions": {"source": pd.DataFrame({"m": LABELS, "k": 1 - LABELS})},
+        "load_table": {"source": pd.DataFrame(X, columns=["a", "b"])},
+        "make_dataset": {"table": pd.DataFrame(X, columns=["a", "b"])},
+        "match_labels": {"reference": LABELS, "labels": LABELS},
+        "ndc": fuzzy,
+        "null_agreement": {"X": X, "pool": POOL, "n_draws": 2, "n_jobs": 1},
+        "one_hot_loss": judged,
+        "order_by_partition": over | {"model": 1},
+        "pool_grids": {"pool": POOL, "n_samples": N},
+        "preview_link": {"ranking": cl.rank_partitions(ensemble()), "pair": (2, 5)},
+        "pool_specs": {"pool": POOL, "X": X},
+        "prepare": {"ds": pd.DataFrame(X, columns=["a", "b"])},
+        "project": {"ds": X},
+        "resample_consensus": {
+            "X": X,
+            "n_clusters": [2],
+            "n_resamples": 2,
+            "n_jobs": 1,
+        },
+        "run_pool": {"X": X, "pool": POOL, "n_jobs": 1},
+        "select_k": {
+            "X": X,
+            "ks": [2],
+            "n_resamples": 2,
+            "n_draws": 1,
+            "level": 0.5,
+            "n_jobs": 1,
+        },
+        "threshold_scores": {"agreement": agreement()},
+        "to_csv_bytes": {"table": pd.DataFrame({"a": [1, 2]})},
+    }
+    if name in calls:
+        return calls[name]
+    required = {
+        p.name
+        for p in inspect.signature(getattr(cl, name)).parameters.values()
+        if p.default is p.empty
+    }
+    return {key: value for key, value in over.items() if key in required}
+
+
+def public_callables():
+    """Names of what people call, registries and results left out."""
+    return [
+        name
+        for name in cl.__all__
+        if callable(getattr(cl, name))
+        and name not in RESULTS | ENTRIES | {"compile_kernels"}
+    ]
+
+
+def is_estimator(name):
+    return hasattr(getattr(cl, name), "fit")
+
+
+def parameters(name):
+    """Names of the parameters; for estimators the table of fit is one of them."""
+    given = list(inspect.signature(getattr(cl, name)).parameters)
+    return [*given, "X"] if is_estimator(name) else given
+
+
+def call(name, /, **changed):
+    """Call with right arguments but for those that are changed."""
+    arguments = right_arguments(name) | changed
+    if not is_estimator(name):
+        result = getattr(cl, name)(**arguments)
+        return list(result) if isinstance(result, Iterator) else result
+    table = arguments.pop("X", X)
+    return getattr(cl, name)(**arguments).fit(table)
