@@ -32,6 +32,7 @@ class Node:
     inputs : tuple of str
         Names of fields of the analysis, "look.<parameter>" or other nodes. A name that
         ends in "?" may be None; without it the result is empty where the input is.
+        One that ends in "~" is not waited for: it is None until it is ready.
     compute : callable
         Called with the inputs in order; in the lanes live and idle with the job first.
     lane : {"now", "live", "idle"}
@@ -175,6 +176,9 @@ class Derived:
         self, name: str, seen: dict[str, Any], *, begin: bool = True
     ) -> tuple[Any, Result]:
         """Return key and result of an input."""
+        if name.endswith("~"):
+            key, result = self._look_up(name.rstrip("~"), seen, begin=begin)
+            return (key, result) if result.ready else (None, Result("ready", None))
         optional, name = name.endswith("?"), name.rstrip("?")
         if name not in self.nodes:
             value = self._read(name)

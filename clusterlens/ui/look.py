@@ -71,6 +71,15 @@ class Look(param.Parameterized):
     column_role = param.String("", doc="Role of listed columns; empty for all.")
     rows_as = param.Selector(default="read", objects=["read", "features"])
     prepared_view = param.ClassSelector(class_=Viewport, default=Viewport())
+    cns_neighbors = param.Integer(
+        None, allow_None=True, doc="Neighbourhood size of CNS; None for automatic."
+    )
+    cns_alpha = param.Number(None, allow_None=True, doc="Set with `cns_neighbors`.")
+    cns_clusters = param.Integer(None, allow_None=True, doc="Set with the others.")
+    cns_sample = param.Integer(
+        None, allow_None=True, doc="Position of the sample read on the page CNS."
+    )
+    cns_view = param.ClassSelector(class_=Viewport, default=Viewport())
     pool_draft = param.ClassSelector(
         class_=PoolDraft, default=PoolDraft(), doc="What the next run shall be."
     )
@@ -78,6 +87,17 @@ class Look(param.Parameterized):
     threshold_preview = param.Integer(
         None, allow_None=True, doc="Threshold while its line is dragged."
     )
+
+    def forget_cns(self) -> None:
+        """Look at the automatic setting of CNS, as another table is prepared."""
+        view = self.cns_view
+        self.param.update(
+            cns_neighbors=None,
+            cns_alpha=None,
+            cns_clusters=None,
+            cns_sample=None,
+            cns_view=Viewport(width=view.width, height=view.height),
+        )
 
     def forget_samples(self) -> None:
         """Look at no sample and at the leader, as another run is read."""

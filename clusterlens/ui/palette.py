@@ -8,6 +8,8 @@ import colorcet
 import numpy as np
 
 NOISE_COLOUR = "#8a8f98"
+# Where a colour fades to as it becomes uncertain; lighter than noise.
+PALE = "#c9ccd1"
 SHADES = ("#a9d5d1", "#3a9c97", "#06464a")
 DISAGREEMENT_COLOURS = ("#2b5c9e", "#9aa0ad", "#e0892b", "#c02a1b")
 
@@ -65,3 +67,25 @@ def _between(colours: Sequence[str], values: np.ndarray) -> np.ndarray:
     channels = rgb(colours).T
     mixed = [np.interp(values, stops, channel) for channel in channels]
     return np.rint(np.stack(mixed, axis=1)).astype(np.uint8)
+
+
+def certain_colours(
+    clusters: np.ndarray, certainty: np.ndarray, n_clusters: int
+) -> np.ndarray:
+    """Colour cluster numbers, paler where they are uncertain; return uint8 (n, 3).
+
+    Parameters
+    ----------
+    clusters : array of int, shape (n,)
+        Cluster numbers, negative for undecided.
+    certainty : array of float, shape (n,)
+        From 1 / n_clusters, nearly grey, to 1, the full colour.
+    n_clusters : int
+        Number of clusters.
+    """
+    least = 1 / n_clusters if n_clusters > 1 else 0.0
+    share = np.clip((certainty - least) / (1 - least), 0, 1)[:, None]
+    grey = rgb([PALE]).astype(float)
+    full = cluster_colours(clusters)
+    mixed = np.rint(grey + (full - grey) * (0.15 + 0.85 * share)).astype(np.uint8)
+    return np.where((clusters < 0)[:, None], full, mixed)

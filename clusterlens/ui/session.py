@@ -83,8 +83,10 @@ class Session:
 
     def _move(self, move: Callable[[], None]) -> None:
         """Put another analysis in force; another run is looked at from its leader."""
-        before = self.analysis.ensemble
+        before, dataset = self.analysis.ensemble, self.analysis.dataset
         with self.derived.paused():
             move()
             if self.analysis.ensemble is not before:
                 self.look.forget_samples()
+            if self.analysis.dataset is not dataset:
+                self.look.forget_cns()

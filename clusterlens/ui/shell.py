@@ -11,6 +11,7 @@ from clusterlens.ui import warm
 from clusterlens.ui.kit import ACCENT, COLUMN, Keys, Text, link, pmu, pn, safe
 from clusterlens.ui.kit import THEME as THEME_CONFIG
 from clusterlens.ui.moves import MOVES, toggle_help
+from clusterlens.ui.pages.cns import CNSPage
 from clusterlens.ui.pages.consensus import ConsensusPage
 from clusterlens.ui.pages.data import DataPage
 from clusterlens.ui.pages.pool import PoolPage
@@ -21,7 +22,10 @@ PAGES = (
     ("data", "Data", "table_chart", DataPage),
     ("pool", "Pool", "tune", PoolPage),
     ("consensus", "Consensus", "grid_on", ConsensusPage),
+    ("cns", "CNS", "water", CNSPage),
 )
+# The pages below this one in the rail try a method out, apart from the pool.
+FIRST_OF_LAB = "cns"
 # Over the page, so that nothing moves when it comes and goes.
 OVERLAY = """
 :host { position: absolute !important; left: 50%%; transform: translateX(-50%%);
@@ -115,8 +119,11 @@ class Shell:
             )
             for key, title, icon, _ in PAGES
         }
+        parts: list[Any] = list(self._buttons.values())
+        lab = Text("<p style='text-align:center;font-size:12px;color:#808b95'>LAB</p>")
+        parts.insert(list(self._buttons).index(FIRST_OF_LAB), lab)
         return pn.Column(
-            *self._buttons.values(),
+            *parts,
             width=RAIL_WIDTH,
             margin=0,
             styles={"flex": f"0 0 {RAIL_WIDTH}px"},

@@ -131,6 +131,29 @@ def test_what_is_missing_makes_what_follows_empty_unless_it_may_be_missing():
     assert bench.derived.get("may").value == "none"
 
 
+def test_what_is_not_waited_for_is_none_until_it_is_ready():
+    release = threading.Event()
+
+    def slow(job, score):
+        release.wait(60)
+        return score.upper()
+
+    async def main():
+        bench = Bench(
+            slow=Node(("score",), slow, "live"),
+            soon=Node(("score", "slow~"), lambda score, later: (score, later)),
+        )
+        told = []
+        bench.derived.watch(["soon"], told.append)
+        release.set()
+        await bench.rest()
+        return [results["soon"].value for results in told]
+
+    first, last = run(main())
+    assert first == ("discotec-binary", None)
+    assert last == ("discotec-binary", "DISCOTEC-BINARY")
+
+
 def test_a_failure_is_told_with_its_reason_and_can_be_tried_again():
     broken = [True]
 

@@ -3,7 +3,15 @@
 A new result is one function and one entry in `NODES` of the file it belongs to.
 """
 
-from clusterlens.ui.nodes import agreement, nulls, pictures, pools, readings, tables
+from clusterlens.ui.nodes import (
+    agreement,
+    cns,
+    nulls,
+    pictures,
+    pools,
+    readings,
+    tables,
+)
 
 NODES = agreement.NODES | nulls.NODES | pictures.NODES | pools.NODES
-NODES |= readings.NODES | tables.NODES
+NODES |= readings.NODES | tables.NODES | cns.NODES

@@ -237,6 +237,8 @@ class CNSGraph:
     default_neighbors : tuple of int
         Neighbourhood sizes of the default grid on offer, the most useful first: the
         order in which to fill caches.
+    default_alphas : tuple of float
+        Stopping probabilities of the default grid on offer, ascending.
 
     Notes
     -----
@@ -313,6 +315,13 @@ class CNSGraph:
         one, two, three, four = VERSIONS["revised"].neighbors_grid(self.n_samples)
         order = (two, three, four, one)
         return tuple(k for k in order if k <= self.max_neighbors)
+
+    @property
+    def default_alphas(self) -> tuple[float, ...]:
+        """Stopping probabilities of the default grid on offer, ascending."""
+        low, high = self.alpha_range
+        grid = VERSIONS["revised"].alpha_grid(self.n_samples)
+        return tuple(alpha for alpha in grid if low <= alpha <= high)
 
     @property
     def cached_neighbors(self) -> tuple[int, ...]:

@@ -123,6 +123,7 @@ def test_default_sizes_come_in_the_order_of_their_use():
     X = blobs(150)
     assert CNSGraph(X, 24).default_neighbors == (12, 18, 24, 6)
     assert CNSGraph(X, 20).default_neighbors == (12, 18, 6)
+    assert CNSGraph(X, 20).default_alphas == tuple(CNS().fit(X).alpha_grid_)
 
 
 def dense_absorption(solution):

@@ -1,0 +1,141 @@
+"""The map of memberships: samples by certainty, seeds, and the sample that is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from bokeh.events import Tap
+from bokeh.models import ColumnDataSource
+
+from clusterlens.ui.figures.frame import Frame, View, no_image
+
+
+class MembershipMap(Frame):
+    """Samples on two principal components, a star for each seed.
+
+    Parameters
+    ----------
+    told : callable
+        Called with (view, width, height) when what it shows has changed.
+    tapped : callable
+        Called with the place of a click and the data units of a pixel.
+    """
+
+    def __init__(
+        self,
+        told: Callable[[View | None, int, int], None],
+        tapped: Callable[[float, float, float], None],
+    ) -> None:
+        super().__init__(
+            told,
+            css="cl-membership-figure",
+            tools=["box_zoom", "tap", "save"],
+            toolbar_location="right",
+            x_axis_type=None,
+            y_axis_type=None,
+        )
+        self._tapped = tapped
+        self._image = no_image()
+        self._walks = ColumnDataSource(
+            {key: [] for key in ("x0", "y0", "x1", "y1", "colour", "width")}
+        )
+        self._ring = ColumnDataSource({"x": [], "y": []})
+        self._seeds = ColumnDataSource({"x": [], "y": [], "text": []})
+        self._draw()
+        self.figure.on_event(Tap, self._on_tap)
+
+    def _draw(self) -> None:
+        self.figure.image_rgba("image", "x", "y", "dw", "dh", source=self._image)
+        self.figure.segment(
+            "x0",
+            "y0",
+            "x1",
+            "y1",
+            source=self._walks,
+            line_color="colour",
+            line_width="width",
+            line_alpha=0.7,
+        )
+        self.figure.scatter(
+            "x",
+            "y",
+            source=self._ring,
+            size=15,
+            fill_alpha=0,
+            line_width=2.5,
+            line_color="#777f87",
+        )
+        self.figure.scatter(
+            "x",
+            "y",
+            source=self._seeds,
+            marker="star",
+            size=17,
+            fill_color="#14181d",
+            line_color="#ffffff",
+        )
+        self.figure.text(
+            "x",
+            "y",
+            "text",
+            source=self._seeds,
+            x_offset=9,
+            y_offset=-7,
+            text_font_style="bold",
+            text_font_size="14px",
+            text_color="#14181d",
+            text_outline_color="#ffffff",
+        )
+
+    def show(self, pixels: np.ndarray, view: View) -> None:
+        """Show a picture of what is in view."""
+        (x0, x1), (y0, y1) = view
+        data = {"image": [pixels], "x": [x0], "y": [y0], "dw": [x1 - x0]}
+        data["dh"] = [y1 - y0]
+        self.put(lambda: setattr(self._image, "data", data))
+
+    def star(self, places: np.ndarray) -> None:
+        """Mark and number the seeds, places of shape (n_seeds, 2)."""
+        numbers = [str(k + 1) for k in range(len(places))]
+        data = {"x": places[:, 0], "y": places[:, 1], "text": numbers}
+        self.put(lambda: setattr(self._seeds, "data", data))
+
+    def walk(
+        self,
+        start: np.ndarray | None,
+        ends: np.ndarray,
+        shares: np.ndarray,
+        colours: Sequence[str],
+    ) -> None:
+        """Ring a sample and draw lines to seeds as thick as their shares.
+
+        Parameters
+        ----------
+        start : array of float, shape (2,), or None
+            Place of the sample; None for none.
+        ends, shares, colours : array (n, 2), array (n,), sequence of str
+            Places of seeds, their shares of the seed stops, their colours.
+        """
+        start, ends = (np.zeros(2), ends[:0]) if start is None else (start, ends)
+        count = len(ends)
+        ring = {"x": [start[0]], "y": [start[1]]} if count else {"x": [], "y": []}
+        walks = {
+            "x0": np.full(count, start[0]),
+            "y0": np.full(count, start[1]),
+            "x1": ends[:, 0],
+            "y1": ends[:, 1],
+            "colour": list(colours[:count]),
+            "width": 7 * shares[:count],
+        }
+
+        def change() -> None:
+            self._ring.data, self._walks.data = ring, walks
+
+        self.put(change)
+
+    def _on_tap(self, event: Any) -> None:
+        (x0, x1), _ = self.view()
+        unit = (x1 - x0) / max(self.figure.inner_width or 1, 1)
+        self._tapped(event.x, event.y, unit)

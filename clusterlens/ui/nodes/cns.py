@@ -1,0 +1,219 @@
+"""What the CNS page shows: the graph of neighbours, the solution, its picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from clusterlens.compute.estimators.cns.graph import CNSGraph, LiveSolution
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.derived import Node
+from clusterlens.ui.figures.sample_map import draw_samples, map_view
+from clusterlens.ui.jobs import Job
+from clusterlens.ui.look import Viewport
+from clusterlens.ui.nodes.pictures import Picture
+from clusterlens.ui.palette import certain_colours
+
+# A sample lies between clusters below this share of seed stops at its likeliest seed.
+BETWEEN = 0.75
+# Caches take 1600 bytes a sample each, so larger tables keep the default grid only.
+_LARGE = 20_000
+_CACHES, _LARGE_CACHES = 14, 6
+
+
+def cns_graph(job: Job, dataset: Dataset) -> CNSGraph:
+    """Search the neighbours, half as many again as the default grid asks for."""
+    n = len(dataset.X)
+    if n < 3:
+        raise ValueError(
+            f"the table has {n} samples; CNS needs at least 3. Load another on Data."
+        )
+    return CNSGraph(
+        dataset.X,
+        min(n - 1, 6 * int(np.ceil(np.log(n)))),
+        max_caches=_CACHES if n <= _LARGE else _LARGE_CACHES,
+        progress=job.report,
+        cancel=job.cancelled,
+    )
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Neighbourhood size, stopping probability and number of seeds."""
+
+    n_neighbors: int
+    alpha: float
+    n_clusters: int
+
+
+@dataclass(frozen=True)
+class Automatic:
+    """The best setting of the default grid, and its criterion."""
+
+    setting: Setting
+    criterion: float
+
+
+def cns_automatic(job: Job, graph: CNSGraph) -> Automatic:
+    """Choose the setting as `CNS` does: the best of the default grid."""
+    sizes = graph.default_neighbors or (graph.max_neighbors,)
+    for done, size in enumerate(sizes):
+        graph.fill(size, cancel=job.cancelled)
+        job.report(done + 1, len(sizes))
+    table = graph.criterion_grid(
+        sizes, graph.default_alphas or graph.alpha_range, cancel=job.cancelled
+    ).best()
+    best = table.loc[table["criterion"].idxmax()]
+    setting = Setting(
+        int(best["n_neighbors"]), float(best["alpha"]), int(best["n_clusters"])
+    )
+    return Automatic(setting, float(best["criterion"]))
+
+
+def cns_setting(
+    graph: CNSGraph,
+    n_neighbors: int | None,
+    alpha: float | None,
+    n_clusters: int | None,
+    automatic: Automatic | None,
+) -> Setting:
+    """The setting in force: chosen, else automatic, else a first guess."""
+    if n_neighbors is not None and alpha is not None and n_clusters is not None:
+        return Setting(n_neighbors, alpha, n_clusters)
+    if automatic is not None:
+        return automatic.setting
+    alpha = float(np.sqrt(np.prod(graph.alpha_range)))
+    return Setting(_first_guess(graph), alpha, min(2, graph.max_clusters))
+
+
+def _first_guess(graph: CNSGraph) -> int:
+    """The size that the default grid is most likely to choose."""
+    return next(iter(graph.default_neighbors), graph.max_neighbors)
+
+
+def cns_filled(
+    job: Job, graph: CNSGraph, n_neighbors: int | None, automatic: Automatic | None
+) -> int:
+    """Make the cache of the neighbourhood size in force; return the size."""
+    if n_neighbors is None:
+        n_neighbors = (
+            automatic.setting.n_neighbors if automatic else _first_guess(graph)
+        )
+    graph.fill(n_neighbors, progress=job.report, cancel=job.cancelled)
+    return n_neighbors
+
+
+def cns_solution(
+    job: Job, graph: CNSGraph, setting: Setting, filled: int | None
+) -> LiveSolution:
+    """Solve at the setting; a preview until its cache has been filled."""
+    return graph.solve(setting.n_neighbors, setting.alpha, setting.n_clusters)
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What a solution comes to.
+
+    Parameters
+    ----------
+    solution : LiveSolution
+        What is summed up.
+    sizes : array of int, shape (n_clusters,)
+        Decided samples whose likeliest seed is each.
+    between, undecided : int
+        Samples between clusters, and samples that reach no seed.
+    criterion : float
+        Gain in clarity of this setting.
+    error_bound : float
+        No membership is wrong by more.
+    """
+
+    solution: LiveSolution
+    sizes: np.ndarray
+    between: int
+    undecided: int
+    criterion: float
+    error_bound: float
+
+
+def cns_summary(job: Job, solution: LiveSolution) -> Summary:
+    """Count samples by cluster, between clusters and undecided."""
+    decided = np.logical_not(solution.undecided)
+    labels = solution.labels[decided]
+    return Summary(
+        solution,
+        np.bincount(labels, minlength=solution.n_clusters),
+        int((solution.certainty[decided] < BETWEEN).sum()),
+        int(solution.undecided.sum()),
+        float(solution.criterion[solution.n_clusters - 1]),
+        solution.error_bound,
+    )
+
+
+def cns_picture(
+    job: Job, projection: Projection, solution: LiveSolution, port: Viewport
+) -> Picture | None:
+    """Draw hue by the likeliest seed, saturation by its share of the seed stops."""
+    if not (port.width and port.height):
+        return None
+    xy = projection.coordinates[:, :2]
+    view = map_view(xy, port)
+    colours = certain_colours(
+        np.where(solution.undecided, -1, solution.labels),
+        solution.certainty,
+        solution.n_clusters,
+    )
+    size = (port.width, port.height)
+    return Picture(draw_samples(xy, colours, view, size=size), view)
+
+
+def cns_nearest(job: Job, projection: Projection) -> KDTree:
+    """Search tree over the map, for clicks."""
+    return KDTree(projection.coordinates[:, :2])
+
+
+NODES = {
+    "cns_graph": Node(
+        ("dataset",), cns_graph, "live", "Searching the nearest neighbours", keep=1
+    ),
+    "cns_automatic": Node(
+        ("cns_graph",), cns_automatic, "idle", "Choosing the setting of CNS"
+    ),
+    "cns_setting": Node(
+        (
+            "cns_graph",
+            "look.cns_neighbors?",
+            "look.cns_alpha?",
+            "look.cns_clusters?",
+            "cns_automatic~",
+        ),
+        cns_setting,
+    ),
+    # Only the latest: an older cache may have had to go.
+    "cns_filled": Node(
+        ("cns_graph", "look.cns_neighbors?", "cns_automatic~"),
+        cns_filled,
+        "live",
+        "Making the memberships exact",
+        keep=1,
+    ),
+    "cns_solution": Node(
+        ("cns_graph", "cns_setting", "cns_filled~"),
+        cns_solution,
+        "live",
+        "Smoothing",
+    ),
+    "cns_summary": Node(("cns_solution",), cns_summary, "live", "Summing up"),
+    "cns_picture": Node(
+        ("prepared_projection", "cns_solution", "look.cns_view"),
+        cns_picture,
+        "live",
+        "Drawing the memberships",
+    ),
+    "cns_nearest": Node(
+        ("prepared_projection",), cns_nearest, "live", "Preparing the map for clicks"
+    ),
+}

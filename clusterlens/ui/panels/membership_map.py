@@ -1,0 +1,99 @@
+"""The samples by their likeliest seed, paler the less certain it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.derived import Result
+from clusterlens.ui.figures.frame import View
+from clusterlens.ui.figures.membership_map import MembershipMap
+from clusterlens.ui.kit import Text, card, mark
+from clusterlens.ui.look import Viewport
+from clusterlens.ui.nodes.cns import Summary
+from clusterlens.ui.nodes.pictures import Picture
+from clusterlens.ui.palette import NOISE_COLOUR, PALE, cluster_colour
+from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.panels.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
+
+
+class Memberships(Panel):
+    """The map that follows the sliders."""
+
+    needs = ("cns_picture", "cns_solution", "prepared_projection")
+    also = ("cns_summary", "look.cns_sample?")
+
+    def build(self) -> Any:
+        self._figure = MembershipMap(self._viewed, self._tap)
+        self._legend = Text(
+            css_classes=["cl-membership-legend"], styles={"flex": "none"}
+        )
+        how = Text(
+            "<p class='muted'>Hue: likeliest seed; the paler, the less certain. "
+            "★ seeds. Click a sample to see where its walks stop.</p>"
+        )
+        return card(
+            "Membership map",
+            how,
+            self._figure.pane,
+            self._legend,
+            note=self.status,
+            css="cl-membership-map",
+        )
+
+    def show(
+        self,
+        cns_picture: Picture,
+        cns_solution: Any,
+        prepared_projection: Projection,
+        cns_summary: Result,
+        cns_sample: Result,
+    ) -> None:
+        """Put the picture, the seeds and the walks of a sample on screen."""
+        if self.session.look.cns_view.x is None:
+            self._figure.show_whole(cns_picture.view)
+        self._figure.show(cns_picture.pixels, cns_picture.view)
+        xy = prepared_projection.coordinates[:, :2]
+        seeds = xy[cns_solution.seeds]
+        self._figure.star(seeds)
+        at = cns_sample.value
+        colours = [cluster_colour(k) for k in range(len(seeds))]
+        if at is None:
+            self._figure.walk(None, seeds, np.empty(0), colours)
+        else:
+            self._figure.walk(xy[at], seeds, cns_solution.seed_shares[at], colours)
+        if cns_summary.ready:
+            self._legend.body = _legend(cns_summary.value, prepared_projection)
+
+    def _viewed(self, view: View | None, width: int, height: int) -> None:
+        x, y = view or (None, None)
+        self.session.look.cns_view = Viewport(x, y, width, height)
+
+    def _tap(self, x: float, y: float, unit: float) -> None:
+        """Read the sample nearest to a click, none where there is none near."""
+        tree = self.session.derived.get("cns_nearest")
+        if tree.ready:
+            distance, position = tree.value.query((x, y))
+            near = distance <= CLICK_PIXELS * unit
+            self.session.look.cns_sample = int(position) if near else None
+
+
+def _legend(summary: Summary, projection: Projection) -> str:
+    entries = [
+        mark(cluster_colour(k), f"{k + 1} <span class='muted'>{size:,}</span>")
+        for k, size in enumerate(summary.sizes.tolist())
+    ]
+    shown = "&ensp;".join(entries[:LEGEND_ENTRIES])
+    more = len(entries) - LEGEND_ENTRIES
+    shown += f"&ensp;and {more} more" if more > 0 else ""
+    if summary.undecided:
+        shown += "&ensp;" + mark(NOISE_COLOUR, f"undecided {summary.undecided:,}")
+    first, second = (f"{share:.0%}" for share in projection.explained[:2])
+    return (
+        f"<p>{shown}&ensp;<span class='muted'>torn</span> <span style='display:"
+        "inline-block;width:80px;height:9px;background:linear-gradient(90deg,"
+        f"{PALE},{cluster_colour(0)})'></span> <span class='muted'>certain&ensp;"
+        f"→ PC 1, {first} of the variance · ↑ PC 2, {second}</span></p>"
+    )

@@ -1,0 +1,208 @@
+"""The CNS page: what it shows, what its controls do, and pixels in a browser."""
+
+import asyncio
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import expect
+
+from clusterlens.compute.estimators.cns.cns import CNS
+from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.analysis import Analysis
+from clusterlens.ui.history import Step
+from clusterlens.ui.look import Viewport
+from clusterlens.ui.pages.cns import CNSPage
+from clusterlens.ui.session import Session
+from tests.ui.loop import run
+from tests.ui.test_main_job import assert_changes, picture
+
+LONG = 90_000
+SIZE = Viewport(width=240, height=160)
+
+
+def three_groups(rows=150):
+    rng = np.random.default_rng(0)
+    centres = np.array([[0, 0], [3, 0], [1.5, 2.5]])[np.arange(rows) % 3]
+    frame = pd.DataFrame(centres + rng.normal(0, 0.7, (rows, 2)), columns=["a", "b"])
+    return make_dataset(frame, name="three")
+
+
+class Opened:
+    """A session looked at through the page."""
+
+    def __init__(self):
+        self.session = Session()
+        self.page = CNSPage(self.session)
+        named = {type(panel).__name__: panel for panel in self.page.panels}
+        self.headline, self.settings = named["CNSHeadline"], named["CNSSettings"]
+        self.map = named["Memberships"]
+        self.look = self.session.look
+        self.page.look(True)
+
+    async def read(self, table):
+        analysis = Analysis(table=table, dataset=prepare(table))
+        self.session._move(
+            lambda: self.session.history.do(Step("load file", "Read", analysis, {}))
+        )
+        self.look.cns_view = SIZE
+        await self.rest()
+
+    async def rest(self):
+        while not self.session.jobs.at_rest:
+            await asyncio.sleep(0.01)
+
+    async def move(self, field, value):
+        self.settings._sliders[field].value = value
+        await self.rest()
+
+    def value(self, name):
+        return self.session.derived.get(name).value
+
+
+def looked_at(scenario):
+    async def main():
+        await scenario(Opened())
+
+    run(main())
+
+
+def test_without_a_table_the_page_leads_to_data():
+    async def scenario(opened):
+        assert "Load a table" in opened.headline.status.body
+        opened.headline.status._handle_msg("data")
+        assert opened.look.page == "data"
+        assert not opened.page._cards.visible
+
+    looked_at(scenario)
+
+
+def test_the_automatic_choice_is_that_of_the_estimator():
+    async def scenario(opened):
+        table = three_groups()
+        await opened.read(table)
+        model = CNS().fit(prepare(table).X)
+        automatic = opened.value("cns_automatic")
+        found = automatic.setting
+        assert found.n_neighbors == model.n_neighbors_
+        assert found.alpha == pytest.approx(model.alpha_)
+        assert found.n_clusters == model.n_clusters_ == 3
+        assert automatic.criterion == pytest.approx(np.nanmax(model.criterion_), 1e-3)
+        solution = opened.value("cns_solution")
+        assert not solution.preview
+        assert np.array_equal(solution.labels, model.seed_labels_)
+        sliders = opened.settings._sliders
+        assert sliders["n_clusters"].value == 3
+        assert sliders["n_neighbors"].marks[0]["value"] == model.n_neighbors_
+        assert "This is the automatic choice" in opened.settings._automatic.body
+
+    looked_at(scenario)
+
+
+def test_a_move_of_a_slider_draws_another_picture_and_says_what_it_shows():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        moves = {"alpha": 0.6, "n_neighbors": 25, "n_clusters": 5}
+        for field, value in moves.items():
+            before = opened.value("cns_picture").pixels
+            await opened.move(field, value)
+            assert (opened.value("cns_picture").pixels != before).any(), field
+            solution = opened.value("cns_solution")
+            assert getattr(solution, field) == value
+            assert not solution.preview
+        assert "<b>5 clusters</b>" in opened.headline._text.body
+        assert f"{solution.criterion[4]:.3f}" in opened.headline._text.body
+
+    looked_at(scenario)
+
+
+def test_of_many_moves_the_last_is_drawn():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        slider = opened.settings._sliders["alpha"]
+        for alpha in np.linspace(0.1, 0.5, 100):
+            slider.value = float(alpha)
+            await asyncio.sleep(0)
+        assert slider.value == 0.5
+        await opened.rest()
+        assert opened.value("cns_solution").alpha == pytest.approx(0.5)
+
+    looked_at(scenario)
+
+
+def test_a_neighbourhood_without_cache_is_a_preview_until_it_is_exact():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        shown = []
+        opened.session.derived.watch(
+            ["cns_summary"],
+            lambda results: shown.append(results["cns_summary"].value),
+        )
+        opened.look.param.update(cns_neighbors=13, cns_alpha=0.2, cns_clusters=3)
+        await opened.rest()
+        found = [s.solution for s in shown if s and s.solution.n_neighbors == 13]
+        assert not found[-1].preview
+        assert "preview" not in opened.headline._text.body
+        bound = opened.value("cns_summary").error_bound
+        assert 0 < bound < 1e-3
+
+    looked_at(scenario)
+
+
+def test_back_to_the_automatic_choice():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        automatic = opened.value("cns_automatic").setting
+        await opened.move("n_clusters", 7)
+        assert opened.value("cns_setting").n_clusters == 7
+        opened.settings._automatic._handle_msg("reset")
+        await opened.rest()
+        assert opened.value("cns_setting") == automatic
+
+    looked_at(scenario)
+
+
+def test_another_table_begins_at_its_own_automatic_choice():
+    async def scenario(opened):
+        await opened.read(three_groups(240))
+        opened.look.param.update(cns_neighbors=30, cns_alpha=0.2, cns_clusters=9)
+        opened.look.cns_sample = 200
+        await opened.rest()
+        await opened.read(three_groups(60))
+        assert opened.look.cns_sample is None
+        assert opened.value("cns_setting") == opened.value("cns_automatic").setting
+
+    looked_at(scenario)
+
+
+def test_samples_that_reach_no_seed_are_counted_and_grey():
+    async def scenario(opened):
+        rng = np.random.default_rng(1)
+        far = np.vstack([rng.normal(c, 0.1, (40, 2)) for c in (0, 50, 100)])
+        frame = pd.DataFrame(far, columns=["a", "b"])
+        await opened.read(make_dataset(frame, name="far"))
+        opened.look.param.update(cns_neighbors=5, cns_alpha=0.2, cns_clusters=2)
+        await opened.rest()
+        solution = opened.value("cns_solution")
+        assert solution.undecided.sum() >= 40
+        assert f"{solution.undecided.sum()} undecided" in opened.headline._text.body
+        assert "undecided" in opened.map._legend.body
+
+    looked_at(scenario)
+
+
+def test_alpha_moves_the_pixels_of_the_map(app):
+    app.locator(".cl-nav-cns button").click()
+    app.locator(".cl-to-data").click()
+    app.locator(".cl-gallery button.example", has_text="Wine").click()
+    expect(app.locator(".cl-prepared")).to_contain_text("178 samples", timeout=LONG)
+    app.locator(".cl-nav-cns button").click()
+    settled = expect(app.locator(".cl-cns-automatic"))
+    settled.to_contain_text("This is the automatic choice", timeout=LONG)
+    app.locator(".cl-membership-map .bk-Canvas").wait_for(timeout=LONG)
+    before = picture(app, ".cl-membership-map")
+    slider = app.locator(".cl-alpha input[type=range]")
+    slider.focus()
+    slider.press("End")
+    settled.to_contain_text("Back to the automatic choice", timeout=LONG)
+    assert_changes(app, ".cl-membership-map", before)
