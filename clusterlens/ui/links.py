@@ -6,7 +6,7 @@ to a file, and found again in another run of the same table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -73,19 +73,25 @@ def with_link(links: tuple[Link, ...], link: Link) -> tuple[Link, ...]:
     return (*links[:at], link, *links[at + 1 :])
 
 
+def as_constraints(
+    links: Sequence[Link], positions: Mapping[PlainId, int]
+) -> Constraints:
+    """Return the links as positions of samples; those of other rows do not count."""
+    pairs: dict[Kind, list[tuple[int, int]]] = {"must": [], "cannot": []}
+    for link in links:
+        if link.a in positions and link.b in positions:
+            pairs[link.kind].append((positions[link.a], positions[link.b]))
+    return Constraints(must_link=pairs["must"], cannot_link=pairs["cannot"])
+
+
 def refuse_contradiction(links: Sequence[Link]) -> None:
     """Raise LinkError if must-links lead from one end of a cannot-link to the other.
 
     Rows that a run leaves out count, too: they may be back in the next one.
     """
     rows = list(dict.fromkeys(row for link in links for row in (link.a, link.b)))
-    at = {row: k for k, row in enumerate(rows)}
-    pairs = {
-        kind: [(at[link.a], at[link.b]) for link in links if link.kind == kind]
-        for kind in KINDS
-    }
     try:
-        Constraints(pairs["must"], pairs["cannot"])
+        as_constraints(links, {row: k for k, row in enumerate(rows)})
     except ConstraintError as error:
         *path, (_, start, end) = error.chain
         joined = ", ".join(f"{rows[i]} – {rows[j]}" for _, i, j in path)

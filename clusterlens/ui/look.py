@@ -62,6 +62,10 @@ class Look(param.Parameterized):
     drawer = param.Boolean(False, doc="Whether the inspector is open on a small page.")
     inspected = param.Integer(None, allow_None=True, doc="Position of a sample.")
     brush = param.ClassSelector(class_=Brush, default=Brush(), doc="Brushed samples.")
+    linking = param.Boolean(False, doc="Whether clicks on the map pick a pair.")
+    pair = param.ClassSelector(
+        class_=tuple, default=(), doc="Positions of A and B, as far as they are picked."
+    )
     map_view = param.ClassSelector(class_=Viewport, default=Viewport())
     matrix_view = param.ClassSelector(class_=Viewport, default=Viewport())
     column = param.String(
@@ -109,6 +113,7 @@ class Look(param.Parameterized):
         self.param.update(
             model=None,
             inspected=None,
+            pair=(),
             brush=Brush(),
             threshold_preview=None,
             **whole,

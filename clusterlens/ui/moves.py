@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clusterlens.ui.links import Kind, plain_id
 from clusterlens.ui.look import Brush
 from clusterlens.ui.session import Session
 
@@ -43,16 +44,72 @@ def step_sample(session: Session, by: int) -> None:
 
 
 def clear(session: Session) -> None:
-    """Clear the inspected sample, then the selection; close the list of keys first."""
+    """Clear the pair, the inspected sample, the selection; close the keys first."""
     look = session.look
     if look.help:
         look.help = False
+    elif look.pair:
+        look.pair = look.pair[:-1]
+    elif look.linking:
+        look.linking = False
     elif look.inspected is not None:
         look.inspected = None
     elif len(look.brush):
         look.brush = Brush()
     else:
         look.drawer = False
+
+
+def toggle_linking(session: Session) -> None:
+    """Let clicks on the map pick a pair, or inspect again."""
+    look = session.look
+    if look.linking:
+        look.param.update(linking=False, pair=())
+    elif session.analysis.run is not None and look.page == "consensus":
+        look.param.update(linking=True, tab="links")
+
+
+def pick(session: Session, position: int) -> None:
+    """Take a sample into the pair: A first, then B; a third one replaces B."""
+    first = session.look.pair[:1]
+    if position not in first:
+        session.look.param.update(pair=(*first, position), tab="links")
+
+
+def answer(session: Session, kind: Kind) -> None:
+    """Link the pair; a suggested one makes way for the next suggestion."""
+    look, samples = session.look, session.analysis.samples
+    if len(look.pair) != 2 or samples is None:
+        return
+    after = _suggested_after(session)
+    a, b = (plain_id(samples.row_ids[i]) for i in look.pair)
+    with session.derived.paused():
+        if session.act_now("add link", kind=kind, a=a, b=b):
+            look.pair = after
+
+
+def skip(session: Session) -> None:
+    """Leave the pair as it is and take the next suggestion, or the first."""
+    look = session.look
+    if look.page == "consensus" and (look.linking or look.pair):
+        look.pair = _suggested_after(session) or _first(_suggested(session))
+
+
+def _suggested(session: Session) -> list[tuple[int, ...]]:
+    """The suggested pairs, or none."""
+    found = session.derived.get("suggestions")
+    return [some.pair for some in found.value] if found.ready else []
+
+
+def _suggested_after(session: Session) -> tuple[int, ...]:
+    """The suggestion after the pair; nothing if it was not suggested, or the last."""
+    pairs, pair = _suggested(session), session.look.pair
+    at = pairs.index(pair) + 1 if pair in pairs else len(pairs)
+    return _first(pairs[at:])
+
+
+def _first(pairs: list[tuple[int, ...]]) -> tuple[int, ...]:
+    return pairs[0] if pairs else ()
 
 
 def toggle_help(session: Session) -> None:
@@ -68,6 +125,10 @@ MOVES = {
     "arrowdown": Move("model below", lambda session: step_model(session, 1)),
     "arrowleft": Move("brushed sample before", lambda s: step_sample(s, -1)),
     "arrowright": Move("next brushed sample", lambda s: step_sample(s, 1)),
+    "l": Move("link two samples", toggle_linking),
+    "m": Move("must-link the pair", lambda session: answer(session, "must")),
+    "c": Move("cannot-link the pair", lambda session: answer(session, "cannot")),
+    "space": Move("next suggested pair", skip),
     "escape": Move("clear what is picked", clear),
     "?": Move("show the keys", toggle_help),
 }

@@ -1,4 +1,4 @@
-"""Colours of clusters, noise and disagreement; each is used for nothing else."""
+"""Colours of clusters, noise, disagreement and links; each is used for nothing else."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ NOISE_COLOUR = "#8a8f98"
 PALE = "#c9ccd1"
 SHADES = ("#a9d5d1", "#3a9c97", "#06464a")
 DISAGREEMENT_COLOURS = ("#2b5c9e", "#9aa0ad", "#e0892b", "#c02a1b")
+LINK_COLOURS = {"must": "#1769d2", "cannot": "#c2570c"}
+PAIR_COLOUR = "#d0308f"
 
 # Okabe & Ito's colour-blind safe colours first, then distinct ones for many clusters.
 CLUSTER_COLOURS = (

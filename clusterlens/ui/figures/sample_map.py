@@ -14,9 +14,12 @@ from bokeh.models import BoxSelectTool, ColumnDataSource, LassoSelectTool
 
 from clusterlens.ui.figures.frame import Frame, View, no_image
 from clusterlens.ui.look import Viewport
+from clusterlens.ui.palette import LINK_COLOURS
 
 _ROOM = 1.06
 _FADED = (150, 155, 163)
+LINK_STROKES = (("solid", LINK_COLOURS["must"]), ("dashed", LINK_COLOURS["cannot"]))
+_CASING = {"line_color": "#ffffff", "line_alpha": 0.8}
 
 
 def map_view(xy: np.ndarray, port: Viewport) -> View:
@@ -141,7 +144,7 @@ def inside(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:
 
 
 class MapFigure(Frame):
-    """The map, with a ring around the inspected sample and links between samples.
+    """The map, with rings around samples and links between them.
 
     Parameters
     ----------
@@ -173,6 +176,11 @@ class MapFigure(Frame):
         self._tapped, self._boxed, self._lassoed = tapped, boxed, lassoed
         self._image = no_image()
         self._rings = ColumnDataSource({"x": [], "y": [], "letter": []})
+        self._links = {
+            dash: ColumnDataSource({"x0": [], "y0": [], "x1": [], "y1": []})
+            for dash in ("solid", "dashed")
+        }
+        self._broken = ColumnDataSource({"x": [], "y": []})
         self._numbers = ColumnDataSource({"x": [], "y": [], "text": []})
         self._draw()
         self.figure.toolbar.active_drag = self.figure.select_one(BoxSelectTool)
@@ -193,6 +201,23 @@ class MapFigure(Frame):
             text_color="#14181d",
             text_outline_color="#ffffff",
         )
+        for dash, colour in LINK_STROKES:
+            ends = {"x0": "x0", "y0": "y0", "x1": "x1", "y1": "y1"}
+            source = self._links[dash]
+            self.figure.segment(**ends, source=source, line_width=6, **_CASING)
+            self.figure.segment(
+                **ends, source=source, line_width=3, line_color=colour, line_dash=dash
+            )
+        self.figure.scatter(
+            "x",
+            "y",
+            source=self._broken,
+            marker="circle_x",
+            size=15,
+            line_width=2,
+            fill_color="#c2570c",
+            line_color="#ffffff",
+        )
         self.figure.scatter(
             "x",
             "y",
@@ -202,6 +227,18 @@ class MapFigure(Frame):
             line_width=2.5,
             line_color="#777f87",
         )
+        self.figure.text(
+            "x",
+            "y",
+            "letter",
+            source=self._rings,
+            x_offset=10,
+            y_offset=-7,
+            text_font_style="bold",
+            text_font_size="16px",
+            text_color="#14181d",
+            text_outline_color="#ffffff",
+        )
 
     def show(self, pixels: np.ndarray, view: View) -> None:
         """Show a picture of what is in view."""
@@ -210,10 +247,26 @@ class MapFigure(Frame):
         data["dh"] = [y1 - y0]
         self.put(lambda: setattr(self._image, "data", data))
 
-    def ring(self, places: np.ndarray) -> None:
-        """Mark samples, places of shape (n, 2)."""
-        data = {"x": places[:, 0], "y": places[:, 1], "letter": [""] * len(places)}
+    def ring(self, places: np.ndarray, letters: Sequence[str]) -> None:
+        """Mark samples, places of shape (n, 2), each with a letter or nothing."""
+        data = {"x": places[:, 0], "y": places[:, 1], "letter": list(letters)}
         self.put(lambda: setattr(self._rings, "data", data))
+
+    def link(self, must: np.ndarray, cannot: np.ndarray, broken: np.ndarray) -> None:
+        """Draw links, and mark broken ones; each of shape (n_links, 2 ends, 2)."""
+        lines = {
+            dash: {"x0": a[:, 0], "y0": a[:, 1], "x1": b[:, 0], "y1": b[:, 1]}
+            for dash, ends in (("solid", must), ("dashed", cannot))
+            for a, b in [(ends[:, 0], ends[:, 1])]
+        }
+        x, y = broken.mean(axis=1).T
+
+        def change() -> None:
+            for dash, data in lines.items():
+                self._links[dash].data = data
+            self._broken.data = {"x": x, "y": y}
+
+        self.put(change)
 
     def number(self, places: np.ndarray, texts: Sequence[str]) -> None:
         """Write the number of each cluster at its place, shape (n, 2)."""

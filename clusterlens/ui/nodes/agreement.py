@@ -31,7 +31,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.analysis import Link
 from clusterlens.ui.derived import Node
 from clusterlens.ui.jobs import KERNELS, Job
-from clusterlens.ui.links import PlainId, plain_ids
+from clusterlens.ui.links import PlainId, as_constraints, plain_ids
 
 SEED = 0
 LEADERS = 3
@@ -70,14 +70,8 @@ def constraints(
     links: tuple[Link, ...], row_positions: dict[PlainId, int]
 ) -> Constraints | None:
     """Links as positions of samples; those of rows that are left out do not count."""
-    pairs: dict[str, list[tuple[int, int]]] = {"must": [], "cannot": []}
-    for link in links:
-        if link.a in row_positions and link.b in row_positions:
-            ends = row_positions[link.a], row_positions[link.b]
-            pairs[link.kind].append(ends)
-    if not (pairs["must"] or pairs["cannot"]):
-        return None
-    return Constraints(must_link=pairs["must"], cannot_link=pairs["cannot"])
+    found = as_constraints(links, row_positions)
+    return found if found.n_pairs else None
 
 
 def rank(

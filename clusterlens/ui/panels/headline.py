@@ -7,19 +7,20 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute.ensemble.agreement import Agreement, AgreementCost
+from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import Text, badge, card, link, safe
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import duration, span
+from clusterlens.ui.words import count, duration, span
 
 
 class Headline(Panel):
     """Which model is closest to what the pool agrees on, and how far to trust it."""
 
     needs = ("ranking", "ensemble", "agreement", "cost", "null_seconds")
-    also = ("robustness", "null_check")
+    also = ("robustness", "null_check", "constraints?")
 
     def build(self) -> Any:
         self._text = Text(does=self._do)
@@ -34,15 +35,17 @@ class Headline(Panel):
         null_seconds: float,
         robustness: Result,
         null_check: Result,
+        constraints: Result,
     ) -> None:
         """Write the answer, its caveat and the chips."""
         chips = (
             _extent(agreement, cost, ranking),
+            _kept(ranking, constraints.value),
             _null_chip(null_check, null_seconds),
         )
         self._text.body = (
             f"<p style='font-size:15px'>{_answer(ranking, ensemble)}"
-            f"{stability(robustness, ranking)} "
+            f"{stability(robustness, ranking)} {_decided(ranking)}"
             "<span class='muted'>Most typical of this pool, not proven true.</span></p>"
             f"<p>{''.join(chips)}</p>"
         )
@@ -62,6 +65,31 @@ def _answer(ranking: Ranking, ensemble: Ensemble) -> str:
     if len(first) > 1:
         text += f" (and {len(first) - 1} more with the same score)"
     return text + ". "
+
+
+def _decided(ranking: Ranking) -> str:
+    """Say so where the links alone decide the order, as markup."""
+    if not ranking.decided_by_violations:
+        return ""
+    return (
+        "<span class='warn cl-links-decide'>The links alone decide the order: fewer "
+        "broken always ranks first.</span> "
+    )
+
+
+def _kept(ranking: Ranking, links: Constraints | None) -> str:
+    """Say how many links the leader keeps, and who would lead without links."""
+    if links is None:
+        return ""
+    total, first = links.n_pairs, int(ranking.order[0])
+    kept = total - round(ranking.violated[first] * total)
+    sign = -1 if ranking.greater_is_better else 1
+    alone = int(np.argmin(sign * ranking.unconstrained))
+    text = f"keeps {kept} of {count(total, 'link')}"
+    if alone != first:
+        name = safe(ranking.ensemble.names[alone])
+        text += f" · without: <b>{name}</b>, now rank {ranking.ranks[alone]}"
+    return f"<span class='pill cl-links-kept'>{text}</span>"
 
 
 def stability(result: Result, ranking: Ranking) -> str:

@@ -1,21 +1,30 @@
-"""The links between samples: must-links and cannot-links by row id."""
+"""The tab of links: the pair asked about, what to ask next, the links there are."""
 
 from __future__ import annotations
 
-from clusterlens.ui.kit import safe
-from clusterlens.ui.panels.tab import Tab
+from typing import Any
+
+from clusterlens.ui.kit import COLUMN, SCROLL, pn
+from clusterlens.ui.panels.link_list import LinkList
+from clusterlens.ui.panels.pair_card import PairCard
+from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.panels.suggested_pairs import SuggestedPairs
 
 
-class LinksTab(Tab):
-    """The list of links."""
+class LinksTab(Panel):
+    """Three parts, one below the other, that scroll together."""
 
-    needs = ("links",)
-    css = "cl-links"
-
-    def show(self, links: tuple) -> None:
-        """List the links."""
-        rows = "".join(
-            f"<tr><td>{link.kind}</td><td>{safe(link.a)} – {safe(link.b)}</td></tr>"
-            for link in links
+    def build(self) -> Any:
+        parts = (PairCard, SuggestedPairs, LinkList)
+        self.parts = [part(self.session) for part in parts]
+        return pn.Column(
+            *(part.view for part in self.parts),
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={**COLUMN, **SCROLL},
         )
-        self.text.body = f"<table>{rows}</table>"
+
+    def look(self, seen: bool) -> None:
+        """Let the parts watch their results while in sight."""
+        for part in self.parts:
+            part.look(seen)

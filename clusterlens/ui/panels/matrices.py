@@ -38,7 +38,7 @@ _PLACE = {
 class Matrix(Panel):
     """What both matrices have in common."""
 
-    also = ("matrix_edges", "order")
+    also = ("matrix_edges", "order", "link_marks")
     figure: MatrixFigure
 
     def square(self) -> pn.Column:
@@ -67,11 +67,13 @@ class Matrix(Panel):
             found = Brush(np.union1d(*both), "block of a matrix")
             self.session.look.param.update(brush=found, tab="selection")
 
-    def draw(self, picture: Heatmap, edges: Result, order: Result) -> None:
-        """Put the pixels and the edges on screen."""
+    def draw(self, picture: Heatmap, edges: Result, marks: Result) -> None:
+        """Put the pixels, the edges and the links on screen."""
         self.figure.show(picture)
         if edges.ready:
             self.figure.show_edges(edges.value)
+        if marks.ready:
+            self.figure.mark(marks.value.cells, marks.value.colours)
 
 
 class ConsensusMatrix(Matrix):
@@ -104,14 +106,19 @@ class ConsensusMatrix(Matrix):
         )
 
     def show(
-        self, consensus: Heatmap, ensemble: Any, matrix_edges: Result, order: Result
+        self,
+        consensus: Heatmap,
+        ensemble: Any,
+        matrix_edges: Result,
+        order: Result,
+        link_marks: Result,
     ) -> None:
         """Show the matrix in view."""
         self._note.body = (
             f'<p class="muted">Share of the {ensemble.n_partitions} models that join '
             "two samples.</p>"
         )
-        self.draw(consensus, matrix_edges, order)
+        self.draw(consensus, matrix_edges, link_marks)
 
 
 class BinarisedMatrix(Matrix):
@@ -156,6 +163,7 @@ class BinarisedMatrix(Matrix):
         threshold_in_force: int,
         matrix_edges: Result,
         order: Result,
+        link_marks: Result,
     ) -> None:
         """Show the matrix in view, and say where its pixels are sampled."""
         sampled = ""
@@ -166,4 +174,4 @@ class BinarisedMatrix(Matrix):
             f'<p class="muted">Filled: joined by at least {threshold_in_force} of '
             f"{ensemble.n_partitions} models.{sampled}</p>"
         )
-        self.draw(binarised, matrix_edges, order)
+        self.draw(binarised, matrix_edges, link_marks)

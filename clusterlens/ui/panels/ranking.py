@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from panel.io.model import JSCode
 
+from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.make_up import pool_make_up
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
@@ -35,11 +36,12 @@ TYPES = {
     "majority": "str",
     "full": "str",
     "charge": "float64",
+    "broken": "str",
     "low": "float64",
     "high": "float64",
     "now": "float64",
 }
-HIDDEN = ("full", "charge", "low", "high", "now")
+HIDDEN = ("full", "charge", "broken", "low", "high", "now")
 # The page draws the selection only when it has drawn the rows.
 _ROWS_DRAWN_SECONDS = 0.25
 
@@ -62,6 +64,14 @@ _BAR = JSCode("""cell => {
     const part = document.createElement('div');
     part.style.cssText = `width:${100 * share}%;background:${colour}`;
     box.append(part);
+  }
+  if (row.broken) {
+    const pill = document.createElement('div');
+    pill.textContent = row.broken;
+    pill.style.cssText = 'position:absolute;right:2px;top:4px;font-size:10px;' +
+      'line-height:15px;padding:0 4px;border-radius:8px;background:#fbe3d3;' +
+      'color:#8a3b05';
+    box.append(pill);
   }
   return box;
 }""")
@@ -93,7 +103,7 @@ class RankingTable(Panel):
     """Ranking of the run that is read, the most typical model first."""
 
     needs = ("ranking", "rows", "ensemble", "copies")
-    also = ("robustness", "selected")
+    also = ("robustness", "selected", "constraints?")
     empty = (
         "<b>No run yet.</b> Load a table on the <b>Data</b> page, then run a pool of "
         "clusterings on the <b>Pool</b> page; what the models agree on appears here."
@@ -159,6 +169,7 @@ class RankingTable(Panel):
         copies: np.ndarray,
         robustness: Result,
         selected: Result,
+        constraints: Result,
     ) -> None:
         """Show the rows, then mark the selected one."""
         self._note.body = f"<p class='muted'>{safe(pool_make_up(ensemble).text)}</p>"
@@ -167,7 +178,9 @@ class RankingTable(Panel):
         self._rows = rows
         if fresh:
             self._drawn = drawn
-            self._table.value = frame(ranking, rows, ensemble, robustness)
+            self._table.value = frame(
+                ranking, rows, ensemble, robustness, _count(constraints.value)
+            )
         at = np.flatnonzero(copies[rows] == copies[selected.value])
         position = [int(at[0])] if selected.ready and len(at) else []
         if position != self._table.selection or fresh:
@@ -196,8 +209,16 @@ class RankingTable(Panel):
             )
 
 
+def _count(links: Constraints | None) -> int:
+    return 0 if links is None else links.n_pairs
+
+
 def frame(
-    ranking: Ranking, rows: np.ndarray, ensemble: Ensemble, robustness: Result
+    ranking: Ranking,
+    rows: np.ndarray,
+    ensemble: Ensemble,
+    robustness: Result,
+    n_links: int,
 ) -> pd.DataFrame:
     """One row per distinct partition, as the table shows it.
 
@@ -214,8 +235,9 @@ def frame(
             "bar": bar,
             "range": "…",
             "majority": "…",
-            "full": [_full(ranking, t) for t in rows],
+            "full": [_full(ranking, t, n_links) for t in rows],
             "charge": charge,
+            "broken": [str(broken or "") for broken in _broken(ranking, n_links)[rows]],
             "low": np.nan,
             "high": np.nan,
             "now": _on_axis(ranks, ensemble.n_partitions),
@@ -232,10 +254,17 @@ def frame(
     return shown
 
 
-def _full(ranking: Ranking, model: int) -> str:
+def _broken(ranking: Ranking, n_links: int) -> np.ndarray:
+    """Number of links that each model breaks, shape (n_partitions,)."""
+    return np.rint(ranking.violated * n_links).astype(int)
+
+
+def _full(ranking: Ranking, model: int, n_links: int) -> str:
     """Write all that is known of the rank of a model, for the hover text."""
     ensemble, value = ranking.ensemble, ranking.values[model]
     text = f"{ensemble.names[model]} · {ensemble.families[model]} · score {value:.4f}"
+    if n_links:
+        text += f" · breaks {_broken(ranking, n_links)[model]} of {n_links} links"
     if ranking.exact:
         return text
     low, high = ranking.intervals[model]

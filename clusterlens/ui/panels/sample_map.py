@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,10 @@ from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.sample_map import MapFigure, inside
-from clusterlens.ui.kit import Text, card, mark, safe, select
+from clusterlens.ui.kit import Text, card, mark, pmu, safe, select
 from clusterlens.ui.look import Brush, Viewport
+from clusterlens.ui.moves import pick, toggle_linking
+from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.nodes.pictures import Legend, Picture
 from clusterlens.ui.palette import DISAGREEMENT_COLOURS, cluster_colour
 from clusterlens.ui.panels.panel import Panel
@@ -24,6 +26,9 @@ COLOURS = {
     "given labels": "labels",
 }
 CLICK_PIXELS = 10
+KEYS = (
+    "<kbd>M</kbd> must link <kbd>C</kbd> cannot link <kbd>Space</kbd> next suggestion"
+)
 LEGEND_ENTRIES = 14
 
 
@@ -31,7 +36,14 @@ class SampleMap(Panel):
     """Principal components, coloured by model, disagreement or given labels."""
 
     needs = ("map_picture", "projection", "legend")
-    also = ("look.inspected?", "nearest", "samples")
+    also = (
+        "look.inspected?",
+        "look.linking",
+        "look.pair",
+        "link_states",
+        "nearest",
+        "samples",
+    )
 
     def build(self) -> Any:
         self._figure = MapFigure(self._viewed, self._tap, self._box, self._lasso)
@@ -42,12 +54,25 @@ class SampleMap(Panel):
             lambda: look.colour_by,
             lambda key: setattr(look, "colour_by", key),
         )
+        self._link = pmu.Button(
+            label="Link",
+            icon="link",
+            size="small",
+            margin=(0, 0, 0, 8),
+            css_classes=["cl-link-mode"],
+            on_click=lambda event: toggle_linking(self.session),
+            description="Link two samples (L)",
+        )
+        self._linking = Text(
+            visible=False, css_classes=["cl-linking"], styles={"flex": "none"}
+        )
         return card(
             "Map of samples",
+            self._linking,
             self._figure.pane,
             self._legend,
             note=self.status,
-            buttons=[self._colour],
+            buttons=[self._colour, self._link],
             css="cl-map",
         )
 
@@ -57,6 +82,9 @@ class SampleMap(Panel):
         projection: Projection,
         legend: Legend,
         inspected: Result,
+        linking: Result,
+        pair: Result,
+        link_states: Result,
         nearest: Result,
         samples: Result,
     ) -> None:
@@ -64,11 +92,49 @@ class SampleMap(Panel):
         if self.session.look.map_view.x is None:
             self._figure.show_whole(map_picture.view)
         self._figure.show(map_picture.pixels, map_picture.view)
-        at = [] if inspected.value is None else [inspected.value]
-        self._figure.ring(projection.coordinates[at])
+        self._ring(projection.coordinates, inspected.value, pair.value)
+        self._draw_links(projection.coordinates, link_states.value or ())
+        self._say_linking(linking.value, pair.value, samples.value)
         self._figure.number(legend.places, legend.numbers)
         self._offer(samples.value)
         self._describe(legend, projection)
+
+    def _ring(
+        self, xy: np.ndarray, inspected: int | None, pair: tuple[int, ...]
+    ) -> None:
+        """Ring the pair with its letters, and the inspected sample."""
+        at = [*pair, *([inspected] if inspected is not None else [])]
+        letters = [*"AB"[: len(pair)], *[""] * (len(at) - len(pair))]
+        self._figure.ring(xy[at], letters)
+
+    def _draw_links(self, xy: np.ndarray, states: Sequence[LinkState]) -> None:
+        """Draw the links between samples of the run."""
+
+        def ends(chosen: Callable[[LinkState], bool]) -> np.ndarray:
+            at = [state.ends for state in states if state.ends and chosen(state)]
+            return xy[np.array(at, np.intp).reshape(-1, 2)]
+
+        self._figure.link(
+            ends(lambda state: state.link.kind == "must"),
+            ends(lambda state: state.link.kind == "cannot"),
+            ends(lambda state: state.broken),
+        )
+
+    def _say_linking(
+        self, linking: bool, pair: tuple[int, ...], samples: Dataset
+    ) -> None:
+        """Say what clicks and keys do while a pair is picked."""
+        self._link.variant = "contained" if linking else "outlined"
+        picked = " ".join(
+            f"<b>{letter}</b> row {safe(samples.row_ids[i])}"
+            for letter, i in zip("AB", pair, strict=False)
+        )
+        todo = ("click sample A", "click sample B", KEYS)[len(pair)]
+        self._linking.body = (
+            f"<p><b>Linking</b> {picked} {todo} <span class='right'><kbd>Esc</kbd> "
+            "back</span></p>"
+        )
+        self._linking.visible = linking
 
     def _offer(self, samples: Dataset) -> None:
         """Offer to colour by given labels where there are any."""
@@ -109,11 +175,15 @@ class SampleMap(Panel):
         self.session.look.map_view = Viewport(x, y, width, height)
 
     def _tap(self, x: float, y: float, unit: float) -> None:
-        """Inspect the sample nearest to a click, unless the click is in empty space."""
+        """Pick or inspect the sample nearest to a click, none in empty space."""
         tree = self.session.derived.get("nearest")
         if tree.ready:
             distance, position = tree.value.query((x, y))
             near = distance <= CLICK_PIXELS * unit
+            if self.session.look.linking:
+                if near:
+                    pick(self.session, int(position))
+                return
             found = {"inspected": int(position) if near else None}
             self.session.look.param.update(
                 **found, **({"tab": "sample"} if near else {})

@@ -1,0 +1,234 @@
+"""What links do: which are kept, what one more would change, which to ask about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.preview import preview_link
+from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.compute.ranking.suggestions import Suggestion, suggest_pairs
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.analysis import Link
+from clusterlens.ui.derived import Node
+from clusterlens.ui.jobs import Job
+from clusterlens.ui.links import (
+    Kind,
+    LinkError,
+    PlainId,
+    as_constraints,
+    plain_id,
+    refuse_contradiction,
+    with_link,
+)
+from clusterlens.ui.palette import LINK_COLOURS, PAIR_COLOUR
+
+SUGGESTED = 6
+
+
+@dataclass(frozen=True)
+class LinkState:
+    """A link and what the selected model makes of it.
+
+    Parameters
+    ----------
+    link : Link
+        By row ids.
+    ends : pair of int or None
+        Positions of the two samples, None if the run leaves one of them out.
+    broken : bool
+        Whether the selected model breaks it.
+    """
+
+    link: Link
+    ends: tuple[int, int] | None
+    broken: bool = False
+
+
+def link_states(
+    links: tuple[Link, ...],
+    positions: dict[PlainId, int],
+    ensemble: Ensemble,
+    selected: int,
+) -> list[LinkState]:
+    """See which links the selected model keeps."""
+    codes = ensemble.codes[selected]
+    states = []
+    for link in links:
+        if link.a in positions and link.b in positions:
+            i, j = positions[link.a], positions[link.b]
+            broken = (codes[i] == codes[j]) != (link.kind == "must")
+            states.append(LinkState(link, (i, j), bool(broken)))
+        else:
+            states.append(LinkState(link, None))
+    return states
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """Cells (row, column) of a matrix, by place in its order, and their colours."""
+
+    cells: list[tuple[int, int]]
+    colours: list[str]
+
+
+def link_marks(
+    states: list[LinkState], pair: tuple[int, ...], order: np.ndarray
+) -> Marks:
+    """Mark links and the pair that is asked about, on both sides of the diagonal."""
+    marked = [
+        (state.ends, LINK_COLOURS[state.link.kind]) for state in states if state.ends
+    ]
+    if len(pair) == 2:
+        marked.append(((pair[0], pair[1]), PAIR_COLOUR))
+    if not marked:
+        return Marks([], [])
+    place = np.empty(len(order), np.intp)
+    place[order] = np.arange(len(order))
+    marks = Marks([], [])
+    for (i, j), colour in marked:
+        a, b = int(place[i]), int(place[j])
+        marks.cells.extend([(a, b), (b, a)])
+        marks.colours.extend([colour, colour])
+    return marks
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a must-link or a cannot-link of a pair would do.
+
+    Parameters
+    ----------
+    leader : int or None
+        The model that would lead; None where the link contradicts others.
+    rises, falls : int
+        Models that would rank better, and worse.
+    chain : tuple of Link
+        The links that it contradicts, empty where it does not.
+    """
+
+    leader: int | None
+    rises: int = 0
+    falls: int = 0
+    chain: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class PairReading:
+    """What is known of two samples before they are linked.
+
+    Parameters
+    ----------
+    rows : pair of plain ids
+        Their row ids.
+    votes : list of (str, int, int)
+        For each family the models that join them, and all of its models.
+    linked : Link or None
+        The link that there is.
+    answers : dict of Answer
+        What "must" and "cannot" would do.
+    """
+
+    rows: tuple[PlainId, PlainId]
+    votes: list[tuple[str, int, int]]
+    linked: Link | None
+    answers: dict[Kind, Answer]
+
+    @property
+    def joined(self) -> int:
+        """Number of models that join the pair."""
+        return sum(joined for _, joined, _ in self.votes)
+
+
+def pair_reading(
+    job: Job,
+    pair: tuple[int, ...],
+    links: tuple[Link, ...],
+    samples: Dataset,
+    positions: dict[PlainId, int],
+    ranking: Ranking,
+    weight: float,
+) -> PairReading | None:
+    """Read what the models say about a pair, and what an answer would do."""
+    if len(pair) != 2:
+        return None
+    a, b = (plain_id(samples.row_ids[i]) for i in pair)
+    others = tuple(link for link in links if {link.a, link.b} != {a, b})
+    linked = next((link for link in links if {link.a, link.b} == {a, b}), None)
+    counted = as_constraints(others, positions)
+    preview = preview_link(ranking, pair, counted, weight)
+    ranks: dict[Kind, np.ndarray | None] = {
+        "must": preview.must_ranks,
+        "cannot": preview.cannot_ranks,
+    }
+    return PairReading(
+        (a, b),
+        _votes(ranking.ensemble, pair),
+        linked,
+        {
+            kind: _answer(ranking, found, with_link(others, Link(kind, a, b)))
+            for kind, found in ranks.items()
+        },
+    )
+
+
+def _votes(ensemble: Ensemble, pair: tuple[int, ...]) -> list[tuple[str, int, int]]:
+    """Count the models of each family that join a pair."""
+    joined = ensemble.codes[:, pair[0]] == ensemble.codes[:, pair[1]]
+    families = np.array(ensemble.families)
+    return [
+        (str(name), int(joined[families == name].sum()), int((families == name).sum()))
+        for name in dict.fromkeys(ensemble.families)
+    ]
+
+
+def _answer(
+    ranking: Ranking, ranks: np.ndarray | None, links: tuple[Link, ...]
+) -> Answer:
+    """Compare the ranks after an answer with those in force."""
+    try:
+        refuse_contradiction(links)
+    except LinkError as error:
+        return Answer(None, chain=error.chain)
+    assert ranks is not None, "links between samples are among all links"
+    change = ranks - ranking.ranks
+    return Answer(int(ranks.argmin()), int((change < 0).sum()), int((change > 0).sum()))
+
+
+def suggestions(
+    job: Job, ensemble: Ensemble, linked: Constraints | None
+) -> tuple[Suggestion, ...]:
+    """The pairs whose answers tell most about the ranking, by the links so far."""
+    return suggest_pairs(ensemble, linked, n=SUGGESTED)
+
+
+NODES = {
+    "link_states": Node(
+        ("links", "row_positions", "ensemble", "selected"), link_states, keep=16
+    ),
+    "link_marks": Node(("link_states", "look.pair", "order"), link_marks),
+    "pair_reading": Node(
+        (
+            "look.pair",
+            "links",
+            "samples",
+            "row_positions",
+            "ranking",
+            "link_weight",
+        ),
+        pair_reading,
+        "live",
+        "Reading the pair",
+        keep=16,
+    ),
+    "suggestions": Node(
+        ("ensemble", "constraints?"),
+        suggestions,
+        "idle",
+        "Looking for pairs worth an answer",
+        keep=16,
+    ),
+}

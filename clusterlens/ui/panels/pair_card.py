@@ -1,0 +1,116 @@
+"""The pair that is asked about: what the models say, and what an answer would do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.ui.derived import Result
+from clusterlens.ui.kit import Text, badge, link, pn, safe
+from clusterlens.ui.links import KINDS, TITLES, Kind
+from clusterlens.ui.moves import answer, skip
+from clusterlens.ui.nodes.links import Answer, PairReading
+from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.panels.tab import share_bar
+from clusterlens.ui.words import count
+
+KEYS: dict[Kind, str] = {"must": "M", "cannot": "C"}
+
+
+class PairCard(Panel):
+    """Row ids, votes by family, and the three answers."""
+
+    needs = ("ensemble", "look.pair", "look.linking")
+    also = ("pair_reading",)
+
+    def build(self) -> Any:
+        self._text = Text(does=self._do, css_classes=["cl-pair"])
+        return pn.Column(self.status, self._text, margin=0, sizing_mode="stretch_width")
+
+    def show(
+        self,
+        ensemble: Ensemble,
+        pair: tuple[int, ...],
+        linking: bool,
+        pair_reading: Result,
+    ) -> None:
+        """Describe the pair, or say how to pick one."""
+        if pair_reading.ready:
+            self._text.body = _card(pair_reading.value, ensemble)
+        elif len(pair) == 2:
+            self._text.body = '<div class="skeleton"></div>'
+        else:
+            self._text.body = _how_to(linking, len(pair))
+
+    def _do(self, what: str) -> None:
+        if what == "skip":
+            skip(self.session)
+        else:
+            answer(self.session, "must" if what == "must" else "cannot")
+
+
+def _how_to(linking: bool, n_picked: int) -> str:
+    if not linking:
+        text = (
+            "<b>Link two samples.</b> Press <kbd>L</kbd> and click two points of the "
+            "map, or take a suggestion below."
+        )
+    else:
+        text = f"<b>Click sample {'AB'[n_picked]}</b> on the map."
+    return f'<div class="empty">{text}</div>'
+
+
+def _card(read: PairReading, ensemble: Ensemble) -> str:
+    a, b = map(safe, read.rows)
+    rows = "".join(
+        f"<tr><td class='cut'>{safe(family)}</td>"
+        f"<td>{share_bar(joined / total, '#5b6169')}</td>"
+        f"<td class='number'>{joined} of {total}</td></tr>"
+        for family, joined, total in read.votes
+    )
+    known = f" {badge(TITLES[read.linked.kind])}" if read.linked else ""
+    return (
+        f"<p style='font-size:15px'><b>A</b> row {a} and <b>B</b> row {b}{known}</p>"
+        f"<h3>Together in {read.joined} of {ensemble.n_partitions} models</h3>"
+        f"<table>{rows}</table><p>{_buttons(read)}</p>"
+        + "".join(_effect(kind, read.answers[kind], ensemble) for kind in KINDS)
+    )
+
+
+def _buttons(read: PairReading) -> str:
+    """Write the answers that are possible and new, and the way on."""
+    offered = [
+        link(
+            f"{TITLES[kind].capitalize()} <kbd>{KEYS[kind]}</kbd>",
+            kind,
+            kind="pill",
+            css=f"cl-{kind}",
+        )
+        for kind in KINDS
+        if not read.answers[kind].chain
+        and (read.linked is None or read.linked.kind != kind)
+    ]
+    go_on = link("Skip <kbd>Space</kbd>", "skip", kind="pill", css="cl-skip")
+    return "".join([*offered, go_on])
+
+
+def _effect(kind: Kind, answer: Answer, ensemble: Ensemble) -> str:
+    """Say what an answer would do, or why it cannot be given."""
+    if answer.chain:
+        links = ", ".join(
+            f"{TITLES[link.kind]} {safe(link.a)} – {safe(link.b)}"
+            for link in answer.chain
+        )
+        return (
+            f"<p class='warn cl-refused'>A {TITLES[kind]} would contradict others: "
+            f"{links}.</p>"
+        )
+    if answer.leader is None:
+        return ""
+    moved = "no rank changes"
+    if answer.rises or answer.falls:
+        moved = f"{count(answer.rises, 'model')} up, {answer.falls:,} down"
+    return (
+        f"<p class='muted'><b>{KEYS[kind]}</b> puts "
+        f"<b>{safe(ensemble.names[answer.leader])}</b> first ({moved}).</p>"
+    )

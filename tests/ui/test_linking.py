@@ -1,0 +1,211 @@
+"""Linking on the Consensus page without a browser."""
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.dataset import prepare
+from clusterlens.compute.table.examples import load_example
+from clusterlens.ui.analysis import Analysis, Run
+from clusterlens.ui.history import Step
+from clusterlens.ui.moves import MOVES
+from clusterlens.ui.pages.consensus import ConsensusPage
+from clusterlens.ui.session import Session
+from tests.ui.loop import run
+
+# What the widget set and Bokeh do is about to be given up.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The inplace keyword"),
+    pytest.mark.filterwarnings("ignore:Both 'variant' and 'button_style'"),
+]
+POOL = ({"clusterer": "k-means", "n_clusters": [2, 3]},)
+
+
+def cut_iris() -> Analysis:
+    """A run on iris whose models cut one column each into two to four parts."""
+    dataset = prepare(load_example("iris"))
+    cuts = [(column, k) for column in dataset.X.T for k in (2, 3, 4)]
+    quantiles = [np.quantile(column, np.arange(1, k) / k) for column, k in cuts]
+    labels = [np.digitize(c, q) for (c, _), q in zip(cuts, quantiles, strict=True)]
+    families = [f"column {k // 3}" for k in range(len(labels))]
+    ensemble = Ensemble(labels, families=families)
+    made = Run("r1", "run 1", dataset, POOL, 0, ensemble)
+    return Analysis(dataset, {}, dataset, (made,), 1, "r1")
+
+
+class Opened:
+    """A session with a run of iris, looked at through the Consensus page."""
+
+    def __init__(self) -> None:
+        self.session = Session()
+        self.page = ConsensusPage(self.session)
+        named = {type(panel).__name__: panel for panel in self.page.panels}
+        self.map, self.headline = named["SampleMap"], named["Headline"]
+        self.ranking = named["RankingTable"]
+        tab = named["Inspector"].tabs["links"]
+        self.pair, self.suggested, self.links = tab.parts
+
+    async def load(self) -> None:
+        self.session.look.page = "consensus"
+        self.page.look(True)
+        self.session.history.do(Step("test", "Test", cut_iris()))
+        self.session.look.param.update(tab="links")
+        self.map._viewed(None, 300, 200)
+        await self.rest()
+
+    async def rest(self) -> None:
+        while not self.session.jobs.at_rest:
+            await asyncio.sleep(0.01)
+
+    async def press(self, *keys: str) -> None:
+        for key in keys:
+            MOVES[key].make(self.session)
+            await self.rest()
+
+    async def tap(self, sample: int) -> None:
+        xy = self.session.derived.get("projection").value.coordinates[sample]
+        self.map._tap(float(xy[0]), float(xy[1]), 1e-6)
+        await self.rest()
+
+
+def looked_at(scenario):
+    async def main():
+        opened = Opened()
+        await opened.load()
+        await scenario(opened)
+
+    run(main())
+
+
+def test_clicks_pick_a_pair_and_escape_drops_it_from_the_end():
+    async def scenario(opened):
+        look = opened.session.look
+        await opened.press("l")
+        for sample, pair in ((0, (0,)), (60, (0, 60)), (70, (0, 70)), (0, (0, 70))):
+            await opened.tap(sample)
+            assert look.pair == pair
+        assert list(opened.map._figure._rings.data["letter"]) == ["A", "B"]
+        assert look.inspected is None
+        await opened.press("escape")
+        assert (look.pair, look.linking) == ((0,), True)
+        await opened.press("escape", "escape")
+        assert (look.pair, look.linking) == ((), False)
+        await opened.tap(60)
+        assert (look.pair, look.inspected) == ((), 60)
+
+    looked_at(scenario)
+
+
+def test_a_link_is_drawn_charged_and_taken_back_by_undo():
+    async def scenario(opened):
+        session = opened.session
+        codes = session.analysis.ensemble.codes
+        leader = session.derived.get("selected").value
+        apart = int(np.flatnonzero(codes[leader] != codes[leader][0])[0])
+        before = opened.ranking._table.value.copy()
+        await opened.press("l")
+        await opened.tap(0)
+        await opened.tap(apart)
+        assert "row 0" in opened.pair._text.body
+        assert "cl-must" in opened.pair._text.body
+        opened.pair._text._handle_msg("must")
+        await opened.rest()
+        assert [link.kind for link in session.analysis.links] == ["must"]
+        assert session.look.pair == ()
+        assert len(opened.map._figure._links["solid"].data["x0"]) == 1
+        assert len(opened.map._figure._links["dashed"].data["x0"]) == 0
+        shown = opened.ranking._table.value
+        breaks = session.derived.get("ranking").value.violated > 0
+        assert (shown["broken"] == "1").sum() > 0
+        assert "of 1 links" in shown["full"][0]
+        assert breaks[leader]
+        assert "of 1 link" in opened.headline._text.body
+        session.undo()
+        await opened.rest()
+        assert opened.ranking._table.value.equals(before)
+        assert len(opened.map._figure._links["solid"].data["x0"]) == 0
+
+    looked_at(scenario)
+
+
+def test_the_preview_of_an_answer_is_what_the_answer_does():
+    async def scenario(opened):
+        session = opened.session
+        session.act_now("add link", kind="cannot", a=3, b=120)
+        await opened.rest()
+        session.look.pair = (0, 70)
+        await opened.rest()
+        read = session.derived.get("pair_reading").value
+        before = session.derived.get("ranking").value.ranks
+        for kind in ("must", "cannot"):
+            session.act_now("add link", kind=kind, a=0, b=70)
+            await opened.rest()
+            ranking = session.derived.get("ranking").value
+            answer = read.answers[kind]
+            assert answer.leader == ranking.order[0]
+            assert answer.rises == (ranking.ranks < before).sum()
+            assert answer.falls == (ranking.ranks > before).sum()
+
+    looked_at(scenario)
+
+
+def test_an_answer_that_contradicts_is_not_offered_and_its_chain_is_shown():
+    async def scenario(opened):
+        session = opened.session
+        session.act_now("add link", kind="must", a=0, b=1)
+        session.act_now("add link", kind="must", a=1, b=2)
+        session.look.pair = (0, 2)
+        await opened.rest()
+        body = opened.pair._text.body
+        assert "cl-refused" in body
+        assert "must-link 0 – 1, must-link 1 – 2" in body
+        assert "cl-must" in body
+        assert "cl-cannot" not in body
+        await opened.press("c")
+        assert len(session.analysis.links) == 2
+
+    looked_at(scenario)
+
+
+def test_suggestions_are_answered_and_skipped_one_after_the_other():
+    async def scenario(opened):
+        session = opened.session
+        first, second, third = session.derived.get("suggestions").value[:3]
+        opened.suggested._text._handle_msg("{} {}".format(*first.pair))
+        assert session.look.pair == first.pair
+        await opened.press("space")
+        assert session.look.pair == second.pair
+        await opened.press("m")
+        assert len(session.analysis.links) == 1
+        assert session.look.pair == third.pair
+
+    looked_at(scenario)
+
+
+def test_the_list_swaps_removes_and_shows_links_and_sets_their_weight():
+    async def scenario(opened):
+        session = opened.session
+        session.act_now("add link", kind="must", a=0, b=70)
+        await opened.rest()
+        opened.links._text._handle_msg("show 0")
+        assert session.look.pair == (0, 70)
+        opened.links._text._handle_msg("swap 0")
+        await opened.rest()
+        assert session.analysis.links[0].kind == "cannot"
+        steps = len(session.history.steps)
+        opened.links._weight.value_throttled = 0.5
+        await opened.rest()
+        assert session.analysis.link_weight == 0.5
+        assert len(session.history.steps) == steps + 1
+        assert "costs 0.50" in opened.links._cost.body
+        session.undo()
+        await opened.rest()
+        assert opened.links._weight.value == 0.2
+        opened.links._text._handle_msg("remove 0")
+        await opened.rest()
+        assert session.analysis.links == ()
+        assert "No links yet" in opened.links._text.body
+
+    looked_at(scenario)
