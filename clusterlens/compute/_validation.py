@@ -7,7 +7,7 @@ what was expected, what was found, what to do.
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
@@ -142,6 +142,25 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
+def check_entries(values: Any, name: str) -> list[Any]:
+    """Return the entries of a list, tuple or vector."""
+    if not isinstance(values, str | bytes | Mapping | set):
+        try:
+            return list(values)
+        except TypeError:
+            pass
+    raise ValueError(f"{name} is {values!r}; give a list of entries.")
+
+
+def check_mapping(values: Any, *, name: str, to: str) -> dict[Any, Any]:
+    """Return values as a dict; `to` says what its values are."""
+    if not isinstance(values, Mapping):
+        raise ValueError(
+            f"{name} is a {type(values).__name__}; give a dict from names to {to}."
+        )
+    return dict(values)
+
+
 def check_flag(value: Any, *, name: str) -> bool:
     """Return value as a bool if it is one."""
     if not isinstance(value, bool | np.bool_):
@@ -169,7 +188,7 @@ def check_range(
     Whole where asked. NumPy numbers and arrays of shape () will do; texts and truth
     values are no numbers.
     """
-    number = _as_number(value, integer=integer)
+    number = as_number(value, integer=integer)
     kind = "a whole number" if integer else "a number"
     limits = f"from {low} to {high}" if high < np.inf else f"of at least {low}"
     if number is None:
@@ -189,7 +208,7 @@ def check_random_state(random_state: Any, *, name: str = "random_state") -> int:
         random_state = np.random.default_rng()
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(_LARGEST_SEED))
-    seed = _as_number(random_state, integer=True)
+    seed = as_number(random_state, integer=True)
     if seed is None or not 0 <= seed <= _LARGEST_SEED:
         raise ValueError(
             f"{name} is {random_state!r}; give a whole number from 0 to "
@@ -233,12 +252,12 @@ def as_array(values: Any, name: str, wanted: str) -> npt.NDArray[Any]:
 def _numbers_or_same(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return an array of objects as floats if all are numbers or missing."""
     missing = pd.isna(array)
-    if all(_as_number(entry) is not None for entry in array[~missing]):
+    if all(as_number(entry) is not None for entry in array[~missing]):
         return np.where(missing, np.nan, array).astype(np.float64)
     return array
 
 
-def _as_number(value: Any, *, integer: bool = False) -> float | None:
+def as_number(value: Any, *, integer: bool = False) -> float | None:
     """Return value as a Python number, or None if it is not one (or not whole)."""
     if isinstance(value, np.ndarray) and value.shape == ():
         value = value[()]
@@ -298,7 +317,7 @@ def _whole_numbers_or_texts(entries: npt.NDArray[Any], name: str) -> npt.NDArray
 def _whole_numbers(entries: npt.NDArray[Any]) -> IntArray | None:
     """Return entries as int64, or None if one is not a whole number."""
     if entries.dtype == object:
-        plain = [int(e) if isinstance(e, bool) else _as_number(e) for e in entries]
+        plain = [int(e) if isinstance(e, bool) else as_number(e) for e in entries]
         if None in plain:
             return None
         entries = np.array(plain)

@@ -70,27 +70,21 @@ SAID_AS = {
     "source": r"source|[Tt]able|cannot be opened",
     "row_id": "row_id|column",
     "label": "label|[Cc]olumn",
+    "roles": "roles|column",
+    "X": r"\bX\b|all samples are in one cluster",
     "columns": "column",
     "row_ids": "row_ids|without ids",
-    "ds": "ds|[Tt]able",
+    "ds": "ds|[Tt]able|column",
     "table": "[Tt]able",
 }
 # Any text is an address of a scheduler, which would be looked for; a class may well be
-# declared to be none, and -1 is a number of jobs (worker processes take long to start).
+# declared to be none, and -1 is a number of jobs (worker
+# processes, which end what exceeds its time too, take long to start).
 NOT_WRONG = {
     ("client", "a text"),
     *(("unlabelled", kind) for kind in ("zero", "one")),
-    ("n_jobs", "a negative number"),
-}
-
-
-# Raw errors still get through here; what is mended leaves the list.
-NOT_YET = {
-    *("attach_labels", "class_pair_view", "cluster_profiles", "compare_fuzzy"),
-    *("group_profile", "label_evidence", "load_example", "load_table", "make_dataset"),
-    *("column_summaries", "table_hints", "select_k", "run_pool", "iter_pool"),
-    *("merge_classes", "pool_agreement", "prepare", "project", "to_csv_bytes"),
-    *("compare_partitions", "resample_consensus"),
+    *(("n_jobs", kind) for kind in ("None", "a negative number")),
+    *(("time_limit", kind) for kind in ("zero", "one", "a fraction", "a whole float")),
 }
 
 
@@ -122,7 +116,6 @@ def complaint(name, parameter, kind):
     [
         (name, parameter)
         for name in public_callables()
-        if name not in NOT_YET
         for parameter in parameters(name)
     ],
 )

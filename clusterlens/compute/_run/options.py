@@ -73,13 +73,8 @@ class RunOptions:
     def __post_init__(self) -> None:
         """Check every option."""
         object.__setattr__(self, "n_jobs", _checked_jobs(self.n_jobs))
-        for name, call in (("progress", "(done, total)"), ("cancel", "()")):
-            given = getattr(self, name)
-            if given is not None and not callable(given):
-                raise ValueError(
-                    f"{name} is {given!r}; give a function that is called as "
-                    f"{name}{call}, or None."
-                )
+        check_callback(self.progress, "progress(done, total)")
+        check_callback(self.cancel, "cancel()")
         if not isinstance(self.executor, Executor | None):
             raise ValueError(
                 f"executor is {self.executor!r}; give a concurrent.futures.Executor, "
@@ -120,6 +115,15 @@ class RunOptions:
     def raise_if_cancelled(self) -> None:
         """Raise Cancelled if the caller has asked to stop."""
         raise_if_cancelled(self.cancel)
+
+
+def check_callback(given: Any, call: str) -> None:
+    """Refuse what cannot be called as written in `call`, which begins with its name."""
+    if given is not None and not callable(given):
+        raise ValueError(
+            f"{call.partition('(')[0]} is {given!r}; give a function that is called as "
+            f"{call}, or None."
+        )
 
 
 def report(progress: Progress | None, done: int, total: int) -> None:

@@ -23,6 +23,7 @@ from clusterlens.compute._validation import (
     IntArray,
     as_array,
     check_choice,
+    check_entries,
     check_features,
     check_labels,
     read_only,
@@ -320,16 +321,6 @@ def check_memberships(
             f"value {rows[row].min():.6g}; give shares that sum to 1."
         )
     return rows
-
-
-def check_entries(values: Any, name: str) -> list[Any]:
-    """Return the entries of a list, tuple or vector."""
-    if not isinstance(values, str | bytes | Mapping | set):
-        try:
-            return list(values)
-        except TypeError:
-            pass
-    raise ValueError(f"{name} is {values!r}; give a list of entries.")
 
 
 def _one_each(values: Any, default: list[Any], name: str) -> list[Any]:

@@ -18,9 +18,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._validation import DataError, IntArray, check_choice
+from clusterlens.compute._validation import (
+    DataError,
+    IntArray,
+    check_choice,
+    check_entries,
+)
 from clusterlens.compute.ensemble._row_ids import as_text, plain_ids, positions
-from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble, check_entries
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.table.reading import BYTES_LIMIT, load_table
 
 Gaps = Literal["singletons", "noise", "refuse"]

@@ -18,6 +18,7 @@ from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
     check_choice,
+    check_entries,
     check_random_state,
     check_range,
     read_only,
@@ -230,15 +231,23 @@ def _by_name(
 ) -> dict[str, FuzzyPartition]:
     """Return two or more checked partitions by name."""
     if not isinstance(partitions, Mapping):
-        partitions = {str(at): each for at, each in enumerate(partitions, 1)}
+        given = check_entries(partitions, "partitions")
+        partitions = {str(at): each for at, each in enumerate(given, 1)}
     if len(partitions) < 2:
         raise ValueError(
             f"partitions has {len(partitions)} entries; give at least two to compare."
         )
-    return {
+    checked = {
         name: as_partition(given, name=f"partitions[{name!r}]")
         for name, given in partitions.items()
     }
+    sizes = {name: one.n_samples for name, one in checked.items()}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(
+            f"partitions have different numbers of samples, {sizes}; give partitions "
+            "of the same samples."
+        )
+    return checked
 
 
 def _hard_discordance(u: IntArray, v: IntArray) -> FloatArray:

@@ -20,6 +20,7 @@ from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
+    check_entries,
     check_features,
     check_random_state,
     check_range,
@@ -122,6 +123,8 @@ def label_evidence(
     run = RunOptions(n_jobs, progress, cancel, executor)
     check_range(n_shuffles, 0, 10_000, name="n_shuffles", integer=True)
     seed = check_random_state(random_state)
+    if sample_size is not None:
+        check_range(sample_size, 1, np.inf, name="sample_size", integer=True)
     features = check_features(X)
     labelled, classes = split_labelled(labels, unlabelled, n_samples=len(features))
     features = features[labelled]
@@ -201,7 +204,8 @@ def merge_classes(
     ['a', 'b', 'b']
     """
     labelled, values = split_labelled(labels, None)
-    absent = [name for name in classes if name not in values]
+    classes = check_entries(classes, "classes")
+    absent = [name for name in classes if not np.isscalar(name) or name not in values]
     if len(classes) < 2 or absent:
         raise ValueError(
             f"classes is {list(classes)!r}; give two or more of the labels "

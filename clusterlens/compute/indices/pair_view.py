@@ -85,7 +85,9 @@ def class_pair_view(
     features = check_features(X)
     labelled, classes = split_labelled(labels, None, n_samples=len(features))
     names = np.unique(classes).tolist()
-    if a == b or a not in names or b not in names:
+    if not all(isinstance(one, str | int | np.integer) for one in (a, b)) or not (
+        a in names and b in names and a != b
+    ):
         raise ValueError(f"a and b are {a!r} and {b!r}; give two of {names!r}.")
     chosen = np.isin(classes, np.array([a, b]))
     rows = np.flatnonzero(labelled)[chosen]

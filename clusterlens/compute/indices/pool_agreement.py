@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from clusterlens.compute._validation import FloatArray, read_only, split_labelled
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.indices._external import adjusted_rand
 from clusterlens.compute.ranking.ranking import Ranking
 
@@ -111,6 +111,11 @@ def pool_agreement(
     >>> pool_agreement(ensemble, ["a", "a", "b", None]).values.tolist()
     [1.0, -0.5]
     """
+    ensemble = check_ensemble(ensemble)
+    if not isinstance(ranking, Ranking | None):
+        raise ValueError(
+            f"ranking is a {type(ranking).__name__}; give what rank_partitions returns."
+        )
     if ranking is not None and ranking.ensemble.names != ensemble.names:
         raise ValueError(
             f"ranking ranks {ranking.ensemble.n_partitions} other partitions; give a "

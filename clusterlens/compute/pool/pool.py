@@ -23,6 +23,7 @@ from clusterlens.compute._run.options import (
     Cancelled,
     Progress,
     RunOptions,
+    check_callback,
     raise_if_cancelled,
 )
 from clusterlens.compute._validation import (
@@ -275,6 +276,12 @@ def run_pool(
     ('ward linkage k=2', 'ward linkage k=3')
     """
     run = RunOptions(n_jobs, progress, cancel, None, client, memory_limit)
+    for given, call in (
+        (on_model, "on_model(model)"),
+        (on_start, "on_start(name)"),
+        (stop, "stop()"),
+    ):
+        check_callback(given, call)
     work = _Work(X, pool, random_state, run, stop, time_limit)
     run.report(0, work.n_models)
     with closing(work.models(on_start)) as models:

@@ -25,6 +25,7 @@ from clusterlens.compute._validation import (
     IntArray,
     RandomState,
     check_choice,
+    check_entries,
     check_features,
     check_random_state,
     check_range,
@@ -36,7 +37,7 @@ from clusterlens.compute.consensus.cluster_consensus import (
     distribution_at,
 )
 from clusterlens.compute.ensemble.agreement import count_agreements
-from clusterlens.compute.ensemble.ensemble import Ensemble, check_entries
+from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.pool import run_pool
 
@@ -265,16 +266,18 @@ def resample_consensus(
     return _summarise(ensemble, found, cancel)
 
 
-def checked_numbers(n_clusters: Iterable[int], largest: int) -> IntArray:
+def checked_numbers(
+    n_clusters: Iterable[int], largest: int, *, name: str = "n_clusters"
+) -> IntArray:
     """Distinct numbers of clusters, ascending."""
     numbers = sorted(
         {
-            check_range(number, 2, largest, name="n_clusters", integer=True)
-            for number in check_entries(n_clusters, "n_clusters")
+            check_range(number, 2, largest, name=name, integer=True)
+            for number in check_entries(n_clusters, name)
         }
     )
     if not numbers:
-        raise ValueError("n_clusters is empty; give at least one number of clusters.")
+        raise ValueError(f"{name} is empty; give at least one number of clusters.")
     return np.array(numbers, dtype=np.int64)
 
 

@@ -30,7 +30,9 @@ from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
     check_choice,
+    check_entries,
     check_features,
+    check_mapping,
     check_random_state,
     check_range,
     read_only,
@@ -332,7 +334,7 @@ def select_k(
     )
     check_range(max_compared, 2, 100_000, name="max_compared", integer=True)
     kinds = _checked_references(references, features.shape[1])
-    numbers = checked_numbers(ks, round(share * len(features)))
+    numbers = checked_numbers(ks, round(share * len(features)), name="ks")
     seed = check_random_state(random_state)
     models, title = _models(clusterer, numbers)
     rng = np.random.default_rng(seed)
@@ -399,7 +401,9 @@ class _Result(NamedTuple):
 
 def _checked_references(references: Sequence[str], n_features: int) -> tuple[str, ...]:
     """Distinct kinds of copies; permuting one column would give the data again."""
-    if isinstance(references, str) or not len(references):
+    if not isinstance(references, str):
+        references = check_entries(references, "references")
+    if isinstance(references, str) or not references:
         raise ValueError(
             f"references is {references!r}; give a list with some of "
             f"{', '.join(map(repr, REFERENCES))}."
@@ -417,7 +421,8 @@ def _checked_references(references: Sequence[str], n_features: int) -> tuple[str
 def _skewed(X: FloatArray) -> list[str]:
     """Say which columns have tails that Gaussian and uniform copies lack."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        at = np.flatnonzero(np.abs(skew(X, axis=0)) > _SKEWED)
+        varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
+        at = varying[np.abs(skew(X[:, varying], axis=0)) > _SKEWED]
     if not len(at):
         return []
     return [
@@ -428,7 +433,9 @@ def _skewed(X: FloatArray) -> list[str]:
 
 def _models(clusterer: str | Spec, numbers: IntArray) -> tuple[list[Any], str]:
     """Make one estimator per number of clusters, and say what they are."""
-    spec = {"clusterer": clusterer} if isinstance(clusterer, str) else dict(clusterer)
+    if isinstance(clusterer, str):
+        clusterer = {"clusterer": clusterer}
+    spec = check_mapping(clusterer, name="clusterer", to="parameters")
     name = str(spec.pop("clusterer", None))
     parameter = number_parameter(name)
     entry = CLUSTERERS[name]

@@ -8,7 +8,7 @@ notes on what it did.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -261,6 +261,8 @@ def count_copies(X: FloatArray) -> list[str]:
 
 def check_column(name: str, columns: Any) -> None:
     """Raise unless there is a column of that name."""
+    if not isinstance(name, Hashable):
+        raise DataError(f"A column is named by {name!r}; give one of its names.")
     if name not in columns:
         close = difflib.get_close_matches(str(name), list(columns), n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}?" if close else f"it has {shorten(columns)}."

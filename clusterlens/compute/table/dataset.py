@@ -20,7 +20,10 @@ from clusterlens.compute._validation import (
     DataError,
     FloatArray,
     IntArray,
+    as_number,
     check_choice,
+    check_entries,
+    check_mapping,
     read_only,
 )
 from clusterlens.compute.table._cells import plain_frame, type_columns
@@ -183,10 +186,36 @@ class Dataset:
     def _prepared(self) -> Prepared:
         if self.prepared is None:
             raise DataError(
-                f"Table {self.name!r} is not prepared; prepare it first, with "
+                f"Table {self.name!r} is not prepared; prepare it first, call "
                 "prepare(dataset)."
             )
         return self.prepared
+
+
+def check_dataset(ds: Any) -> Dataset:
+    """Return ds if it is a Dataset.
+
+    Parameters
+    ----------
+    ds : object
+        What was given as dataset.
+
+    Returns
+    -------
+    ds : Dataset
+        The same.
+
+    Raises
+    ------
+    DataError
+        If it is something else.
+    """
+    if not isinstance(ds, Dataset):
+        raise DataError(
+            f"ds is a {type(ds).__name__}; give a Dataset, as load_table, make_dataset "
+            "and prepare return it."
+        )
+    return ds
 
 
 def make_dataset(
@@ -244,6 +273,7 @@ def make_dataset(
         raise DataError(
             f"Column {label!r} is given as label and as row id; choose one."
         )
+    notes = check_entries(notes, "notes")
     frame, typing_notes = type_columns(frame, decimal_comma=decimal_comma)
     roles, reasons = guess_roles(frame, label=label, row_id=row_id)
     ds = Dataset(frame, roles, reasons, name, (*notes, *own_notes, *typing_notes))
@@ -325,15 +355,16 @@ def prepare(
     "Column 'size': 1 missing value(s) (33.3% of the rows) filled with the median 2."
     """
     ds = ds if isinstance(ds, Dataset) else make_dataset(ds)
-    ds = _with_roles(ds, roles or {})
+    roles = _options(roles, "roles", "roles")
+    ds = _with_roles(ds, roles)
     rules: dict[str, Any] = {
         "missing": missing,
         "scale": scale,
         "categorical": categorical,
         "pca": int(pca) if isinstance(pca, np.integer) else pca,
-        "sentinels": sentinels if isinstance(sentinels, str) else tuple(sentinels),
-        "transforms": dict(transforms or {}),
-        "weights": dict(weights or {}),
+        "sentinels": _checked_sentinels(sentinels),
+        "transforms": _options(transforms, "transforms", "transforms"),
+        "weights": _options(weights, "weights", "factors"),
     }
     preparation = Preparation(roles=dict(ds.roles), **rules)
     rows = preparation.fit_rows(ds.table, ds.roles, ds.role_reasons)
@@ -344,11 +375,26 @@ def prepare(
         row_ids=read_only(rows.row_ids.to_numpy(copy=True)),
         labels_true=codes,
         label_names=label_names,
-        settings={"roles": dict(roles or {}), **rules},
+        settings={"roles": roles, **rules},
         notes=(*rows.notes, *remarks),
         preparation=preparation,
     )
     return replace(ds, prepared=prepared)
+
+
+def _options(given: Any, name: str, to: str) -> dict[str, Any]:
+    """Return an option by column, none of which is given for None."""
+    return {} if given is None else check_mapping(given, name=name, to=to)
+
+
+def _checked_sentinels(sentinels: Any) -> str | tuple[float, ...]:
+    """Return "auto", or numbers."""
+    if isinstance(sentinels, str):
+        return check_choice(sentinels, ("auto",), name="sentinels")
+    values = [as_number(value) for value in check_entries(sentinels, "sentinels")]
+    if None in values:
+        raise ValueError(f"sentinels is {sentinels!r}; give numbers, or 'auto'.")
+    return tuple(value for value in values if value is not None)
 
 
 def _with_roles(ds: Dataset, changes: Mapping[str, str]) -> Dataset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 from collections.abc import Collection, Mapping
 
@@ -12,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
-from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute._validation import check_flag, check_mapping
+from clusterlens.compute.table.dataset import Dataset, check_dataset
 
 _NUMBER = r"^[+-]?([0-9]+([.,][0-9]+)*|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
 
@@ -51,6 +53,8 @@ def attach_labels(ds: Dataset, labels: Mapping[str, npt.ArrayLike]) -> pd.DataFr
     >>> attach_labels(ds, {"cluster": [7, 8, 8]})["cluster"].tolist()
     [7, <NA>, 8, 8]
     """
+    ds = check_dataset(ds)
+    labels = check_mapping(labels, name="labels", to="one label per row of ds.X")
     rows = ds.table.index.get_indexer(pd.Index(ds.row_ids))
     position = np.full(len(ds.table), -1)
     position[rows] = np.arange(len(rows))
@@ -124,7 +128,10 @@ def to_csv_bytes(
     >>> to_csv_bytes(pd.DataFrame({"a": ["=1+1", "-5"], "b": [-1.5, None]}))
     b'"a","b"\n"\'=1+1",-1.5\n"-5",\n'
     """
-    if index:
+    if not isinstance(table, pd.DataFrame):
+        raise ValueError(f"Table is a {type(table).__name__}; give a DataFrame.")
+    _check_encoding(encoding)
+    if check_flag(index, name="index"):
         table = table.copy(deep=False)
         table.insert(0, free_name("row id", set(table.columns)), table.index)
     columns = [_safe_column(table.iloc[:, j]) for j in range(table.shape[1])]
@@ -133,6 +140,17 @@ def to_csv_bytes(
     pa_csv.write_csv(pa.Table.from_arrays(columns, names=names), out)
     text = out.getvalue()
     return text if encoding == "utf-8" else text.decode().encode(encoding)
+
+
+def _check_encoding(encoding: object) -> None:
+    """Raise unless encoding is the name of one."""
+    try:
+        codecs.lookup(encoding)  # type: ignore[arg-type]
+    except (LookupError, TypeError, ValueError):
+        raise ValueError(
+            f"encoding is {encoding!r}; give the name of one, such as 'utf-8' or "
+            "'utf-8-sig'."
+        ) from None
 
 
 def _safe_column(values: pd.Series) -> pa.Array | pa.ChunkedArray:

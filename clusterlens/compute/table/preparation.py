@@ -29,7 +29,12 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from clusterlens.compute._validation import DataError, FloatArray, check_choice
+from clusterlens.compute._validation import (
+    DataError,
+    FloatArray,
+    as_number,
+    check_choice,
+)
 from clusterlens.compute.table._cells import plain_frame, type_columns
 from clusterlens.compute.table._features import (
     FEATURE_ROLES,
@@ -353,10 +358,11 @@ class Preparation(TransformerMixin, BaseEstimator):
         for name, kind in (self.transforms or {}).items():
             check_choice(kind, TRANSFORMS, name=f"transforms[{name!r}]")
         for name, weight in (self.weights or {}).items():
-            if not 0 < weight < np.inf:
+            number = as_number(weight)
+            if number is None or not 0 < number < np.inf:
                 raise ValueError(
-                    f"weights[{name!r}] is {weight}; give a finite factor above 0 (to "
-                    "leave a column out give it the role 'ignore')."
+                    f"weights[{name!r}] is {weight!r}; give a finite factor above 0 "
+                    "(to leave a column out give it the role 'ignore')."
                 )
 
     def _check_named_columns(self) -> None:
@@ -552,9 +558,11 @@ def _used_roles(
 def _components(X: FloatArray, pca: float) -> Projection:
     """Find principal components of features (n, d)."""
     largest = min(X.shape)
-    if isinstance(pca, (int, np.integer)) and not 1 <= pca <= largest:
+    share = isinstance(pca, float) and 0 < pca < 1
+    number = None if share else as_number(pca, integer=True)
+    if not share and (number is None or not 1 <= number <= largest):
         raise DataError(
-            f"pca is {pca}; give a number of components from 1 to {largest}, or a "
+            f"pca is {pca!r}; give a number of components from 1 to {largest}, or a "
             "share of the variance between 0 and 1."
         )
     return project(X, pca)

@@ -19,12 +19,13 @@ import pandas as pd
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
+    as_array,
     check_labels,
     check_range,
     read_only,
 )
 from clusterlens.compute.table._features import Column
-from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.dataset import Dataset, check_dataset
 
 _NEGLIGIBLE = 0.1  # standard deviations
 _MOST_DECIMALS = 6
@@ -184,6 +185,7 @@ def cluster_profiles(ds: Dataset, labels: npt.ArrayLike) -> ClusterProfiles:
     >>> cluster_profiles(ds, [0, 0, 1, 1]).texts[1]
     'colour = b 100% (overall 50%), size +1.0 sd (8.5)'
     """
+    ds = check_dataset(ds)
     labels = check_labels(labels, n_samples=len(ds.row_ids))
     clusters, codes = np.unique(labels, return_inverse=True)
     return _profiles(ds, clusters, codes)
@@ -221,13 +223,14 @@ def group_profile(ds: Dataset, samples: npt.ArrayLike) -> ClusterProfiles:
     >>> group_profile(ds, [3]).text(1)
     'size +1.5 sd (9), colour = b 100% (rest 33%)'
     """
+    ds = check_dataset(ds)
     inside = _membership(samples, len(ds.row_ids))
     return _profiles(ds, np.array([1]), inside.astype(np.intp), against_rest=True)
 
 
 def _membership(samples: npt.ArrayLike, n_samples: int) -> npt.NDArray[np.bool_]:
     """Return one truth value per sample (n,), checked."""
-    given = np.asarray(samples)
+    given = as_array(samples, "samples", "positions of rows")
     if given.dtype == bool and given.shape == (n_samples,):
         inside = given
     else:

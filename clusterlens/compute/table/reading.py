@@ -72,6 +72,8 @@ def load_table(
     >>> ds.notes[0]
     "Read as delimited text: separator ';', decimal comma, first line is a header."
     """
+    if not isinstance(name, str | None):
+        raise ValueError(f"name is {name!r}; give a text, or None.")
     if isinstance(source, (pd.DataFrame, np.ndarray)):
         return make_dataset(source, name or "table", label, row_id)
     parsed, name = read_file(

@@ -13,7 +13,7 @@ import pandas as pd
 from clusterlens.compute._validation import FloatArray, IntArray, check_range, read_only
 from clusterlens.compute.table._cells import to_numbers
 from clusterlens.compute.table._features import FEATURE_ROLES, shorten
-from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.dataset import Dataset, check_dataset
 
 SAMPLE_ROWS = 200_000
 FAR = 10.0  # interquartile ranges from the nearer quartile
@@ -108,7 +108,7 @@ def column_summaries(ds: Dataset, n_bins: int = 20) -> tuple[ColumnSummary, ...]
     [('size', [2, 1], 1), ('colour', [2, 2], 0)]
     """
     check_range(n_bins, 1, 200, name="n_bins", integer=True)
-    n = len(ds.table)
+    n = len(check_dataset(ds).table)
     rows = np.arange(n)
     if n > SAMPLE_ROWS:
         rows = np.sort(np.random.default_rng(0).choice(n, SAMPLE_ROWS, replace=False))
@@ -139,6 +139,7 @@ def table_hints(ds: Dataset) -> tuple[str, ...]:
     >>> table_hints(make_dataset({"a": [1.0, 1.0, 2.0], "b": [3.0, 3.0, 5.0]}))[0][:38]
     '1 row(s) equal an earlier row in all f'
     """
+    ds = check_dataset(ds)
     features = [name for name, role in ds.roles.items() if role in FEATURE_ROLES]
     hints = []
     if features:
