@@ -36,7 +36,8 @@ class Opened:
         self.page = CNSPage(self.session)
         named = {type(panel).__name__: panel for panel in self.page.panels}
         self.headline, self.settings = named["CNSHeadline"], named["CNSSettings"]
-        self.map = named["Memberships"]
+        self.map, self.reading = named["Memberships"], named["CNSReading"]
+        self.criterion = named["CNSCriterion"]
         self.look = self.session.look
         self.page.look(True)
 
@@ -187,6 +188,52 @@ def test_samples_that_reach_no_seed_are_counted_and_grey():
         assert solution.undecided.sum() >= 40
         assert f"{solution.undecided.sum()} undecided" in opened.headline._text.body
         assert "undecided" in opened.map._legend.body
+
+    looked_at(scenario)
+
+
+def test_a_click_reads_where_the_walks_of_the_sample_stop():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        assert "Click a sample" in opened.reading.status.body
+        xy = opened.value("prepared_projection").coordinates[:, :2]
+        opened.map._tap(*xy[7], unit=1e-3)
+        await opened.rest()
+        assert opened.look.cns_sample == 7
+        solution = opened.value("cns_solution")
+        shares = solution.seed_shares[7]
+        seed = shares.argmax()
+        body = opened.reading._text.body
+        assert f"seed {seed + 1}</b> with probability <b>{shares[seed]:.2f}" in body
+        assert f"{solution.memberships[7, seed]:.3f}" in body
+        opened.map._tap(1e6, 1e6, unit=1e-3)
+        await opened.rest()
+        assert opened.look.cns_sample is None
+        assert not opened.reading._text.body
+
+    looked_at(scenario)
+
+
+def test_the_criterion_map_is_that_of_the_library_and_a_click_goes_there():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        grid, graph = opened.value("cns_criterion"), opened.value("cns_graph")
+        setting = opened.value("cns_setting")
+        cells = opened.criterion._figure._cells.data["value"]
+        expected = grid.at(setting.n_clusters).to_numpy()
+        assert np.array_equal(cells, expected[np.isfinite(expected)])
+        k, alpha = int(grid.n_neighbors[2]), float(grid.alphas[4])
+        opened.criterion._go(k + 0.2, alpha)
+        await opened.rest()
+        found = opened.value("cns_solution")
+        assert (found.n_neighbors, found.alpha) == (k, alpha)
+        assert found.n_clusters == setting.n_clusters
+        at = found.criterion[found.n_clusters - 1]
+        assert at == pytest.approx(expected[2, 4], abs=1e-6)
+        opened.criterion._go(1e9, 1e9)
+        edge = opened.value("cns_setting")
+        assert edge.n_neighbors == graph.max_neighbors
+        assert edge.alpha == graph.alpha_range[1]
 
     looked_at(scenario)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import KDTree
 
+from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.cns.graph import CNSGraph, LiveSolution
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
@@ -21,7 +22,8 @@ from clusterlens.ui.palette import certain_colours
 BETWEEN = 0.75
 # Caches take 1600 bytes a sample each, so larger tables keep the default grid only.
 _LARGE = 20_000
-_CACHES, _LARGE_CACHES = 14, 6
+_SIZES = 9
+_CACHES, _LARGE_CACHES = 16, 6
 
 
 def cns_graph(job: Job, dataset: Dataset) -> CNSGraph:
@@ -71,6 +73,24 @@ def cns_automatic(job: Job, graph: CNSGraph) -> Automatic:
         int(best["n_neighbors"]), float(best["alpha"]), int(best["n_clusters"])
     )
     return Automatic(setting, float(best["criterion"]))
+
+
+def cns_criterion(job: Job, graph: CNSGraph, automatic: Automatic) -> CriterionGrid:
+    """The criterion at every K, over sizes on offer and alphas."""
+    sizes = _grid_sizes(graph)
+    for done, size in enumerate(sizes):
+        graph.fill(size, cancel=job.cancelled)
+        job.report(done + 1, len(sizes))
+    return graph.criterion_grid(sizes, cancel=job.cancelled)
+
+
+def _grid_sizes(graph: CNSGraph) -> list[int]:
+    """The default grid; in smaller tables also sizes between and beyond."""
+    sizes = set(graph.default_neighbors) or {graph.max_neighbors}
+    if graph.n_samples <= _LARGE:
+        evenly = np.linspace(min(3, graph.max_neighbors), graph.max_neighbors, _SIZES)
+        sizes |= set(evenly.astype(int).tolist())
+    return sorted(sizes)
 
 
 def cns_setting(
@@ -181,6 +201,12 @@ NODES = {
     ),
     "cns_automatic": Node(
         ("cns_graph",), cns_automatic, "idle", "Choosing the setting of CNS"
+    ),
+    "cns_criterion": Node(
+        ("cns_graph", "cns_automatic"),
+        cns_criterion,
+        "idle",
+        "Comparing the settings of CNS",
     ),
     "cns_setting": Node(
         (

@@ -6,34 +6,42 @@ from typing import Any
 
 from clusterlens.ui.kit import COLUMN, pn
 from clusterlens.ui.pages.page import Page
+from clusterlens.ui.panels.cns_criterion import CNSCriterion
 from clusterlens.ui.panels.cns_headline import CNSHeadline
+from clusterlens.ui.panels.cns_reading import CNSReading
 from clusterlens.ui.panels.cns_settings import CNSSettings
 from clusterlens.ui.panels.membership_map import Memberships
 
 GRID = """
-:host { display: grid; grid-template-columns: 318px minmax(0, 1fr);
+:host { display: grid; grid-template-columns: 300px minmax(0, 1fr) 340px;
   grid-template-rows: minmax(0, 1fr); gap: 8px;
   height: 100%; overflow: hidden; }
 @media (max-width: 1150px) {
-  :host { grid-template-columns: 260px minmax(0, 1fr); }
+  :host { grid-template-columns: 220px minmax(0, 1fr) 270px; }
 }
 """
 
 
 class CNSPage(Page):
-    """Sliders and the map that follows them."""
+    """Sliders, the map that follows them, the criterion, one sample."""
 
     def build(self) -> Any:
         headline, settings = CNSHeadline(self.session), CNSSettings(self.session)
         memberships = Memberships(self.session)
-        self.panels = [headline, settings, memberships]
+        criterion, reading = CNSCriterion(self.session), CNSReading(self.session)
+        self.panels = [headline, settings, memberships, criterion, reading]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
-        # What is hidden must not say itself how it is displayed.
-        self._cards = pn.Column(
-            pn.Column(settings.view, memberships.view, stylesheets=[GRID], **fill),
-            styles={**COLUMN, "flex": "1 1 0"},
+        side = pn.Column(
+            _share(criterion.view, "1 1 0"),
+            _share(reading.view, "1 1 0"),
+            styles={**COLUMN, "gap": "8px"},
             **fill,
         )
+        grid = pn.Column(
+            settings.view, memberships.view, side, stylesheets=[GRID], **fill
+        )
+        # What is hidden must not say itself how it is displayed.
+        self._cards = _share(grid, "1 1 0")
         self.session.history.param.watch(self._arrange, ["steps", "cursor"])
         self._arrange()
         return pn.Column(
@@ -52,3 +60,9 @@ class CNSPage(Page):
     def _arrange(self, *events: Any) -> None:
         """Show the cards where there is a prepared table."""
         self._cards.visible = self.session.analysis.dataset is not None
+
+
+def _share(view: Any, flex: str) -> pn.Column:
+    """Give a card its share of the height."""
+    styles = {**COLUMN, "flex": flex}
+    return pn.Column(view, styles=styles, sizing_mode="stretch_both", margin=0)

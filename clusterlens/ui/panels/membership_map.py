@@ -23,7 +23,7 @@ class Memberships(Panel):
     """The map that follows the sliders."""
 
     needs = ("cns_picture", "cns_solution", "prepared_projection")
-    also = ("cns_summary", "look.cns_sample?")
+    also = ("cns_summary", "look.cns_sample?", "cns_nearest")
 
     def build(self) -> Any:
         self._figure = MembershipMap(self._viewed, self._tap)
@@ -50,6 +50,7 @@ class Memberships(Panel):
         prepared_projection: Projection,
         cns_summary: Result,
         cns_sample: Result,
+        cns_nearest: Result,
     ) -> None:
         """Put the picture, the seeds and the walks of a sample on screen."""
         if self.session.look.cns_view.x is None:

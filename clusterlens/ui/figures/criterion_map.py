@@ -1,0 +1,141 @@
+"""The criterion of CNS over neighbourhood sizes and alphas, at one number of seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from bokeh.events import Tap
+from bokeh.models import ColumnDataSource, LinearColorMapper
+
+from clusterlens.ui.figures.frame import Frame, View
+from clusterlens.ui.palette import shades
+
+_PALETTE = ["#{:02x}{:02x}{:02x}".format(*c) for c in shades(np.linspace(0, 1, 64))]
+
+
+class CriterionMap(Frame):
+    """A heatmap to click in: where one stands, and the automatic choice.
+
+    Parameters
+    ----------
+    went : callable
+        Called with the neighbourhood size and alpha of a click.
+    """
+
+    def __init__(self, went: Callable[[float, float], None]) -> None:
+        super().__init__(
+            lambda view, width, height: None,
+            css="cl-criterion-figure",
+            tools=[],
+            toolbar_location=None,
+            y_axis_type="log",
+            x_axis_label="neighbours k",
+            y_axis_label="alpha",
+        )
+        self.figure.toolbar.active_scroll = None
+        self.figure.toolbar.tools = []
+        self._colours = LinearColorMapper(palette=_PALETTE, low=0, high=1)
+        self._cells = ColumnDataSource(
+            {key: [] for key in ("left", "right", "bottom", "top", "value")}
+        )
+        self._tried = ColumnDataSource({"x": [], "y": []})
+        self._chosen = ColumnDataSource({"x": [], "y": []})
+        self._here = ColumnDataSource({"x": [], "y": []})
+        self._draw()
+        self.figure.on_event(Tap, lambda event: went(event.x, event.y))
+
+    def _draw(self) -> None:
+        self.figure.quad(
+            "left",
+            "right",
+            "top",
+            "bottom",
+            source=self._cells,
+            fill_color={"field": "value", "transform": self._colours},
+            line_color=None,
+        )
+        for source, size, marker, fill, line in (
+            (self._tried, 7, "diamond", "#ffffff", "#14181d"),
+            (self._chosen, 15, "diamond", "#14181d", "#ffffff"),
+            (self._here, 11, "circle", "#ffffff", "#0b6e6e"),
+        ):
+            self.figure.scatter(
+                "x",
+                "y",
+                source=source,
+                size=size,
+                marker=marker,
+                fill_color=fill,
+                line_color=line,
+                line_width=2 if marker == "circle" else 1,
+            )
+        for axis in (*self.figure.xaxis, *self.figure.yaxis):
+            axis.update(
+                axis_line_alpha=0.4,
+                major_tick_in=0,
+                major_tick_out=3,
+                minor_tick_out=0,
+                axis_label_text_font_style="normal",
+            )
+
+    def show(
+        self, sizes: np.ndarray, alphas: np.ndarray, values: np.ndarray
+    ) -> tuple[float, float]:
+        """Show the criterion; return the values of the lightest and darkest colour.
+
+        Parameters
+        ----------
+        sizes : array of int, shape (n_k,)
+            Neighbourhood sizes, ascending.
+        alphas : array of float, shape (n_alpha,)
+            Ascending.
+        values : array of float, shape (n_k, n_alpha)
+            NaN where there is none, which stays empty.
+        """
+        x, y = _edges(sizes.astype(float)), np.exp(_edges(np.log(alphas)))
+        k, a = np.nonzero(np.isfinite(values))
+        known = values[k, a]
+        # Below 0 nothing is gained, and some values lie far below.
+        low = max(float(known.min()), 0.0) if len(known) else 0.0
+        high = max(float(known.max()) if len(known) else 1.0, low + 1e-12)
+        data = {"left": x[k], "right": x[k + 1], "bottom": y[a], "top": y[a + 1]}
+        data["value"] = known
+
+        def change() -> None:
+            self._colours.update(low=low, high=high)
+            self._cells.data = data
+
+        whole: View = ((float(x[0]), float(x[-1])), (float(y[0]), float(y[-1])))
+        self.show_whole(whole)
+        self.put(change)
+        return low, high
+
+    def mark(
+        self,
+        here: tuple[float, float],
+        chosen: tuple[float, float],
+        tried: list[tuple[float, float]],
+    ) -> None:
+        """Mark settings (k, alpha): in force, chosen and tried automatically."""
+
+        def change() -> None:
+            for source, places in (
+                (self._here, [here]),
+                (self._chosen, [chosen]),
+                (self._tried, tried),
+            ):
+                x, y = zip(*places, strict=True)
+                source.data = {"x": list(x), "y": list(y)}
+
+        self.put(change)
+
+
+def _edges(centres: np.ndarray) -> np.ndarray:
+    """Return the n + 1 borders halfway between n ascending centres."""
+    if len(centres) == 1:
+        return np.array([centres[0] - 0.5, centres[0] + 0.5])
+    middle: Any = (centres[1:] + centres[:-1]) / 2
+    first, last = 2 * centres[0] - middle[0], 2 * centres[-1] - middle[-1]
+    return np.concatenate([[first], middle, [last]])

@@ -1,0 +1,74 @@
+"""The criterion over neighbours and alpha, at the number of clusters in force."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute.estimators.cns.criterion import CriterionGrid
+from clusterlens.compute.estimators.cns.graph import CNSGraph
+from clusterlens.ui.figures.criterion_map import CriterionMap
+from clusterlens.ui.kit import Text, card
+from clusterlens.ui.nodes.cns import Automatic, Setting
+from clusterlens.ui.palette import SHADES
+from clusterlens.ui.panels.cns_settings import go_to
+from clusterlens.ui.panels.panel import Panel
+
+
+class CNSCriterion(Panel):
+    """A map of all settings at one number of clusters; a click goes there."""
+
+    needs = ("cns_criterion", "cns_automatic", "cns_setting", "cns_graph")
+
+    def build(self) -> Any:
+        self._figure = CriterionMap(self._go)
+        self._legend = Text(css_classes=["cl-criterion-legend"])
+        how = Text(
+            "<p class='muted'>Click to go there. ◇ tried automatically, ◆ chosen, "
+            "● you are here.</p>"
+        )
+        return card(
+            "Criterion",
+            how,
+            self._figure.pane,
+            self._legend,
+            note=self.status,
+            css="cl-criterion",
+        )
+
+    def show(
+        self,
+        cns_criterion: CriterionGrid,
+        cns_automatic: Automatic,
+        cns_setting: Setting,
+        cns_graph: CNSGraph,
+    ) -> None:
+        """Draw the grid at this K and mark the settings."""
+        grid, best, count = cns_criterion, cns_automatic.setting, cns_setting.n_clusters
+        values = grid.at(count).to_numpy()
+        low, high = self._figure.show(grid.n_neighbors, grid.alphas, values)
+        tried = product(cns_graph.default_neighbors, cns_graph.default_alphas)
+        self._figure.mark(
+            (cns_setting.n_neighbors, cns_setting.alpha),
+            (best.n_neighbors, best.alpha),
+            list(tried) or [(best.n_neighbors, best.alpha)],
+        )
+        own = best.n_clusters
+        chosen = "" if own == count else f"; the chosen ◆ has K = {own}"
+        self._legend.body = (
+            f"<p><b>K = {count}</b> <span class='muted'>"
+            f"{f'{low:.2f}' if low else '0 or less'}</span> "
+            "<span style='display:inline-block;width:80px;height:9px;background:"
+            f"linear-gradient(90deg,{','.join(SHADES)})'></span> "
+            f"<span class='muted'>{high:.2f}{chosen}</span></p>"
+        )
+
+    def _go(self, k: float, alpha: float) -> None:
+        """Put the nearest setting on offer in force."""
+        graph, setting = map(self.session.derived.get, ("cns_graph", "cns_setting"))
+        if graph.ready and setting.ready:
+            size = int(np.clip(round(k), 1, graph.value.max_neighbors))
+            near = float(np.clip(alpha, *graph.value.alpha_range))
+            go_to(self, setting.value, n_neighbors=size, alpha=near)
