@@ -38,7 +38,8 @@ THEME = {
 # Inside the shadow root of each text pane; colours follow the theme by inheritance.
 TEXT_CSS = """
 :host { font-size: 14px; line-height: 1.35; }
-h2 { font-size: 15px; font-weight: 700; margin: 0; }
+h2 { font-size: 15px; font-weight: 700; margin: 0; white-space: nowrap; }
+@media (max-height: 800px) { .spare { display: none; } }
 h2 small { font-weight: 400; }
 p { margin: 2px 0; }
 .muted { color: color-mix(in srgb, currentColor 68%, transparent); font-size: 12px; }
@@ -95,9 +96,10 @@ dd { margin: 0; overflow-wrap: anywhere; }
   background: currentColor; outline: 1px solid rgba(255, 255, 255, .7); }
 table.profile { table-layout: fixed; } table.profile td, table.profile th {
   border: 0; padding: 2px 4px; }
-table.profile td:nth-child(1), table.profile th:nth-child(1) { width: 36%; }
+table.profile td:nth-child(1), table.profile th:nth-child(1) { width: 33%; }
 table.profile td:nth-child(3), table.profile th:nth-child(3),
-table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 15%; }
+table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 18%; }
+table.profile td.number { font-size: 13px; }
 .cut { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 td.cut { max-width: 110px; }
 .sides { display: flex; justify-content: space-between; }
@@ -142,7 +144,7 @@ TABLE_CSS = """
 .pnx-tabulator .tabulator-header .tabulator-col .tabulator-col-title {
   font-weight: 400; }
 .pnx-tabulator .tabulator-header .tabulator-col .tabulator-col-content {
-  padding: 4px 6px !important; }
+  padding: 4px 3px !important; font-size: 12px; }
 .pnx-tabulator .tabulator-row { min-height: 27px !important;
   height: 27px !important; }
 .pnx-tabulator .tabulator-row .tabulator-cell { padding: 4px 6px !important;
@@ -180,6 +182,8 @@ DENSE = {
     "& .MuiInputLabel-root": {"fontSize": "13px"},
     "& .MuiSelect-select": {"paddingTop": "4px", "paddingBottom": "4px"},
 }
+# A title keeps its width; what stands beside it gives way.
+TITLE = {"flex": "1 0 auto", "width": "auto"}
 # A box whose children share its height and never make it grow.
 COLUMN = {
     "min-height": "0",
@@ -317,7 +321,7 @@ def card(
     `buttons` stand at the end of the line of the title; a card `fills` the height of
     its place or is as high as its content.
     """
-    heading = Text(f"<h2>{safe(title)}</h2>") if title else None
+    heading = Text(f"<h2>{safe(title)}</h2>", styles=TITLE) if title else None
     if heading is not None and buttons:
         heading = pn.Row(
             heading, *buttons, margin=0, sizing_mode="stretch_width", align="center"

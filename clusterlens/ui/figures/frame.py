@@ -66,8 +66,11 @@ class Frame:
         self.figure.update(
             border_fill_alpha=0,
             background_fill_alpha=0,
-            outline_line_alpha=0,
+            outline_line_color=None,
         )
+        # Tools lie over the picture and show when it is pointed at.
+        self.figure.toolbar_inner = True
+        self.figure.toolbar.autohide = True
         self.figure.grid.visible = False
         ranges = (self.figure.x_range, self.figure.y_range)
         for size in ("inner_width", "inner_height"):

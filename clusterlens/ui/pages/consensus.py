@@ -16,8 +16,11 @@ from clusterlens.ui.panels.threshold import Threshold
 GRID = """
 :host { display: grid; grid-template-columns: 374px minmax(0, 1fr) 312px;
   grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden; }
+@media (max-width: 1350px) {
+  :host { grid-template-columns: 330px minmax(0, 1fr) 284px; }
+}
 @media (max-width: 1150px) {
-  :host { grid-template-columns: 312px minmax(0, 1fr) 36px; }
+  :host { grid-template-columns: 340px minmax(0, 1fr) 36px; }
 }
 """
 ROW = {"display": "flex", "gap": "8px", "min-height": "0"}
@@ -48,11 +51,11 @@ class ConsensusPage(Page):
             pn.Row(
                 consensus.view,
                 binarised.view,
-                styles={**ROW, "flex": "1.35 1 0"},
+                styles={**ROW, "flex": "1.5 1 0"},
                 sizing_mode="stretch_both",
                 margin=0,
             ),
-            _share(threshold.view, "0 0 104px"),
+            _share(threshold.view, "0 0 98px"),
             styles={**COLUMN, "gap": "8px"},
             sizing_mode="stretch_both",
             margin=0,

@@ -44,7 +44,7 @@ class Headline(Panel):
             _null_chip(null_check, null_seconds),
         )
         self._text.body = (
-            f"<p style='font-size:15px'>{_answer(ranking, ensemble)}"
+            f"<p>{_answer(ranking, ensemble)}"
             f"{stability(robustness, ranking)} {_decided(ranking)}"
             "<span class='muted'>Most typical of this pool, not proven true.</span></p>"
             f"<p>{''.join(chips)}</p>"

@@ -26,7 +26,8 @@ _OUTER = f"""
 _DRAWER = f"""
 @media {NARROW} {{
   :host {{ position: absolute !important; right: 44px; top: 0; bottom: 0;
-    width: 318px !important; z-index: 20; display: none !important;
+    width: 318px !important; min-width: 318px !important; z-index: 20;
+    display: none !important;
     box-shadow: 0 4px 24px rgba(0, 0, 0, .35); }}
   :host(.cl-drawer-open) {{ display: block !important; }}
 }}

@@ -19,11 +19,10 @@ from clusterlens.ui.panels.panel import Panel
 
 ORDERS = {"selected model": "model", "consensus tree": "tree", "file order": "file"}
 SHADINGS = {"linear": "linear", "equalised": "eq_hist"}
-# A square as large as its place allows, with the tools beside it.
-_TOOLS = "30px"
+# A square as large as its place allows.
 _SQUARE = {
-    "width": f"min(100cqw, 100cqh + {_TOOLS})",
-    "height": f"min(100cqw - {_TOOLS}, 100cqh)",
+    "width": "min(100cqw, 100cqh)",
+    "height": "min(100cqw, 100cqh)",
     "flex": "none",
 }
 _PLACE = {
@@ -92,7 +91,14 @@ class ConsensusMatrix(Matrix):
         )
         look = self.session.look
         shading = self.control(
-            select("Shading", SHADINGS, css="cl-shading", width=110),
+            select(
+                "Shading",
+                SHADINGS,
+                css="cl-shading",
+                max_width=110,
+                min_width=70,
+                sizing_mode="stretch_width",
+            ),
             lambda: look.shading,
             lambda key: setattr(look, "shading", key),
         )
@@ -115,8 +121,8 @@ class ConsensusMatrix(Matrix):
     ) -> None:
         """Show the matrix in view."""
         self._note.body = (
-            f'<p class="muted">Share of the {ensemble.n_partitions} models that join '
-            "two samples.</p>"
+            f'<p class="muted spare">Share of the {ensemble.n_partitions} models that '
+            "join two samples.</p>"
         )
         self.draw(consensus, matrix_edges, link_marks)
 
@@ -143,7 +149,14 @@ class BinarisedMatrix(Matrix):
         )
         look = self.session.look
         order = self.control(
-            select("Order", ORDERS, css="cl-order-by", width=140),
+            select(
+                "Order",
+                ORDERS,
+                css="cl-order-by",
+                max_width=140,
+                min_width=80,
+                sizing_mode="stretch_width",
+            ),
             lambda: look.order_by,
             lambda key: setattr(look, "order_by", key),
         )
@@ -171,7 +184,7 @@ class BinarisedMatrix(Matrix):
             text = "estimated: pairs of each pixel sampled"
             sampled = " " + badge(text, kind="estimate")
         self._note.body = (
-            f'<p class="muted">Filled: joined by at least {threshold_in_force} of '
+            f'<p class="muted cut">Filled: joined by at least {threshold_in_force} of '
             f"{ensemble.n_partitions} models.{sampled}</p>"
         )
         self.draw(binarised, matrix_edges, link_marks)

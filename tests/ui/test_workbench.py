@@ -1,0 +1,111 @@
+"""The workbench in a real browser: one screen, nothing lost, nothing stale."""
+
+import random
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.ui.test_main_job import LONG, choose, load, picture, run_pool, write_blobs
+
+SIZES = [(1440, 900), (1280, 720), (1920, 1080)]
+# Quick switches; each is one click or key.
+SWITCHES = 200
+
+
+def open_run(app: Page, tmp_path) -> None:
+    load(app, write_blobs(tmp_path))
+    run_pool(app)
+    picture(app, ".cl-consensus-matrix")
+    picture(app, ".cl-map")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_nothing_scrolls_as_a_page(app, tmp_path, size):
+    app.set_viewport_size({"width": size[0], "height": size[1]})
+    open_run(app, tmp_path)
+    room = app.evaluate(
+        "[document.documentElement.scrollHeight - innerHeight,"
+        " document.documentElement.scrollWidth - innerWidth]"
+    )
+    assert room == [0, 0]
+    for css in (".cl-ranking", ".cl-map", ".cl-binarised-matrix", ".cl-inspector"):
+        box = app.locator(css).first.bounding_box()
+        assert box["y"] + box["height"] <= size[1]
+        assert box["x"] + box["width"] <= size[0]
+    for css in (".cl-consensus-matrix", ".cl-binarised-matrix"):
+        box = app.locator(f"{css} .bk-Canvas").bounding_box()
+        assert box["width"] == pytest.approx(box["height"], abs=2)
+
+
+def test_on_a_small_page_the_inspector_is_a_drawer(app, tmp_path):
+    app.set_viewport_size({"width": 1024, "height": 768})
+    open_run(app, tmp_path)
+    expect(app.locator(".cl-model")).to_be_hidden()
+    app.locator(".cl-inspector-strip .cl-tab-model").click()
+    expect(app.locator(".cl-model")).to_be_visible()
+    box = app.locator(".cl-inspector").bounding_box()
+    assert box["width"] == pytest.approx(318, abs=2)
+    app.locator(".cl-inspector-strip .cl-tab-model").click()
+    expect(app.locator(".cl-model")).to_be_hidden()
+
+
+def test_keys_undo_redo_and_step_through_the_models(app, tmp_path):
+    open_run(app, tmp_path)
+    app.keyboard.press("ArrowDown")
+    second = app.locator(".cl-ranking-table .tabulator-row").nth(1)
+    name = second.locator("[tabulator-field=model]").inner_text()
+    expect(app.locator(".cl-model-name")).to_contain_text(name)
+    app.get_by_role("button", name="Majority").click()
+    expect(app.locator(".cl-threshold")).to_contain_text("chosen")
+    app.keyboard.press("Control+z")
+    expect(app.locator(".cl-threshold")).to_contain_text("by the mean rule")
+    app.keyboard.press("Control+Shift+Z")
+    expect(app.locator(".cl-threshold")).to_contain_text("chosen")
+    app.keyboard.press("?")
+    expect(app.locator(".cl-keys")).to_contain_text("undo")
+    app.keyboard.press("Escape")
+    expect(app.locator(".cl-keys")).to_be_hidden()
+
+
+def test_the_score_on_screen_is_the_one_in_force_also_after_undo(app, tmp_path):
+    open_run(app, tmp_path)
+    choose(app, ".cl-score", "Average adjusted Rand index")
+    expect(app.locator(".cl-score")).to_contain_text("Average adjusted Rand index")
+    app.locator(".cl-undo button").click()
+    expect(app.locator(".cl-score")).to_contain_text("DISCOTEC, binary")
+
+
+def there_and_back(app: Page) -> None:
+    app.locator(".cl-nav-pool button").click()
+    app.locator(".cl-nav-consensus button").click()
+
+
+def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(
+    app, tmp_path
+):
+    open_run(app, tmp_path)
+    draw = random.Random(0)
+    rows = app.locator(".cl-ranking-table .tabulator-row")
+    n_rows = rows.count()
+    moves = [
+        lambda: app.keyboard.press("ArrowDown"),
+        lambda: app.keyboard.press("ArrowUp"),
+        lambda: rows.nth(draw.randrange(n_rows)).click(),
+        lambda: app.get_by_role("button", name="Majority").click(),
+        lambda: app.get_by_role("button", name="Mean", exact=True).click(),
+        lambda: app.keyboard.press("Control+z"),
+        lambda: app.keyboard.press("Control+Shift+Z"),
+        lambda: app.get_by_role("button", name="Toggle theme").click(),
+        lambda: there_and_back(app),
+    ]
+    for _ in range(SWITCHES):
+        draw.choice(moves)()
+    rows.nth(n_rows - 1).click()
+    last = rows.nth(n_rows - 1).locator("[tabulator-field=model]").inner_text()
+    expect(app.locator(".cl-model-name")).to_contain_text(last, timeout=LONG)
+    expect(rows).to_have_count(n_rows)
+    expect(app.locator(".cl-ranking-table .tabulator-selected")).to_have_count(1)
+    for css in (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix"):
+        assert picture(app, css)
+    expect(app.locator(".cl-threshold")).to_contain_text("Agreement needed")
+    expect(app.locator(".cl-headline")).to_contain_text("Closest to", timeout=LONG)
