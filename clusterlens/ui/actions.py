@@ -75,11 +75,17 @@ def _begin(table: Dataset, job: Any) -> Analysis:
 
 
 def prepare_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Turn the table into numbers with the given roles and rules."""
+    """Turn the table into numbers; values are the roles and rules that change."""
     if analysis.table is None:
         raise ValueError("no table is loaded; load one on the Data page.")
-    dataset = prepare(analysis.table, **values)
-    return replace(analysis, preparation=dict(values), dataset=dataset)
+    given = {**analysis.preparation, **values}
+    roles = {**analysis.preparation.get("roles", {}), **values.get("roles", {})}
+    guessed = analysis.table.roles
+    given["roles"] = {
+        name: role for name, role in roles.items() if role != guessed.get(name)
+    }
+    dataset = prepare(analysis.table, **given)
+    return replace(analysis, preparation=given, dataset=dataset)
 
 
 def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -242,14 +248,23 @@ def merge(base: Analysis, result: Analysis, current: Analysis) -> Analysis:
 
     Quick actions and undo may have happened while a slow one was under way; a new
     table replaces everything, a new run joins the runs there are.
+
+    Raises
+    ------
+    ValueError
+        If the table is another one by now.
     """
     if current is base or result.table is not base.table:
         return result
+    if current.table is not base.table:
+        raise ValueError("another table was put in force meanwhile; do it again.")
     changed = {
         field.name: getattr(result, field.name)
         for field in fields(Analysis)
         if getattr(result, field.name) is not getattr(base, field.name)
     }
+    if "run_id" in changed:
+        changed["threshold"] = result.threshold
     if "runs" in changed:
         new = tuple(run for run in result.runs if run not in base.runs)
         changed["runs"] = (*current.runs, *new)

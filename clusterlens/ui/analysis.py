@@ -111,6 +111,16 @@ class Analysis:
         return self.run.dataset if self.run else None
 
     @property
+    def pool(self) -> tuple[Mapping[str, Any], ...] | None:
+        """The pool of the run that is read."""
+        return self.run.pool if self.run else None
+
+    @property
+    def random_state(self) -> int | None:
+        """The seed of the run that is read."""
+        return self.run.random_state if self.run else None
+
+    @property
     def exact(self) -> bool:
         """Whether the agreements of the run shall be exact whatever it costs."""
         return self.run_id in self.counted_fully

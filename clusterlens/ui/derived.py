@@ -8,6 +8,7 @@ that somebody watches, and those they need, are computed.
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from clusterlens.ui.history import History
 from clusterlens.ui.jobs import Job, Jobs
 from clusterlens.ui.look import Look
 
+_LOG = logging.getLogger(__name__)
 State = Literal["empty", "pending", "ready", "failed", "declined"]
 Watcher = Callable[[Mapping[str, "Result"]], None]
 
@@ -170,7 +172,12 @@ class Derived:
             state = tuple((key, result.state) for key, result in found.values())
             if token in self._watchers and self._told.get(token) != state:
                 self._told[token] = state
-                told({name.rstrip("?"): result for name, (_, result) in found.items()})
+                results = {name.rstrip("?"): r for name, (_, r) in found.items()}
+                try:
+                    told(results)
+                except Exception as error:
+                    # One view that cannot draw must not keep others from it.
+                    self._jobs.fail("Drawing", error)
 
     def _look_up(
         self, name: str, seen: dict[str, Any], *, begin: bool = True
@@ -201,7 +208,7 @@ class Derived:
     ) -> tuple[Any, Result]:
         node = self.nodes[name]
         found = [self._look_up(given, seen) for given in node.inputs]
-        key = tuple(part for part, _ in found)
+        key = tuple(_known_by(part, result) for part, result in found)
         known = self._known[name]
         if key in known:
             known.move_to_end(key)
@@ -235,8 +242,11 @@ class Derived:
             self._keep(name, key, value, error)
             self.refresh()
 
-        lane = self._jobs.live if node.lane == "live" else self._jobs.idle
-        lane(name, node.title or name, work, outcome)
+        title = node.title or name
+        if node.lane == "idle":
+            self._jobs.idle(name, title, work, outcome)
+        else:
+            self._jobs.live(name, title, work, outcome, long=node.asked_for)
 
     def _keep(
         self, name: str, key: Any, value: Any, error: BaseException | None
@@ -252,10 +262,18 @@ class Derived:
             known.popitem(last=False)
 
 
+def _known_by(key: Any, result: Result) -> Any:
+    """Key of an input: a plain value itself, so that equal ones share what follows."""
+    plain = isinstance(result.value, (bool, int, float, str, type(None)))
+    return (type(result.value), result.value) if result.ready and plain else key
+
+
 def _outcome_of(
     compute: Callable[..., Any], values: list[Any]
 ) -> tuple[Any, BaseException | None]:
     try:
         return compute(*values), None
     except Exception as error:
+        if not isinstance(error, (ValueError, MemoryError)):
+            _LOG.error("%s failed", compute.__name__, exc_info=error)
         return None, error

@@ -31,8 +31,12 @@ class Step:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        plain = json.loads(json.dumps(dict(self.values), allow_nan=False))
-        object.__setattr__(self, "values", plain)
+        object.__setattr__(self, "values", plain_values(self.values))
+
+
+def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values as plain JSON ones; TypeError or ValueError where they are not."""
+    return json.loads(json.dumps(dict(values), allow_nan=False))
 
 
 class History(param.Parameterized):

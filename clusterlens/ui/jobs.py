@@ -26,6 +26,7 @@ from clusterlens.compute._run.options import Cancelled
 KERNELS = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="kernel")
 _ACTIONS = ThreadPoolExecutor(16, thread_name_prefix="action")
 _LIVE = ThreadPoolExecutor(8, thread_name_prefix="live")
+_IDLE = ThreadPoolExecutor(8, thread_name_prefix="idle")
 _POLL_SECONDS = 0.1
 # Work in the background shows only when it takes longer than this.
 _SHOWN_AFTER_SECONDS = 0.7
@@ -103,6 +104,7 @@ class _Wish:
     title: str
     work: Callable[[Job], Any]
     outcome: Outcome
+    long: bool = False
 
 
 class Jobs(param.Parameterized):
@@ -139,15 +141,18 @@ class Jobs(param.Parameterized):
         """Whether nothing at all is under way."""
         return not (self._asked or self._tasks)
 
-    async def act(self, title: str, work: Callable[[Job], Any]) -> Any | None:
+    async def act(
+        self, title: str, begin: Callable[[], Callable[[Job], Any]]
+    ) -> Any | None:
         """Do an action in its turn; return its result, None if it did not end well.
 
         Parameters
         ----------
         title : str
             What is being done, for the screen.
-        work : callable
-            Called with the job on a thread; reports to it and asks whether to stop.
+        begin : callable
+            Called on the event loop when its turn has come; returns the work, which is
+            called with the job on a thread, reports to it and asks whether to stop.
         """
         self._asked += 1
         self._quiet.clear()
@@ -157,9 +162,11 @@ class Jobs(param.Parameterized):
                 if self._closed:
                     return None
                 job = self._action = Job(title)
-                return await self._carry_out(job, work)
+                try:
+                    return await self._carry_out(job, begin())
+                finally:
+                    self._action = None
         finally:
-            self._action = None
             self._asked -= 1
             if not self._asked:
                 self._quiet.set()
@@ -176,15 +183,24 @@ class Jobs(param.Parameterized):
         else:
             for notice in job.notices:
                 self.notify(notice.severity, notice.text)
-            return result
+            return None if self._closed else result
         return None
 
-    def live(self, slot: str, title: str, work: Any, outcome: Outcome) -> None:
+    def live(
+        self,
+        slot: str,
+        title: str,
+        work: Callable[[Job], Any],
+        outcome: Outcome,
+        *,
+        long: bool = False,
+    ) -> None:
         """Do work now; a newer wish of the same slot takes the place of an older one.
 
         `outcome(result, error)` is called on the event loop unless a newer wish came.
+        What may take minutes is `long`: it must not take the threads of pictures.
         """
-        self._next_live[slot] = _Wish(title, work, outcome)
+        self._next_live[slot] = _Wish(title, work, outcome, long)
         if slot in self._live:
             self._live[slot].displaced = True
             self._live[slot].stop.set()
@@ -196,7 +212,7 @@ class Jobs(param.Parameterized):
         try:
             while (wish := self._next_live.pop(slot, None)) and not self._closed:
                 job = self._live[slot] = Job(wish.title)
-                await self._attend(_LIVE, job, wish)
+                await self._attend(_IDLE if wish.long else _LIVE, job, wish)
         finally:
             del self._live[slot]
             self._show()
@@ -214,11 +230,14 @@ class Jobs(param.Parameterized):
     async def _serve_idle(self) -> None:
         try:
             while self._idle and not self._closed:
-                await self._quiet.wait()
+                while not self._quiet.is_set():
+                    await self._quiet.wait()
+                if self._closed:
+                    return
                 slot, wish = next(iter(self._idle.items()))
                 job = Job(wish.title)
                 self._idle_job = (slot, job)
-                await self._attend(_LIVE, job, wish)
+                await self._attend(_IDLE, job, wish)
                 # What gave way begins again; a newer wish of the slot has replaced it.
                 if not job.displaced and self._idle.get(slot) is wish:
                     del self._idle[slot]
@@ -238,7 +257,10 @@ class Jobs(param.Parameterized):
         if self._closed or (error is not None and job.displaced):
             return
         job.displaced = False
-        wish.outcome(result, error)
+        try:
+            wish.outcome(result, error)
+        except Exception as raised:
+            self.fail(wish.title, raised)
 
     async def _on_thread(
         self, pool: ThreadPoolExecutor, job: Job, work: Callable[[Job], Any]

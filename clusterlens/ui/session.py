@@ -9,7 +9,7 @@ from typing import Any
 from clusterlens.ui.actions import ACTIONS, merge
 from clusterlens.ui.analysis import Analysis
 from clusterlens.ui.derived import Derived
-from clusterlens.ui.history import History, Step
+from clusterlens.ui.history import History, Step, plain_values
 from clusterlens.ui.jobs import Job, Jobs, explain
 from clusterlens.ui.look import Look
 from clusterlens.ui.nodes import NODES
@@ -45,21 +45,32 @@ class Session:
         action = ACTIONS[kind]
         if not action.slow:
             return self.act_now(kind, **values)
+        plain_values(values)
 
-        def work(job: Job) -> tuple[Analysis, Analysis]:
-            job.files = self.files
+        def begin() -> Callable[[Job], tuple[Analysis, Analysis]]:
             base = self.analysis
-            return base, action.apply(base, values, job)
 
-        done = await self.jobs.act(action.title, work)
+            def work(job: Job) -> tuple[Analysis, Analysis]:
+                job.files = self.files
+                return base, action.apply(base, values, job)
+
+            return work
+
+        done = await self.jobs.act(action.title, begin)
         if done is None:
             return False
-        self._commit(kind, values, merge(*done, self.analysis))
+        try:
+            merged = merge(*done, self.analysis)
+        except ValueError as error:
+            self.jobs.notify("warning", f"{action.title}: {explain(error)}")
+            return False
+        self._commit(kind, values, merged)
         return True
 
     def act_now(self, kind: str, /, **values: Any) -> bool:
         """Do a quick action at once; return whether it was done."""
         action = ACTIONS[kind]
+        plain_values(values)
         try:
             result = action.apply(self.analysis, values, None)
         except ValueError as error:

@@ -1,8 +1,10 @@
 """Nodes are computed when needed, once per set of inputs, and never stale."""
 
 import asyncio
+import inspect
 import threading
 from dataclasses import replace
+from graphlib import TopologicalSorter
 
 import pytest
 
@@ -12,6 +14,7 @@ from clusterlens.ui.derived import Derived, Node
 from clusterlens.ui.history import History, Step
 from clusterlens.ui.jobs import Jobs
 from clusterlens.ui.look import Look
+from clusterlens.ui.nodes import NODES
 from tests.ui.loop import run
 
 
@@ -246,3 +249,58 @@ def test_an_analysis_without_a_run_has_neither_partitions_nor_samples():
     assert Analysis().run is None
     assert Analysis().ensemble is None
     assert Analysis().samples is None
+
+
+def test_equal_plain_results_share_what_follows():
+    calls = []
+    bench = Bench(
+        size=Node(("score",), len),
+        text=Node(("size",), lambda size: calls.append(size)),
+    )
+    bench.derived.watch(["text"], lambda results: None)
+    for score in ("ab", "cd", "ef"):
+        bench.decide(score=score)
+    assert calls == [len("discotec-binary"), 2]
+
+
+def test_true_is_not_taken_for_one():
+    bench = Bench(echo=Node(("link_weight",), repr))
+    bench.decide(link_weight=1)
+    assert bench.derived.get("echo").value == "1"
+    bench.decide(link_weight=True)
+    assert bench.derived.get("echo").value == "True"
+
+
+def test_a_view_that_cannot_draw_does_not_keep_others_from_it(caplog):
+    bench = Bench(echo=Node(("score",), str))
+    told = []
+
+    def broken(results):
+        raise KeyError("gone")
+
+    bench.derived.watch(["echo"], broken)
+    bench.derived.watch(["echo"], told.append)
+    bench.decide(score="b")
+    assert told[-1]["echo"].value == "b"
+    assert "gone" in bench.jobs.notices[0].text
+
+
+def test_every_node_names_inputs_that_exist_and_none_needs_itself():
+    look, analysis = Look(), Analysis()
+    needs = {name: [i.rstrip("?") for i in node.inputs] for name, node in NODES.items()}
+    for name, inputs in needs.items():
+        for given in inputs:
+            known = (
+                hasattr(look, given.removeprefix("look."))
+                if given.startswith("look.")
+                else given in NODES or hasattr(analysis, given)
+            )
+            assert known, f"{name} needs {given}"
+    TopologicalSorter(needs).prepare()
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_node_takes_as_many_arguments_as_it_has_inputs(name):
+    node = NODES[name]
+    taken = len(inspect.signature(node.compute).parameters)
+    assert taken == len(node.inputs) + (node.lane != "now")

@@ -32,7 +32,7 @@ def test_an_action_returns_its_result_and_shows_its_progress():
         return "result"
 
     async def main():
-        running = asyncio.create_task(jobs.act("title", work))
+        running = asyncio.create_task(jobs.act("title", lambda: work))
         await until(lambda: jobs.shown and jobs.shown.done == 3)
         assert (jobs.shown.title, jobs.shown.total) == ("second stage", 4)
         assert jobs.busy
@@ -49,7 +49,7 @@ def test_cancel_ends_an_action_with_a_notice_and_no_result():
     jobs = Jobs()
 
     async def main():
-        running = asyncio.create_task(jobs.act("Fitting", until_stopped))
+        running = asyncio.create_task(jobs.act("Fitting", lambda: until_stopped))
         await until(lambda: jobs.shown and jobs.shown.done)
         jobs.cancel()
         assert jobs.shown.title == "Cancelling: Fitting"
@@ -64,10 +64,14 @@ def test_actions_wait_for_their_turn_and_keep_their_order():
     done = []
 
     async def main():
-        one = asyncio.create_task(jobs.act("one", lambda job: first.wait(20)))
+        one = asyncio.create_task(jobs.act("one", lambda: lambda job: first.wait(20)))
         await until(lambda: jobs.shown)
-        two = asyncio.create_task(jobs.act("two", lambda job: done.append("two")))
-        three = asyncio.create_task(jobs.act("three", lambda job: done.append("three")))
+        two = asyncio.create_task(
+            jobs.act("two", lambda: lambda job: done.append("two"))
+        )
+        three = asyncio.create_task(
+            jobs.act("three", lambda: lambda job: done.append("three"))
+        )
         await until(lambda: jobs.shown.waiting == 2)
         assert done == []
         first.set()
@@ -90,7 +94,7 @@ def test_an_error_becomes_a_notice(error, words, caplog):
     def work(job):
         raise error
 
-    assert run(jobs.act("Fitting", work)) is None
+    assert run(jobs.act("Fitting", lambda: work)) is None
     assert words in jobs.notices[0].text
     assert bool(caplog.records) == (not isinstance(error, ValueError))
 
@@ -152,7 +156,7 @@ def test_idle_work_gives_way_to_an_action_and_begins_again_once_it_is_over():
             again.set()
             return "done"
 
-        assert await jobs.act("Fitting", action) == "done"
+        assert await jobs.act("Fitting", lambda: action) == "done"
         await until(lambda: jobs.at_rest)
 
     run(main())
@@ -165,12 +169,14 @@ def test_idle_work_never_starts_while_actions_wait():
     order = []
 
     async def main():
-        one = asyncio.create_task(jobs.act("one", lambda job: gate.wait(20)))
+        one = asyncio.create_task(jobs.act("one", lambda: lambda job: gate.wait(20)))
         await until(lambda: jobs.shown)
         jobs.idle(
             "check", "Checking", lambda job: order.append("check"), lambda *_: None
         )
-        two = asyncio.create_task(jobs.act("two", lambda job: order.append("two")))
+        two = asyncio.create_task(
+            jobs.act("two", lambda: lambda job: order.append("two"))
+        )
         gate.set()
         await asyncio.gather(one, two)
         await until(lambda: jobs.at_rest)
@@ -220,10 +226,65 @@ def test_a_closed_session_stops_its_work_and_shows_nothing():
     jobs = Jobs()
 
     async def main():
-        running = asyncio.create_task(jobs.act("Fitting", until_stopped))
+        running = asyncio.create_task(jobs.act("Fitting", lambda: until_stopped))
         await until(lambda: jobs.shown and jobs.shown.done)
         jobs.close()
         return await running
 
     assert run(main()) is None
     assert jobs.notices == ()
+
+
+def test_idle_work_does_not_begin_between_two_actions_in_a_row():
+    jobs, order = Jobs(), []
+
+    async def main():
+        jobs.idle("check", "Checking", until_stopped, lambda *_: None)
+        await until(lambda: jobs._idle_job[1].done)
+
+        def check(job):
+            order.append("check")
+
+        for name in ("one", "two"):
+            await jobs.act(name, lambda name=name: lambda job: order.append(name))
+            jobs.idle("check", "Checking", check, lambda *_: None)
+        await until(lambda: jobs.at_rest)
+
+    run(main())
+    assert order[:2] == ["one", "two"]
+    assert "check" in order
+
+
+def test_idle_work_that_waits_never_begins_after_the_session_has_closed():
+    jobs, gate, begun = Jobs(), threading.Event(), []
+
+    async def main():
+        running = asyncio.create_task(jobs.act("one", lambda: lambda _: gate.wait(20)))
+        await until(lambda: jobs.shown)
+        jobs.idle("check", "Checking", begun.append, lambda *_: None)
+        jobs.close()
+        gate.set()
+        assert await running is None, "nothing is handed to a closed session"
+        await until(lambda: jobs.at_rest)
+
+    run(main())
+    assert begun == []
+
+
+def test_an_outcome_that_cannot_be_drawn_does_not_stop_the_next(caplog):
+    jobs, told = Jobs(), []
+
+    def draw(value, error):
+        if value == 1:
+            raise KeyError("no such column")
+        told.append(value)
+
+    async def main():
+        jobs.live("a", "Drawing", lambda job: 1, draw)
+        await until(lambda: jobs.at_rest)
+        jobs.live("a", "Drawing", lambda job: 2, draw)
+        await until(lambda: jobs.at_rest)
+
+    run(main())
+    assert told == [2]
+    assert "no such column" in jobs.notices[0].text

@@ -99,7 +99,7 @@ def test_an_empty_pool_cannot_be_run_even_when_a_job_ends():
         await opened.rest()
         assert not opened.can_run
         assert "switched off" in opened.cost._cost.body
-        await opened.session.jobs.act("something else", lambda job: True)
+        await opened.session.jobs.act("something else", lambda: lambda job: True)
         assert not opened.can_run
 
     looked_at(scenario)

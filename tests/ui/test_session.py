@@ -1,9 +1,11 @@
 """Actions change the analysis and nothing else; what failed changes nothing."""
 
+import asyncio
 import io
 
 import numpy as np
 import pandas as pd
+import param
 import pytest
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -12,6 +14,7 @@ from clusterlens.ui.actions import ACTIONS, merge
 from clusterlens.ui.analysis import Analysis, Run
 from clusterlens.ui.history import Step
 from clusterlens.ui.jobs import Job
+from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.session import Session
 from tests.ui.loop import run
 
@@ -163,3 +166,101 @@ def test_every_action_has_a_title_and_says_in_its_docstring_what_it_does():
     for kind, action in ACTIONS.items():
         assert action.title[0].isupper(), kind
         assert action.apply.__doc__, kind
+
+
+def test_what_was_made_of_one_table_is_never_put_on_another():
+    base = Analysis(table=made_run(1).dataset)
+    result = Analysis(table=base.table, dataset=base.table)
+    with pytest.raises(ValueError, match="another table"):
+        merge(base, result, Analysis(table=made_run(2).dataset))
+
+
+def test_a_threshold_set_meanwhile_does_not_pass_to_the_new_run():
+    first, second = made_run(1), made_run(2, n_models=3)
+    base = Analysis(table=first.dataset, runs=(first,), run_id="r1")
+    result = Analysis(table=first.dataset, runs=(first, second), run_id="r2")
+    current = Analysis(table=first.dataset, runs=(first,), run_id="r1", threshold=5)
+    assert merge(base, result, current).threshold is None
+
+
+def test_values_that_are_not_plain_are_refused_before_any_work():
+    session = session_with(made_run(1))
+    with pytest.raises(ValueError, match="not JSON"):
+        session.act_now("set threshold", threshold=float("nan"))
+
+
+def test_two_roles_changed_at_once_are_both_kept():
+    session = Session()
+    frame = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(30, 3)), columns=[*"abc"]
+    )
+    key = session.keep_file(frame.to_csv(index=False).encode())
+
+    async def main():
+        await session.act("load file", name="t.csv", sha256=key)
+        await asyncio.gather(
+            session.act("prepare", roles={"a": "ignore"}),
+            session.act("prepare", roles={"b": "ignore"}),
+        )
+
+    run(main())
+    assert list(session.analysis.dataset.feature_names) == ["c"]
+
+
+class Switch(param.Parameterized):
+    """Stands for a widget."""
+
+    value = param.String("discotec-binary")
+
+
+class ScorePanel(Panel):
+    """A panel with one control and nothing to draw."""
+
+    needs = ("score",)
+
+    def build(self):
+        session = self.session
+        self.switch = self.control(
+            Switch(),
+            lambda: session.analysis.score,
+            lambda score: session.act("set score", score=score),
+        )
+
+    def show(self, score):
+        self.shown = score
+
+
+def test_a_control_shows_the_state_after_undo_and_writes_nothing_by_itself():
+    session = Session()
+
+    async def main():
+        panel = ScorePanel(session)
+        panel.look(True)
+        for score in ("aari", "anmi"):
+            panel.switch.value = score
+            await asyncio.sleep(0.01)
+        session.undo()
+        session.undo()
+        for _ in range(50):
+            await asyncio.sleep(0)
+        return panel
+
+    panel = run(main())
+    assert panel.switch.value == panel.shown == "discotec-binary"
+    assert len(session.history.steps) == 3
+    assert session.history.redoable.values == {"score": "aari"}
+
+
+def test_a_refused_wish_puts_the_control_back():
+    session = Session()
+
+    async def main():
+        panel = ScorePanel(session)
+        panel.look(True)
+        panel.switch.value = "no such score"
+        for _ in range(50):
+            await asyncio.sleep(0)
+        return panel.switch.value
+
+    assert run(main()) == "discotec-binary"
+    assert "no such score" in session.jobs.notices[0].text

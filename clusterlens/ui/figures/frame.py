@@ -88,7 +88,7 @@ class Frame:
 
     def show_whole(self, view: View) -> None:
         """Let another whole be the one that reset goes back to, and show it."""
-        if view != self._whole:
+        if view != self._whole or view != self.view():
             self._whole = view
             self.put(self._set_ranges, view)
 

@@ -22,7 +22,7 @@ _RELEASED = """
   span._waits = true;
   window.addEventListener("pointerup", () => {
     span._waits = false;
-    released.data = {at: [Math.round(span.location)]};
+    released.data = {at: [Math.round(span.location)], turn: [Date.now()]};
   }, {once: true, capture: true});
 """
 
@@ -72,7 +72,7 @@ class ThresholdFigure(Frame):
             line_width=5,
             editable=True,
         )
-        self._let_go = ColumnDataSource({"at": [0]})
+        self._let_go = ColumnDataSource({"at": [0], "turn": [0]})
         self._wire()
         for mark in (*self._marks, self._line):
             self.figure.add_layout(mark)

@@ -37,7 +37,7 @@ SEED = 0
 LEADERS = 3
 
 
-def cost(ensemble: Ensemble) -> AgreementCost:
+def cost(job: Job, ensemble: Ensemble) -> AgreementCost:
     """What counting all agreements takes."""
     return agreement_cost(ensemble)
 
@@ -128,7 +128,7 @@ def clusters(job: Job, ensemble: Ensemble, model: int, reference: int) -> np.nda
     return np.where(ensemble.labels[model] == NOISE, NOISE, matched)
 
 
-def copies(ensemble: Ensemble) -> np.ndarray:
+def copies(job: Job, ensemble: Ensemble) -> np.ndarray:
     """Number of the distinct partition of each model, shape (n_partitions,)."""
     return distinct_partitions(ensemble)[1]
 
@@ -167,7 +167,7 @@ def leaders(job: Job, agreement: Agreement, rows: np.ndarray) -> Leaders:
 _RANKED = ("agreement", "score", "threshold_asked?", "constraints?", "link_weight")
 
 NODES = {
-    "cost": Node(("ensemble",), cost),
+    "cost": Node(("ensemble",), cost, "live", "Counting agreements"),
     "agreement": Node(
         ("ensemble", "cost", "exact"),
         agreement,
@@ -198,7 +198,7 @@ NODES = {
         "Matching the clusters",
         keep=8,
     ),
-    "copies": Node(("ensemble",), copies),
+    "copies": Node(("ensemble",), copies, "live", "Comparing partitions"),
     "rows": Node(("ranking", "copies"), rows),
     "disagreement": Node(("ensemble",), disagreement, "live", "Measuring disagreement"),
     "tree_order": Node(("ensemble",), tree_order, "live", "Ordering the samples"),

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from clusterlens.compute.pool.nulls import (
     NullAgreement,
     null_agreement,
     null_agreement_seconds,
 )
-from clusterlens.ui.analysis import Run
+from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.derived import Node
 from clusterlens.ui.jobs import Job
 
 DRAWS = 19
 
 
-def null_seconds(run: Run) -> float:
+def null_seconds(samples: Dataset, pool: tuple[Any, ...]) -> float:
     """Estimate how long the check takes."""
-    return null_agreement_seconds(run.dataset.X.shape, list(run.pool), DRAWS)
+    return null_agreement_seconds(samples.X.shape, list(pool), DRAWS)
 
 
-def null_check(job: Job, run: Run) -> NullAgreement:
+def null_check(
+    job: Job, samples: Dataset, pool: tuple[Any, ...], random_state: int
+) -> NullAgreement:
     """Fit the pool of a run to structureless copies of its data."""
     return null_agreement(
-        run.dataset.X,
-        list(run.pool),
+        samples.X,
+        list(pool),
         n_draws=DRAWS,
-        random_state=run.random_state,
+        random_state=random_state,
         progress=job.report,
         cancel=job.cancelled,
     )
 
 
 NODES = {
-    "null_seconds": Node(("run",), null_seconds),
+    "null_seconds": Node(("samples", "pool"), null_seconds),
     "null_check": Node(
-        ("run",),
+        ("samples", "pool", "random_state"),
         null_check,
         "live",
         "Comparing with structureless data",

@@ -236,15 +236,8 @@ class Columns(Panel):
         if analysis.table is None:
             return False
         names = list(analysis.table.table.columns)
-        chosen = {
-            **analysis.preparation.get("roles", {}),
-            **{names[at]: role for at, role in wanted.items()},
-        }
-        guessed = analysis.table.roles
-        changed = {name: role for name, role in chosen.items() if role != guessed[name]}
-        return await self.session.act(
-            "prepare", **{**analysis.preparation, "roles": changed}
-        )
+        roles = {names[at]: role for at, role in wanted.items()}
+        return await self.session.act("prepare", roles=roles)
 
     def _show_again(self) -> None:
         """Show the roles in force, whatever was chosen in the table."""

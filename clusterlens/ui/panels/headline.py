@@ -11,6 +11,7 @@ from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.derived import Result
+from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import Text, badge, card, link, safe
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import count, duration, span
@@ -98,7 +99,7 @@ def stability(result: Result, ranking: Ranking) -> str:
         return f"Not checked without each family; {link('check', 'robustness')}."
     if result.state == "failed":
         return (
-            f"The check without each family failed: {safe(result.error)} "
+            f"The check without each family failed: {safe(explain(result.error))} "
             f"{link('Try again', 'robustness')}."
         )
     if not result.ready:
@@ -133,7 +134,8 @@ def _null_chip(result: Result, seconds: float) -> str:
         return f"<span class='pill {css}'>comparing with structureless data …</span>"
     if result.state == "failed":
         return (
-            f"<span class='pill {css}'>structureless data: {safe(result.error)} "
+            f"<span class='pill {css}'>structureless data: "
+            f"{safe(explain(result.error))} "
             f"{link('try again', 'null_check')}</span>"
         )
     cost = duration(seconds)

@@ -13,6 +13,7 @@ from clusterlens.ui.figures.matrix import (
     Heatmap,
     MatrixFigure,
 )
+from clusterlens.ui.jobs import Job
 from clusterlens.ui.kit import Text, badge, card, pn, select
 from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.panels.panel import Panel
@@ -60,11 +61,19 @@ class Matrix(Panel):
 
     def brush(self, rows: tuple[int, int], columns: tuple[int, int]) -> None:
         """Brush the samples of the rows and columns of a dragged block."""
-        order = self.session.derived.get("order")
-        if order.ready:
-            both = [order.value[slice(*span)] for span in (rows, columns)]
-            found = Brush(np.union1d(*both), "block of a matrix")
-            self.session.look.param.update(brush=found, tab="selection")
+        found, look = self.session.derived.get("order"), self.session.look
+        if not found.ready:
+            return
+
+        def union(job: Job) -> np.ndarray:
+            return np.union1d(*(found.value[slice(*span)] for span in (rows, columns)))
+
+        def brush(positions: Any, error: BaseException | None) -> None:
+            if error is None and self.session.derived.get("order") is found:
+                source = "block of a matrix"
+                look.param.update(brush=Brush(positions, source), tab="selection")
+
+        self.session.jobs.live("brush", "Selecting samples", union, brush)
 
     def draw(self, picture: Heatmap, edges: Result, marks: Result) -> None:
         """Put the pixels, the edges and the links on screen."""

@@ -11,6 +11,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.table.export import attach_labels, to_csv_bytes
 from clusterlens.ui.derived import Result
+from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import badge, mark, pmu, safe
 from clusterlens.ui.palette import cluster_colour, cluster_name
 from clusterlens.ui.panels.tab import Tab, effect_rows
@@ -36,8 +37,15 @@ class ModelTab(Tab):
             variant="outlined",
             margin=(6, 0, 0, 0),
             css_classes=["cl-download"],
+            disabled=True,
         )
+        self._shown = 0
         return [self._download]
+
+    def prepare(self, results: Any) -> None:
+        """Offer the rows only where there is a model."""
+        super().prepare(results)
+        self._download.disabled = not results["selected"].ready
 
     def show(
         self,
@@ -50,6 +58,7 @@ class ModelTab(Tab):
     ) -> None:
         """Write the facts, then one section per cluster."""
         samples = self.session.analysis.samples
+        self._shown = selected
         self._download.filename = f"{samples.name} - {ensemble.names[selected]}.csv"
         self.text.body = (
             self._facts(selected, ranking, ensemble, clusters, held_together)
@@ -113,7 +122,7 @@ class ModelTab(Tab):
             body = effect_rows(profiles.value.top(cluster, SHOWN_COLUMNS))
             body = f"<table class='profile'>{body}</table>"
         elif profiles.state == "failed":
-            body = f"<p class='failed'>{safe(profiles.error)}</p>"
+            body = f"<p class='failed'>{safe(explain(profiles.error))}</p>"
         else:
             body = "<div class='skeleton'></div><div class='skeleton'></div>"
         name = mark(cluster_colour(cluster), f"<b>{cluster_name(cluster)}</b>")
@@ -125,7 +134,7 @@ class ModelTab(Tab):
     def _labelled_rows(self) -> io.BytesIO:
         """Return the original rows with the labels of the selected model as CSV."""
         analysis = self.session.analysis
-        model = self.session.derived.get("selected").value
+        model = self._shown
         name = f"cluster ({analysis.ensemble.names[model]})"
         labels = {name: analysis.ensemble.labels[model]}
         return io.BytesIO(to_csv_bytes(attach_labels(analysis.samples, labels)))

@@ -7,7 +7,9 @@ they control, whoever changed it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from clusterlens.ui.derived import Result
@@ -49,6 +51,7 @@ class Panel:
         self._stop: Callable[[], None] | None = None
         self._controls: list[Callable[[], None]] = []
         self._updating = False
+        self._wishes: set[asyncio.Task[None]] = set()
         self.view = self.build()
 
     def build(self) -> Any:
@@ -84,11 +87,16 @@ class Panel:
             Name of the parameter.
         """
 
-        async def wish(event: Any) -> None:
-            if not self._updating and event.new != read():
-                done = write(event.new)
-                if hasattr(done, "__await__"):
-                    await done
+        def wish(event: Any) -> None:
+            # Not a coroutine: whether the wish is ours is known only now.
+            if self._updating or event.new == read():
+                return
+            done = write(event.new)
+            if inspect.isawaitable(done):
+                task = asyncio.get_running_loop().create_task(self._fulfil(done))
+                self._wishes.add(task)
+                task.add_done_callback(self._wishes.discard)
+            else:
                 self._show_controls()
 
         def refresh() -> None:
@@ -98,6 +106,11 @@ class Panel:
         widget.param.watch(wish, value)
         self._controls.append(refresh)
         return widget
+
+    async def _fulfil(self, wish: Awaitable[Any]) -> None:
+        """Wait for an action, then show what is in force, done or refused."""
+        await wish
+        self._show_controls()
 
     def _show_controls(self) -> None:
         self._updating = True

@@ -102,10 +102,8 @@ class Preparation(Panel):
             return next(shown, next(iter(choices)))
 
         async def write(name: str) -> None:
-            analysis = self.session.analysis
-            if analysis.table is not None:
-                given = {**analysis.preparation, rule: choices[name]}
-                await self.session.act("prepare", **given)
+            if self.session.analysis.table is not None:
+                await self.session.act("prepare", **{rule: choices[name]})
 
         select = pmu.Select(
             label=title,

@@ -113,6 +113,7 @@ class RankingTable(Panel):
         self._note = Text()
         self._rows = np.empty(0, np.intp)
         self._drawn: Any = None
+        self._wanted: list[int] = []
         self._table = table(
             _frame_of_nothing(),
             css="cl-ranking-table",
@@ -181,15 +182,19 @@ class RankingTable(Panel):
             self._table.value = frame(
                 ranking, rows, ensemble, robustness, _count(constraints.value)
             )
-        at = np.flatnonzero(copies[rows] == copies[selected.value])
-        position = [int(at[0])] if selected.ready and len(at) else []
+        position = []
+        if selected.ready:
+            same = copies[rows] == copies[selected.value]
+            position = np.flatnonzero(same)[:1].tolist()
         if position != self._table.selection or fresh:
             self._mark(position, wait=fresh)
 
     def _mark(self, position: list[int], *, wait: bool) -> None:
+        self._wanted = position
+
         async def later() -> None:
             await asyncio.sleep(_ROWS_DRAWN_SECONDS)
-            self._place(position)
+            self._place(self._wanted)
 
         if wait:
             self._place([])
