@@ -2,7 +2,7 @@
 
 The names below are the public compute interface, by the module of `clusterlens.compute`
 that holds them; a module is imported when one of its names is first used. The browser
-app is `clusterlens.ui` and is never imported from here.
+app is `clusterlens.ui`, which only the two plots load.
 """
 
 import lazy_loader
@@ -131,6 +131,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "null_agreement",
             "null_agreement_seconds",
         ],
+        "ui.plots": ["plot_consensus", "plot_ranking"],
         "compute.pool.pool": [
             "PlannedStep",
             "PoolEstimate",

@@ -198,6 +198,7 @@ def public_callables():
         for name in cl.__all__
         if callable(getattr(cl, name))
         and name not in RESULTS | ENTRIES | {"compile_kernels"}
+        and not getattr(cl, name).__module__.startswith("clusterlens.ui")
     ]
 
 

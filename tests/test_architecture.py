@@ -114,3 +114,68 @@ def test_fresh_interpreter_imports_compute_without_ui():
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
+
+
+# The roads of the app, from the ground up; a file imports only from places before its
+# own, from its own place (panels: see below) and from compute.
+PLACES = [
+    "palette",
+    "words",
+    "kit",
+    "drafts",
+    "form",
+    "look",
+    "analysis",
+    "links",
+    "history",
+    "figures",
+    "plots",
+    "jobs",
+    "actions",
+    "derived",
+    "nodes",
+    "session",
+    "moves",
+    "panels",
+    "pages",
+    "warm",
+    "shell",
+    "cli",
+]
+UI_FILES = sorted((PACKAGE / "ui").rglob("*.py"))
+UI_MODULES = {module_name(path) for path in UI_FILES}
+# Panels that others are made of.
+SHARED_PANELS = {"panel", "tab"}
+COMPOSED = {"inspector"}
+
+
+def ui_parts(module: str) -> list[str]:
+    parts = module.split(".")
+    return parts[2:] if parts[:2] == ["clusterlens", "ui"] else []
+
+
+@pytest.mark.parametrize("path", UI_FILES, ids=module_name)
+def test_ui_file_imports_only_places_before_its_own(path):
+    own = ui_parts(module_name(path))
+    for name in imported_modules(path) & UI_MODULES:
+        other = ui_parts(name)
+        if own and other:
+            assert PLACES.index(other[0]) <= PLACES.index(own[0]), name
+
+
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE / "ui" / "panels").glob("*.py")), ids=module_name
+)
+def test_panels_do_not_import_each_other(path):
+    if path.stem in COMPOSED:
+        return
+    for name in imported_modules(path) & UI_MODULES:
+        parts = ui_parts(name)
+        if parts[:1] == ["panels"] and len(parts) > 1:
+            assert parts[1] in SHARED_PANELS, name
+
+
+@pytest.mark.parametrize("path", UI_FILES, ids=module_name)
+def test_the_widget_set_is_imported_in_one_place(path):
+    roots = {name.split(".")[0] for name in imported_modules(path)}
+    assert "panel_material_ui" not in roots or path.name == "kit.py"

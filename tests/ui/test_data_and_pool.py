@@ -71,7 +71,9 @@ def test_a_pasted_table_is_read_and_a_broken_one_is_refused(app):
     paste.fill("a,b\n")
     app.get_by_role("button", name="Read the pasted table").click()
     expect(app.locator(".cl-notice-error")).to_be_visible(timeout=LONG)
-    paste.fill("a,b\n" + "\n".join(f"{k},{k * k % 7}" for k in range(30)))
+    paste.fill(
+        "a,b\n" + "\n".join(f"{k * 0.37 % 5:.2f},{k * k % 7 + 0.5}" for k in range(30))
+    )
     app.get_by_role("button", name="Read the pasted table").click()
     prepared(app).to_contain_text("30 samples × 2 features", timeout=LONG)
 

@@ -16,6 +16,9 @@ from clusterlens.ui.figures.frame import Frame, View, no_image
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.palette import LINK_COLOURS
 
+# How near to a sample a click must be, and how many clusters a legend names.
+CLICK_PIXELS = 10
+LEGEND_ENTRIES = 14
 _ROOM = 1.06
 _FADED = (150, 155, 163)
 LINK_STROKES = (("solid", LINK_COLOURS["must"]), ("dashed", LINK_COLOURS["cannot"]))

@@ -9,7 +9,7 @@ from clusterlens.ui.analysis import Run
 from clusterlens.ui.kit import Text, card, link, safe
 from clusterlens.ui.nodes.pools import Outcome
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.panels.pool_cost import write_duration
+from clusterlens.ui.words import duration
 
 TITLES = {
     "failed": "Failed",
@@ -50,7 +50,7 @@ class LatestRun(Panel):
         )
         self._outcome.body = (
             f"<p><b>{safe(run.name)}</b>: <b>{outcome.kept}</b> of {outcome.asked} "
-            f"models kept{alike}; {write_duration(outcome.seconds)} of fitting.</p>"
+            f"models kept{alike}; {duration(outcome.seconds)} of fitting.</p>"
             f"<p>{link('Read the consensus', 'consensus')}</p>"
             f"{groups or '<p class=muted>No model failed.</p>'}"
         )

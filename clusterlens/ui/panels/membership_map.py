@@ -10,13 +10,13 @@ from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.membership_map import MembershipMap
+from clusterlens.ui.figures.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
 from clusterlens.ui.kit import Text, card, mark
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.cns import Summary
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import NOISE_COLOUR, PALE, cluster_colour
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.panels.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
 
 
 class Memberships(Panel):

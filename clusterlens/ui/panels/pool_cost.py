@@ -13,6 +13,7 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import Text, badge, card, pmu, safe
 from clusterlens.ui.nodes.pools import Cost
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.words import duration
 
 # Share of the pool above which one family decides most of the consensus.
 HEAVY = 0.4
@@ -97,7 +98,7 @@ def _estimate(estimate: PoolEstimate, shape: tuple[int, int]) -> str:
     return (
         "<div style='display:flex;gap:26px;margin:2px 0 6px'>"
         f"{_figure(str(n_models), 'models')}"
-        f"{_figure('≈ ' + write_duration(estimate.seconds), 'within a factor of 3')}"
+        f"{_figure(duration(estimate.seconds), 'within a factor of 3')}"
         f"{_figure(f'{estimate.n_bytes / 1e6:,.0f} MB', 'at the peak')}</div>"
         f"<p class='muted'>on {shape[0]:,} samples × {shape[1]:,} features "
         f"{badge('estimate', kind='estimate')}</p>"
@@ -143,12 +144,3 @@ def _limits(n_samples: int) -> str:
         "<p class='muted'>Beyond these numbers of samples presets leave out: "
         f"{' · '.join(parts)}</p>"
     )
-
-
-def write_duration(seconds: float) -> str:
-    """Write a rough duration."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 5400:
-        return f"{round(seconds / 60)} min"
-    return f"{seconds / 3600:.1f} h"

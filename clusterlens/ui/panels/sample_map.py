@@ -11,7 +11,12 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
-from clusterlens.ui.figures.sample_map import MapFigure, inside
+from clusterlens.ui.figures.sample_map import (
+    CLICK_PIXELS,
+    LEGEND_ENTRIES,
+    MapFigure,
+    inside,
+)
 from clusterlens.ui.kit import Text, card, mark, pmu, safe, select
 from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.moves import pick, toggle_linking
@@ -25,11 +30,9 @@ COLOURS = {
     "disagreement of the pool": "disagreement",
     "given labels": "labels",
 }
-CLICK_PIXELS = 10
 KEYS = (
     "<kbd>M</kbd> must link <kbd>C</kbd> cannot link <kbd>Space</kbd> next suggestion"
 )
-LEGEND_ENTRIES = 14
 
 
 class SampleMap(Panel):
