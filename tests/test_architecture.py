@@ -146,7 +146,7 @@ UI_FILES = sorted((PACKAGE / "ui").rglob("*.py"))
 UI_MODULES = {module_name(path) for path in UI_FILES}
 # Panels that others are made of.
 SHARED_PANELS = {"panel", "tab"}
-COMPOSED = {"inspector"}
+COMPOSED = {"inspector", "links_tab"}
 
 
 def ui_parts(module: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Moves: what keys do, on every page.
+"""Moves: ways to look elsewhere that keys or several panels make.
 
 A move is a function of the session; `MOVES` lists the keys with what they are for.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from clusterlens.ui.links import Kind, plain_id
 from clusterlens.ui.look import Brush
+from clusterlens.ui.nodes.cns import Setting
 from clusterlens.ui.session import Session
 
 
@@ -115,6 +117,16 @@ def _first(pairs: list[tuple[int, ...]]) -> tuple[int, ...]:
 def toggle_help(session: Session) -> None:
     """Show or hide the list of keys."""
     session.look.help = not session.look.help
+
+
+def go_to_setting(session: Session, setting: Setting, **changed: Any) -> None:
+    """Put a setting of CNS in force that differs from another one in some fields."""
+    wanted = {**vars(setting), **changed}
+    session.look.param.update(
+        cns_neighbors=wanted["n_neighbors"],
+        cns_alpha=wanted["alpha"],
+        cns_clusters=wanted["n_clusters"],
+    )
 
 
 MOVES = {

@@ -11,9 +11,9 @@ from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.ui.figures.criterion_map import CriterionMap
 from clusterlens.ui.kit import Text, card
+from clusterlens.ui.moves import go_to_setting
 from clusterlens.ui.nodes.cns import Automatic, Setting
 from clusterlens.ui.palette import SHADES
-from clusterlens.ui.panels.cns_settings import go_to
 from clusterlens.ui.panels.panel import Panel
 
 
@@ -71,4 +71,4 @@ class CNSCriterion(Panel):
         if graph.ready and setting.ready:
             size = int(np.clip(round(k), 1, graph.value.max_neighbors))
             near = float(np.clip(alpha, *graph.value.alpha_range))
-            go_to(self, setting.value, n_neighbors=size, alpha=near)
+            go_to_setting(self.session, setting.value, n_neighbors=size, alpha=near)

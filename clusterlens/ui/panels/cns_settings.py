@@ -9,6 +9,7 @@ from typing import Any
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import Text, card, link, pmu
+from clusterlens.ui.moves import go_to_setting
 from clusterlens.ui.nodes.cns import Automatic, Setting
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import number
@@ -65,7 +66,7 @@ class CNSSettings(Panel):
         """Act at once, so that no older position can come after a newer one."""
         setting = self.session.derived.get("cns_setting")
         if setting.ready and not self._updating:
-            go_to(self, setting.value, **{field: value})
+            go_to_setting(self.session, setting.value, **{field: value})
 
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Show sliders only where there is something to set."""
@@ -128,13 +129,3 @@ class CNSSettings(Panel):
         self.session.look.param.update(
             cns_neighbors=None, cns_alpha=None, cns_clusters=None
         )
-
-
-def go_to(panel: Panel, setting: Setting, **changed: Any) -> None:
-    """Put a setting in force that differs from another one in some fields."""
-    wanted = {**vars(setting), **changed}
-    panel.session.look.param.update(
-        cns_neighbors=wanted["n_neighbors"],
-        cns_alpha=wanted["alpha"],
-        cns_clusters=wanted["n_clusters"],
-    )
