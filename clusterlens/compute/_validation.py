@@ -234,6 +234,26 @@ def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return view
 
 
+class Frozen:
+    """A record whose arrays still refuse writes once it is copied or unpickled."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the state of another record; NumPy gives copies of arrays writable."""
+        self.__dict__.update({name: _frozen(value) for name, value in state.items()})
+
+
+def _frozen(value: Any) -> Any:
+    """Return value with its arrays read-only, those in a dict or tuple too."""
+    if isinstance(value, np.ndarray):
+        return read_only(value)
+    if isinstance(value, dict):
+        return {key: _frozen(one) for key, one in value.items()}
+    if isinstance(value, tuple):
+        parts = [_frozen(one) for one in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
+
+
 def as_array(values: Any, name: str, wanted: str) -> npt.NDArray[Any]:
     """Return values as an array; ragged and sparse ones are refused."""
     if hasattr(values, "toarray"):

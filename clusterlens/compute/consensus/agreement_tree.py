@@ -19,7 +19,12 @@ from scipy.sparse.csgraph import connected_components
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
-from clusterlens.compute._validation import IntArray, check_range, read_only
+from clusterlens.compute._validation import (
+    Frozen,
+    IntArray,
+    check_range,
+    read_only,
+)
 from clusterlens.compute.consensus._lloyd import group_samples
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 
@@ -27,7 +32,7 @@ _BLOCK_COMPARISONS = 1_000_000_000  # about a tenth of a second
 
 
 @dataclass(frozen=True, eq=False)
-class AgreementTree:
+class AgreementTree(Frozen):
     """A tree over the samples whose agreement counts are as large as possible.
 
     Attributes

@@ -21,6 +21,7 @@ from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     IntArray,
     check_labels,
     check_memory,
@@ -45,7 +46,7 @@ _SPARSE_ROWS = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterConsensus:
+class ClusterConsensus(Frozen):
     """What the ensemble says about the clusters of one partition.
 
     Attributes

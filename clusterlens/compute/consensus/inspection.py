@@ -10,6 +10,7 @@ import pandas as pd
 
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     IntArray,
     as_array,
     check_labels,
@@ -21,7 +22,7 @@ from clusterlens.compute.ensemble.votes import votes_together
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SampleReport:
+class SampleReport(Frozen):
     """What the ensemble says about one sample.
 
     Parameters

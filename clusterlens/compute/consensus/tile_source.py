@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import (
+    Frozen,
     IntArray,
     as_array,
     check_memory,
@@ -37,7 +38,7 @@ _WIDE = 16_384  # clusters of a partition from which its profile is kept sparse
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class TileSource:
+class TileSource(Frozen):
     """An ensemble in some order of its samples, prepared for tiles.
 
     Parameters

@@ -22,6 +22,7 @@ from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import (
+    Frozen,
     IntArray,
     RandomState,
     check_choice,
@@ -47,7 +48,7 @@ _PAIR_COMPARISONS = 4_000_000_000  # of a binarised tile, about a tenth of a sec
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tile:
+class Tile(Frozen):
     """A rectangle of the consensus matrix, one value per pixel.
 
     Parameters

@@ -19,6 +19,7 @@ from scipy.spatial.distance import squareform
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     IntArray,
     RandomState,
     check_choice,
@@ -40,7 +41,7 @@ TRIAL_ROWS = 1 << 13  # above this, the 2-means trials of a split run on a sampl
 
 
 @dataclass(frozen=True, eq=False)
-class ConsensusTree:
+class ConsensusTree(Frozen):
     """Nested consensus clusters, from one cluster of all samples down to the leaves.
 
     Attributes

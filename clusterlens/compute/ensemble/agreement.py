@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
+    Frozen,
     IntArray,
     RandomState,
     as_array,
@@ -59,7 +60,7 @@ _WEIGHTED_COST = 2  # weighted pairs are added to 64-bit counters
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Agreement:
+class Agreement(Frozen):
     """Agreement counts of an ensemble, the two tables that every score is made of.
 
     Parameters

@@ -15,6 +15,7 @@ from sklearn.metrics import (
 
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     IntArray,
     check_classes,
     read_only,
@@ -23,7 +24,7 @@ from clusterlens.compute.ensemble.contingency import cross_tab, match_labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PartitionComparison:
+class PartitionComparison(Frozen):
     """Two partitions of the same samples side by side.
 
     Attributes

@@ -16,7 +16,12 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from clusterlens.compute._validation import FloatArray, as_array, read_only
+from clusterlens.compute._validation import (
+    FloatArray,
+    Frozen,
+    as_array,
+    read_only,
+)
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
 PairArray = npt.NDArray[np.int64]
@@ -45,7 +50,7 @@ class ConstraintError(ValueError):
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Constraints:
+class Constraints(Frozen):
     """Must-link and cannot-link pairs of samples.
 
     Parameters

@@ -20,6 +20,7 @@ import pandas as pd
 from clusterlens.compute._validation import (
     UNLABELLED,
     FloatArray,
+    Frozen,
     IntArray,
     as_array,
     check_choice,
@@ -35,7 +36,7 @@ _FEW = 10  # partitions that need not be more than a hand-made example
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Ensemble:
+class Ensemble(Frozen):
     """Partitions of the same samples, one per model.
 
     Parameters

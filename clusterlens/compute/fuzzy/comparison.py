@@ -16,6 +16,7 @@ from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     IntArray,
     check_choice,
     check_entries,
@@ -35,7 +36,7 @@ _BLOCK_PAIRS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class SampleDiscordance:
+class SampleDiscordance(Frozen):
     """How far two fuzzy partitions disagree about each sample.
 
     Attributes

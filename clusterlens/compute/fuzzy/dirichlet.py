@@ -22,6 +22,7 @@ from scipy.stats import qmc
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     check_flag,
     check_range,
     read_only,
@@ -37,7 +38,7 @@ NEIGHBOURS = 16  # pairs made of each drawn row: least variance for the time
 
 
 @dataclass(frozen=True, eq=False)
-class DirichletFit:
+class DirichletFit(Frozen):
     """Distribution of membership rows fitted to a fuzzy partition.
 
     Attributes

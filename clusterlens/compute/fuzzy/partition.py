@@ -18,6 +18,7 @@ import numpy.typing as npt
 from clusterlens.compute._validation import (
     DataError,
     FloatArray,
+    Frozen,
     IntArray,
     as_array,
     check_classes,
@@ -39,7 +40,7 @@ _ONE_HOT_BYTES = 2_000_000_000
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class FuzzyPartition:
+class FuzzyPartition(Frozen):
     """Memberships of samples in clusters, checked once.
 
     Parameters

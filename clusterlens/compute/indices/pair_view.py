@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     IntArray,
     check_features,
     read_only,
@@ -17,7 +18,7 @@ from clusterlens.compute._validation import (
 
 
 @dataclass(frozen=True, eq=False)
-class PairView:
+class PairView(Frozen):
     """Samples of two classes on a plane.
 
     Attributes

@@ -9,14 +9,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._validation import FloatArray, read_only, split_labelled
+from clusterlens.compute._validation import (
+    FloatArray,
+    Frozen,
+    read_only,
+    split_labelled,
+)
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.indices._external import adjusted_rand
 from clusterlens.compute.ranking.ranking import Ranking
 
 
 @dataclass(frozen=True, eq=False)
-class PoolAgreement:
+class PoolAgreement(Frozen):
     """Adjusted Rand index of every partition of a pool with given classes.
 
     Attributes

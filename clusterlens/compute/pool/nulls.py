@@ -19,6 +19,7 @@ import pandas as pd
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions, report
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     IntArray,
     RandomState,
     check_choice,
@@ -49,7 +50,7 @@ _SECONDS_PER_LOOKUP = 2e-9  # of comparing partitions, one core
 
 
 @dataclass(frozen=True, eq=False)
-class NullAgreement:
+class NullAgreement(Frozen):
     """Agreement of a pool on the data and on structureless copies of it.
 
     Attributes

@@ -28,6 +28,7 @@ from clusterlens.compute._run.options import (
 )
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     IntArray,
     RandomState,
     check_features,
@@ -84,7 +85,7 @@ MEMORY_LIMIT = 4e9
 
 
 @dataclass(frozen=True, eq=False)
-class PoolModel:
+class PoolModel(Frozen):
     """A model of a pool that has ended.
 
     Parameters
@@ -145,7 +146,7 @@ class PlannedStep:
 
 
 @dataclass(frozen=True, eq=False)
-class PoolEstimate:
+class PoolEstimate(Frozen):
     """What a pool will cost, from the cost laws of its clusterers.
 
     Parameters
@@ -528,8 +529,8 @@ class _Work:
             model.name,
             model.family,
             model.spec,
-            fit.labels,
-            fit.membership,
+            None if fit.labels is None else read_only(fit.labels),
+            None if fit.membership is None else read_only(fit.membership),
             fit.seconds + self._shared_seconds(at),
             _reason(fit),
             fit.warnings,

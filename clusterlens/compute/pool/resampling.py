@@ -22,6 +22,7 @@ from sklearn.utils.validation import validate_data
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     IntArray,
     RandomState,
     check_choice,
@@ -48,7 +49,7 @@ AMBIGUOUS = (0.1, 0.9)
 
 
 @dataclass(frozen=True, eq=False)
-class ResampledConsensus:
+class ResampledConsensus(Frozen):
     """Stability of one clusterer over the number of clusters.
 
     Attributes

@@ -28,6 +28,7 @@ from clusterlens.compute._run.process_settings import one_thread, record_warning
 from clusterlens.compute._run.processes import WorkerDied, WorkerJob, run_jobs
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     IntArray,
     check_choice,
     check_entries,
@@ -81,7 +82,7 @@ class Curves(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KSelection:
+class KSelection(Frozen):
     """Evidence for a number of clusters, beside the same on structureless copies.
 
     Attributes
@@ -356,7 +357,9 @@ def select_k(
         for kind in ["data", *kinds]
     }
     data = Curves(*(column[0] for column in curves.pop("data")))
-    p_values = {kind: _p_values(data.pac, one.pac) for kind, one in curves.items()}
+    p_values = {
+        kind: read_only(_p_values(data.pac, one.pac)) for kind, one in curves.items()
+    }
     gain = np.min([_gain(data.pac, one.pac) for one in curves.values()], axis=0)
     notes = [] if "permuted" in kinds else _skewed(features)
     if size < len(features):

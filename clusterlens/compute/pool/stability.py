@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     IntArray,
     RandomState,
     check_choice,
@@ -50,7 +51,7 @@ _COVERAGE = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClusterStability:
+class ClusterStability(Frozen):
     """How well the clusters of a partition come back in bootstrap samples.
 
     Attributes

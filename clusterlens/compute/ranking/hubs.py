@@ -19,6 +19,7 @@ from scipy.spatial.distance import squareform
 from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     IntArray,
     check_range,
     read_only,
@@ -30,7 +31,7 @@ UNATTACHED = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Hubs:
+class Hubs(Frozen):
     """Groups of models of an ensemble.
 
     Attributes

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clusterlens.compute._validation import check_range
+from clusterlens.compute._validation import (
+    Frozen,
+    check_range,
+    read_only,
+)
 from clusterlens.compute.ensemble.constraints import (
     ConstraintError,
     Constraints,
@@ -19,7 +23,7 @@ from clusterlens.compute.ranking.scores import violation_charge
 
 
 @dataclass(frozen=True, eq=False)
-class LinkPreview:
+class LinkPreview(Frozen):
     """Ranks after a pair of samples became a link.
 
     Attributes
@@ -126,4 +130,4 @@ def _ranks_with(
     charge = violation_charge(ranking.ensemble, links, weight)
     sign = -1 if ranking.greater_is_better else 1
     values = ranking.unconstrained + sign * charge
-    return rank_values(values, ranking.greater_is_better)
+    return read_only(rank_values(values, ranking.greater_is_better))

@@ -19,6 +19,7 @@ from scipy.stats import norm
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     RandomState,
     check_choice,
     check_flag,
@@ -54,7 +55,7 @@ _SMALLEST = 500  # samples from which the normal approximation is used
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProgressiveRanking:
+class ProgressiveRanking(Frozen):
     """One look of a progressive ranking.
 
     Parameters

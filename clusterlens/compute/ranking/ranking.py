@@ -19,6 +19,7 @@ from scipy.stats import rankdata
 from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     check_choice,
     check_range,
     read_only,
@@ -79,7 +80,7 @@ class Score:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ranking:
+class Ranking(Frozen):
     """Partitions ordered by a score.
 
     Parameters

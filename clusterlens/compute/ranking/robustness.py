@@ -19,6 +19,7 @@ import pandas as pd
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions, report
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     check_choice,
     check_range,
     read_only,
@@ -59,7 +60,7 @@ _STEPS = 1000  # progress steps of one pass
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Robustness:
+class Robustness(Frozen):
     """Ranks of each partition under other make-ups of the pool; 1 is best.
 
     Parameters

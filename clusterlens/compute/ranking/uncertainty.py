@@ -13,7 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t
 
-from clusterlens.compute._validation import FloatArray, IntArray, read_only
+from clusterlens.compute._validation import (
+    FloatArray,
+    Frozen,
+    IntArray,
+    read_only,
+)
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import distinct_partitions
 from clusterlens.compute.ranking.scores import Variant, pair_costs
@@ -22,7 +27,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Uncertainty:
+class Uncertainty(Frozen):
     """How far the values and ranks of an estimated ranking may be off.
 
     Parameters

@@ -19,6 +19,7 @@ import pandas as pd
 from clusterlens.compute._validation import (
     DataError,
     FloatArray,
+    Frozen,
     IntArray,
     as_number,
     check_choice,
@@ -56,7 +57,7 @@ SCALES = tuple(SCALERS)
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class Prepared(Frozen):
     """What `prepare` makes of a table; reached through the attributes of `Dataset`."""
 
     X: FloatArray

@@ -18,6 +18,7 @@ import pandas as pd
 
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     IntArray,
     as_array,
     check_labels,
@@ -32,7 +33,7 @@ _MOST_DECIMALS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterProfiles:
+class ClusterProfiles(Frozen):
     """Sizes of the clusters and how each differs from all samples.
 
     Parameters

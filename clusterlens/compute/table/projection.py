@@ -11,6 +11,7 @@ from sklearn.decomposition import PCA
 from clusterlens.compute._validation import (
     DataError,
     FloatArray,
+    Frozen,
     check_features,
     check_range,
     read_only,
@@ -20,7 +21,7 @@ _COVARIANCE_WIDTH = 1000  # up to here the d x d covariance is the cheapest way
 
 
 @dataclass(frozen=True, eq=False)
-class Projection:
+class Projection(Frozen):
     """Samples in the space of their first principal components.
 
     Parameters

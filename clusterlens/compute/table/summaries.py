@@ -10,7 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._validation import FloatArray, IntArray, check_range, read_only
+from clusterlens.compute._validation import (
+    FloatArray,
+    Frozen,
+    IntArray,
+    check_range,
+    read_only,
+)
 from clusterlens.compute.table._cells import to_numbers
 from clusterlens.compute.table._features import FEATURE_ROLES, shorten
 from clusterlens.compute.table.dataset import Dataset, check_dataset
@@ -23,7 +29,7 @@ _SHOWN_LEVELS = 12
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnSummary:
+class ColumnSummary(Frozen):
     """One column of a table in a few numbers.
 
     Parameters
@@ -194,7 +200,7 @@ def _summary(ds: Dataset, name: str, rows: IntArray, n_bins: int) -> ColumnSumma
         n_used=len(rows),
         n_distinct=n_distinct,
         counts=read_only(counts),
-        edges=edges,
+        edges=None if edges is None else read_only(edges),
         levels=levels,
         skewness=skewness,
         hint=hint,

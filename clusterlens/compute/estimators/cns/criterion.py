@@ -7,11 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._validation import FloatArray, IntArray, check_range
+from clusterlens.compute._validation import (
+    FloatArray,
+    Frozen,
+    IntArray,
+    check_range,
+)
 
 
 @dataclass(frozen=True, eq=False)
-class CriterionGrid:
+class CriterionGrid(Frozen):
     """Gain in clarity for every number of clusters, neighbourhood size and alpha.
 
     Attributes

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
+    Frozen,
     IntArray,
     check_choice,
     check_features,
@@ -81,7 +82,7 @@ _LARGE_PREVIEW = (15, 20)
 
 
 @dataclass(frozen=True, eq=False)
-class LiveSolution:
+class LiveSolution(Frozen):
     """Memberships for one choice of neighbourhood, alpha and number of clusters.
 
     Parameters
@@ -174,7 +175,7 @@ class LiveSolution:
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothingStep:
+class SmoothingStep(Frozen):
     """Memberships after some steps of the smoothing, or at its fixed point.
 
     Attributes
