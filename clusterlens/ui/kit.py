@@ -129,6 +129,8 @@ td.cut { max-width: 110px; }
   border-radius: 6px; padding: 10px 12px; }
 .skeleton { height: 10px; border-radius: 5px; margin: 14px 0; background:
   color-mix(in srgb, currentColor 10%, transparent); animation: pulse 1.4s infinite; }
+.skeleton.over { position: absolute; left: 0; right: 0; height: 4px; margin: 0;
+  z-index: 5; }
 @keyframes pulse { 50% { opacity: .45; } }
 kbd { border: 1px solid color-mix(in srgb, currentColor 30%, transparent);
   border-radius: 4px; padding: 0 4px; font-size: 12px; }

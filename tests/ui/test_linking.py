@@ -209,3 +209,14 @@ def test_the_list_swaps_removes_and_shows_links_and_sets_their_weight():
         assert "No links yet" in opened.links._text.body
 
     looked_at(scenario)
+
+
+def test_what_is_drawn_anew_takes_no_room_from_what_is_there():
+    async def scenario(opened):
+        opened.map._viewed(None, 310, 210)
+        assert opened.map.status.visible
+        assert "skeleton over" in opened.map.status.body
+        await opened.rest()
+        assert not opened.map.status.visible
+
+    looked_at(scenario)

@@ -50,7 +50,7 @@ class Panel:
         self.status = Text(does=self._retry, visible=False, css_classes=["cl-status"])
         self._stop: Callable[[], None] | None = None
         self._controls: list[Callable[[], None]] = []
-        self._updating = False
+        self._updating = self._has_shown = False
         self._wishes: set[asyncio.Task[None]] = set()
         self.view = self.build()
 
@@ -138,6 +138,7 @@ class Panel:
             values = {_short(name): result.value for name, result in needed.items()}
             more = {_short(name): results[name.rstrip("?")] for name in self.also}
             self.show(**values, **more)
+            self._has_shown = True
 
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Show what is known before everything is; called at each change."""
@@ -156,7 +157,10 @@ class Panel:
         elif "declined" in states:
             body = f'<p class="muted">Cancelled. {link("Go on", "retry")}</p>'
         elif "pending" in states:
-            body = '<div class="skeleton"></div>'
+            # Once there is a figure, its size must not change while it is drawn:
+            # another size is another picture, and the two would chase each other.
+            over = "over" if self._has_shown else ""
+            body = f'<div class="skeleton {over}"></div>'
         else:
             body = ""
         return {"body": body, "visible": bool(body)}

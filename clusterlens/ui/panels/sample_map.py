@@ -30,9 +30,7 @@ COLOURS = {
     "disagreement of the pool": "disagreement",
     "given labels": "labels",
 }
-KEYS = (
-    "<kbd>M</kbd> must link <kbd>C</kbd> cannot link <kbd>Space</kbd> next suggestion"
-)
+KEYS = "<kbd>M</kbd> must link <kbd>C</kbd> cannot link <kbd>Space</kbd> next pair"
 
 
 class SampleMap(Panel):
@@ -134,8 +132,8 @@ class SampleMap(Panel):
         )
         todo = ("click sample A", "click sample B", KEYS)[len(pair)]
         self._linking.body = (
-            f"<p><b>Linking</b> {picked} {todo} <span class='right'><kbd>Esc</kbd> "
-            "back</span></p>"
+            f"<p class='between'><span><b>Linking</b> {picked} {todo}</span>"
+            "<span><kbd>Esc</kbd> back</span></p>"
         )
         self._linking.visible = linking
 
