@@ -88,13 +88,14 @@ def check_classes(
 ) -> tuple[IntArray, list[int] | list[str]]:
     """Return codes (n_samples,) and their sorted names, whole numbers or texts.
 
-    Every sample needs a class.
+    Every sample needs a class: None, NaN and NA are refused.
     """
     values, missing = _read_labels(labels, n_samples, name)
     if missing.any():
         raise ValueError(
             f"{name} has no entry at {int(np.argmax(missing))}; give a text for every "
-            "sample, or a whole number for every sample."
+            "sample, or a whole number for every sample, and leave out samples that "
+            "have none."
         )
     names, codes = np.unique(values, return_inverse=True)
     return codes, names.tolist()

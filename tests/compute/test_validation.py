@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
+import clusterlens as cl
 from clusterlens.compute._validation import (
     DataError,
     check_choice,
@@ -197,3 +198,20 @@ def test_a_random_state_stands_for_a_seed():
 def test_another_random_state_is_refused_with_one_message(wrong):
     with pytest.raises(ValueError, match=r"^random_state .* a numpy\.random\.Gen"):
         check_random_state(wrong)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
+@pytest.mark.parametrize("entries", [["a", "b", "a"], [1, 2, 1]])
+def test_missing_class_is_refused_where_every_sample_needs_one(missing, entries):
+    given = [*entries, missing]
+    full = [*entries, entries[0]]
+    for takes_classes in (
+        cl.FuzzyPartition,
+        lambda labels: cl.cross_tab(labels, full),
+        lambda labels: cl.cross_tab(full, labels),
+        lambda labels: cl.ndc(labels, full),
+    ):
+        with pytest.raises(
+            ValueError, match=r"has no entry at 3; .* leave out samples"
+        ):
+            takes_classes(given)

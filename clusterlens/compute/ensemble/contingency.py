@@ -70,7 +70,8 @@ def cross_tab(a: npt.ArrayLike, b: npt.ArrayLike) -> pd.DataFrame:
     Parameters
     ----------
     a, b : array-like of int or str, shape (n_samples,)
-        Labels of two partitions, or of a partition and given classes.
+        Labels of two partitions, or of a partition and given classes. Entries that are
+        missing (None, NaN, NA) are refused: leave out their samples in both.
 
     Returns
     -------

@@ -49,7 +49,7 @@ class FuzzyPartition(Frozen):
         Non-negative memberships whose rows sum to one within 1e-6 (they are then
         divided by their sum), as given by `predict_proba`, `memberships_` or a table;
         or hard labels, an integer or text each. Values of labels are names only; -1 is
-        a cluster like the others.
+        a cluster like the others, and None, NaN and NA are refused.
     normalize : bool, default False
         Divide rows with any positive sum by it. Without this, possibilistic
         memberships are refused: their pair agreements may leave [0, 1].
@@ -96,7 +96,7 @@ class FuzzyPartition(Frozen):
         normalize = check_flag(normalize, name="normalize")
         array = as_array(memberships, "memberships", "memberships or labels")
         if array.ndim == 1:
-            fields = _from_labels(*check_classes(array, name="memberships"))
+            fields = _from_labels(*check_classes(memberships, name="memberships"))
         else:
             fields = _from_rows(_check_rows(array, normalize), normalize)
         for key, value in fields.items():
