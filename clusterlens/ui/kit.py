@@ -323,10 +323,16 @@ def card(
     `buttons` stand at the end of the line of the title; a card `fills` the height of
     its place or is as high as its content.
     """
-    heading = Text(f"<h2>{safe(title)}</h2>", styles=TITLE) if title else None
+    place = TITLE if buttons else {"flex": "none"}
+    heading = Text(f"<h2>{safe(title)}</h2>", styles=place) if title else None
     if heading is not None and buttons:
         heading = pn.Row(
-            heading, *buttons, margin=0, sizing_mode="stretch_width", align="center"
+            heading,
+            *buttons,
+            margin=0,
+            sizing_mode="stretch_width",
+            align="center",
+            styles={"flex": "none"},
         )
     parts = [part for part in (heading, note, *content) if part is not None]
     return pmu.Paper(
