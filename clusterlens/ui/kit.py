@@ -185,7 +185,7 @@ DENSE = {
     "& .MuiSelect-select": {"paddingTop": "4px", "paddingBottom": "4px"},
 }
 # A title keeps its width; what stands beside it gives way.
-TITLE = {"flex": "1 0 auto", "width": "auto"}
+TITLE = {"flex": "1 1 0", "min-width": "max-content"}
 # A box whose children share its height and never make it grow.
 COLUMN = {
     "min-height": "0",
