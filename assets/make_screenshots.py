@@ -16,7 +16,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 ASSETS = Path(__file__).parent
-SIZE = {"width": 1440, "height": 1150}
+SIZE = {"width": 1440, "height": 900}
 
 
 def main() -> None:
@@ -54,10 +54,10 @@ def wait_for(address: str) -> None:
 
 def use(page: Page) -> None:
     """Load the default example, run the default pool, wait for the answer."""
-    page.get_by_role("button", name="Load example").click()
+    page.locator(".cl-load-example button").click()
     page.get_by_role("button", name="Next: choose a pool").click()
     page.get_by_role("button", name="Run the pool").click()
-    page.get_by_text("any one family of models").wait_for(timeout=300_000)
+    page.get_by_text("if a majority must agree").wait_for(timeout=300_000)
     page.locator(".cl-binarised-matrix .bk-Canvas").wait_for(timeout=60_000)
     page.wait_for_function("Bokeh.documents.every(d => d.is_idle)")
     page.wait_for_timeout(2_000)
