@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from clusterlens.compute.consensus.tiles import consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.figures import matrix, sample_map, threshold
+from clusterlens.ui.figures.prepared_map import PreparedMap
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.palette import (
     CLUSTER_COLOURS,
@@ -176,3 +177,21 @@ def test_disagreement_colours_run_from_blue_to_red():
     low, high = disagreement_colours(np.array([0.0, 1.0])).astype(int)
     assert low[2] > low[0]
     assert high[0] > high[2]
+
+
+def test_a_whole_that_waits_for_its_turn_is_no_zoom():
+    told, waiting = [], []
+
+    async def scenario():
+        figure = PreparedMap(lambda *what: told.append(what))
+        figure.put = lambda change, *values: waiting.append((change, values))
+        for size in ("inner_width", "inner_height"):
+            figure.figure.set_from_json(size, 40)
+        figure.show_whole(((0.0, 2.0), (0.0, 2.0)))
+        await figure._tell()
+        for change, values in waiting:
+            change(*values)
+        await figure._tell()
+
+    run(scenario())
+    assert told[:2] == [(None, 40, 40)] * 2

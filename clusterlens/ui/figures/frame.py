@@ -48,7 +48,9 @@ class Frame:
         **options: Any,
     ) -> None:
         self._told = told
+        # The whole that is shown, and the one that will be in the document's turn.
         self._whole: View = ((0.0, 1.0), (0.0, 1.0))
+        self._next_whole = self._whole
         self._task: asyncio.Task[None] | None = None
         self._document = pn.state.curdoc
         self.figure = figure(
@@ -88,11 +90,12 @@ class Frame:
 
     def show_whole(self, view: View) -> None:
         """Let another whole be the one that reset goes back to, and show it."""
-        if view != self._whole or view != self.view():
-            self._whole = view
+        if view != self._next_whole or view != self.view():
+            self._next_whole = view
             self.put(self._set_ranges, view)
 
     def _set_ranges(self, view: View) -> None:
+        self._whole = view
         for axis, (start, end) in zip(
             (self.figure.x_range, self.figure.y_range), view, strict=True
         ):
