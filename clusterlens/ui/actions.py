@@ -13,7 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from clusterlens.compute.ensemble.ensemble import distinct_partitions
+import numpy as np
+
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.table.dataset import Dataset, prepare
@@ -107,6 +109,50 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
     run = Run(f"r{number}", f"run {number}", dataset, tuple(pool), seed, ensemble)
     made = replace(analysis, runs=(*analysis.runs, run), runs_made=number)
     return _read(made, run.id)
+
+
+def add_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Add a model of CNS, with its memberships, to a copy of the run that is read."""
+    run = analysis.run
+    if run is None or run.dataset is not analysis.dataset:
+        raise ValueError(
+            "the run that is read is not of this prepared table; run a pool first."
+        )
+    entry = {"clusterer": "CNS", "metric": "euclidean", **values}
+    added = run_pool(
+        run.dataset.X,
+        [entry],
+        random_state=run.random_state,
+        progress=job.report,
+        cancel=job.cancelled,
+    )
+    number = analysis.runs_made + 1
+    copy = Run(
+        f"r{number}",
+        f"run {number}",
+        run.dataset,
+        (*run.pool, entry),
+        run.random_state,
+        _joined(run.ensemble, added),
+    )
+    made = replace(analysis, runs=(*analysis.runs, copy), runs_made=number)
+    return _read(made, copy.id)
+
+
+def _joined(first: Ensemble, second: Ensemble) -> Ensemble:
+    """The partitions of both, in order."""
+    shift = first.n_partitions
+    soft = {shift + t: rows for t, rows in second.memberships.items()}
+    return Ensemble(
+        np.vstack([first.labels, second.labels]),
+        (*first.names, *second.names),
+        (*first.families, *second.families),
+        first.noise,
+        specs=(*first.specs, *second.specs),
+        seconds=np.concatenate([first.seconds, second.seconds]),
+        notes=(*first.notes, *second.notes),
+        memberships={**first.memberships, **soft},
+    )
 
 
 def read_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -230,6 +276,7 @@ ACTIONS = {
     "load example": Action("Load the example", load_bundled, slow=True),
     "prepare": Action("Prepare the table", prepare_table, slow=True),
     "run pool": Action("Run the pool", fit_pool, slow=True),
+    "add CNS": Action("Add CNS to the pool", add_smoothing, slow=True),
     "read run": Action("Read another run", read_run),
     "rename run": Action("Rename the run", rename_run),
     "delete run": Action("Delete the run", delete_run),

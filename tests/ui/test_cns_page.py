@@ -131,6 +131,18 @@ def test_of_many_moves_the_last_is_drawn():
     looked_at(scenario)
 
 
+def test_what_is_drawn_stays_in_its_place_while_a_slider_moves():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        opened.settings._sliders["alpha"].value = 0.5
+        assert opened.session.derived.get("cns_picture").state == "pending"
+        assert not opened.map.status.visible
+        assert not opened.headline.status.visible
+        await opened.rest()
+
+    looked_at(scenario)
+
+
 def test_a_neighbourhood_without_cache_is_a_preview_until_it_is_exact():
     async def scenario(opened):
         await opened.read(three_groups())
@@ -234,6 +246,26 @@ def test_the_criterion_map_is_that_of_the_library_and_a_click_goes_there():
         edge = opened.value("cns_setting")
         assert edge.n_neighbors == graph.max_neighbors
         assert edge.alpha == graph.alpha_range[1]
+
+    looked_at(scenario)
+
+
+def test_a_model_joins_a_copy_of_the_run_and_undo_takes_it_back():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        assert opened.settings._add.disabled
+        pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
+        assert await opened.session.act("run pool", pool=pool)
+        await opened.rest()
+        assert not opened.settings._add.disabled
+        await opened.settings._add_model(None)
+        await opened.rest()
+        ensemble, found = opened.session.analysis.ensemble, opened.value("cns_solution")
+        assert ensemble.n_partitions == 3
+        assert np.array_equal(ensemble.labels[2], found.labels)
+        assert np.allclose(ensemble.memberships[2], found.memberships, atol=1e-3)
+        opened.session.undo()
+        assert opened.session.analysis.ensemble.n_partitions == 2
 
     looked_at(scenario)
 

@@ -14,10 +14,10 @@ from clusterlens.ui.kit import Text, card
 from clusterlens.ui.moves import go_to_setting
 from clusterlens.ui.nodes.cns import Automatic, Setting
 from clusterlens.ui.palette import SHADES
-from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.panels.live import LivePanel
 
 
-class CNSCriterion(Panel):
+class CNSCriterion(LivePanel):
     """A map of all settings at one number of clusters; a click goes there."""
 
     needs = ("cns_criterion", "cns_automatic", "cns_setting", "cns_graph")

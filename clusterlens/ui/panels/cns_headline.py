@@ -7,11 +7,11 @@ from typing import Any
 from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import Text, badge, card, link
 from clusterlens.ui.nodes.cns import BETWEEN, Summary
-from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.panels.live import LivePanel
 from clusterlens.ui.words import count, number
 
 
-class CNSHeadline(Panel):
+class CNSHeadline(LivePanel):
     """Clusters, samples between them, criterion, and how exact all of it is."""
 
     needs = ("dataset", "cns_summary")

@@ -12,12 +12,12 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import Text, card, mark, safe
 from clusterlens.ui.palette import cluster_colour
-from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.panels.live import LivePanel
 
 MOST_SEEDS = 12
 
 
-class CNSReading(Panel):
+class CNSReading(LivePanel):
     """The share of seed stops at each seed, the membership beside it."""
 
     needs = ("look.cns_sample", "cns_solution", "dataset")

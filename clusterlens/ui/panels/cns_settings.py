@@ -8,7 +8,7 @@ from typing import Any
 
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, card, link, pmu
+from clusterlens.ui.kit import Text, card, link, pmu, safe
 from clusterlens.ui.moves import go_to_setting
 from clusterlens.ui.nodes.cns import Automatic, Setting
 from clusterlens.ui.panels.panel import Panel
@@ -27,7 +27,7 @@ class CNSSettings(Panel):
     """Sliders that act while they move."""
 
     needs = ("cns_setting", "cns_graph")
-    also = ("cns_automatic",)
+    also = ("cns_automatic", "run?")
 
     def build(self) -> Any:
         self._sliders = {field: self._slider(field) for field in SLIDERS}
@@ -35,13 +35,26 @@ class CNSSettings(Panel):
         self._automatic = Text(
             does=self._reset, css_classes=["cl-cns-automatic"], margin=(12, 0, 0, 0)
         )
+        self._add = pmu.Button(
+            label="Add to the pool",
+            on_click=self._add_model,
+            margin=(12, 0, 0, 0),
+            css_classes=["cl-cns-add"],
+        )
+        self._why = Text()
         rows = [
             part
             for field in SLIDERS
             for part in (self._titles[field], self._sliders[field])
         ]
         return card(
-            "Settings", *rows, self._automatic, note=self.status, css="cl-cns-settings"
+            "Settings",
+            *rows,
+            self._automatic,
+            self._add,
+            self._why,
+            note=self.status,
+            css="cl-cns-settings",
         )
 
     def _slider(self, field: str) -> Any:
@@ -71,11 +84,20 @@ class CNSSettings(Panel):
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Show sliders only where there is something to set."""
         ready = results["cns_setting"].ready
-        for part in (*self._sliders.values(), *self._titles.values(), self._automatic):
+        for part in (
+            *self._sliders.values(),
+            *self._titles.values(),
+            self._automatic,
+            self._add,
+        ):
             part.visible = ready
 
     def show(
-        self, cns_setting: Setting, cns_graph: CNSGraph, cns_automatic: Result
+        self,
+        cns_setting: Setting,
+        cns_graph: CNSGraph,
+        cns_automatic: Result,
+        run: Result,
     ) -> None:
         """Set the ranges, the marks and the words beside the sliders."""
         automatic: Automatic | None = cns_automatic.value
@@ -91,6 +113,13 @@ class CNSSettings(Panel):
         for field, (start, end) in ends.items():
             self._place(field, start, end, cns_setting, chosen)
         self._automatic.body = self._say_automatic(cns_setting, cns_automatic)
+        of_table = run.value and run.value.dataset is self.session.analysis.dataset
+        self._add.disabled = not of_table
+        self._why.body = "<p class='muted'>{}</p>".format(
+            f"A copy of {safe(run.value.name)} gets this model; one undo takes it back."
+            if of_table
+            else "Needs a run of this table; run one on Pool."
+        )
 
     def _place(
         self, field: str, start: Any, end: Any, setting: Setting, chosen: Setting | None
@@ -121,6 +150,11 @@ class CNSSettings(Panel):
         if automatic.state == "pending":
             return "<p class='muted'>The automatic choice is being made …</p>"
         return f"<p>No automatic choice yet. {link('Make it', 'ask')}</p>"
+
+    async def _add_model(self, event: Any) -> None:
+        setting = self.session.derived.get("cns_setting")
+        if setting.ready:
+            await self.session.act("add CNS", **vars(setting.value))
 
     def _reset(self, what: str) -> None:
         if what == "ask":

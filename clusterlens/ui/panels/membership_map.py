@@ -16,10 +16,10 @@ from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.cns import Summary
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import NOISE_COLOUR, PALE, cluster_colour
-from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.panels.live import LivePanel
 
 
-class Memberships(Panel):
+class Memberships(LivePanel):
     """The map that follows the sliders."""
 
     needs = ("cns_picture", "cns_solution", "prepared_projection")
