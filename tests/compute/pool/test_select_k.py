@@ -220,7 +220,7 @@ def test_progress_counts_tables_and_cancel_stops(planted):
 def test_arguments_are_checked(planted):
     with pytest.raises(ValueError, match=r"n_draws is 5; give a .* from 19"):
         select_k(planted, [2], n_draws=5)
-    with pytest.raises(ValueError, match="n_clusters"):
+    with pytest.raises(ValueError, match="ks is 80"):
         select_k(planted, [80])
     with pytest.raises(ValueError, match="references"):
         select_k(planted, [2], references=["other"])
