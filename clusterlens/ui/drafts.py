@@ -180,6 +180,8 @@ def _put(entries: Entries, at: int, entry: Entry) -> Entries:
 def write_value(value: Any) -> str:
     """Write a value as a text that reads back where people type it."""
     match value:
+        case {"share": share, "at_most": most}:
+            return f"{100 * share:g} %≤{most}"
         case {"share": share}:
             return f"{100 * share:g} %"
         case {"quantile": [low, high], "at": at}:
@@ -232,6 +234,8 @@ def _read(setting: str, piece: str) -> list[Any]:
                 f"{piece} is no range of 2 to {MAX_RANGE} numbers; write it like 2-20."
             )
         return list(range(low, high + 1))
+    if found := re.fullmatch(r"(.+%)(?:≤|<=)(\d+)", piece):
+        return [{**_read_share(setting, found[1]), "at_most": int(found[2])}]
     if piece.endswith("%"):
         return [_read_share(setting, piece)]
     if piece.lower() in _WORDS:

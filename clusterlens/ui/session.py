@@ -83,6 +83,14 @@ class Session:
         self._move(
             lambda: self.history.do(Step(kind, ACTIONS[kind].title, analysis, values))
         )
+        if not self.jobs.busy:
+            self._forget_files()
+
+    def _forget_files(self) -> None:
+        """Keep only uploads that a step can be done again from."""
+        named = {step.values.get("sha256") for step in self.history.steps}
+        for key in self.files.keys() - named:
+            del self.files[key]
 
     def undo(self) -> None:
         """Take the latest action back."""

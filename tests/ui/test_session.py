@@ -264,3 +264,20 @@ def test_a_refused_wish_puts_the_control_back():
 
     assert run(main()) == "discotec-binary"
     assert "no such score" in session.jobs.notices[0].text
+
+
+def test_uploads_are_kept_as_long_as_a_step_names_them():
+    session = session_with(made_run(1))
+    key = session.keep_file(b"a,b\n1,2\n3,4\n5,7\n8,9\n")
+
+    async def main():
+        await session.act("load file", name="t.csv", sha256=key)
+
+    run(main())
+    assert key in session.files
+    session.act_now("set score", score="aari")
+    assert key in session.files
+    session.undo()
+    session.undo()
+    session.act_now("set score", score="aari")
+    assert session.files == {}

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import panel as pn
+from bokeh.core.property.descriptors import UnsetValueError
 from bokeh.models import ColumnDataSource, Range1d
 from bokeh.plotting import figure
 
@@ -115,10 +116,17 @@ class Frame:
     async def _tell(self) -> None:
         await asyncio.sleep(_REST_SECONDS)
         self._task = None
-        width, height = self.figure.inner_width, self.figure.inner_height
+        width, height = self.size()
         if width and height:
             view = self.view()
             self._told(None if view == self._whole else view, width, height)
+
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels, 0 before the browser has laid it out."""
+        try:
+            return self.figure.inner_width, self.figure.inner_height
+        except UnsetValueError:
+            return 0, 0
 
     def view(self) -> View:
         """The ranges in view, ascending."""

@@ -137,5 +137,5 @@ class MembershipMap(Frame):
 
     def _on_tap(self, event: Any) -> None:
         (x0, x1), _ = self.view()
-        unit = (x1 - x0) / max(self.figure.inner_width or 1, 1)
+        unit = (x1 - x0) / max(self.size()[0], 1)
         self._tapped(event.x, event.y, unit)

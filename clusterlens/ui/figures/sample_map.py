@@ -278,7 +278,7 @@ class MapFigure(Frame):
 
     def _on_tap(self, event: Any) -> None:
         (x0, x1), _ = self.view()
-        unit = (x1 - x0) / max(self.figure.inner_width or 1, 1)
+        unit = (x1 - x0) / max(self.size()[0], 1)
         self._tapped(event.x, event.y, unit)
 
     def _on_selection(self, event: Any) -> None:

@@ -88,7 +88,7 @@ def rank(
         score=score,
         constraints=linked,
         constraint_weight=weight,
-        executor=KERNELS,
+        **job.kernels,
         **_at(score, threshold),
     )
 

@@ -31,7 +31,7 @@ def held_together(
     job: Job, ensemble: Ensemble, clusters: np.ndarray
 ) -> ClusterConsensus:
     """How well the pool keeps the clusters of the selected model together."""
-    return cluster_consensus(ensemble, clusters)
+    return cluster_consensus(ensemble, clusters, **job.kernels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +179,7 @@ def selection_reading(
         return None
     inside = np.zeros(ensemble.n_samples, np.int64)
     inside[brush.positions] = 1
-    held = cluster_consensus(ensemble, inside)
+    held = cluster_consensus(ensemble, inside, **job.kernels)
     found, counts = np.unique(clusters[brush.positions], return_counts=True)
     order = np.argsort(-counts, kind="stable")
     within = dict(zip(held.clusters.tolist(), held.within.tolist(), strict=True))
