@@ -333,10 +333,9 @@ def iter_pool(
     Examples
     --------
     >>> X = [[0.0], [0.1], [5.0], [5.1], [9.0]]
-    >>> for model in iter_pool(X, [{"clusterer": "k-means", "n_clusters": [2, 3]}]):
-    ...     print(model.name, len(set(model.labels)))
-    k-means k=2 2
-    k-means k=3 3
+    >>> models = iter_pool(X, [{"clusterer": "k-means", "n_clusters": [2, 3]}])
+    >>> sorted((model.name, len(set(model.labels))) for model in models)
+    [('k-means k=2', 2), ('k-means k=3', 3)]
     """
     run = RunOptions(n_jobs, None, cancel, None, client, memory_limit)
     with closing(_Work(X, pool, random_state, run, None, time_limit).models()) as found:
