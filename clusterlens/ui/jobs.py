@@ -50,7 +50,7 @@ class Progress:
     title: str
     done: int
     total: int
-    seconds: float
+    seconds: int
     waiting: int = 0
     in_background: bool = False
 
@@ -309,7 +309,7 @@ class Jobs(param.Parameterized):
             else job.title,
             job.done,
             job.total,
-            round(time.monotonic() - job.started, 1),
+            int(time.monotonic() - job.started),
             max(0, self._asked - 1) if action else 0,
             not action,
         )
