@@ -103,7 +103,7 @@ class RankingTable(Panel):
     """Ranking of the run that is read, the most typical model first."""
 
     needs = ("ranking", "rows", "ensemble", "copies")
-    also = ("robustness", "selected", "constraints?")
+    also = ("robustness", "selected", "constraints?", "runs", "run_id?")
     empty = (
         "<b>No run yet.</b> Load a table on the <b>Data</b> page, then run a pool of "
         "clusterings on the <b>Pool</b> page; what the models agree on appears here."
@@ -112,6 +112,7 @@ class RankingTable(Panel):
     def build(self) -> Any:
         self._note = Text()
         self._rows = np.empty(0, np.intp)
+        self._run_names: dict[str, str] = {}
         self._drawn: Any = None
         self._wanted: list[int] = []
         self._table = table(
@@ -131,6 +132,18 @@ class RankingTable(Panel):
         self._placing = False
         self._table.param.watch(self._select, "selection")
         session = self.session
+        self._run = self.control(
+            select(
+                "Run",
+                {},
+                css="cl-run",
+                margin=(8, 0, 0, 0),
+                sizing_mode="stretch_width",
+                visible=False,
+            ),
+            self._read_run,
+            lambda run_id: session.act("read run", id=run_id),
+        )
         self._score = self.control(
             select(
                 "Score",
@@ -154,6 +167,7 @@ class RankingTable(Panel):
         )
         return card(
             "Ranking",
+            self._run,
             self._score,
             self._note,
             place,
@@ -161,6 +175,15 @@ class RankingTable(Panel):
             note=self.status,
             css="cl-ranking",
         )
+
+    def _read_run(self) -> str | None:
+        """Offer the runs there are and say which of them is read."""
+        analysis = self.session.analysis
+        names = {f"{run.name} · {run.dataset.name}": run.id for run in analysis.runs}
+        if names != self._run_names:
+            self._run_names = names
+            self._run.param.update(options=names, visible=len(names) > 1)
+        return analysis.run_id
 
     def show(
         self,
@@ -171,6 +194,7 @@ class RankingTable(Panel):
         robustness: Result,
         selected: Result,
         constraints: Result,
+        **runs: Result,
     ) -> None:
         """Show the rows, then mark the selected one."""
         self._note.body = f"<p class='muted'>{safe(pool_make_up(ensemble).text)}</p>"
