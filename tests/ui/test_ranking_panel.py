@@ -53,3 +53,18 @@ def test_the_ranks_of_the_rows_rise():
     ranks = run(main())["rank"].tolist()
     assert ranks == sorted(ranks)
     assert ranks[0] == 1
+
+
+def test_an_undo_right_behind_another_score_takes_that_score_back():
+    session = session_with(made_run(1))
+
+    async def main():
+        panel = RankingTable(session)
+        panel.look(True)
+        panel._score.value = "aari"
+        session.undo()
+        await rest(session)
+        return panel._score.value
+
+    assert run(main()) == session.analysis.score == "discotec-binary"
+    assert session.analysis.run is not None

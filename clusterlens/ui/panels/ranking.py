@@ -142,7 +142,7 @@ class RankingTable(Panel):
                 visible=False,
             ),
             self._read_run,
-            lambda run_id: session.act("read run", id=run_id),
+            lambda run_id: session.act_now("read run", id=run_id),
         )
         self._score = self.control(
             select(
@@ -153,7 +153,7 @@ class RankingTable(Panel):
                 sizing_mode="stretch_width",
             ),
             lambda: session.analysis.score,
-            lambda score: session.act("set score", score=score),
+            lambda score: session.act_now("set score", score=score),
         )
         keys = Text(
             "<p class='muted'><kbd>↑</kbd> <kbd>↓</kbd> select</p>",
