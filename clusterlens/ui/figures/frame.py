@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import panel as pn
 from bokeh.core.property.descriptors import UnsetValueError
 from bokeh.models import ColumnDataSource, Range1d
@@ -135,3 +136,21 @@ class Frame:
             (min(x.start, x.end), max(x.start, x.end)),
             (min(y.start, y.end), max(y.start, y.end)),
         )
+
+
+class PictureFrame(Frame):
+    """A frame around one picture, `self._image`, that fills it."""
+
+    _image: ColumnDataSource
+
+    def show(self, pixels: np.ndarray, view: View) -> None:
+        """Show a picture of what is in view."""
+        (x0, x1), (y0, y1) = view
+        data = {"image": [pixels], "x": [x0], "y": [y0], "dw": [x1 - x0]}
+        data["dh"] = [y1 - y0]
+        self.put(lambda: setattr(self._image, "data", data))
+
+    def pixel(self) -> float:
+        """Data units of a pixel."""
+        (x0, x1), _ = self.view()
+        return (x1 - x0) / max(self.size()[0], 1)

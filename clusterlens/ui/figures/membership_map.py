@@ -9,10 +9,10 @@ import numpy as np
 from bokeh.events import Tap
 from bokeh.models import ColumnDataSource
 
-from clusterlens.ui.figures.frame import Frame, View, no_image
+from clusterlens.ui.figures.frame import PictureFrame, View, no_image
 
 
-class MembershipMap(Frame):
+class MembershipMap(PictureFrame):
     """Samples on two principal components, a star for each seed.
 
     Parameters
@@ -89,13 +89,6 @@ class MembershipMap(Frame):
             text_outline_color="#ffffff",
         )
 
-    def show(self, pixels: np.ndarray, view: View) -> None:
-        """Show a picture of what is in view."""
-        (x0, x1), (y0, y1) = view
-        data = {"image": [pixels], "x": [x0], "y": [y0], "dw": [x1 - x0]}
-        data["dh"] = [y1 - y0]
-        self.put(lambda: setattr(self._image, "data", data))
-
     def star(self, places: np.ndarray) -> None:
         """Mark and number the seeds, places of shape (n_seeds, 2)."""
         numbers = [str(k + 1) for k in range(len(places))]
@@ -136,6 +129,4 @@ class MembershipMap(Frame):
         self.put(change)
 
     def _on_tap(self, event: Any) -> None:
-        (x0, x1), _ = self.view()
-        unit = (x1 - x0) / max(self.size()[0], 1)
-        self._tapped(event.x, event.y, unit)
+        self._tapped(event.x, event.y, self.pixel())

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from bokeh.models import ColumnDataSource
 
-from clusterlens.ui.figures.frame import Frame, View
+from clusterlens.ui.figures.frame import PictureFrame, View
 
 
-class PreparedMap(Frame):
+class PreparedMap(PictureFrame):
     """Prepared samples on their first two principal components.
 
     Parameters
@@ -36,10 +36,3 @@ class PreparedMap(Frame):
             }
         )
         self.figure.image_rgba("image", "x", "y", "dw", "dh", source=self._image)
-
-    def show(self, pixels: np.ndarray, view: View) -> None:
-        """Show a picture of what is in view."""
-        (x0, x1), (y0, y1) = view
-        data = {"image": [pixels], "x": [x0], "y": [y0], "dw": [x1 - x0]}
-        data["dh"] = [y1 - y0]
-        self.put(lambda: setattr(self._image, "data", data))

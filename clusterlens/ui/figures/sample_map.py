@@ -12,7 +12,7 @@ import pandas as pd
 from bokeh.events import SelectionGeometry, Tap
 from bokeh.models import BoxSelectTool, ColumnDataSource, LassoSelectTool
 
-from clusterlens.ui.figures.frame import Frame, View, no_image
+from clusterlens.ui.figures.frame import PictureFrame, View, no_image
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.palette import LINK_COLOURS
 
@@ -146,7 +146,7 @@ def inside(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:
     return odd
 
 
-class MapFigure(Frame):
+class MapFigure(PictureFrame):
     """The map, with rings around samples and links between them.
 
     Parameters
@@ -243,13 +243,6 @@ class MapFigure(Frame):
             text_outline_color="#ffffff",
         )
 
-    def show(self, pixels: np.ndarray, view: View) -> None:
-        """Show a picture of what is in view."""
-        (x0, x1), (y0, y1) = view
-        data = {"image": [pixels], "x": [x0], "y": [y0], "dw": [x1 - x0]}
-        data["dh"] = [y1 - y0]
-        self.put(lambda: setattr(self._image, "data", data))
-
     def ring(self, places: np.ndarray, letters: Sequence[str]) -> None:
         """Mark samples, places of shape (n, 2), each with a letter or nothing."""
         data = {"x": places[:, 0], "y": places[:, 1], "letter": list(letters)}
@@ -277,9 +270,7 @@ class MapFigure(Frame):
         self.put(lambda: setattr(self._numbers, "data", data))
 
     def _on_tap(self, event: Any) -> None:
-        (x0, x1), _ = self.view()
-        unit = (x1 - x0) / max(self.size()[0], 1)
-        self._tapped(event.x, event.y, unit)
+        self._tapped(event.x, event.y, self.pixel())
 
     def _on_selection(self, event: Any) -> None:
         shape = event.geometry
