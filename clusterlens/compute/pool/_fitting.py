@@ -131,7 +131,7 @@ def _in_process(
         raise_if_cancelled(run.cancel)
         if isinstance(job, FitJob):
             on_start(job.models)
-        yield _run_job(shelf, job)
+        yield run_job(shelf, job)
 
 
 def _in_workers(
@@ -246,7 +246,7 @@ def _shelf_in(folder: str) -> Shelf:
 def _run_payload(folder: str, n_bytes: float, payload: bytes) -> Done:
     """Run a job in a worker process."""
     limit_memory(n_bytes)
-    return _run_job(_shelf_in(folder), pickle.loads(payload))
+    return run_job(_shelf_in(folder), pickle.loads(payload))
 
 
 # The shelf of the last run on this worker of a cluster.
@@ -261,10 +261,10 @@ def _fit_on_worker(run: str, X: FloatArray, payloads: list[bytes]) -> list[Done]
         shelf = Shelf(read_only(np.require(X, requirements=["C", "ALIGNED"])))
         _SHELVES.clear()
         _SHELVES[run] = shelf
-    return [_run_job(shelf, pickle.loads(payload)) for payload in payloads]
+    return [run_job(shelf, pickle.loads(payload)) for payload in payloads]
 
 
-def _run_job(shelf: Shelf, job: Job) -> Done:
+def run_job(shelf: Shelf, job: Job) -> Done:
     """Make a step, or fit a model; steps made on the way are timed apart."""
     known = set(shelf.made)
     models: tuple[int, ...] = ()
@@ -275,8 +275,9 @@ def _run_job(shelf: Shelf, job: Job) -> Done:
         else:
             inputs = [shelf.take(step) for step in job.steps]
             models, fit = job.models, _fit_job(shelf.X, job, inputs)
-    new = shelf.made.keys() - known
-    return Done(models, fit, {key: shelf.made[key].seconds for key in new})
+    made = {key: shelf.made[key].seconds for key in shelf.made.keys() - known}
+    # A step that another process made takes no time here: it is not to be told again.
+    return Done(models, fit, {key: seconds for key, seconds in made.items() if seconds})
 
 
 def _fit_job(X: FloatArray, job: FitJob, inputs: Sequence[Made]) -> Fit:

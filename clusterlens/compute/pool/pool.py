@@ -463,7 +463,7 @@ class _Work:
         self.plan = plan_pool(pool, self.features, random_state)
         self.jobs, self.refused = pool_jobs(self.plan, memory_limit)
         self.n_models = len(self.plan.models)
-        self.fits: dict[int, Fit] = {}
+        self.ended: dict[int, PoolModel] = {}
         self.step_seconds: dict[str, float] = {}
         self.is_cancelled = False
 
@@ -476,7 +476,8 @@ class _Work:
         try:
             with closing(self._running(on_start)) as results:
                 for done in results:
-                    self.step_seconds |= done.step_seconds
+                    # On a cluster a step is made by each worker; the first one counts.
+                    self.step_seconds = {**done.step_seconds, **self.step_seconds}
                     for at in done.models:
                         yield self._ended(at, done.fit)
             raise_if_cancelled(self.run.cancel)
@@ -519,10 +520,9 @@ class _Work:
         return self.is_cancelled or (stop is not None and stop())
 
     def _ended(self, at: int, fit: Fit) -> PoolModel:
-        """Keep what became of a model, and describe it."""
-        self.fits[at] = fit
+        """Describe what became of a model, and keep it for the ensemble."""
         model = self.plan.models[at]
-        return PoolModel(
+        self.ended[at] = PoolModel(
             at,
             self.n_models,
             model.name,
@@ -534,6 +534,7 @@ class _Work:
             _reason(fit),
             fit.warnings,
         )
+        return self.ended[at]
 
     def _shared_seconds(self, at: int) -> float:
         """Seconds of the steps that a model shares, its part of each."""
@@ -548,31 +549,30 @@ class _Work:
 
     def ensemble(self) -> Ensemble:
         """Keep the models that found something; the rest and the warnings are notes."""
-        ended = sorted(self.fits)
-        reasons = {at: _reason(self.fits[at]) for at in ended}
-        kept = [at for at in ended if reasons[at] is None]
-        models = self.plan.models
+        ended = [self.ended[at] for at in sorted(self.ended)]
+        kept = [model for model in ended if model.reason is None]
         notes = self.plan.notes + _notes_of_steps(self.jobs) + self._missing()
         notes += _told(
-            (models[at], text)
-            for at, reason in reasons.items()
-            for text in (
-                [reason] if reason else [f"warned, {w}" for w in self.fits[at].warnings]
-            )
+            (self.plan.models[model.position], text)
+            for model in ended
+            for text in _said_of(model)
         )
         if not kept:
             raise ValueError(
                 "No model of the pool survived; change the pool. " + " ".join(notes)
             )
-        soft = {new: self.fits[old].membership for new, old in enumerate(kept)}
         return Ensemble(
-            np.array([self.fits[at].labels for at in kept]),
-            names=[models[at].name for at in kept],
-            families=[models[at].family for at in kept],
-            specs=[models[at].spec for at in kept],
-            seconds=[self.fits[at].seconds + self._shared_seconds(at) for at in kept],
+            np.array([model.labels for model in kept]),
+            names=[model.name for model in kept],
+            families=[model.family for model in kept],
+            specs=[model.spec for model in kept],
+            seconds=[model.seconds for model in kept],
             notes=notes,
-            memberships={t: m for t, m in soft.items() if m is not None},
+            memberships={
+                t: model.membership
+                for t, model in enumerate(kept)
+                if model.membership is not None
+            },
         )
 
     def _missing(self) -> list[str]:
@@ -580,7 +580,7 @@ class _Work:
         names = [
             model.name
             for at, model in enumerate(self.plan.models)
-            if at not in self.fits
+            if at not in self.ended
         ]
         if not names:
             return []
@@ -593,6 +593,13 @@ class _Work:
 def _reason(fit: Fit) -> str | None:
     """Say why a model is left out, if so."""
     return fit.error or _degenerate(np.asarray(fit.labels))
+
+
+def _said_of(model: PoolModel) -> list[str]:
+    """Say why a model is left out, or else what was warned."""
+    if model.reason is not None:
+        return [model.reason]
+    return [f"warned, {text}" for text in model.warnings]
 
 
 def _told(said: Iterable[tuple[Model, str]]) -> list[str]:

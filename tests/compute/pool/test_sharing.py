@@ -1,14 +1,17 @@
 """Models that share steps are those fitted alone."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute.estimators import neighbors
+from clusterlens.compute.pool._fitting import FitJob, StepJob, run_job
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.pool import POOLS, estimate_pool, run_pool
-from clusterlens.compute.pool.sharing import Made, Shelf, Step, merge_steps
+from clusterlens.compute.pool.sharing import Made, SharedModel, Shelf, Step, merge_steps
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +70,25 @@ def test_a_step_is_made_once_and_other_processes_find_it(tmp_path):
         np.testing.assert_array_equal(numbers, np.arange(5))
         np.testing.assert_array_equal(data, X)
     assert made == [5]
+
+
+def test_the_time_of_a_step_is_told_by_the_process_that_made_it_alone(tmp_path):
+    def made(X, size):
+        return (np.arange(float(size)),)
+
+    def first_labels(X, parameters, *inputs):
+        return np.arange(len(X))
+
+    X = np.ones((4, 2))
+    wanted = step("table", 5, made)
+    model = partial(SharedModel, first_labels, {})
+    fit = FitJob(model, (0,), 1.0, 1.0, (wanted,))
+    maker = run_job(Shelf(X, tmp_path), StepJob(wanted, 1, 1.0, 1.0))
+    user = run_job(Shelf(X, tmp_path), fit)
+    assert maker.step_seconds["table"] > 0
+    assert user.models == (0,)
+    assert user.fit.error is None
+    assert user.step_seconds == {}
 
 
 def test_what_fails_or_warns_reaches_all_who_need_it(tmp_path):
