@@ -132,3 +132,34 @@ def test_wrong_input_gets_a_sentence_that_names_the_parameter(name, parameter):
 @pytest.mark.parametrize("name", public_callables())
 def test_every_public_callable_has_a_right_call(name):
     call(name)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in public_callables() if "random_state" in parameters(name)]
+)
+def test_a_seed_is_the_same_seed_whatever_kind_of_whole_number_it_is(name):
+    first, again = (facts(call(name, random_state=seed)) for seed in (3, np.int64(3)))
+    assert len(first) > 0
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def facts(result):
+    """The numbers and texts of a result of any kind, but for the time it took."""
+    if isinstance(result, pd.DataFrame):
+        return facts(result.to_dict("list"))
+    if isinstance(result, (list, tuple)):
+        return [fact for entry in result for fact in facts(entry)]
+    if isinstance(result, dict):
+        named = [value for key, value in result.items() if "seconds" not in str(key)]
+        return facts(named)
+    if isinstance(result, (np.ndarray, np.generic, int, float, str)):
+        return [result]
+    is_fitted = hasattr(result, "fit")
+    return facts(
+        {
+            key: value
+            for key, value in getattr(result, "__dict__", {}).items()
+            if not is_fitted or key.endswith("_")
+        }
+    )

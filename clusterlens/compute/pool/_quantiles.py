@@ -33,19 +33,29 @@ class DataScale:
         self.notes: list[str] = []
         self._random_state = random_state
         self._X: FloatArray = np.empty((0, 0))
-        if isinstance(X, tuple) and len(X) == 2 and all(isinstance(s, int) for s in X):
-            self.n_samples, self.n_features = X
+        if isinstance(X, tuple) and len(X) == 2 and all(map(np.isscalar, X)):
+            self.n_samples, self.n_features = (
+                check_range(size, 1, np.inf, name=f"the {name} of X", integer=True)
+                for size, name in zip(X, ("n_samples", "n_features"), strict=True)
+            )
         else:
             self._X = check_features(X)
             self.n_samples, self.n_features = self._X.shape
         self._quantile = cache(self._compute_quantile)
         self._distances = cache(self._compute_distances)
 
-    def resolve(self, value: Any) -> Any:
+    def resolve(self, value: Any, name: str) -> Any:
         """Return the number a mapping stands for, if known, and other values as is."""
         if not isinstance(value, Mapping):
             return value
-        match dict(value):
+        try:
+            return self._resolve(dict(value))
+        except ValueError as error:
+            raise ValueError(f"{name} is {value!r}: {error}") from None
+
+    def _resolve(self, ref: dict[str, Any]) -> Any:
+        """Return the number that a reference to the data stands for, if known."""
+        match ref:
             case {"of": "samples", "share": share, **rest} if rest.keys() <= {
                 "at_most"
             }:
@@ -55,19 +65,15 @@ class DataScale:
                     check_range(rest["at_most"], _N_NEIGHBORS, np.inf, name="at_most")
                     size = min(size, int(rest["at_most"]))
                 return max(_N_NEIGHBORS, size)
-            case {"of": kind, "quantile": [low, high], "at": at} if (
-                kind in _DISTANCES and len(value) == 3
+            case {"of": str(kind), "quantile": [low, high], "at": at} if (
+                kind in _DISTANCES and len(ref) == 3
             ):
-                return self._between(kind, low, high, at, value)
-            case {"of": kind, "quantile": float() | int() as q} if (
-                kind in _DISTANCES and len(value) == 2
+                return self._between(kind, low, high, at, ref)
+            case {"of": str(kind), "quantile": float() | int() as q} if (
+                kind in _DISTANCES and len(ref) == 2
             ):
-                return self._between(kind, q, q, 0.0, value)
-        raise ValueError(
-            f"{value!r} is no reference to the data; give e.g. "
-            "{'quantile': 0.1, 'of': 'pair distances'} or "
-            "{'share': 0.02, 'of': 'samples'}."
-        )
+                return self._between(kind, q, q, 0.0, ref)
+        raise ValueError(_what_a_reference_needs(ref))
 
     def share_within(self, eps: Any) -> float | None:
         """Return the share of pairs within eps of each other, as far as it is known."""
@@ -82,8 +88,9 @@ class DataScale:
 
     def _between(self, kind: str, low: float, high: float, at: float, ref: Any) -> Any:
         """Return the length at a fraction of the way between two quantiles."""
-        for q in (low, high, at):
+        for q in (low, high):
             check_range(q, 0, 1, name="quantile")
+        check_range(at, 0, 1, name="at")
         if not self._X.size:
             return ref
         start, end = self._quantile(kind, low), self._quantile(kind, high)
@@ -135,3 +142,23 @@ _DISTANCES: dict[str, Callable[[FloatArray, Rows], FloatArray]] = {
 }
 # All pairs of m samples, but the neighbours that m samples have among all n.
 _N_ROWS = {"pair distances": MAX_QUANTILE_SAMPLES, "neighbour distances": 1_000}
+
+
+def _what_a_reference_needs(ref: Mapping[str, Any]) -> str:
+    """Say what is wrong with a reference to the data, and what to give."""
+    kind = ref.get("of")
+    if kind == "samples":
+        return (
+            "give a 'share', and 'at_most' if it has a limit, e.g. "
+            "{'share': 0.02, 'of': 'samples'}."
+        )
+    if kind in list(_DISTANCES):
+        return (
+            "give one 'quantile', or two and 'at', how far between them, e.g. "
+            f"{{'quantile': 0.1, 'of': {kind!r}}}."
+        )
+    found = f"'of' is {kind!r}" if "of" in ref else "'of' is missing"
+    return (
+        f"{found}; give 'samples' with a 'share', or "
+        f"{' or '.join(map(repr, _DISTANCES))} with a 'quantile'."
+    )

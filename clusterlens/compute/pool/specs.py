@@ -190,7 +190,8 @@ def pool_grids(pool: Pool, n_samples: int) -> tuple[list[dict[str, Any]], list[s
     Raises
     ------
     ValueError
-        If the pool or a clusterer is unknown.
+        If the pool or a clusterer is unknown, or a value is not plain or refers to
+        nothing in the data.
 
     Examples
     --------
@@ -200,9 +201,14 @@ def pool_grids(pool: Pool, n_samples: int) -> tuple[list[dict[str, Any]], list[s
     n_samples = check_range(n_samples, 1, np.inf, name="n_samples", integer=True)
     notes: list[str] = []
     entries = _entries(pool, n_samples, notes)
+    scale = DataScale((n_samples, 1), random_state=0)
     for entry in entries:
         if not isinstance(entry, Mapping):
             raise ValueError(f"pool has the entry {entry!r}; give specs (dicts) only.")
+        _check_grid(entry)
+        for key, value in entry.items():
+            for one in value if _is_list(value) else [value]:
+                scale.resolve(_plain(key, one), key)
     grids = [
         {key: list(v) if _is_list(v) else v for key, v in entry.items()}
         for entry in entries
@@ -301,7 +307,7 @@ def _scaled(entry: Any, n_samples: int, notes: list[str]) -> list[Any]:
 def _clusterer(spec: Spec) -> Clusterer:
     """Look the clusterer of a spec up."""
     name = spec.get("clusterer")
-    if name not in CLUSTERERS:
+    if not isinstance(name, str) or name not in CLUSTERERS:
         raise ValueError(
             f"clusterer is {name!r}; give one of {', '.join(map(repr, CLUSTERERS))}, "
             "or add it to CLUSTERERS."
@@ -313,31 +319,37 @@ def _models_of_grid(
     grid: Spec, scale: DataScale, random_state: int, copies: Counter[str]
 ) -> Iterator[Model]:
     """Make the models of one grid; values that resolve to the same are one model."""
-    clusterer = _clusterer(grid)
-    _check_parameters(clusterer, grid)
-    copies_of_each = grid.get("copies", 1)
-    check_range(copies_of_each, 1, 10_000, name="copies", integer=True)
+    clusterer = _check_grid(grid)
     seen = set()
     for spec in _product(grid):
-        resolved = {key: scale.resolve(value) for key, value in spec.items()}
+        resolved = {key: scale.resolve(value, key) for key, value in spec.items()}
         if _key(resolved) in seen:
             continue
         seen.add(_key(resolved))
-        for _ in range(copies_of_each):
+        for _ in range(int(grid.get("copies", 1))):
             if clusterer.seeded and spec.get("random_state") is None:
                 resolved["random_state"] = _seed(_key(spec), random_state, copies)
             title = clusterer.name({k: resolved[k] for k in spec if k != "clusterer"})
             yield Model(title, title, clusterer.family, dict(resolved), clusterer)
 
 
-def _check_parameters(clusterer: Clusterer, grid: Spec) -> None:
-    """Refuse parameters that the clusterer does not take."""
+def _check_grid(grid: Spec) -> Clusterer:
+    """Return the clusterer of a grid whose names, lists and copies are right."""
+    clusterer = _clusterer(grid)
     unknown = grid.keys() - clusterer.defaults.keys() - {"clusterer", "copies"}
     if unknown and not clusterer.takes_any:
         raise ValueError(
             f"{grid['clusterer']} has no parameter {', '.join(map(repr, unknown))}; "
             f"give some of {', '.join(map(repr, clusterer.defaults))}."
         )
+    for key, value in grid.items():
+        if _is_list(value) and len(value) == 0:
+            raise ValueError(
+                f"{key} of {grid['clusterer']} is an empty list; give at least one "
+                "value, or leave it out."
+            )
+    check_range(grid.get("copies", 1), 1, 10_000, name="copies", integer=True)
+    return clusterer
 
 
 def _product(grid: Spec) -> Iterator[dict[str, Any]]:

@@ -63,6 +63,18 @@ def test_label_names_and_threads_do_not_matter(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_a_seed_of_any_whole_kind_gives_the_same_partition(method):
+    need_metis(method)
+    ensemble = Ensemble(planted(90, 6, 4, keep=0.4)[0])
+    # The largest seeds too: METIS counts in 32 bits.
+    for seed in (3, 2**32 - 1):
+        found = consensus_partition(ensemble, 4, method, seed)
+        for kind in (np.int64, np.uint64, np.array):
+            again = consensus_partition(ensemble, 4, method, kind(seed))
+            assert_array_equal(found, again)
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_groups_that_no_partition_splits_are_returned_with_a_warning(method):
     ensemble = Ensemble([[0, 0, 1, 1, 2], [0, 0, 1, 1, 2]])
     with pytest.warns(UserWarning, match="finds only 3 clusters"):

@@ -475,6 +475,10 @@ def test_large_data_replace_slow_clusterers_of_a_preset_with_a_note():
         assert any(note.startswith(start) for note in estimate.notes)
 
 
+def eps_as(reference):
+    return {"clusterer": "DBSCAN", "eps": reference}
+
+
 @pytest.mark.parametrize(
     ("pool", "message"),
     [
@@ -487,7 +491,29 @@ def test_large_data_replace_slow_clusterers_of_a_preset_with_a_note():
         ([{"n_clusters": 3}], "clusterer is None"),
         ([{"clusterer": "k-means", "k": 3}], "k-means has no parameter 'k'"),
         ([{"clusterer": "DBSCAN", "metric": max}], "metric is <built-in"),
-        ([{"clusterer": "DBSCAN", "eps": {"quantile": 0.1}}], "no reference"),
+        ([{"clusterer": []}], r"clusterer is \[\]; give one of 'k-means'"),
+        ([{"clusterer": {"k-means": 3}}], "clusterer is {'k-means': 3}; give one of"),
+        ([{"clusterer": "DBSCAN", "eps": []}], "eps of DBSCAN is an empty list; give"),
+        (
+            [eps_as({"quantile": 0.1})],
+            "eps is {'quantile': 0.1}: 'of' is missing; give",
+        ),
+        ([eps_as({"share": "x"})], "'of' is missing; give 'samples' with a 'share'"),
+        ([eps_as({"share": "x", "of": "samples"})], "share is 'x'; give a number"),
+        (
+            [eps_as({"of": "samples"})],
+            "give a 'share', and 'at_most' if it has a limit",
+        ),
+        ([eps_as({"quantile": 0.1, "of": "bananas"})], "'of' is 'bananas'; give 'samp"),
+        ([eps_as({"quantile": 0.1, "of": []})], r"'of' is \[\]; give 'samples'"),
+        (
+            [eps_as({"quantile": "x", "of": "pair distances"})],
+            "give one 'quantile', or",
+        ),
+        (
+            [eps_as({"quantile": [0.1, 0.2], "at": 2, "of": "pair distances"})],
+            "at is 2; give",
+        ),
         ([{"clusterer": "k-means", "copies": 0}], "copies is 0"),
         ([{"clusterer": "DBSCAN", "eps": {"share": 2, "of": "samples"}}], "share is 2"),
         ([KMeans], "pool has the entry"),
@@ -497,6 +523,31 @@ def test_large_data_replace_slow_clusterers_of_a_preset_with_a_note():
 def test_a_wrong_pool_is_refused_with_the_remedy(X, pool, message):
     with pytest.raises(ValueError, match=message):
         run_pool(X, pool)
+    with pytest.raises(ValueError, match=message):
+        estimate_pool((len(X), 2), pool)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"clusterer": []}, r"clusterer is \[\]"),
+        ({"clusterer": "k-means", "k": 3}, "no parameter 'k'"),
+        ({"clusterer": "k-means", "copies": "a"}, "copies is 'a'"),
+        ({"clusterer": "k-means", "init": max}, "init is <built-in"),
+        (eps_as([0.1, {"share": "x"}]), "eps is {'share': 'x'}: 'of' is missing"),
+    ],
+)
+def test_wrong_grids_are_refused_before_they_are_edited(entry, message):
+    with pytest.raises(ValueError, match=message):
+        pool_grids([entry], 100)
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (10, -1), (2.5, 2), (True, 2)])
+def test_a_shape_is_two_whole_numbers(shape):
+    with pytest.raises(ValueError, match=r"the n_(samples|features) of X is"):
+        estimate_pool(shape, "quick")
+    whole = estimate_pool((np.int64(100), np.int32(2)), "quick")
+    assert whole.seconds == estimate_pool((100, 2), "quick").seconds
 
 
 def test_wrong_data_are_refused():
