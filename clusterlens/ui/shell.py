@@ -77,6 +77,7 @@ class Shell:
             title="ClusterLens",
             theme_config=THEME_CONFIG,
             template=TEMPLATE,
+            busy_indicator=None,
             header=[_state(session), keys, _buttons(session)],
             main=[
                 pn.Row(

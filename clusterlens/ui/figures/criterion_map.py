@@ -102,14 +102,10 @@ class CriterionMap(Frame):
         high = max(float(known.max()) if len(known) else 1.0, low + 1e-12)
         data = {"left": x[k], "right": x[k + 1], "bottom": y[a], "top": y[a + 1]}
         data["value"] = known
-
-        def change() -> None:
-            self._colours.update(low=low, high=high)
-            self._cells.data = data
-
         whole: View = ((float(x[0]), float(x[-1])), (float(y[0]), float(y[-1])))
         self.show_whole(whole)
-        self.put(change)
+        self.put(lambda: self._colours.update(low=low, high=high))
+        self.fill(self._cells, data)
         return low, high
 
     def mark(
@@ -119,17 +115,13 @@ class CriterionMap(Frame):
         tried: list[tuple[float, float]],
     ) -> None:
         """Mark settings (k, alpha): in force, chosen and tried automatically."""
-
-        def change() -> None:
-            for source, places in (
-                (self._here, [here]),
-                (self._chosen, [chosen]),
-                (self._tried, tried),
-            ):
-                x, y = zip(*places, strict=True)
-                source.data = {"x": list(x), "y": list(y)}
-
-        self.put(change)
+        for source, places in (
+            (self._here, [here]),
+            (self._chosen, [chosen]),
+            (self._tried, tried),
+        ):
+            x, y = zip(*places, strict=True)
+            self.fill(source, {"x": list(x), "y": list(y)})
 
 
 def _edges(centres: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ for a moment; whoever is told computes the pixels and hands them back as data.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,15 @@ _REST_SECONDS = 0.03
 def no_image() -> ColumnDataSource:
     """Return the source of an image that is not there yet."""
     return ColumnDataSource({"image": [], "x": [], "y": [], "dw": [], "dh": []})
+
+
+def _equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether columns are the same, those of arrays of arrays included."""
+    return one.keys() == other.keys() and all(
+        len(one[name]) == len(other[name])
+        and all(map(np.array_equal, one[name], other[name]))
+        for name in one
+    )
 
 
 class Frame:
@@ -55,6 +64,7 @@ class Frame:
         self._next_whole = self._whole
         self._task: asyncio.Task[None] | None = None
         self._document = pn.state.curdoc
+        self._changes: list[Callable[[], None]] = []
         self.figure = figure(
             x_range=Range1d(0, 1),
             y_range=Range1d(0, 1),
@@ -94,7 +104,7 @@ class Frame:
         """Let another whole be the one that reset goes back to, and show it."""
         if view != self._next_whole or view != self.view():
             self._next_whole = view
-            self.put(self._set_ranges, view)
+            self.put(lambda: self._set_ranges(view))
 
     def _set_ranges(self, view: View) -> None:
         self._whole = view
@@ -103,12 +113,30 @@ class Frame:
         ):
             axis.update(start=start, end=end, reset_start=start, reset_end=end)
 
-    def put(self, change: Callable[..., None], *values: Any) -> None:
+    def put(self, change: Callable[[], None]) -> None:
         """Change models of the figure, in the document's turn where there is one."""
         if self._document is None or self._document.session_context is None:
-            change(*values)
-        else:
-            self._document.add_next_tick_callback(lambda: change(*values))
+            change()
+            return
+        self._changes.append(change)
+        if len(self._changes) == 1:
+            self._document.add_next_tick_callback(self._make_changes)
+
+    def fill(self, source: ColumnDataSource, data: Mapping[str, Any]) -> None:
+        """Let a source hold these columns; what it holds already is not sent again."""
+
+        def change() -> None:
+            if not _equal(source.data, data):
+                source.data = dict(data)
+
+        self.put(change)
+
+    def _make_changes(self) -> None:
+        """Make all that has gathered since the last turn, as one message."""
+        changes, self._changes = self._changes, []
+        with pn.io.unlocked():
+            for change in changes:
+                change()
 
     def _changed(self, attribute: str, old: Any, new: Any) -> None:
         if self._task is None:
@@ -148,7 +176,7 @@ class PictureFrame(Frame):
         (x0, x1), (y0, y1) = view
         data = {"image": [pixels], "x": [x0], "y": [y0], "dw": [x1 - x0]}
         data["dh"] = [y1 - y0]
-        self.put(lambda: setattr(self._image, "data", data))
+        self.fill(self._image, data)
 
     def pixel(self) -> float:
         """Data units of a pixel."""

@@ -287,13 +287,13 @@ class MatrixFigure(Frame):
         data = {"image": [picture.values], "x": [c0], "y": [r0], "dw": [c1 - c0]}
         data["dh"] = [r1 - r0]
 
-        def change() -> None:
-            self._image.data = data
+        def colour() -> None:
             if self._mapper.palette != picture.palette:
                 self._mapper.palette = picture.palette
 
         self.show_whole(full_view(picture.n_samples))
-        self.put(change)
+        self.fill(self._image, data)
+        self.put(colour)
 
     def show_edges(self, shown: Edges) -> None:
         """Show cluster colours along the edges, and tell the browser the row ids."""
@@ -315,12 +315,8 @@ class MatrixFigure(Frame):
                 f"first_{axis}": [span[0]],
                 f"count_{axis}": [span[1] - span[0]],
             }
-
-        def change() -> None:
-            self._strips.data = strips
-            self._names.data = names
-
-        self.put(change)
+        self.fill(self._strips, strips)
+        self.fill(self._names, names)
 
     def mark(self, cells: Sequence[tuple[int, int]], colours: Sequence[str]) -> None:
         """Ring cells (row, column), given as positions in the order of the samples."""
@@ -329,7 +325,7 @@ class MatrixFigure(Frame):
             "y": [row + 0.5 for row, _ in cells],
             "colour": list(colours),
         }
-        self.put(lambda: setattr(self._rings, "data", data))
+        self.fill(self._rings, data)
 
     def _on_tap(self, event: Any) -> None:
         row, column = int(np.floor(event.y)), int(np.floor(event.x))

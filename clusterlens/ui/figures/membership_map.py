@@ -93,7 +93,7 @@ class MembershipMap(PictureFrame):
         """Mark and number the seeds, places of shape (n_seeds, 2)."""
         numbers = [str(k + 1) for k in range(len(places))]
         data = {"x": places[:, 0], "y": places[:, 1], "text": numbers}
-        self.put(lambda: setattr(self._seeds, "data", data))
+        self.fill(self._seeds, data)
 
     def walk(
         self,
@@ -122,11 +122,8 @@ class MembershipMap(PictureFrame):
             "colour": list(colours[:count]),
             "width": 7 * shares[:count],
         }
-
-        def change() -> None:
-            self._ring.data, self._walks.data = ring, walks
-
-        self.put(change)
+        self.fill(self._ring, ring)
+        self.fill(self._walks, walks)
 
     def _on_tap(self, event: Any) -> None:
         self._tapped(event.x, event.y, self.pixel())

@@ -246,28 +246,21 @@ class MapFigure(PictureFrame):
     def ring(self, places: np.ndarray, letters: Sequence[str]) -> None:
         """Mark samples, places of shape (n, 2), each with a letter or nothing."""
         data = {"x": places[:, 0], "y": places[:, 1], "letter": list(letters)}
-        self.put(lambda: setattr(self._rings, "data", data))
+        self.fill(self._rings, data)
 
     def link(self, must: np.ndarray, cannot: np.ndarray, broken: np.ndarray) -> None:
         """Draw links, and mark broken ones; each of shape (n_links, 2 ends, 2)."""
-        lines = {
-            dash: {"x0": a[:, 0], "y0": a[:, 1], "x1": b[:, 0], "y1": b[:, 1]}
-            for dash, ends in (("solid", must), ("dashed", cannot))
-            for a, b in [(ends[:, 0], ends[:, 1])]
-        }
+        for dash, ends in (("solid", must), ("dashed", cannot)):
+            a, b = ends[:, 0], ends[:, 1]
+            line = {"x0": a[:, 0], "y0": a[:, 1], "x1": b[:, 0], "y1": b[:, 1]}
+            self.fill(self._links[dash], line)
         x, y = broken.mean(axis=1).T
-
-        def change() -> None:
-            for dash, data in lines.items():
-                self._links[dash].data = data
-            self._broken.data = {"x": x, "y": y}
-
-        self.put(change)
+        self.fill(self._broken, {"x": x, "y": y})
 
     def number(self, places: np.ndarray, texts: Sequence[str]) -> None:
         """Write the number of each cluster at its place, shape (n, 2)."""
         data = {"x": places[:, 0], "y": places[:, 1], "text": list(texts)}
-        self.put(lambda: setattr(self._numbers, "data", data))
+        self.fill(self._numbers, data)
 
     def _on_tap(self, event: Any) -> None:
         self._tapped(event.x, event.y, self.pixel())

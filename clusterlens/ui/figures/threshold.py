@@ -128,17 +128,13 @@ class ThresholdFigure(Frame):
             "dash": list(DASHES[: len(ranks)]),
         }
         lowest = min(SHOWN_RANKS, max(3, int(ranks.max(initial=1)))) + 0.7
-
-        def change() -> None:
-            self._curves.data = data
-            self._marks[0].location, self._marks[1].location = mean, majority
-
         self.show_whole(((0, count - 1), (lowest, 0.3)))
-        self.put(change)
-        self.put(self._stand, threshold)
+        self.fill(self._curves, data)
+        self.put(lambda: self._stand(mean, majority, threshold))
 
-    def _stand(self, threshold: int) -> None:
-        """Put the line where it belongs, which is no drag."""
+    def _stand(self, mean: int, majority: int, threshold: int) -> None:
+        """Put the marks and the line where they belong, which is no drag."""
+        self._marks[0].location, self._marks[1].location = mean, majority
         if self._line.location != threshold and not self._in_hand:
             self._ours = True
             self._line.location = threshold

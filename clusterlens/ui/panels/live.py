@@ -18,11 +18,11 @@ class LivePanel(Panel):
 
     _shown_of: Any = None
 
-    def _say(self, needed: Mapping[str, Result]) -> dict[str, Any]:
+    def _say(self, needed: Mapping[str, Result]) -> str:
         states = {result.state for result in needed.values()}
         dataset = self.session.analysis.dataset
         if states == {"ready"}:
             self._shown_of = dataset
         if states == {"ready", "pending"} and self._shown_of is dataset:
-            return {"body": "", "visible": False}
+            return ""
         return super()._say(needed)

@@ -47,7 +47,7 @@ class Panel:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.status = Text(does=self._retry, visible=False, css_classes=["cl-status"])
+        self.status = Text(does=self._retry, css_classes=["cl-status"])
         self._stop: Callable[[], None] | None = None
         self._controls: list[Callable[[], None]] = []
         self._updating = self._has_shown = False
@@ -132,7 +132,7 @@ class Panel:
     def _told(self, results: Mapping[str, Result]) -> None:
         needed = {name.rstrip("?"): results[name.rstrip("?")] for name in self.needs}
         self._show_controls()
-        self.status.param.update(**self._say(needed))
+        self.status.body = self._say(needed)
         self.prepare(results)
         if all(result.ready for result in needed.values()):
             values = {_short(name): result.value for name, result in needed.items()}
@@ -143,7 +143,7 @@ class Panel:
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Show what is known before everything is; called at each change."""
 
-    def _say(self, needed: Mapping[str, Result]) -> dict[str, Any]:
+    def _say(self, needed: Mapping[str, Result]) -> str:
         """What the status says where something is missing."""
         states = {result.state for result in needed.values()}
         if "empty" in states:
@@ -163,7 +163,7 @@ class Panel:
             body = f'<div class="skeleton {over}"></div>'
         else:
             body = ""
-        return {"body": body, "visible": bool(body)}
+        return body
 
     def _retry(self, what: str) -> None:
         for name in self.needs:
