@@ -223,7 +223,7 @@ def _help(session: Session) -> Text:
 def _job_bar(session: Session) -> pmu.Paper:
     """Return the bar that shows the work under way, with Cancel."""
     jobs = session.jobs
-    text = Text(width=420, sizing_mode="fixed", margin=(6, 0))
+    text = Text(width=420, height=24, sizing_mode="fixed", margin=(6, 0))
     bar = pmu.LinearProgress(
         value=0, sizing_mode="stretch_width", margin=(16, 16), css_classes=["cl-bar"]
     )

@@ -34,12 +34,12 @@ class Opened:
     def __init__(self):
         self.session = Session()
         self.page = CNSPage(self.session)
+        self.page.look(True)
         named = {type(panel).__name__: panel for panel in self.page.panels}
         self.headline, self.settings = named["CNSHeadline"], named["CNSSettings"]
         self.map, self.reading = named["Memberships"], named["CNSReading"]
         self.criterion = named["CNSCriterion"]
         self.look = self.session.look
-        self.page.look(True)
 
     async def read(self, table):
         analysis = Analysis(table=table, dataset=prepare(table))
@@ -136,8 +136,8 @@ def test_what_is_drawn_stays_in_its_place_while_a_slider_moves():
         await opened.read(three_groups())
         opened.settings._sliders["alpha"].value = 0.5
         assert opened.session.derived.get("cns_picture").state == "pending"
-        assert not opened.map.status.visible
-        assert not opened.headline.status.visible
+        assert not opened.map.status.body
+        assert not opened.headline.status.body
         await opened.rest()
 
     looked_at(scenario)

@@ -36,11 +36,11 @@ class Opened:
     def __init__(self) -> None:
         self.session = Session()
         self.page = DataPage(self.session)
+        self.page.look(True)
         named = {type(panel).__name__: panel for panel in self.page.panels}
         self.load, self.columns = named["LoadTable"], named["Columns"]
         self.preparation, self.notes = named["Preparation"], named["Notes"]
         self.rows = named["FirstRows"]
-        self.page.look(True)
 
     async def read(self, frame: pd.DataFrame, name: str = "t.csv") -> None:
         await self.load._read(name, frame.to_csv(index=False))

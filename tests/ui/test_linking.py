@@ -41,6 +41,7 @@ class Opened:
     def __init__(self) -> None:
         self.session = Session()
         self.page = ConsensusPage(self.session)
+        self.page.look(True)
         named = {type(panel).__name__: panel for panel in self.page.panels}
         self.map, self.headline = named["SampleMap"], named["Headline"]
         self.ranking = named["RankingTable"]
@@ -49,7 +50,6 @@ class Opened:
 
     async def load(self) -> None:
         self.session.look.page = "consensus"
-        self.page.look(True)
         self.session.history.do(Step("test", "Test", cut_iris()))
         self.session.look.param.update(tab="links")
         self.map._viewed(None, 300, 200)
@@ -214,9 +214,9 @@ def test_the_list_swaps_removes_and_shows_links_and_sets_their_weight():
 def test_what_is_drawn_anew_takes_no_room_from_what_is_there():
     async def scenario(opened):
         opened.map._viewed(None, 310, 210)
-        assert opened.map.status.visible
+        assert opened.map.status.body
         assert "skeleton over" in opened.map.status.body
         await opened.rest()
-        assert not opened.map.status.visible
+        assert not opened.map.status.body
 
     looked_at(scenario)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 from playwright.sync_api import Page, expect
 from sklearn.datasets import make_blobs
 
@@ -54,36 +53,39 @@ def run_pool(app: Page, preset: str = "quick") -> None:
     )
 
 
+# The figure inside the first element with a class, null where there is none yet.
+FIGURE = """css => {
+  const find = (root) => {
+    const hit = root.querySelector(css);
+    if (hit) return hit;
+    for (const e of root.querySelectorAll('*'))
+      if (e.shadowRoot) { const h = find(e.shadowRoot); if (h) return h; }
+    return null;
+  };
+  const host = find(document);
+  const inside = (e) => {
+    for (; e; e = e.parentNode || e.host) if (e === host) return true;
+    return false;
+  };
+  const views = Object.values(Bokeh.index).flatMap(function walk(v) {
+    return [v, ...(v.child_views || []).flatMap(walk)];
+  });
+  const plot = host
+    && views.find(v => v.model.type === 'Figure' && inside(v.el));
+  return plot ? plot.model : null;
+}"""
+PICTURE = f"""css => {{
+  const figure = ({FIGURE})(css);
+  const glyph = figure && figure.renderers.find(
+    r => r.glyph && r.glyph.type.startsWith('Image'));
+  const image = glyph && glyph.data_source.data.image;
+  return image && image.length ? Array.from(image[0]) : false;
+}}"""
+
+
 def picture(app: Page, css: str) -> list[float]:
     """Return the numbers of the image that a figure shows, once it has one."""
-    handle = app.wait_for_function(
-        """css => {
-          const find = (root) => {
-            const hit = root.querySelector(css);
-            if (hit) return hit;
-            for (const e of root.querySelectorAll('*'))
-              if (e.shadowRoot) { const h = find(e.shadowRoot); if (h) return h; }
-            return null;
-          };
-          const host = find(document);
-          if (!host) return false;
-          const views = Object.values(Bokeh.index).flatMap(function walk(v) {
-            return [v, ...(v.child_views || []).flatMap(walk)];
-          });
-          const plot = views.find(v => v.model.type === 'Figure' && inside(v.el, host));
-          function inside(e, box) {
-            for (; e; e = e.parentNode || e.host) if (e === box) return true;
-            return false;
-          }
-          if (!plot) return false;
-          const glyph = plot.model.renderers.find(
-            r => r.glyph && r.glyph.type.startsWith('Image'));
-          const image = glyph && glyph.data_source.data.image;
-          return image && image.length ? Array.from(image[0]) : false;
-        }""",
-        arg=css,
-    )
-    return handle.json_value()
+    return app.wait_for_function(PICTURE, arg=css, timeout=LONG).json_value()
 
 
 def test_file_to_ranking_to_download(app, tmp_path):
@@ -123,11 +125,15 @@ def test_selecting_a_model_recolours_the_map_and_reorders_the_matrix(app, tmp_pa
 
 def assert_changes(app: Page, css: str, before: list[float]) -> None:
     """Wait until a figure shows another picture."""
-    for _ in range(600):
-        if picture(app, css) != before:
-            return
-        app.evaluate("() => new Promise(requestAnimationFrame)")
-    pytest.fail(f"{css} still shows the same picture")
+    app.wait_for_function(
+        f"""([css, before]) => {{
+          const now = ({PICTURE})(css);
+          return now && (now.length !== before.length
+            || now.some((value, k) => value !== before[k]));
+        }}""",
+        arg=[css, before],
+        timeout=LONG,
+    )
 
 
 def test_brushing_a_block_lists_its_samples_and_clear_forgets_them(app, tmp_path):

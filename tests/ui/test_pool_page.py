@@ -16,11 +16,11 @@ class Opened:
     def __init__(self) -> None:
         self.session = Session()
         self.page = PoolPage(self.session)
+        self.page.look(True)
         self.grid, self.cost, self.latest = self.page.panels
 
     async def load(self, name: str) -> None:
         self.session.look.page = "pool"
-        self.page.look(True)
         await self.session.act("load example", name=name)
         await self.rest()
 

@@ -1,11 +1,23 @@
 """The workbench in a real browser: one screen, nothing lost, nothing stale."""
 
+import contextlib
 import random
+import subprocess
+import sys
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.test_main_job import LONG, choose, load, picture, run_pool, write_blobs
+from tests.ui.test_main_job import (
+    FIGURE,
+    LONG,
+    assert_changes,
+    choose,
+    load,
+    picture,
+    run_pool,
+    write_blobs,
+)
 
 SIZES = [(1440, 900), (1280, 720), (1920, 1080)]
 # Quick switches; each is one click or key.
@@ -75,15 +87,84 @@ def test_the_score_on_screen_is_the_one_in_force_also_after_undo(app, tmp_path):
     expect(app.locator(".cl-score")).to_contain_text("DISCOTEC, binary")
 
 
+def ranges(app: Page, css: str) -> list[float]:
+    return app.evaluate(
+        f"""css => {{
+          const {{x_range, y_range}} = ({FIGURE})(css);
+          return [x_range.start, x_range.end, y_range.start, y_range.end];
+        }}""",
+        css,
+    )
+
+
+def zoom_in(app: Page, css: str) -> list[float]:
+    """Turn the wheel over a figure; return the ranges it shows then."""
+    before, shown = ranges(app, css), picture(app, css)
+    app.locator(f"{css} .bk-Canvas").hover()
+    app.mouse.wheel(0, -150)
+    app.wait_for_function(
+        f"""([css, before]) => {{
+          const {{x_range}} = ({FIGURE})(css);
+          return x_range.end - x_range.start < 0.95 * (before[1] - before[0]);
+        }}""",
+        arg=[css, before],
+    )
+    assert_changes(app, css, shown)
+    return ranges(app, css)
+
+
+def test_the_zoom_survives_another_model_shading_and_threshold(app, tmp_path):
+    open_run(app, tmp_path)
+    places = (".cl-map", ".cl-consensus-matrix")
+    zoomed = {css: zoom_in(app, css) for css in places}
+    before = {css: picture(app, css) for css in places}
+    app.locator(".cl-ranking-table .tabulator-row").last.click()
+    for css in places:
+        assert_changes(app, css, before[css])
+    choose(app, ".cl-shading", "equalised")
+    app.get_by_role("button", name="Majority").click()
+    expect(app.locator(".cl-threshold")).to_contain_text("chosen")
+    app.wait_for_function("() => Bokeh.documents.every(d => d.is_idle)")
+    for css in places:
+        assert ranges(app, css) == pytest.approx(zoomed[css])
+    matrices = (".cl-consensus-matrix", ".cl-binarised-matrix")
+    assert ranges(app, matrices[0]) == pytest.approx(ranges(app, matrices[1]))
+
+
+@pytest.fixture
+def busy_machine():
+    """Two processes that keep two cores busy meanwhile."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(2):
+            loop = [sys.executable, "-c", "while True: pass"]
+            process = stack.enter_context(subprocess.Popen(loop))
+            stack.callback(process.kill)
+        yield
+
+
 def there_and_back(app: Page) -> None:
     app.locator(".cl-nav-pool button").click()
     app.locator(".cl-nav-consensus button").click()
 
 
+def flip(app: Page, css: str, draw: random.Random) -> None:
+    """Choose an entry of a select with two by the keyboard."""
+    app.locator(css).get_by_role("combobox").focus()
+    app.keyboard.press("Enter")
+    app.keyboard.press(draw.choice(["ArrowUp", "ArrowDown"]))
+    app.keyboard.press("Enter")
+
+
 def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(
-    app, tmp_path
+    app, tmp_path, busy_machine
 ):
     open_run(app, tmp_path)
+    app.locator(".cl-nav-pool button").click()
+    app.get_by_label("Seed").fill("1")
+    app.get_by_label("Seed").press("Enter")
+    app.get_by_role("button", name="Run the pool", exact=True).click()
+    expect(app.locator(".cl-run")).to_be_visible(timeout=LONG)
+    picture(app, ".cl-consensus-matrix")
     draw = random.Random(0)
     rows = app.locator(".cl-ranking-table .tabulator-row")
     n_rows = rows.count()
@@ -97,6 +178,9 @@ def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(
         lambda: app.keyboard.press("Control+Shift+Z"),
         lambda: app.get_by_role("button", name="Toggle theme").click(),
         lambda: there_and_back(app),
+        lambda: flip(app, ".cl-run", draw),
+        lambda: flip(app, ".cl-order-by", draw),
+        lambda: flip(app, ".cl-shading", draw),
     ]
     for _ in range(SWITCHES):
         draw.choice(moves)()

@@ -1,4 +1,8 @@
-"""Page: panels in an arrangement; they watch their results while the page is shown."""
+"""Page: panels in an arrangement; they watch their results while the page is shown.
+
+A page is made when it is first looked at, so that the first one comes quickly, and then
+stays in its place.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from clusterlens.ui.session import Session
 
 
 class Page:
-    """Panels and how they are arranged; made once, shown or hidden.
+    """Panels and how they are arranged, shown or hidden.
 
     Parameters
     ----------
@@ -29,10 +33,10 @@ class Page:
     view: Any
 
     def __init__(self, session: Session) -> None:
-        self.session = session
+        self.session, self.panels = session, []
         # What is hidden must not say itself how it is displayed.
         self.view = pn.Column(
-            self.build(), sizing_mode="stretch_both", margin=0, styles=COLUMN
+            sizing_mode="stretch_both", margin=0, styles=COLUMN, visible=False
         )
 
     def build(self) -> Any:
@@ -41,6 +45,8 @@ class Page:
 
     def look(self, seen: bool) -> None:
         """Show or hide the page."""
+        if seen and not len(self.view):
+            self.view.append(self.build())
         self.view.visible = seen
         for panel in self.panels:
             panel.look(seen)
