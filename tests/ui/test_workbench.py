@@ -147,6 +147,11 @@ def there_and_back(app: Page) -> None:
     app.locator(".cl-nav-consensus button").click()
 
 
+def undo_and_redo(app: Page) -> None:
+    app.keyboard.press("Control+z")
+    app.keyboard.press("Control+Shift+Z")
+
+
 def flip(app: Page, css: str, draw: random.Random) -> None:
     """Choose an entry of a select with two by the keyboard."""
     app.locator(css).get_by_role("combobox").focus()
@@ -174,8 +179,7 @@ def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(
         lambda: rows.nth(draw.randrange(n_rows)).click(),
         lambda: app.get_by_role("button", name="Majority").click(),
         lambda: app.get_by_role("button", name="Mean", exact=True).click(),
-        lambda: app.keyboard.press("Control+z"),
-        lambda: app.keyboard.press("Control+Shift+Z"),
+        lambda: undo_and_redo(app),
         lambda: app.get_by_role("button", name="Toggle theme").click(),
         lambda: there_and_back(app),
         lambda: flip(app, ".cl-run", draw),
