@@ -1,4 +1,4 @@
-"""Settings of the whole process, changed for a while: warning filters, BLAS threads.
+"""Settings of the whole process: warning filters, BLAS threads, memory of a worker.
 
 Two threads that save, change and restore such a setting on their own may overlap, and
 the second then restores what the first had changed, for good. So nothing else in the

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -164,7 +164,7 @@ def consensus_tile(
     [[1.0, 0.0, 1.0, 0.0]]
     """
     run = RunOptions(n_jobs, executor=executor)
-    check_choice(kind, ("consensus", "binarised"), name="kind")
+    check_choice(kind, get_args(Kind), name="kind")
     seed = check_random_state(random_state)
     partitions = (
         ensemble.ensemble
