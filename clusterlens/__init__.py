@@ -90,6 +90,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "external_index",
             "internal_index",
         ],
+        "compute.indices.label_anchors": ["LABEL_ANCHORS", "LabelAnchor"],
         "compute.indices.label_evidence": [
             "LabelEvidence",
             "label_evidence",

@@ -40,7 +40,7 @@ RESULTS = {
     *("PlannedStep", "PoolModel", "Uncertainty"),
 }
 # Entries of registries: records of functions that developers fill in.
-ENTRIES = {"ConsensusFunction", "Score"}
+ENTRIES = {"ConsensusFunction", "LabelAnchor", "Score"}
 
 N = 24
 X = np.random.default_rng(0).normal(size=(N, 2)) + np.repeat([[0, 0], [9, 9]], 12, 0)

@@ -135,6 +135,7 @@ PLACES = [
     "derived",
     "nodes",
     "session",
+    "scripts",
     "moves",
     "panels",
     "pages",

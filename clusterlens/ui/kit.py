@@ -65,6 +65,7 @@ button.link { all: unset; cursor: pointer; color: #0b7d7d; font-weight: 600;
   color: color-mix(in srgb, #0b8a8a 72%, currentColor); }
 button.link:hover { text-decoration: underline; }
 button.link:focus-visible { outline: 2px solid #0b8a8a; outline-offset: 1px; }
+button.link.copied::after { content: " ✓ copied"; }
 .pill { display: inline-block; padding: 2px 10px; border-radius: 12px; font-size: 12px;
   background: color-mix(in srgb, #0b8a8a 12%, transparent); margin-right: 6px; }
 button.pill { all: unset; display: inline-block; cursor: pointer; padding: 2px 10px;
@@ -204,6 +205,8 @@ def safe(text: Any) -> str:
 class Text(JSComponent):
     """Markup that fits the theme; buttons with `data-do` tell what they are for.
 
+    Buttons with `data-copy` put that text on the clipboard.
+
     Data-borne strings in it must have gone through `safe`.
     """
 
@@ -217,7 +220,23 @@ export function render({model}) {
   const place = () => {
     box.style.cssText = model.scrolls ? 'height:100%;overflow-y:auto' : '';
   };
+  // Pages that are not served safely have no clipboard of their own.
+  const copy = (text) => {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    const area = document.createElement('textarea');
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand('copy');
+    area.remove();
+  };
   box.addEventListener('click', (event) => {
+    const copied = event.target.closest('[data-copy]');
+    if (copied) {
+      copy(copied.dataset.copy);
+      copied.classList.add('copied');
+      setTimeout(() => copied.classList.remove('copied'), 1500);
+    }
     const target = event.target.closest('[data-do]');
     if (target) model.send_msg(target.dataset.do);
   });
@@ -309,6 +328,12 @@ def mark(colour: str, name: str) -> str:
 def link(text: str, does: str, *, kind: str = "link", css: str = "") -> str:
     """Return markup of a button in a `Text`; text and does must be safe."""
     return f'<button class="{kind} {css}" data-do="{does}">{text}</button>'
+
+
+def copier(text: str, content: str, *, css: str = "") -> str:
+    """Return markup of a button that copies a content; text must be safe."""
+    held = html.escape(content)
+    return f'<button class="link {css}" data-copy="{held}">{text}</button>'
 
 
 def card(

@@ -84,6 +84,16 @@ class Look(param.Parameterized):
         None, allow_None=True, doc="Position of the sample read on the page CNS."
     )
     cns_view = param.ClassSelector(class_=Viewport, default=Viewport())
+    judged = param.String(
+        "labels", doc='What is judged as classes: "labels" or "model:<position>".'
+    )
+    merged = param.ClassSelector(
+        class_=tuple, default=(), doc="Pairs of classes that are looked at as one."
+    )
+    label_pair = param.ClassSelector(
+        class_=tuple, default=(), doc="Two classes looked at; empty for the most mixed."
+    )
+    label_view = param.ClassSelector(class_=Viewport, default=Viewport())
     pool_draft = param.ClassSelector(
         class_=PoolDraft, default=PoolDraft(), doc="What the next run shall be."
     )
@@ -101,6 +111,16 @@ class Look(param.Parameterized):
             cns_clusters=None,
             cns_sample=None,
             cns_view=Viewport(width=view.width, height=view.height),
+        )
+
+    def judge(self, source: str) -> None:
+        """Judge the classes of another source, none merged, all pairs in view."""
+        view = self.label_view
+        self.param.update(
+            judged=source,
+            merged=(),
+            label_pair=(),
+            label_view=Viewport(width=view.width, height=view.height),
         )
 
     def forget_samples(self) -> None:

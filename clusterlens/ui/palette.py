@@ -14,6 +14,9 @@ SHADES = ("#a9d5d1", "#3a9c97", "#06464a")
 DISAGREEMENT_COLOURS = ("#2b5c9e", "#9aa0ad", "#e0892b", "#c02a1b")
 LINK_COLOURS = {"must": "#1769d2", "cannot": "#c2570c"}
 PAIR_COLOUR = "#d0308f"
+# Two classes beside each other, and how far they are apart: not at all to wholly.
+PAIR_OF_CLASSES = ("#0072b2", "#d55e00")
+APART_COLOURS = ("#b5562b", "#eee9e0", "#0b6e6e")
 
 # Okabe & Ito's colour-blind safe colours first, then distinct ones for many clusters.
 CLUSTER_COLOURS = (
@@ -61,6 +64,13 @@ def shades(values: np.ndarray) -> np.ndarray:
     """Shade values in [0, 1], NaN grey, shape (n,); return uint8, shape (n, 3)."""
     known = np.isfinite(values)[:, None]
     return np.where(known, _between(SHADES, np.nan_to_num(values)), rgb([NOISE_COLOUR]))
+
+
+def apart_colour(value: float) -> tuple[str, str]:
+    """Colour a score from 0 (mixed) to 1 (apart), and the text on it."""
+    red, green, blue = _between(APART_COLOURS, np.array([value]))[0].tolist()
+    light = 0.3 * red + 0.6 * green + 0.1 * blue > 140
+    return f"#{red:02x}{green:02x}{blue:02x}", "#14181d" if light else "#ffffff"
 
 
 def _between(colours: Sequence[str], values: np.ndarray) -> np.ndarray:

@@ -109,3 +109,5 @@ class Session:
                 self.look.forget_samples()
             if self.analysis.dataset is not dataset:
                 self.look.forget_cns()
+            if (self.analysis.ensemble, self.analysis.dataset) != (before, dataset):
+                self.look.judge("labels")

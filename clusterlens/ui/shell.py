@@ -14,6 +14,7 @@ from clusterlens.ui.moves import MOVES, toggle_help
 from clusterlens.ui.pages.cns import CNSPage
 from clusterlens.ui.pages.consensus import ConsensusPage
 from clusterlens.ui.pages.data import DataPage
+from clusterlens.ui.pages.labels import LabelsPage
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.session import Session
 
@@ -23,6 +24,7 @@ PAGES = (
     ("pool", "Pool", "tune", PoolPage),
     ("consensus", "Consensus", "grid_on", ConsensusPage),
     ("cns", "CNS", "water", CNSPage),
+    ("labels", "Class labels", "flag", LabelsPage),
 )
 # The pages below this one in the rail try a method out, apart from the pool.
 FIRST_OF_LAB = "cns"

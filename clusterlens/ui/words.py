@@ -38,6 +38,23 @@ def number(value: Any, *, spread: float = 0.0) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def fixed(value: float, digits: int = 2, *, signed: bool = False) -> str:
+    """Write a number with so many decimals and a true minus; missing as a dash."""
+    if not math.isfinite(value):
+        return "–"
+    text = f"{value:{'+' if signed else ''}.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("+-")
+    return text.replace("-", "−")
+
+
+def error(standard_error: float) -> str:
+    """Write two standard errors of a random draw, or that nothing was drawn."""
+    if standard_error == 0:
+        return "exact"
+    return f"± {2 * standard_error:.1g}" if standard_error > 5e-5 else "± <0.0001"
+
+
 def span(low: float, high: float) -> str:
     """Write a range of ranks; a dash where there is none."""
     if np.isnan(low):

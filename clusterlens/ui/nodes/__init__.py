@@ -6,6 +6,7 @@ A new result is one function and one entry in `NODES` of the file it belongs to.
 from clusterlens.ui.nodes import (
     agreement,
     cns,
+    labels,
     links,
     nulls,
     pictures,
@@ -15,4 +16,4 @@ from clusterlens.ui.nodes import (
 )
 
 NODES = agreement.NODES | nulls.NODES | pictures.NODES | pools.NODES
-NODES |= readings.NODES | tables.NODES | cns.NODES | links.NODES
+NODES |= readings.NODES | tables.NODES | cns.NODES | links.NODES | labels.NODES

@@ -1,0 +1,35 @@
+"""What well-known class labels score, as anchors of the two scales of label checks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class LabelAnchor(NamedTuple):
+    """An example whose class labels were judged.
+
+    Attributes
+    ----------
+    example : str
+        Key of `EXAMPLES`; prepared by the default rules.
+    score : float
+        CH_btwn of its class labels, see `label_match`.
+    dbcv : float
+        Their density-based validity, see `label_evidence`.
+    """
+
+    example: str
+    score: float
+    dbcv: float
+
+
+# As `label_evidence(prepare(load_example(name)).X, labels_true)` gives them, to 0.001.
+LABEL_ANCHORS = (
+    LabelAnchor("blobs", 0.993, -0.133),
+    LabelAnchor("moons", 0.945, -0.150),
+    LabelAnchor("iris", 0.922, -0.222),
+    LabelAnchor("wine", 0.890, -0.263),
+    LabelAnchor("breast cancer", 0.798, -0.790),
+    LabelAnchor("digits", 0.357, -0.430),
+    LabelAnchor("rings", -0.070, -0.123),
+)

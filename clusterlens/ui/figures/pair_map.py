@@ -1,0 +1,74 @@
+"""The map of two classes: their samples, their means, their densities at the edge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from bokeh.models import ColumnDataSource
+
+from clusterlens.ui.figures.frame import PictureFrame, View, no_image
+from clusterlens.ui.palette import PAIR_OF_CLASSES
+
+
+class PairMap(PictureFrame):
+    """Two classes on the plane in which their means lie furthest apart.
+
+    Parameters
+    ----------
+    told : callable
+        Called with (view, width, height) when what it shows has changed.
+    """
+
+    def __init__(self, told: Callable[[View | None, int, int], None]) -> None:
+        super().__init__(
+            told,
+            css="cl-pair-figure",
+            tools=["box_zoom", "save"],
+            toolbar_location="right",
+            x_axis_type=None,
+            y_axis_type=None,
+        )
+        self._image = no_image()
+        self._means = ColumnDataSource({"x": [], "y": [], "colour": []})
+        self._curves = ColumnDataSource({"xs": [], "ys": [], "colour": []})
+        self.figure.patches(
+            "xs",
+            "ys",
+            source=self._curves,
+            fill_color="colour",
+            line_color="colour",
+            fill_alpha=0.25,
+        )
+        self.figure.image_rgba("image", "x", "y", "dw", "dh", source=self._image)
+        for width, colour in ((7, "#ffffff"), (4, "colour")):
+            self.figure.scatter(
+                "x",
+                "y",
+                source=self._means,
+                marker="cross",
+                size=22,
+                line_width=width,
+                line_color=colour,
+            )
+
+    def mark(
+        self, means: np.ndarray, heights: np.ndarray, densities: np.ndarray, edge: View
+    ) -> None:
+        """Mark the means (2, 2), and draw densities (2, n) between x of the edge."""
+        (left, right), _ = edge
+        curves: dict[str, Any] = {
+            "xs": [
+                np.concatenate([left + (right - left) * curve, [left, left]])
+                for curve in densities
+            ],
+            "ys": [np.concatenate([heights, heights[[-1, 0]]])] * 2,
+            "colour": list(PAIR_OF_CLASSES),
+        }
+        places = {"x": means[:, 0], "y": means[:, 1], "colour": list(PAIR_OF_CLASSES)}
+
+        def change() -> None:
+            self._curves.data, self._means.data = curves, places
+
+        self.put(change)

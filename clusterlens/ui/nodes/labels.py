@@ -1,0 +1,409 @@
+"""What the Class labels page shows: whether given classes, or any clusters, hold up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.stats import gaussian_kde
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.indices.label_evidence import (
+    LabelEvidence,
+    label_evidence,
+    merge_classes,
+    merge_gains,
+)
+from clusterlens.compute.indices.label_match import LabelCheck, label_match
+from clusterlens.compute.indices.pair_view import PairView, class_pair_view
+from clusterlens.compute.indices.pool_agreement import PoolAgreement, pool_agreement
+from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.profiles import cluster_profiles
+from clusterlens.ui.derived import Node
+from clusterlens.ui.figures.sample_map import draw_samples, map_view
+from clusterlens.ui.jobs import Job
+from clusterlens.ui.look import Viewport
+from clusterlens.ui.nodes.pictures import Picture
+from clusterlens.ui.palette import PAIR_OF_CLASSES, cluster_name, rgb
+
+MOST_CLASSES = 40
+# Above so many samples DBCV, quadratic in time, is that of a sample of this size.
+DBCV_SAMPLE = 3_000
+_GAINS = 5
+_DENSITY_STEPS = 60
+_DENSITY_SAMPLES = 2_000
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Classes of the samples of a prepared table.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The table.
+    title : str
+        Whose classes these are.
+    noun : {"class", "cluster"}
+        What one of them is called.
+    given, codes : array of int, shape (n_samples,)
+        Class of each sample, -1 for none, before and after merging.
+    names : tuple of str
+        What the codes stand for.
+    code : str
+        The codes in Python, before merging.
+    merged : tuple of (int, int)
+        Pairs of classes that were made one, in this order.
+    """
+
+    dataset: Dataset
+    title: str
+    noun: Literal["class", "cluster"]
+    given: np.ndarray
+    codes: np.ndarray
+    names: tuple[str, ...]
+    code: str
+    merged: tuple[tuple[int, int], ...] = ()
+
+    def name(self, code: int) -> str:
+        """Name of a class, with those merged into it."""
+        parts = [self.name(b) for a, b in self.merged if a == code]
+        return " + ".join([self.names[code], *parts])
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """Samples of each class that there is."""
+        found, counts = np.unique(self.codes[self.codes >= 0], return_counts=True)
+        return dict(zip(found.tolist(), counts.tolist(), strict=True))
+
+    @property
+    def n_left_out(self) -> int:
+        """Samples without a class."""
+        return int((self.codes < 0).sum())
+
+
+def judged(
+    job: Job,
+    dataset: Dataset | None,
+    samples: Dataset | None,
+    ensemble: Ensemble | None,
+    source: str,
+    merged: tuple[tuple[int, int], ...],
+) -> Judged | None:
+    """The classes of the label column, or the clusters of a model."""
+    table = samples if samples is not None else dataset
+    if table is None:
+        return None
+    kind, _, at = source.partition(":")
+    if kind == "model" and ensemble is not None and int(at) < ensemble.n_partitions:
+        found = _of_model(table, ensemble, int(at))
+    elif table.labels_true is not None:
+        found = Judged(
+            table,
+            label_column(table),
+            "class",
+            table.labels_true,
+            table.labels_true,
+            table.label_names,
+            "dataset.labels_true",
+        )
+    else:
+        return None
+    codes = found.codes
+    for a, b in merged:
+        codes = merge_classes(codes, [a, b]).astype(np.int64)
+    found = replace(found, codes=codes, merged=merged)
+    _refuse(found)
+    return found
+
+
+def label_column(table: Dataset) -> str:
+    """Name of the column that holds the labels."""
+    return next(name for name, role in table.roles.items() if role == "label")
+
+
+def _of_model(table: Dataset, ensemble: Ensemble, at: int) -> Judged:
+    codes = ensemble.labels[at].astype(np.int64)
+    names = tuple(cluster_name(k) for k in range(int(codes.max()) + 1))
+    code = f"ensemble.labels[{at}]"
+    return Judged(table, ensemble.names[at], "cluster", codes, codes, names, code)
+
+
+def _refuse(found: Judged) -> None:
+    """Raise ValueError where there is nothing to compare pair by pair."""
+    sizes = found.sizes
+    if len(sizes) < 2:
+        raise ValueError(
+            f"“{found.title}” has one {found.noun} only; two or more can be compared. "
+            "Choose another partition above."
+        )
+    if len(sizes) > MOST_CLASSES:
+        raise ValueError(
+            f"“{found.title}” has {len(sizes):,} values; up to {MOST_CLASSES} classes "
+            "are compared pair by pair. Choose another partition above, or another "
+            "label column on Data."
+        )
+
+
+def label_check(job: Job, judged: Judged) -> LabelCheck:
+    """CH_btwn of every pair of classes."""
+    return label_match(
+        judged.dataset.X, judged.codes, n_permutations="adaptive", **job.kernels
+    )
+
+
+def dbcv_sample(judged: Judged) -> int | None:
+    """How many samples DBCV is computed on, None for all."""
+    return DBCV_SAMPLE if len(judged.codes) > DBCV_SAMPLE else None
+
+
+def evidence(job: Job, judged: Judged) -> LabelEvidence:
+    """Both scores, of the classes and of the same labels shuffled."""
+    return label_evidence(
+        judged.dataset.X,
+        judged.codes,
+        n_permutations="adaptive",
+        sample_size=dbcv_sample(judged),
+        **job.kernels,
+    )
+
+
+def gains(job: Job, judged: Judged) -> pd.DataFrame | None:
+    """What the score becomes if two of the classes that mix most were one."""
+    if len(judged.sizes) < 3:
+        return None
+    return merge_gains(
+        judged.dataset.X,
+        judged.codes,
+        n_pairs=_GAINS,
+        n_permutations="adaptive",
+        **job.kernels,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """What the pool agrees on with the classes, and with them once merged."""
+
+    given: PoolAgreement
+    merged: PoolAgreement | None
+
+
+def agreement(
+    job: Job, judged: Judged, ensemble: Ensemble, ranking: Ranking
+) -> Reached:
+    """Adjusted Rand index of every model with the classes."""
+    given = pool_agreement(ensemble, judged.given, ranking)
+    if not judged.merged:
+        return Reached(given, None)
+    return Reached(given, pool_agreement(ensemble, judged.codes, ranking))
+
+
+@dataclass(frozen=True, eq=False)
+class PairOfClasses:
+    """Two classes, the plane through their means, and what sets them apart.
+
+    Parameters
+    ----------
+    a, b : int
+        The classes.
+    score, error : float
+        Their CH_btwn with its Monte-Carlo error.
+    view : PairView
+        Their samples.
+    densities : array of float, shape (2, n_steps), and heights (n_steps,)
+        How dense each class is along the line through the means.
+    columns : DataFrame
+        column, difference (of b from a, in standard deviations of all samples), text_a,
+        text_b; largest difference first.
+    """
+
+    a: int
+    b: int
+    score: float
+    error: float
+    view: PairView
+    heights: np.ndarray
+    densities: np.ndarray
+    columns: pd.DataFrame
+
+
+def pair(
+    job: Job, judged: Judged, check: LabelCheck, chosen: tuple[int, ...]
+) -> PairOfClasses:
+    """Look at the chosen pair, or at the one that mixes most."""
+    table = check.pairs
+    mask = (table["class_a"].isin(chosen)) & (table["class_b"].isin(chosen))
+    row = table[mask].iloc[0] if mask.any() else table.loc[_lowest(table)]
+    a, b = int(row["class_a"]), int(row["class_b"])
+    view = class_pair_view(judged.dataset.X, judged.codes, a, b)
+    heights, densities = _densities(view)
+    columns = _differences(judged, a, b)
+    score, error = float(row["score"]), float(row["standard_error"])
+    return PairOfClasses(a, b, score, error, view, heights, densities, columns)
+
+
+def _lowest(table: pd.DataFrame) -> Any:
+    """Row of the lowest score, the first one where there is none."""
+    scores = table["score"].dropna()
+    return scores.idxmin() if len(scores) else table.index[0]
+
+
+def _densities(view: PairView) -> tuple[np.ndarray, np.ndarray]:
+    """Estimate the density of both classes along y, the widest at 1."""
+    y = view.coordinates[:, 1]
+    room = 0.05 * max(float(np.ptp(y)), 1e-12)
+    heights = np.linspace(y.min() - room, y.max() + room, _DENSITY_STEPS)
+    found = np.zeros((2, _DENSITY_STEPS))
+    for at, members in enumerate((y[~view.is_b], y[view.is_b])):
+        step = -(-len(members) // _DENSITY_SAMPLES)
+        some = members[::step]
+        if len(some) > 1 and np.ptp(some) > 0:
+            found[at] = gaussian_kde(some)(heights)
+    return heights, found / max(found.max(), 1e-12)
+
+
+def _differences(judged: Judged, a: int, b: int) -> pd.DataFrame:
+    """Differences of the numeric columns between two classes."""
+    profile = cluster_profiles(judged.dataset, judged.codes).table
+    numeric = profile[profile["level"].isna()]
+    of_a, of_b = (numeric[numeric["cluster"] == k].set_index("column") for k in (a, b))
+    both = pd.DataFrame(
+        {
+            "difference": of_b["effect"] - of_a["effect"],
+            "text_a": of_a["text"],
+            "text_b": of_b["text"],
+        }
+    ).dropna()
+    order = both["difference"].abs().sort_values(ascending=False, kind="stable").index
+    return both.loc[order].rename_axis("column").reset_index()
+
+
+def pair_picture(job: Job, pair: PairOfClasses, port: Viewport) -> Picture | None:
+    """Draw the samples of both classes; room at the right is for the densities."""
+    if not (port.width and port.height):
+        return None
+    xy = pair.view.coordinates
+    view = map_view(pair_frame(xy), port)
+    colours = rgb(PAIR_OF_CLASSES)[pair.view.is_b.astype(int)]
+    return Picture(
+        draw_samples(xy, colours, view, size=(port.width, port.height)), view
+    )
+
+
+def pair_frame(xy: np.ndarray) -> np.ndarray:
+    """Corners of what the map of a pair holds, shape (2, 2)."""
+    low, high = xy.min(axis=0), xy.max(axis=0)
+    return np.array([low, [high[0] + 0.25 * max(high - low), high[1]]])
+
+
+Light = Literal["yes", "in part", "no", "unknown"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether classes are clusters, and what says so.
+
+    Parameters
+    ----------
+    answer : str
+        In a few words.
+    round, dense, pool : Light
+        What centres, density, and the models of the pool say.
+    """
+
+    answer: str
+    round: Light
+    dense: Light
+    pool: Light
+
+
+# Shares of pairs, gains over shuffled labels, and agreement that count as yes, in part.
+APART = 0.6
+MIXED = 0.1
+_DENSE = (0.3, 0.15)
+_REACHED = (0.7, 0.4)
+
+
+def verdict(
+    check: LabelCheck, evidence: LabelEvidence | None, reached: Reached | None
+) -> Verdict:
+    """Weigh centres, density and the pool; what is not known yet has no say."""
+    of_centres = _of_centres(check)
+    of_density = _of_density(evidence) if evidence else "unknown"
+    best = (reached.merged or reached.given).values.max() if reached else None
+    of_pool = "unknown" if best is None else _grade(float(best), *_REACHED)
+    return Verdict(_answer(of_centres, of_density), of_centres, of_density, of_pool)
+
+
+def _of_centres(check: LabelCheck) -> Light:
+    scores = check.pairs["score"].dropna()
+    if (scores >= APART).all():
+        return "yes"
+    return "in part" if (scores >= APART).any() or check.score >= 0.3 else "no"
+
+
+def density_gain(evidence: LabelEvidence) -> float:
+    """Where DBCV lies between shuffled labels (0) and its largest value (1)."""
+    chance = float(evidence.shuffled["dbcv"].mean())
+    return (float(evidence.dbcv) - chance) / (1 - chance)
+
+
+def _of_density(evidence: LabelEvidence) -> Light:
+    gain = density_gain(evidence)
+    return "unknown" if np.isnan(gain) else _grade(gain, *_DENSE)
+
+
+def _grade(value: float, yes: float, part: float) -> Light:
+    if value >= yes:
+        return "yes"
+    return "in part" if value >= part else "no"
+
+
+def _answer(centres: Light, density: Light) -> str:
+    if centres == "yes":
+        return "Yes"
+    if density == "yes" and centres == "no":
+        return "Yes, but not each around a centre"
+    if centres == "in part" or density in ("yes", "in part"):
+        return "Only in part"
+    return "Hardly"
+
+
+NODES = {
+    "judged": Node(
+        ("dataset?", "samples?", "ensemble?", "look.judged", "look.merged"),
+        judged,
+        "live",
+        "Looking at the labels",
+    ),
+    "label_check": Node(
+        ("judged",), label_check, "live", "Comparing the classes pair by pair", keep=8
+    ),
+    "label_evidence": Node(
+        ("judged",), evidence, "idle", "Comparing with shuffled labels", keep=8
+    ),
+    "label_gains": Node(("judged",), gains, "idle", "Merging classes", keep=8),
+    "label_agreement": Node(
+        ("judged", "ensemble", "ranking"),
+        agreement,
+        "live",
+        "Comparing the models with the labels",
+    ),
+    "label_pair": Node(
+        ("judged", "label_check", "look.label_pair"),
+        pair,
+        "live",
+        "Looking at two classes",
+        keep=16,
+    ),
+    "label_picture": Node(
+        ("label_pair", "look.label_view"), pair_picture, "live", "Drawing two classes"
+    ),
+    "label_verdict": Node(
+        ("label_check", "label_evidence~", "label_agreement~"), verdict
+    ),
+}

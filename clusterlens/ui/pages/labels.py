@@ -1,0 +1,65 @@
+"""Page: do given classes, or the clusters of a model, deserve to be called clusters?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.pages.page import Page
+from clusterlens.ui.panels.label_agreement import LabelAgreement
+from clusterlens.ui.panels.label_merges import LabelMerges
+from clusterlens.ui.panels.label_pairs import LabelPairs
+from clusterlens.ui.panels.label_scales import LabelScales
+from clusterlens.ui.panels.label_verdict import LabelVerdict
+from clusterlens.ui.panels.labels_headline import LabelsHeadline
+from clusterlens.ui.panels.pair_map import ClassPair
+
+GRID = """
+:host { display: grid; gap: 8px; height: 100%; overflow: hidden;
+  grid-template-columns: minmax(0, 1.2fr) minmax(0, 1fr) minmax(0, 1fr);
+  grid-template-rows: minmax(0, 1.35fr) minmax(0, 1fr); }
+"""
+
+
+class LabelsPage(Page):
+    """The verdict, and the three kinds of evidence it rests on."""
+
+    def build(self) -> Any:
+        session = self.session
+        headline = LabelsHeadline(session)
+        cards = [
+            LabelScales(session),
+            LabelPairs(session),
+            ClassPair(session),
+            LabelAgreement(session),
+            LabelMerges(session),
+            LabelVerdict(session),
+        ]
+        self.panels = [headline, *cards]
+        fill = {"sizing_mode": "stretch_both", "margin": 0}
+        grid = pn.Column(*(card.view for card in cards), stylesheets=[GRID], **fill)
+        # What is hidden must not say itself how it is displayed.
+        self._cards = pn.Column(grid, styles={**COLUMN, "flex": "1 1 0"}, **fill)
+        session.history.param.watch(self._arrange, ["steps", "cursor"])
+        session.look.param.watch(self._arrange, ["judged"])
+        self._arrange()
+        return pn.Column(
+            pn.Column(
+                headline.view,
+                styles={"flex": "0 0 auto"},
+                sizing_mode="stretch_width",
+                margin=0,
+            ),
+            self._cards,
+            styles={**COLUMN, "gap": "8px"},
+            css_classes=["cl-page-labels"],
+            **fill,
+        )
+
+    def _arrange(self, *events: Any) -> None:
+        """Show the cards where there is something to judge."""
+        analysis = self.session.analysis
+        table = analysis.samples or analysis.dataset
+        given = table is not None and table.labels_true is not None
+        model = self.session.look.judged != "labels" and analysis.run is not None
+        self._cards.visible = given or model

@@ -1,0 +1,156 @@
+"""Whether the classes are clusters, in a sentence, and which classes these are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clusterlens.compute.indices.label_match import LabelCheck
+from clusterlens.ui.derived import Result
+from clusterlens.ui.kit import Text, badge, card, copier, link, pn, safe, select
+from clusterlens.ui.nodes.labels import Judged, Verdict, dbcv_sample, label_column
+from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.scripts import run_lines, table_lines
+from clusterlens.ui.words import count, error, fixed
+
+LABELS = "labels"
+
+
+class LabelsHeadline(Panel):
+    """The answer with what it rests on; a select of the partition that is judged."""
+
+    needs = ("judged", "label_check", "label_verdict")
+    also = ("label_evidence", "dataset?", "samples?", "ensemble?", "ranking?")
+    empty = (
+        "<p><b>No class labels.</b> Give a column of the table the role “label” on "
+        f"{link('Data', 'data', css='cl-to-data')}, or judge the clusters of a model: "
+        f"{link('run a pool', 'pool')} and choose one at the right.</p>"
+    )
+
+    def build(self) -> Any:
+        self._text = Text(css_classes=["cl-label-score"], styles={"flex": "1 1 0"})
+        look = self.session.look
+        self._source = self.control(
+            select("Judge", {"given labels": LABELS}, css="cl-judged", width=250),
+            lambda: look.judged,
+            look.judge,
+        )
+        row = pn.Row(
+            self._text,
+            self._source,
+            margin=0,
+            sizing_mode="stretch_width",
+            styles={"display": "flex", "gap": "12px", "align-items": "center"},
+        )
+        return card("", row, note=self.status, css="cl-labels-headline", fills=False)
+
+    def _retry(self, what: str) -> None:
+        if what in ("data", "pool"):
+            self.session.look.page = what
+        else:
+            super()._retry(what)
+
+    def prepare(self, results: Mapping[str, Result]) -> None:
+        """Offer the label column and every distinct model, the leader first."""
+        table = results["samples"].value or results["dataset"].value
+        ensemble, ranking = results["ensemble"].value, results["ranking"].value
+        offers = {}
+        if table is not None and table.labels_true is not None:
+            offers[f"label column “{label_column(table)}”"] = LABELS
+        else:
+            offers["no label column"] = LABELS
+        if ensemble is not None and ranking is not None:
+            for at in ranking.order.tolist():
+                offers[f"{ranking.ranks[at]}. {ensemble.names[at]}"] = f"model:{at}"
+        if offers != self._source.options:
+            self._updating = True
+            try:
+                self._source.param.update(
+                    options=offers, value=self.session.look.judged
+                )
+            finally:
+                self._updating = False
+        if not results["judged"].ready:
+            self._text.body = ""
+
+    def show(
+        self,
+        judged: Judged,
+        label_check: LabelCheck,
+        label_verdict: Verdict,
+        label_evidence: Result,
+        **more: Result,
+    ) -> None:
+        """Write the answer, the extremes, the score and what it rests on."""
+        what = "labels" if judged.noun == "class" else "clusters"
+        self._text.body = (
+            f"<p style='font-size:1.1em'>Are the {what} of “{safe(judged.title)}” "
+            f"clusters? <b class='cl-verdict'>{label_verdict.answer}.</b> "
+            f"{_extremes(judged, label_check)}</p>"
+            f"<p class='muted'>{self._basis(judged, label_check, label_evidence)} "
+            f"{copier('Copy as Python', self._script(judged), css='cl-copy')}</p>"
+        )
+
+    def _basis(self, judged: Judged, check: LabelCheck, evidence: Result) -> str:
+        chance = ""
+        if evidence.ready and len(evidence.value.shuffled):
+            shuffled = evidence.value.shuffled["score"]
+            spread = fixed(2 * shuffled.std())
+            chance = f"; shuffled: {fixed(shuffled.mean())} ± {spread}"
+        left_out = ""
+        if judged.n_left_out:
+            rows = count(judged.n_left_out, "row")
+            left_out = badge(
+                f"{rows} without a {judged.noun} left out", kind="estimate"
+            )
+        scale = judged.dataset.prepared.settings.get("scale", "standard")
+        columns = count(judged.dataset.X.shape[1], "feature")
+        return (
+            f"CH<sub>btwn</sub> {fixed(check.score)} (at most 1{chance}). It rests on "
+            f"{columns}, scaling “{safe(scale)}”: another scaling, another score. "
+            f"{left_out}"
+        )
+
+    def _script(self, judged: Judged) -> str:
+        lines = [*table_lines(self.session), *run_lines(self.session)]
+        lines.append(f"labels = {judged.code}")
+        lines += [
+            f"labels = cl.merge_classes(labels, [{a}, {b}])" for a, b in judged.merged
+        ]
+        lines += label_lines(judged)
+        return "\n".join(lines)
+
+
+def label_lines(judged: Judged) -> list[str]:
+    """Calls that give the numbers of the page."""
+    size = dbcv_sample(judged)
+    sample = "" if size is None else f", sample_size={size}"
+    return [
+        'check = cl.label_match(dataset.X, labels, n_permutations="adaptive")',
+        "print(check.score, check.standard_error)",
+        "print(check.matrix())",
+        "evidence = cl.label_evidence(",
+        f'    dataset.X, labels, n_permutations="adaptive"{sample}',
+        ")",
+        "print(float(evidence.dbcv), evidence.shuffled)",
+    ]
+
+
+def _extremes(judged: Judged, check: LabelCheck) -> str:
+    """Name the pair that mixes most and the one furthest apart."""
+    table = check.pairs.dropna(subset="score")
+    if not len(table):
+        return ""
+    low, high = table.loc[table["score"].idxmin()], table.loc[table["score"].idxmax()]
+
+    def named(row: Any) -> str:
+        a, b = (safe(judged.name(int(row[key]))) for key in ("class_a", "class_b"))
+        return f"<b>{a}</b> and <b>{b}</b>"
+
+    if len(table) == 1:
+        value = f"{fixed(low['score'])} {error(low['standard_error'])}"
+        return f"{named(low)} score {value}."
+    return (
+        f"{named(low)} mix most ({fixed(low['score'])}); {named(high)} stand furthest "
+        f"apart ({fixed(high['score'])})."
+    )

@@ -1,0 +1,110 @@
+"""The two classes of a pair on a map, and the columns that separate them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.derived import Result
+from clusterlens.ui.figures.frame import View
+from clusterlens.ui.figures.pair_map import PairMap
+from clusterlens.ui.kit import Text, badge, card, mark, safe
+from clusterlens.ui.look import Viewport
+from clusterlens.ui.nodes.labels import Judged, PairOfClasses, pair_frame
+from clusterlens.ui.nodes.pictures import Picture
+from clusterlens.ui.palette import PAIR_OF_CLASSES
+from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.words import error, fixed
+
+_COLUMNS = 6
+
+
+class ClassPair(Panel):
+    """Both classes with their means; densities along the line through the means."""
+
+    needs = ("judged", "label_pair")
+    also = ("label_picture",)
+
+    def build(self) -> Any:
+        self._heading = Text(css_classes=["cl-pair-heading"], styles={"flex": "none"})
+        self._figure = PairMap(self._viewed)
+        self._below = Text(
+            css_classes=["cl-pair-columns"],
+            scrolls=True,
+            sizing_mode="stretch_width",
+            styles={"flex": "0 0 38%", "min-height": "0"},
+        )
+        return card(
+            "Two of them",
+            self._heading,
+            self._figure.pane,
+            self._below,
+            note=self.status,
+            css="cl-class-pair",
+        )
+
+    def prepare(self, results: Any) -> None:
+        """Show nothing of labels that are gone."""
+        if not results["judged"].ready:
+            self._heading.body = self._below.body = ""
+
+    def show(self, judged: Judged, label_pair: PairOfClasses, **more: Result) -> None:
+        """Draw the pair and write what sets it apart."""
+        pair, xy = label_pair, label_pair.view.coordinates
+        low, high = pair_frame(xy)
+        right = float(xy[:, 0].max())
+        room = float(high[0]) - right
+        edge = (right + 0.25 * room, right + 0.95 * room)
+        self._figure.mark(
+            pair.view.means,
+            pair.heights,
+            pair.densities,
+            (edge, (float(low[1]), float(high[1]))),
+        )
+        picture = more["label_picture"]
+        if picture.ready:
+            self._put(picture.value)
+        self._heading.body = self._title(judged, pair)
+        self._below.body = self._text(judged, pair)
+
+    def _put(self, picture: Picture) -> None:
+        if self.session.look.label_view.x is None:
+            self._figure.show_whole(picture.view)
+        self._figure.show(picture.pixels, picture.view)
+
+    def _title(self, judged: Judged, pair: PairOfClasses) -> str:
+        names = "&ensp;".join(
+            mark(
+                colour,
+                f"{safe(judged.name(k))} "
+                f"<span class='muted'>{judged.sizes[k]:,}</span>",
+            )
+            for colour, k in zip(PAIR_OF_CLASSES, (pair.a, pair.b), strict=True)
+        )
+        why = "" if self.session.look.label_pair else " · the most mixed pair"
+        value = badge(f"score {fixed(pair.score)} {error(pair.error)}")
+        return f"<p>{names}&ensp;<b>+</b> means&ensp;{value}{why}</p>"
+
+    def _text(self, judged: Judged, pair: PairOfClasses) -> str:
+        share = f"{pair.view.variance_share:.0%}"
+        b = safe(judged.name(pair.b))
+        rows = "".join(
+            f"<tr><td class='cut'>{safe(row.column)}</td><td class='number'><b>"
+            f"{fixed(row.difference, signed=True)}</b></td><td class='number'>"
+            f"{safe(row.text_a)}</td><td class='number'>{safe(row.text_b)}</td></tr>"
+            for row in pair.columns.head(_COLUMNS).itertuples()
+        )
+        table = (
+            f"<table><tr><th>column</th><th class='number'>{b}, sd</th>"
+            f"<th class='number'>{safe(judged.name(pair.a))}</th>"
+            f"<th class='number'>{b}</th></tr>{rows}</table>"
+        )
+        return (
+            "<p class='muted'>↑ through the two means, → largest spread across; right: "
+            "density. No view shows the means further apart; this one holds "
+            f"{share} of the variance of the pair.</p>"
+            f"<p>Largest differences in standard deviations</p>{table}"
+        )
+
+    def _viewed(self, view: View | None, width: int, height: int) -> None:
+        x, y = view or (None, None)
+        self.session.look.label_view = Viewport(x, y, width, height)

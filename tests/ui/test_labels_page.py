@@ -1,0 +1,240 @@
+"""The Class labels page: what it shows against the library, and what clicks do."""
+
+import asyncio
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clusterlens.compute.indices.label_evidence import merge_gains
+from clusterlens.compute.indices.label_match import label_match
+from clusterlens.compute.indices.pool_agreement import pool_agreement
+from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.compute.table.examples import load_example
+from clusterlens.ui.analysis import Analysis
+from clusterlens.ui.history import Step
+from clusterlens.ui.look import Viewport
+from clusterlens.ui.nodes.labels import Judged, pair_frame
+from clusterlens.ui.pages.labels import LabelsPage
+from clusterlens.ui.session import Session
+from clusterlens.ui.words import fixed
+from tests.ui.loop import run
+
+POOL = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+
+
+class Opened:
+    """A session looked at through the page."""
+
+    def __init__(self):
+        self.session = Session()
+        self.page = LabelsPage(self.session)
+        self.look = self.session.look
+        self.page.look(True)
+        named = {type(panel).__name__: panel for panel in self.page.panels}
+        self.headline, self.pairs = named["LabelsHeadline"], named["LabelPairs"]
+        self.scales, self.pair = named["LabelScales"], named["ClassPair"]
+        self.agreement, self.merges = named["LabelAgreement"], named["LabelMerges"]
+        self.verdict = named["LabelVerdict"]
+
+    async def read(self, table, *, pool=None):
+        analysis = Analysis(table=table, dataset=prepare(table))
+        self.session._move(
+            lambda: self.session.history.do(Step("load file", "Read", analysis, {}))
+        )
+        self.look.label_view = Viewport(width=240, height=160)
+        if pool:
+            assert await self.session.act("run pool", pool=pool)
+        await self.rest()
+
+    async def rest(self):
+        while not self.session.jobs.at_rest:
+            await asyncio.sleep(0.01)
+
+    def value(self, name):
+        return self.session.derived.get(name).value
+
+
+def looked_at(scenario):
+    async def main():
+        await scenario(Opened())
+
+    run(main())
+
+
+def labelled(gaps=False, **columns):
+    rng = np.random.default_rng(0)
+    centres = np.repeat([[0, 0], [1, 0], [9, 9]], 30, axis=0)
+    X = centres + rng.normal(0, 0.7, (90, 2))
+    label = np.repeat(["left", "right", "far"], 30).astype(object)
+    if gaps:
+        label[:4] = None
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "label": label, **columns})
+    return make_dataset(frame, name="labelled", label="label")
+
+
+def test_without_labels_the_page_says_what_to_do():
+    async def scenario(opened):
+        await opened.rest()
+        assert "No class labels" in opened.headline.status.body
+        assert not opened.page._cards.visible
+        opened.headline.status._handle_msg("data")
+        assert opened.look.page == "data"
+
+    looked_at(scenario)
+
+
+def test_numbers_are_those_of_the_library():
+    async def scenario(opened):
+        table = labelled()
+        await opened.read(table, pool=POOL)
+        ds = prepare(table)
+        check = label_match(ds.X, ds.labels_true, n_permutations="adaptive")
+        shown = opened.value("label_check")
+        assert shown.score == check.score
+        assert f"{fixed(check.score)} (at most 1" in opened.headline._text.body
+        for score in check.pairs["score"]:
+            assert f">{fixed(score)}</button>" in opened.pairs._table.body
+        reached = pool_agreement(opened.session.analysis.ensemble, ds.labels_true)
+        best = fixed(reached.values[reached.highest])
+        assert f"{best} at most from this pool" in opened.agreement._text.body
+        gains = merge_gains(ds.X, ds.labels_true, n_permutations="adaptive")
+        assert fixed(gains["merged"][0], 3) in opened.merges._text.body
+        names = [ds.label_names[k] for k in gains.loc[0, ["class_a", "class_b"]]]
+        assert set(names) == {"left", "right"}
+
+    looked_at(scenario)
+
+
+def test_the_most_mixed_pair_is_open_and_a_click_opens_another():
+    async def scenario(opened):
+        await opened.read(labelled())
+        judged, pair = opened.value("judged"), opened.value("label_pair")
+        assert {judged.name(pair.a), judged.name(pair.b)} == {"left", "right"}
+        assert "the most mixed pair" in opened.pair._heading.body
+        codes = {name: k for k, name in enumerate(judged.names)}
+        a, b = sorted((codes["far"], codes["left"]))
+        opened.pairs._table._handle_msg(f"{a} {b}")
+        await opened.rest()
+        pair = opened.value("label_pair")
+        assert (pair.a, pair.b) == (a, b)
+        assert opened.pairs._table.body.count("class='open'") == 1
+        assert pair.columns["difference"].abs().is_monotonic_decreasing
+        picture = opened.value("label_picture")
+        assert picture.pixels.any()
+        assert pair_frame(pair.view.coordinates).shape == (2, 2)
+
+    looked_at(scenario)
+
+
+def test_rows_without_label_are_left_out_and_counted():
+    async def scenario(opened):
+        await opened.read(labelled(gaps=True))
+        assert opened.value("label_check").n_left_out == 4
+        assert "4 rows without a class left out" in opened.headline._text.body
+
+    looked_at(scenario)
+
+
+def test_merging_is_of_this_page_only_and_can_be_taken_back():
+    async def scenario(opened):
+        await opened.read(labelled(), pool=POOL)
+        before = opened.value("label_check").score
+        steps = len(opened.session.history.steps)
+        pair = opened.value("label_pair")
+        opened.merges._text._handle_msg(f"{pair.a} {pair.b}")
+        await opened.rest()
+        judged = opened.value("judged")
+        assert len(judged.sizes) == 2
+        assert opened.value("label_check").score > before
+        assert opened.value("label_agreement").merged.values.max() == 1
+        assert "once merged" in opened.agreement._how.body
+        assert len(opened.session.history.steps) == steps
+        opened.merges._text._handle_msg("back")
+        await opened.rest()
+        assert opened.value("label_check").score == before
+
+    looked_at(scenario)
+
+
+def test_the_clusters_of_a_model_are_judged_in_the_same_way():
+    async def scenario(opened):
+        await opened.read(labelled(), pool=POOL)
+        offers = opened.headline._source.options
+        assert "label" in next(iter(offers))
+        assert len(offers) == 4
+        opened.headline._source.value = "model:1"
+        await opened.rest()
+        judged, ensemble = opened.value("judged"), opened.session.analysis.ensemble
+        assert np.array_equal(judged.codes, ensemble.labels[1])
+        assert ensemble.names[1] in opened.headline._text.body
+        assert "Are the clusters of" in opened.headline._text.body
+
+    looked_at(scenario)
+
+
+def test_without_a_run_the_quick_pool_is_one_click_away():
+    async def scenario(opened):
+        await opened.read(labelled())
+        assert "Run the quick pool" in opened.agreement.status.body
+        await opened.agreement.status._handle_msg("quick")
+        await opened.rest()
+        assert "at most from this pool" in opened.agreement._text.body
+
+    looked_at(scenario)
+
+
+def test_nested_rings_are_groups_without_a_centre():
+    async def scenario(opened):
+        await opened.read(load_example("rings"))
+        verdict = opened.value("label_verdict")
+        assert verdict.answer == "Yes, but not each around a centre"
+        assert (verdict.round, verdict.dense) == ("no", "yes")
+        assert "Yes, but not each around a centre" in opened.verdict._text.body
+        assert "nested rings" in opened.verdict._text.body
+
+    looked_at(scenario)
+
+
+def test_labels_dealt_at_random_are_hardly_clusters():
+    async def scenario(opened):
+        table = labelled(label=np.random.default_rng(0).permutation(["p", "q"] * 45))
+        await opened.read(table)
+        assert opened.value("label_verdict").answer == "Hardly"
+
+    looked_at(scenario)
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [(["one"] * 90, "has one class only"), (list(range(90)), "has 90 values")],
+)
+def test_labels_that_cannot_be_compared_get_a_sentence(label, words):
+    async def scenario(opened):
+        frame = labelled().table.assign(label=[f"v{k}" for k in label])
+        await opened.read(make_dataset(frame, name="odd", label="label"))
+        assert words in opened.headline.status.body
+        assert not opened.pairs._table.body
+
+    looked_at(scenario)
+
+
+def test_a_merged_class_bears_the_names_of_all():
+    judged = Judged(
+        None, "", "class", None, None, ("a", "b", "c"), "", ((1, 2), (0, 1))
+    )
+    assert judged.name(0) == "a + b + c"
+
+
+def test_the_copied_python_gives_the_numbers_of_the_page():
+    async def scenario(opened):
+        assert await opened.session.act("load example", name="iris")
+        await opened.rest()
+        judged = opened.value("judged")
+        lines = opened.headline._script(judged).splitlines()
+        found = {}
+        exec("\n".join(line for line in lines if "print" not in line), found)
+        assert found["check"].score == opened.value("label_check").score
+        assert found["evidence"].dbcv == opened.value("label_evidence").dbcv
+
+    looked_at(scenario)
