@@ -118,8 +118,9 @@ def open_browser() -> Iterator[Browser]:
 
 
 def environment(kernels: Path) -> dict[str, str]:
-    """Variables of a process that keeps its kernels in a folder."""
-    return os.environ | {"NUMBA_CACHE_DIR": str(kernels)}
+    """Variables of a process that keeps its kernels in a folder, and its bytecode."""
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"NUMBA_CACHE_DIR": str(kernels)}
 
 
 def run_script(kernels: Path) -> Seconds:

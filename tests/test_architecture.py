@@ -131,6 +131,7 @@ PLACES = [
     "figures",
     "plots",
     "jobs",
+    "warm",
     "actions",
     "derived",
     "nodes",
@@ -139,7 +140,6 @@ PLACES = [
     "moves",
     "panels",
     "pages",
-    "warm",
     "shell",
     "cli",
 ]

@@ -27,6 +27,7 @@ from clusterlens.compute.estimators.torque import TorqueClustering
 from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
 from clusterlens.compute.indices.indices import internal_index
 from clusterlens.compute.pool.optics import make_graph_ordering, make_ordering
+from clusterlens.compute.pool.spanning import searched_tree
 from clusterlens.compute.ranking.progressive import rank_progressively
 from clusterlens.compute.ranking.robustness import rank_robustness
 
@@ -52,7 +53,7 @@ def compile_kernels(
 
     Notes
     -----
-    Some 30 seconds on one core for the first process, two for those that find the
+    Some 70 seconds on one core for the first process, three for those that find the
     compiled kernels on disk. Compiles for codes of one and two bytes and for tables in
     row order; what is rarer, such as more than 65,535 clusters in one partition, or as
     many partitions, compiles when it occurs. Without this call each kernel is loaded or
@@ -128,6 +129,7 @@ def _use_table(X: FloatArray) -> None:
     table = neighbor_table(X, 4)
     for order in (make_ordering, make_graph_ordering):
         order(X, 0, table, min_samples=5)
+    searched_tree(X, 0, min_samples=5)
 
 
 def _use_memberships(U: FloatArray, V: FloatArray) -> None:

@@ -21,6 +21,7 @@ from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.compute.table.reading import load_table
+from clusterlens.ui import warm
 from clusterlens.ui.analysis import Analysis, Link, Run
 from clusterlens.ui.links import (
     KINDS,
@@ -96,6 +97,7 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
     if dataset is None:
         raise ValueError("no table is prepared; load one on the Data page.")
     seed = values.get("random_state", 0)
+    warm.hold(job)
     ensemble = run_pool(
         dataset.X,
         pool,

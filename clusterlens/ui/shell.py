@@ -35,6 +35,7 @@ OVERLAY = """
 """
 TEMPLATE = Path(__file__).with_name("page.html")
 RAIL_WIDTH = 72
+WARM_AFTER_SECONDS = 3
 HEADER_HEIGHT = 48
 HEADER_STYLE = {
     "& .MuiToolbar-root": {"minHeight": f"{HEADER_HEIGHT}px !important"},
@@ -303,6 +304,11 @@ async def _load_file(session: Session, file: Path) -> None:
     await session.act("load file", name=file.name, sha256=key)
 
 
+def _warm_later() -> None:
+    """Begin with the kernels once the page has had time to draw itself."""
+    asyncio.get_running_loop().call_later(WARM_AFTER_SECONDS, warm.start)
+
+
 def serve_page(file: Path | None = None) -> None:
     """Make a session for the browser that has just connected, and show its page.
 
@@ -316,6 +322,6 @@ def serve_page(file: Path | None = None) -> None:
     pn.config.exception_handler = lambda error: session.jobs.fail("This step", error)
     Shell(session).view.servable()
     pn.state.on_session_destroyed(lambda context: session.jobs.close())
-    pn.state.onload(warm.start)
+    pn.state.onload(_warm_later)
     if file is not None:
         pn.state.onload(partial(_load_file, session, file))

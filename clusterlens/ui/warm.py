@@ -1,19 +1,27 @@
 """Kernels of the server: made ready by one thread, while the first page is in use.
 
-`start` may be called by every session; the thread starts once in a process. A kernel
-that is used before its turn is loaded or compiled by whoever uses it, so nothing has to
-wait for this thread; `wait` is for a job that would rather say what it is waiting for.
+`start` may be called by every session; the thread starts once in a process. Where no
+kernel is on disk yet, a process beside the server compiles them, so that pages stay
+quick meanwhile. A kernel that is used before its turn is loaded or compiled by whoever
+uses it; a long job rather waits for all, and says so (`hold`).
 """
 
 from __future__ import annotations
 
+import atexit
 import logging
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
+from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._run.kernels import kernels_on_disk
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 
 _LOG = logging.getLogger(__name__)
@@ -21,7 +29,9 @@ _LOG = logging.getLogger(__name__)
 PARTS = ("pictures", "ensembles", "tables", "memberships")
 # Seconds between two looks at the cancel of a job that waits.
 _PAUSE = 0.1
-
+_COMPILE = "import clusterlens; clusterlens.compile_kernels()"
+# Below other processes, as the pages of this server must stay quick.
+_NICENESS = 10
 
 _LOCK = threading.Lock()
 
@@ -47,6 +57,15 @@ def start() -> None:
 def ready(part: str | None = None) -> bool:
     """Whether a part, or all, is there."""
     return all(event.is_set() for event in _events(part))
+
+
+def hold(job: Any) -> None:
+    """Let a job wait for the kernels where they are being made ready, and say so."""
+    if _begin.cache_info().currsize and not ready():
+        title = job.title
+        job.enter("Getting ready (the first start compiles for this machine)")
+        wait(progress=job.report, cancel=job.cancelled)
+        job.enter(title)
 
 
 def wait(
@@ -88,6 +107,8 @@ def _events(part: str | None) -> list[threading.Event]:
 
 def _work(done: dict[str, threading.Event]) -> None:
     """Make one part after the other ready; what fails is left to its first user."""
+    if not kernels_on_disk():
+        _compile_beside()
     for part, event in done.items():
         try:
             _steps()[part]()
@@ -96,6 +117,18 @@ def _work(done: dict[str, threading.Event]) -> None:
                 return  # the server is stopping
             _LOG.exception("The kernels of %s could not be made ready", part)
         event.set()
+
+
+def _compile_beside() -> None:
+    """Compile all kernels to disk in another process; it ends with this one."""
+    command = [sys.executable, "-c", _COMPILE]
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+    atexit.register(process.kill)
+    with suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
+    process.wait()
+    atexit.unregister(process.kill)
 
 
 @cache

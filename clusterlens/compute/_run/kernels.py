@@ -149,6 +149,11 @@ def directories() -> list[Path]:
     return [SOURCES / "__pycache__", *([user] if user.is_absolute() else [])]
 
 
+def kernels_on_disk() -> bool:
+    """Whether any kernel has been kept on disk, of this version or another."""
+    return any(next(place.glob("*.nbc"), None) for place in directories())
+
+
 @cache
 def kernel_digest(made: Any) -> str:
     """Digest of the code and the constants of a kernel and of all it calls."""

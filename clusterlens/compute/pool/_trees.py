@@ -14,12 +14,12 @@ from sklearn.cluster import AgglomerativeClustering
 
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators.merges import cut_tree
-from clusterlens.compute.pool._spanning import (
+from clusterlens.compute.pool.sharing import Arrays, Step
+from clusterlens.compute.pool.spanning import (
     MAX_PLAIN_SAMPLES,
     single_linkage_merges,
     spanning_tree_step,
 )
-from clusterlens.compute.pool.sharing import Arrays, Step
 
 # scikit-learn's names of a metric -> SciPy's
 _METRICS = {

@@ -48,17 +48,17 @@ from clusterlens.compute.pool._features import (
     landmark_spectral_labels,
     landmark_steps,
 )
-from clusterlens.compute.pool._spanning import (
-    dbscan_labels,
-    dbscan_steps,
-    hdbscan_labels,
-    hdbscan_steps,
-)
 from clusterlens.compute.pool._spectral import spectral_labels, spectral_steps
 from clusterlens.compute.pool._trees import agglomerative_steps, cut_agglomerative
 from clusterlens.compute.pool.clusterer import Clusterer, Law, Parameters
 from clusterlens.compute.pool.optics import optics_labels, optics_steps
 from clusterlens.compute.pool.sharing import Share
+from clusterlens.compute.pool.spanning import (
+    dbscan_labels,
+    dbscan_steps,
+    hdbscan_labels,
+    hdbscan_steps,
+)
 
 
 def _k(parameters: Parameters) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import datashader as ds
+import lazy_loader
 import numpy as np
 import xarray as xr
 from bokeh.events import SelectionGeometry, Tap
@@ -24,6 +24,8 @@ from clusterlens.compute.consensus.tiles import Tile
 from clusterlens.ui.figures.frame import Frame, View, no_image
 from clusterlens.ui.look import Viewport
 
+# Imported at the first picture: the first page comes sooner without it.
+ds = lazy_loader.load("datashader")
 STRIP = 0.03
 GAP = 0.01
 MARGIN = STRIP + GAP

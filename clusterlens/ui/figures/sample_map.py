@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import datashader as ds
-import datashader.transfer_functions as tf
+import lazy_loader
 import numpy as np
 import pandas as pd
 from bokeh.events import SelectionGeometry, Tap
@@ -16,6 +15,8 @@ from clusterlens.ui.figures.frame import PictureFrame, View, no_image
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.palette import LINK_COLOURS
 
+# Imported at the first picture: the first page comes sooner without it.
+ds = lazy_loader.load("datashader")
 # How near to a sample a click must be, and how many clusters a legend names.
 CLICK_PIXELS = 10
 LEGEND_ENTRIES = 14
@@ -83,7 +84,7 @@ def draw_samples(
         grey = np.broadcast_to(np.uint8(_FADED), colours.shape)
         faded = _points(xy, grey, view, size, spread, alpha=70)
         bright = _points(xy[lit], colours[lit], view, size, spread + 1)
-        picture = tf.stack(faded, bright)
+        picture = ds.tf.stack(faded, bright)
     return picture.to_numpy().astype(np.uint32)
 
 
@@ -94,7 +95,7 @@ def _points(
     size: tuple[int, int],
     spread: int,
     alpha: int = 255,
-) -> tf.Image:
+) -> Any:
     """Average the colours of the samples in each pixel, then enlarge the points."""
     frame = pd.DataFrame(
         {"x": xy[:, 0], "y": xy[:, 1]}
@@ -109,8 +110,10 @@ def _points(
     rgba = np.zeros((size[1], size[0], 4), np.uint8)
     rgba[hit, :3] = np.rint(channels[hit])
     rgba[hit, 3] = alpha
-    image = tf.Image(rgba.view(np.uint32)[..., 0], coords=means.coords, dims=["y", "x"])
-    return tf.spread(image, px=spread)
+    image = ds.tf.Image(
+        rgba.view(np.uint32)[..., 0], coords=means.coords, dims=["y", "x"]
+    )
+    return ds.tf.spread(image, px=spread)
 
 
 def _point_size(n_samples: int, pixels: int) -> int:

@@ -7,16 +7,16 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute.estimators.neighbors import neighbor_table
-from clusterlens.compute.pool import _spanning, _trees, optics
-from clusterlens.compute.pool._spanning import (
-    _graph_tree,
-    _plain_tree,
-    _searched_tree,
-    dbscan_labels,
-    hdbscan_labels,
-)
+from clusterlens.compute.pool import _trees, optics, spanning
 from clusterlens.compute.pool.optics import make_graph_ordering, make_ordering
 from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.pool.spanning import (
+    _graph_tree,
+    _plain_tree,
+    dbscan_labels,
+    hdbscan_labels,
+    searched_tree,
+)
 
 
 def moons(n_samples=600, seed=0):
@@ -49,7 +49,7 @@ def test_hdbscan_at_every_size_from_one_tree(method, size):
 def test_the_searched_tree_is_the_plain_one(min_samples):
     X = make_blobs(800, 3, random_state=1)[0]
     plain, searched = (
-        make(X, 0, min_samples=min_samples)[0] for make in (_plain_tree, _searched_tree)
+        make(X, 0, min_samples=min_samples)[0] for make in (_plain_tree, searched_tree)
     )
     # Single precision.
     np.testing.assert_allclose(searched["value"], plain["value"], rtol=1e-5, atol=1e-6)
@@ -77,7 +77,7 @@ def test_duplicates_do_not_tear_the_graph_apart():
 
 @pytest.mark.parametrize("features", [3, 15])
 def test_large_data_take_other_forms_and_say_so(monkeypatch, features):
-    for module in (_spanning, _trees, optics):
+    for module in (_trees, spanning, optics):
         monkeypatch.setattr(module, "MAX_PLAIN_SAMPLES", 200)
     X, y = make_blobs(500, features, centers=4, cluster_std=0.4, random_state=2)
     pool = [
@@ -100,7 +100,7 @@ def test_large_data_take_other_forms_and_say_so(monkeypatch, features):
 
 def test_single_linkage_from_the_searched_tree_is_that_of_scikit_learn():
     X = make_blobs(400, 2, random_state=3)[0]
-    (tree,) = _searched_tree(X, 0, min_samples=1)
+    (tree,) = searched_tree(X, 0, min_samples=1)
     for k in (2, 3, 10, 50):
         labels = _trees.cut_agglomerative(X, {"n_clusters": k}, (tree,))
         alone = AgglomerativeClustering(k, linkage="single").fit_predict(X)

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from fast_hdbscan.hdbscan import compute_minimum_spanning_tree
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import cdist
@@ -51,7 +50,7 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
         make = partial(_plain_tree, min_samples=min_samples)
         return Step(key, title, make, seconds=_plain_seconds, n_bytes=n_bytes)
     if d <= MAX_TREE_FEATURES:
-        make = partial(_searched_tree, min_samples=min_samples)
+        make = partial(searched_tree, min_samples=min_samples)
         note = (
             f"The {title} is found by a search of a k-d tree in single precision; "
             "ties may be broken another way than by scikit-learn."
@@ -159,12 +158,15 @@ def _plain_tree(X: FloatArray, size: int, *, min_samples: int) -> Arrays:
     return (model.fit(X)._single_linkage_tree_,)
 
 
-def _searched_tree(X: FloatArray, size: int, *, min_samples: int) -> Arrays:
+def searched_tree(X: FloatArray, size: int, *, min_samples: int) -> Arrays:
     """Merges of the same tree, found on a k-d tree; records (n_samples - 1,)."""
     # The library does not count the sample itself. With one other sample, or none, no
     # distance is less than what is needed around its ends: plain distances decide.
     others = max(1, min_samples - 1)
     with library_kernels(n_threads=1):
+        # Compiles as it is imported: half a minute, the first time on a machine.
+        from fast_hdbscan.hdbscan import compute_minimum_spanning_tree
+
         edges, _, _ = compute_minimum_spanning_tree(X, min_samples=others)
     return (_single_linkage(edges[:, 0], edges[:, 1], edges[:, 2]),)
 
