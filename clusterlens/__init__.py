@@ -15,6 +15,10 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute._validation": ["DataError"],
         "compute._run.options": ["Cancelled"],
         "compute.table.dataset": ["Dataset", "make_dataset", "prepare"],
+        "compute.table.distributions": [
+            "ColumnDistribution",
+            "column_distributions",
+        ],
         "compute.table.examples": ["EXAMPLES", "load_example"],
         "compute.table.export": ["attach_labels", "to_csv_bytes"],
         "compute.table.profiles": [

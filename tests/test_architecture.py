@@ -132,6 +132,7 @@ PLACES = [
     "plots",
     "jobs",
     "warm",
+    "partitions",
     "actions",
     "derived",
     "nodes",

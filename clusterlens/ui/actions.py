@@ -29,11 +29,14 @@ from clusterlens.ui.links import (
     TITLES,
     find_link,
     has_row,
+    plain_ids,
     refuse_contradiction,
     with_link,
 )
+from clusterlens.ui.partitions import chosen_labels, named
 
 Values = Mapping[str, Any]
+KEPT_FAMILIES = {"consensus": "consensus", "group": "group", "labels": "given labels"}
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,44 @@ def add_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
     )
     made = replace(analysis, runs=(*analysis.runs, copy), runs_made=number)
     return _read(made, copy.id)
+
+
+def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Put a partition among the models of a copy of the run, under a name."""
+    run = analysis.run
+    choice, labels = chosen_labels(analysis, values["partition"], **job.kernels)
+    if run is None or choice.kind == "model":
+        raise ValueError("this partition is a model already; choose another one.")
+    name = str(values["name"]).strip()
+    if not name or name in run.ensemble.names:
+        raise ValueError(
+            f"the name {name!r} is empty or taken; give the partition one of its own."
+        )
+    spec = {"clusterer": choice.kind, **choice.values(run.dataset)}
+    spec.pop("rows", None)
+    kept = Ensemble([labels], [name], [KEPT_FAMILIES[choice.kind]], specs=[spec])
+    number = analysis.runs_made + 1
+    copy = replace(
+        run,
+        id=f"r{number}",
+        name=f"{run.name} + {name}",
+        ensemble=_joined(run.ensemble, kept),
+        kept=(*run.kept, values),
+    )
+    made = replace(analysis, runs=(*analysis.runs, copy), runs_made=number)
+    return _read(made, copy.id)
+
+
+def name_cluster(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Name a cluster of a partition; an empty name takes its name away."""
+    _, labels = chosen_labels(analysis, values["partition"], **job.kernels)
+    run = analysis.run
+    rows = np.flatnonzero(labels == values["cluster"])
+    if run is None or not len(rows):
+        raise ValueError(f"there is no cluster {values['cluster']} to name.")
+    text = " ".join(str(values["name"]).split())
+    ids = plain_ids(np.asarray(run.dataset.row_ids)[rows])
+    return replace(analysis, cluster_names=named(analysis.cluster_names, text, ids))
 
 
 def _joined(first: Ensemble, second: Ensemble) -> Ensemble:
@@ -279,6 +320,8 @@ ACTIONS = {
     "prepare": Action("Prepare the table", prepare_table, slow=True),
     "run pool": Action("Run the pool", fit_pool, slow=True),
     "add CNS": Action("Add CNS to the pool", add_smoothing, slow=True),
+    "keep partition": Action("Keep the partition", keep_partition, slow=True),
+    "name cluster": Action("Name the cluster", name_cluster, slow=True),
     "read run": Action("Read another run", read_run),
     "rename run": Action("Rename the run", rename_run),
     "delete run": Action("Delete the run", delete_run),

@@ -33,7 +33,9 @@ class Run:
     random_state : int
         Seed of the pool.
     ensemble : Ensemble
-        What the pool found.
+        What the pool found, and after it the partitions that were kept.
+    kept : tuple of dict
+        How each kept partition was made, plain values.
     """
 
     id: str
@@ -42,6 +44,15 @@ class Run:
     pool: tuple[Mapping[str, Any], ...]
     random_state: int
     ensemble: Ensemble
+    kept: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class ClusterName:
+    """A name and the rows it was given to, by plain row id."""
+
+    text: str
+    rows: tuple[int | str, ...]
 
 
 @dataclass(frozen=True)
@@ -81,6 +92,8 @@ class Analysis:
         Must-links and cannot-links by row id; they belong to no run.
     link_weight : float
         What all links broken add to a score.
+    cluster_names : tuple of ClusterName
+        Names of clusters; they belong to rows, not to a partition.
     """
 
     table: Dataset | None = None
@@ -94,6 +107,7 @@ class Analysis:
     counted_fully: frozenset[str] = frozenset()
     links: tuple[Link, ...] = ()
     link_weight: float = DEFAULT_LINK_WEIGHT
+    cluster_names: tuple[ClusterName, ...] = ()
 
     @property
     def run(self) -> Run | None:

@@ -134,6 +134,57 @@ td.cut { max-width: 110px; }
 .skeleton.over { position: absolute; left: 0; right: 0; height: 4px; margin: 0;
   z-index: 5; }
 @keyframes pulse { 50% { opacity: .45; } }
+.rows-of-k { display: grid; grid-auto-rows: 1fr; height: 100%; min-height: 0; }
+.row-of-k { display: grid; grid-template-columns: 26px minmax(0, 1.25fr)
+  minmax(0, 1fr); gap: 10px; align-items: center; min-height: 0; cursor: pointer;
+  border-radius: 4px; font-size: 12px; }
+.row-of-k:hover { background: color-mix(in srgb, #0b8a8a 7%, transparent); }
+.row-of-k.front { background: color-mix(in srgb, #0b8a8a 15%, transparent); }
+.row-of-k button { all: unset; cursor: pointer; text-align: right; }
+.row-of-k.front button { font-weight: 700; }
+.row-of-k button:focus-visible { outline: 2px solid #0b8a8a; }
+.parts { display: flex; gap: 1px; height: calc(100% - 3px); max-height: 22px; }
+.parts > div { overflow: hidden; text-align: center; border-radius: 2px;
+  font-size: 11px; min-width: 0; display: flex; align-items: center;
+  justify-content: center; font-variant-numeric: tabular-nums; }
+.strip-of-k { position: relative; height: 100%; }
+.strip-of-k > i { position: absolute; top: calc(50% - 4px); width: 9px; height: 9px;
+  margin-left: -4px; border-radius: 50%; background: #0b8a8a; z-index: 2;
+  outline: 1px solid rgba(255, 255, 255, .8); }
+.strip-of-k > div { position: absolute; top: calc(50% - 3px); height: 7px;
+  border-radius: 3px; min-width: 4px; }
+table.heat { border-collapse: separate; border-spacing: 2px; font-size: 12.5px;
+  width: auto; min-width: 100%; }
+table.heat td, table.heat th { border: 0; padding: 4px 5px; white-space: nowrap;
+  vertical-align: middle; }
+table.heat th { font-size: 11.5px; vertical-align: bottom; line-height: 1.15; }
+table.heat td.cell { text-align: center; border-radius: 3px; min-width: 38px; }
+table.heat th.cell { text-align: center; white-space: normal; max-width: 84px;
+  overflow-wrap: break-word; }
+table.heat tr.front td { background-image: linear-gradient(color-mix(in srgb, #0b8a8a
+  13%, transparent), color-mix(in srgb, #0b8a8a 13%, transparent)); }
+table.heat tr.front td.cell { background-image: none; }
+table.heat tr.front td:first-child { box-shadow: inset 3px 0 #0b8a8a; }
+table.heat button { all: unset; cursor: pointer; }
+table.heat button:focus-visible { outline: 2px solid #0b8a8a; }
+table.heat tr[data-do] { cursor: pointer; }
+table.heat td .track { margin-top: 0; display: inline-block; width: 54px;
+  min-width: 0; vertical-align: middle; margin-right: 6px; }
+table.cross { border-collapse: separate; border-spacing: 2px; font-size: 12.5px; }
+table.cross td, table.cross th { border: 0; padding: 3px 5px; text-align: center;
+  vertical-align: middle; }
+table.cross td.name, table.cross th.name { text-align: left; max-width: 110px; }
+table.cross button { all: unset; cursor: pointer; display: block; width: 100%;
+  padding: 3px 0; border-radius: 3px; }
+table.cross button:focus-visible { outline: 2px solid #0b8a8a; }
+table.cross button.front { outline: 2px solid currentColor; }
+.small-multiples { display: grid; gap: 4px 16px; height: 100%;
+  grid-template-columns: repeat(auto-fit, minmax(118px, 1fr)); }
+.small-multiples figure { margin: 0; min-width: 0; display: flex;
+  flex-direction: column; min-height: 120px; }
+.small-multiples figcaption { font-size: 12.5px; line-height: 1.25; }
+.small-multiples svg { flex: 1 1 0; min-height: 0; width: 100%; }
+table.rows td, table.rows th { white-space: nowrap; }
 kbd { border: 1px solid color-mix(in srgb, currentColor 30%, transparent);
   border-radius: 4px; padding: 0 4px; font-size: 12px; }
 """
@@ -258,6 +309,38 @@ export function render({model}) {
         if self._does is not None:
             return self._does(str(data))
         return None
+
+
+class RowSlider(JSComponent):
+    """An upright slider whose steps stand at the middle of rows of equal height."""
+
+    value = param.Integer(2, doc="Number of the row, from start at the top.")
+    start = param.Integer(2, doc="Number of the first row.")
+    end = param.Integer(10, doc="Number of the last row.")
+    label = param.String("", doc="What is set, for screen readers.")
+
+    _esm = """
+export function render({model}) {
+  const box = document.createElement('div');
+  box.style.cssText = 'position:relative;height:100%;width:24px';
+  const input = document.createElement('input');
+  input.type = 'range';
+  input.setAttribute('aria-label', model.label);
+  const fit = () => {
+    const half = `calc(${50 / (model.end - model.start + 1)}% - 8px)`;
+    input.style.cssText = 'position:absolute;left:2px;margin:0;width:16px;' +
+      'writing-mode:vertical-lr;accent-color:#0b8a8a;cursor:pointer;' +
+      `top:${half};bottom:${half};height:calc(100% - 2 * ${half})`;
+    input.min = model.start;
+    input.max = model.end;
+    input.value = model.value;
+  };
+  input.addEventListener('input', () => { model.value = Number(input.value); });
+  model.on(['value', 'start', 'end'], fit);
+  fit();
+  box.append(input);
+  return box;
+}"""
 
 
 class Keys(JSComponent):

@@ -68,6 +68,33 @@ class Look(param.Parameterized):
     )
     map_view = param.ClassSelector(class_=Viewport, default=Viewport())
     matrix_view = param.ClassSelector(class_=Viewport, default=Viewport())
+    partition = param.Selector(
+        default="consensus",
+        objects=["consensus", "model", "group", "labels"],
+        doc="What the page Clusters is about.",
+    )
+    partition_k = param.Integer(
+        None, allow_None=True, doc="Clusters of the consensus partition; None for auto."
+    )
+    consensus_by = param.String(
+        "bisecting-kmeans", doc="Consensus function, a key of CONSENSUS_FUNCTIONS."
+    )
+    obey_links = param.Boolean(False, doc="Whether the consensus obeys the links.")
+    group = param.ClassSelector(
+        class_=Brush, default=Brush(), doc="Samples that are looked at as a cluster."
+    )
+    cluster = param.Integer(
+        None, allow_None=True, doc="Cluster that is read; None for the first."
+    )
+    compared = param.String(
+        "auto", doc='Partition beside it: "auto", "consensus", "labels", "model 3".'
+    )
+    compare_view = param.ClassSelector(class_=Viewport, default=Viewport())
+    profile_query = param.String("", doc="Text that names of profiled columns hold.")
+    profile_sort = param.Selector(
+        default="all", objects=["all", "cluster", "name"], doc="Order of the columns."
+    )
+    typical_first = param.Boolean(False, doc="Whether typical rows come first.")
     column = param.String(
         None, allow_None=True, doc="Column that shades the map of the Data page."
     )
@@ -127,7 +154,7 @@ class Look(param.Parameterized):
         """Look at no sample and at the leader, as another run is read."""
         whole: dict[str, Any] = {
             name: Viewport(width=view.width, height=view.height)
-            for name in ("map_view", "matrix_view")
+            for name in ("map_view", "matrix_view", "compare_view")
             if (view := getattr(self, name))
         }
         self.param.update(
@@ -136,5 +163,10 @@ class Look(param.Parameterized):
             pair=(),
             brush=Brush(),
             threshold_preview=None,
+            partition="consensus",
+            partition_k=None,
+            group=Brush(),
+            cluster=None,
+            compared="auto",
             **whole,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import colorcet
 import numpy as np
@@ -31,8 +31,10 @@ CLUSTER_COLOURS = (
 )
 
 
-def cluster_name(cluster: int) -> str:
-    """Name a cluster on screen; numbers start at 1."""
+def cluster_name(cluster: int, names: Mapping[int, str] | None = None) -> str:
+    """Name a cluster on screen, by its own name or a number from 1."""
+    if names and cluster in names:
+        return names[cluster]
     return "noise" if cluster < 0 else f"cluster {cluster + 1}"
 
 
@@ -101,3 +103,10 @@ def certain_colours(
     full = cluster_colours(clusters)
     mixed = np.rint(grey + (full - grey) * (0.15 + 0.85 * share)).astype(np.uint8)
     return np.where((clusters < 0)[:, None], full, mixed)
+
+
+def ink_on(colour: str) -> str:
+    """Return the colour of text that is read on a colour "#rrggbb"."""
+    red, green, blue = bytes.fromhex(colour[1:])
+    bright = 0.299 * red + 0.587 * green + 0.114 * blue > 140
+    return "#14181d" if bright else "#ffffff"

@@ -11,6 +11,7 @@ from clusterlens.ui import warm
 from clusterlens.ui.kit import ACCENT, COLUMN, Keys, Text, link, pmu, pn, safe
 from clusterlens.ui.kit import THEME as THEME_CONFIG
 from clusterlens.ui.moves import MOVES, toggle_help
+from clusterlens.ui.pages.clusters import ClustersPage
 from clusterlens.ui.pages.cns import CNSPage
 from clusterlens.ui.pages.consensus import ConsensusPage
 from clusterlens.ui.pages.data import DataPage
@@ -23,6 +24,7 @@ PAGES = (
     ("data", "Data", "table_chart", DataPage),
     ("pool", "Pool", "tune", PoolPage),
     ("consensus", "Consensus", "grid_on", ConsensusPage),
+    ("clusters", "Clusters", "bubble_chart", ClustersPage),
     ("cns", "CNS", "water", CNSPage),
     ("labels", "Class labels", "flag", LabelsPage),
 )

@@ -90,6 +90,26 @@ class ConsensusTree(Frozen):
             If the tree has fewer leaves: it was made for fewer clusters, or the
             ensemble tells fewer groups of samples apart.
         """
+        return pd.factorize(self.nodes_at(n_clusters)[self.leaves])[0].astype(np.int64)
+
+    def nodes_at(self, n_clusters: int) -> IntArray:
+        """Return the node that holds each leaf after n_clusters - 1 splits.
+
+        Parameters
+        ----------
+        n_clusters : int
+            From 1 to n_leaves.
+
+        Returns
+        -------
+        nodes : array of int64, shape (n_leaves,)
+            From left to right; `nodes[tree.leaves]` is the node of each sample.
+
+        Raises
+        ------
+        ValueError
+            If the tree has fewer leaves.
+        """
         n_clusters = check_range(
             n_clusters, 1, self.n_leaves, name="n_clusters", integer=True
         )
@@ -97,7 +117,7 @@ class ConsensusTree(Frozen):
         # The first k - 1 splits make the nodes up to 2 (k - 1).
         while (late := nodes > 2 * (n_clusters - 1)).any():
             nodes[late] = self.parents[nodes[late]]
-        return pd.factorize(nodes[self.leaves])[0].astype(np.int64)
+        return nodes
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per node, with its place in an icicle of all cuts.

@@ -58,7 +58,8 @@ K_MEANS: Spec = {"clusterer": "k-means", "n_init": 2}
 MEMORY_LIMIT = 4e9
 _SKEWED = 1.0
 _FLOOR = 0.002  # shares of pairs this small are as good as none
-_AS_CLEAR = 0.25  # in powers of ten: of numbers as clear as this, the largest is taken
+_LEAST_GAIN = np.log10(2.0)  # of what stands out: half the ambiguous pairs of copies
+_UNAMBIGUOUS = 0.01  # of numbers with so few ambiguous pairs the largest is taken
 
 
 def uniform_box(X: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -148,16 +149,16 @@ class KSelection(Frozen):
         asked = ", ".join(map(str, self.n_clusters))
         if self.k is None:
             return (
-                f"No k stands out: for none of k = {asked} are the clusters of "
-                f"{self.clusterer} clearer than in {draws} copies without clusters "
-                f"(p > {self.level:g})."
+                f"No k stands out: for none of k = {asked} do the clusters of "
+                f"{self.clusterer} leave half as many pairs ambiguous as in {draws} "
+                f"copies without clusters (p at most {self.level:g})."
             )
         at = int(np.flatnonzero(self.n_clusters == self.k)[0])
         spans = " and ".join(
             f"{curves.pac[:, at].min():.0%} to {curves.pac[:, at].max():.0%} in {kind}"
             for kind, curves in self.references.items()
         )
-        others = self.n_clusters[(self.p_value <= self.level) & (self.gain > 0)]
+        others = self.n_clusters[_stands_out(self.p_value, self.gain, self.level)]
         others = others[others != self.k]
         also = (
             f" Less clearly: k = {', '.join(map(str, others))}." if len(others) else ""
@@ -291,9 +292,13 @@ def select_k(
     over the data and its copies. The p-value of a k is the rank of its clearness among
     the largest clearness over all k of every copy (single-step maxT), which holds the
     probability that any k of structureless data stands out at the level. With two kinds
-    of copies the larger p-value counts. Among the k that stand out the one with the
-    largest gain is taken, and of several with about the same gain (a factor of 1.8) the
-    largest, since clusters nested in clear clusters leave both clear.
+    of copies the larger p-value counts. Beyond chance is not enough: a k stands out if
+    its p-value is at most the level and its PAC at most half of that of the copies (a
+    gain of 0.3), since slight departures from both kinds of copies, such as tails, are
+    beyond chance, too. Among the k that stand out the one with the largest gain is
+    taken; but where some leave at most one pair in a hundred ambiguous, which cannot be
+    any clearer, the largest of these, since clusters nested in clear clusters leave
+    both clear.
 
     What it does not see: clusters that the clusterer cannot find. Copies are as
     structureless as their kind, so that tails count as structure where neither kind has
@@ -367,7 +372,7 @@ def select_k(
     notes += [f"{text} ({count} runs)" for text, count in said.items()]
     p_value = np.max(list(p_values.values()), axis=0)
     return KSelection(
-        _choose(numbers, gain, p_value <= level),
+        _choose(numbers, data.pac, gain, _stands_out(p_value, gain, level)),
         read_only(numbers),
         data,
         curves,
@@ -539,11 +544,23 @@ def _gain(pac: FloatArray, reference: FloatArray) -> FloatArray:
     return np.log10(reference + _FLOOR).mean(axis=0) - np.log10(pac + _FLOOR)
 
 
+def _stands_out(
+    p_value: FloatArray, gain: FloatArray, level: float
+) -> npt.NDArray[np.bool_]:
+    """Which numbers (n_k,) are clearer than the copies, beyond chance and by enough."""
+    return (p_value <= level) & (gain >= _LEAST_GAIN)
+
+
 def _choose(
-    numbers: IntArray, gain: FloatArray, stands_out: npt.NDArray[np.bool_]
+    numbers: IntArray,
+    pac: FloatArray,
+    gain: FloatArray,
+    stands_out: npt.NDArray[np.bool_],
 ) -> int | None:
-    """The largest of the numbers that stand out about as clearly as the clearest."""
+    """The largest unambiguous of the numbers that stand out, else the clearest."""
     if not stands_out.any():
         return None
-    clear = stands_out & (gain >= gain[stands_out].max() - _AS_CLEAR)
-    return int(numbers[clear].max())
+    unambiguous = stands_out & (pac <= _UNAMBIGUOUS)
+    if unambiguous.any():
+        return int(numbers[unambiguous].max())
+    return int(numbers[np.argmax(np.where(stands_out, gain, -np.inf))])

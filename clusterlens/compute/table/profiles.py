@@ -225,11 +225,11 @@ def group_profile(ds: Dataset, samples: npt.ArrayLike) -> ClusterProfiles:
     'size +1.5 sd (9), colour = b 100% (rest 33%)'
     """
     ds = check_dataset(ds)
-    inside = _membership(samples, len(ds.row_ids))
+    inside = group_members(samples, len(ds.row_ids))
     return _profiles(ds, np.array([1]), inside.astype(np.intp), against_rest=True)
 
 
-def _membership(samples: npt.ArrayLike, n_samples: int) -> npt.NDArray[np.bool_]:
+def group_members(samples: npt.ArrayLike, n_samples: int) -> npt.NDArray[np.bool_]:
     """Return one truth value per sample (n,), checked."""
     given = as_array(samples, "samples", "positions of rows")
     if given.dtype == bool and given.shape == (n_samples,):

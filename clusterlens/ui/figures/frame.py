@@ -46,6 +46,8 @@ class Frame:
         Class of its pane.
     tools : list
         Tools beside pan, wheel zoom and reset.
+    beside : Frame, optional
+        Another figure, whose ranges it has.
     options
         Of `bokeh.plotting.figure`.
     """
@@ -56,6 +58,7 @@ class Frame:
         *,
         css: str,
         tools: list[Any],
+        beside: Frame | None = None,
         **options: Any,
     ) -> None:
         self._told = told
@@ -66,8 +69,8 @@ class Frame:
         self._document = pn.state.curdoc
         self._changes: list[Callable[[], None]] = []
         self.figure = figure(
-            x_range=Range1d(0, 1),
-            y_range=Range1d(0, 1),
+            x_range=beside.figure.x_range if beside else Range1d(0, 1),
+            y_range=beside.figure.y_range if beside else Range1d(0, 1),
             tools=["pan", "wheel_zoom", "reset", *tools],
             active_scroll="wheel_zoom",
             sizing_mode="stretch_both",

@@ -56,6 +56,7 @@ def draw_samples(
     *,
     size: tuple[int, int],
     lit: np.ndarray | None = None,
+    keep_hue: bool = False,
 ) -> np.ndarray:
     """Draw the samples as points; where some are lit the others fade.
 
@@ -71,6 +72,8 @@ def draw_samples(
         Width and height in pixels.
     lit : array of int, optional
         Positions of samples to light up.
+    keep_hue : bool, default False
+        Whether those that fade keep their colour.
 
     Returns
     -------
@@ -82,7 +85,8 @@ def draw_samples(
         picture = _points(xy, colours, view, size, spread)
     else:
         grey = np.broadcast_to(np.uint8(_FADED), colours.shape)
-        faded = _points(xy, grey, view, size, spread, alpha=70)
+        pale = colours if keep_hue else grey
+        faded = _points(xy, pale, view, size, spread, alpha=70)
         bright = _points(xy[lit], colours[lit], view, size, spread + 1)
         picture = ds.tf.stack(faded, bright)
     return picture.to_numpy().astype(np.uint32)
@@ -162,6 +166,8 @@ class MapFigure(PictureFrame):
         Called with the x and y range of a dragged box.
     lassoed : callable
         Called with the outline of a lasso, shape (n, 2).
+    beside : MapFigure, optional
+        Another map, whose ranges it has.
     """
 
     def __init__(
@@ -170,9 +176,11 @@ class MapFigure(PictureFrame):
         tapped: Callable[[float, float, float], None],
         boxed: Callable[[View], None],
         lassoed: Callable[[np.ndarray], None],
+        beside: MapFigure | None = None,
     ) -> None:
         super().__init__(
             told,
+            beside=beside,
             css="cl-map-figure",
             tools=["box_zoom", BoxSelectTool(), LassoSelectTool(), "tap", "save"],
             toolbar_location="right",

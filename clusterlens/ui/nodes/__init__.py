@@ -5,6 +5,7 @@ A new result is one function and one entry in `NODES` of the file it belongs to.
 
 from clusterlens.ui.nodes import (
     agreement,
+    clusters,
     cns,
     labels,
     links,
@@ -17,3 +18,4 @@ from clusterlens.ui.nodes import (
 
 NODES = agreement.NODES | nulls.NODES | pictures.NODES | pools.NODES
 NODES |= readings.NODES | tables.NODES | cns.NODES | links.NODES | labels.NODES
+NODES |= clusters.NODES

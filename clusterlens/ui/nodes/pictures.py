@@ -100,6 +100,7 @@ def legend(
     clusters: np.ndarray,
     samples: Dataset,
     projection: Projection,
+    model_names: dict[int, str],
 ) -> Legend:
     """Name and place what the samples are coloured by."""
     if colour_by == "disagreement":
@@ -108,7 +109,9 @@ def legend(
     codes = clusters if given is None else given
     numbers, sizes = np.unique(codes, return_counts=True)
     names = [
-        cluster_name(k) if given is None or k < 0 else str(samples.label_names[k])
+        cluster_name(k, model_names)
+        if given is None or k < 0
+        else str(samples.label_names[k])
         for k in numbers.tolist()
     ]
     placed = [k for k in numbers.tolist() if k >= 0][:NUMBERED]
@@ -222,7 +225,7 @@ NODES = {
         "Colouring the samples",
     ),
     "legend": Node(
-        ("look.colour_by", "clusters", "samples", "projection"),
+        ("look.colour_by", "clusters", "samples", "projection", "model_names"),
         legend,
         "live",
         "Naming the clusters",

@@ -123,7 +123,7 @@ def outcome(job: Job, run: Run) -> Outcome:
     ensemble = run.ensemble
     asked = len(pool_specs(list(run.pool), run.dataset.X.shape, run.random_state))
     return Outcome(
-        asked,
+        asked + len(run.kept),
         ensemble.n_partitions,
         len(distinct_partitions(ensemble)[0]),
         float(np.nansum(ensemble.seconds)),

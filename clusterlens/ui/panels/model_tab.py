@@ -24,7 +24,7 @@ class ModelTab(Tab):
     """Facts at once; sizes, consensus and columns of the clusters when computed."""
 
     needs = ("selected", "ranking", "ensemble", "clusters")
-    also = ("profiles", "held_together")
+    also = ("profiles", "held_together", "model_names")
     css = "cl-model"
     empty = "<b>No model.</b> Run a pool first; its models are listed in the ranking."
 
@@ -40,6 +40,7 @@ class ModelTab(Tab):
             disabled=True,
         )
         self._shown = 0
+        self._names: dict[int, str] = {}
         return [self._download]
 
     def prepare(self, results: Any) -> None:
@@ -55,10 +56,11 @@ class ModelTab(Tab):
         clusters: np.ndarray,
         profiles: Result,
         held_together: Result,
+        model_names: Result,
     ) -> None:
         """Write the facts, then one section per cluster."""
         samples = self.session.analysis.samples
-        self._shown = selected
+        self._shown, self._names = selected, model_names.value or {}
         self._download.filename = f"{samples.name} - {ensemble.names[selected]}.csv"
         self.text.body = (
             self._facts(selected, ranking, ensemble, clusters, held_together)
@@ -125,7 +127,10 @@ class ModelTab(Tab):
             body = f"<p class='failed'>{safe(explain(profiles.error))}</p>"
         else:
             body = "<div class='skeleton'></div><div class='skeleton'></div>"
-        name = mark(cluster_colour(cluster), f"<b>{cluster_name(cluster)}</b>")
+        name = mark(
+            cluster_colour(cluster),
+            f"<b>{safe(cluster_name(cluster, self._names))}</b>",
+        )
         return (
             f"<h3>{name} {size:,} samples<span class='right muted'>{within}</span></h3>"
             f"{body}"
@@ -136,7 +141,11 @@ class ModelTab(Tab):
         analysis = self.session.analysis
         model = self._shown
         name = f"cluster ({analysis.ensemble.names[model]})"
-        labels = {name: analysis.ensemble.labels[model]}
+        labels: dict[str, Any] = {name: analysis.ensemble.labels[model]}
+        found = self.session.derived.get("clusters")
+        if self._names and found.ready:
+            words = [cluster_name(k, self._names) for k in found.value.tolist()]
+            labels["cluster name"] = np.array(words, object)
         return io.BytesIO(to_csv_bytes(attach_labels(analysis.samples, labels)))
 
 

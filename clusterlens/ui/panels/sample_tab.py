@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import mark, safe
 from clusterlens.ui.nodes.readings import Place, SampleReading
 from clusterlens.ui.palette import DISAGREEMENT_COLOURS, cluster_colour, cluster_name
@@ -17,6 +18,7 @@ class SampleTab(Tab):
     """Disagreement, the clusters it goes with, its values, its company."""
 
     needs = ("sample_reading", "ensemble", "selected")
+    also = ("model_names",)
     css = "cl-inspected"
     empty = (
         "<b>No sample picked.</b> Click a point of the map or a cell of a matrix to "
@@ -24,13 +26,19 @@ class SampleTab(Tab):
     )
 
     def show(
-        self, sample_reading: SampleReading, ensemble: Ensemble, selected: int
+        self,
+        sample_reading: SampleReading,
+        ensemble: Ensemble,
+        selected: int,
+        model_names: Result,
     ) -> None:
         """Write what is known of the sample."""
-        read = sample_reading
+        read, names = sample_reading, model_names.value or {}
         colour = cluster_colour(read.cluster)
         chip = mark(
-            colour, f"{cluster_name(read.cluster)} of {safe(ensemble.names[selected])}"
+            colour,
+            f"{safe(cluster_name(read.cluster, names))} of "
+            f"{safe(ensemble.names[selected])}",
         )
         stops = ", ".join(DISAGREEMENT_COLOURS)
         self.text.body = (
@@ -44,7 +52,8 @@ class SampleTab(Tab):
             f"{read.percentile:.0%} of the samples</span><span>evenly split</span></p>"
             "<h3>Goes with <small>mean consensus</small></h3><table>"
             + "".join(
-                f"<tr><td class='cut'>{mark(cluster_colour(k), cluster_name(k))}</td>"
+                f"<tr><td class='cut'>"
+                f"{mark(cluster_colour(k), safe(cluster_name(k, names)))}</td>"
                 f"<td>{share_bar(share, cluster_colour(k))}</td>"
                 f"<td class='number'>{share:.2f}</td></tr>"
                 for k, share in read.goes_with[:SHOWN_CLUSTERS]

@@ -10,6 +10,7 @@ import numpy as np
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels, to_csv_bytes
+from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import badge, link, mark, pmu, safe
 from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.readings import SelectionReading
@@ -25,6 +26,7 @@ class SelectionTab(Tab):
     """Size, consensus inside, clusters, columns and rows of the brushed samples."""
 
     needs = ("selection_reading", "ensemble", "selected", "samples", "clusters")
+    also = ("model_names",)
     css = "cl-brushed-note"
     empty = (
         "<b>Nothing selected.</b> Drag a box or a lasso on the map, or a block of a "
@@ -63,9 +65,10 @@ class SelectionTab(Tab):
         selected: int,
         samples: Dataset,
         clusters: np.ndarray,
+        model_names: Result,
     ) -> None:
         """Write what is known of the selection."""
-        read = selection_reading
+        read, names = selection_reading, model_names.value or {}
         total = len(read.brush)
         rest = "" if np.isnan(read.rest) else f" · rest {read.rest:.2f}"
         self.text.body = (
@@ -76,7 +79,8 @@ class SelectionTab(Tab):
             f"<span class='muted'>{rest}</span></dd></dl>"
             f"<h3>In the clusters of {safe(ensemble.names[selected])}</h3><table>"
             + "".join(
-                f"<tr><td class='cut'>{mark(cluster_colour(k), cluster_name(k))}</td>"
+                f"<tr><td class='cut'>"
+                f"{mark(cluster_colour(k), safe(cluster_name(k, names)))}</td>"
                 f"<td>{share_bar(size / total, cluster_colour(k))}</td>"
                 f"<td class='number'>{size:,}</td></tr>"
                 for k, size in read.sizes

@@ -17,6 +17,7 @@ from clusterlens.compute.pool.select_k import (
     _choose,
     _gain,
     _p_values,
+    _stands_out,
     select_k,
     uniform_box,
 )
@@ -132,14 +133,26 @@ def test_equal_tables_have_a_p_value_of_one():
     assert_array_equal(_p_values(np.ones(3), np.ones((9, 3))), 1.0)
 
 
-def test_of_about_equally_clear_numbers_the_largest_is_taken():
+def test_of_numbers_that_leave_no_pair_ambiguous_the_largest_is_taken():
     numbers = np.array([2, 3, 5, 8])
-    gain = np.array([1.9, 0.3, 2.1, 1.95])
+    pac = np.array([0.0, 0.1, 0.004, 0.03])
+    gain = np.array([2.1, 0.3, 1.9, 1.2])
     out = np.array([True, True, True, True])
-    assert _choose(numbers, gain, out) == 8
-    assert _choose(numbers, gain, out & (numbers != 8)) == 5
-    assert _choose(numbers, gain, numbers == 3) == 3
-    assert _choose(numbers, gain, ~out) is None
+    assert _choose(numbers, pac, gain, out) == 5
+    assert _choose(numbers, pac, gain, numbers == 2) == 2
+    assert _choose(numbers, pac, gain, ~out) is None
+
+
+def test_of_numbers_that_leave_pairs_ambiguous_that_with_the_largest_gain_is_taken():
+    numbers = np.array([2, 3, 5])
+    pac, gain = np.array([0.2, 0.1, 0.05]), np.array([0.5, 0.8, 0.6])
+    out = np.array([True, True, True])
+    assert _choose(numbers, pac, gain, out) == 3
+
+
+def test_to_stand_out_takes_half_the_ambiguous_pairs_and_more_than_chance():
+    p_value, gain = np.array([0.05, 0.05, 0.2]), np.array([0.31, 0.29, 2.0])
+    assert _stands_out(p_value, gain, 0.05).tolist() == [True, False, False]
 
 
 def test_gain_is_the_ratio_of_ambiguous_pairs_in_powers_of_ten():

@@ -1,0 +1,567 @@
+"""What the page Clusters shows of one partition, and of another beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import adjusted_rand_score
+
+from clusterlens.compute.consensus.cluster_consensus import (
+    ClusterConsensus,
+    cluster_consensus,
+)
+from clusterlens.compute.consensus.tree import ConsensusTree
+from clusterlens.compute.ensemble.comparison import (
+    PartitionComparison,
+    compare_partitions,
+)
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.contingency import contingency_table, match_clusters
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.pool.stability import ClusterStability, cluster_stability
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.distributions import (
+    ColumnDistribution,
+    column_distributions,
+)
+from clusterlens.compute.table.profiles import (
+    ClusterProfiles,
+    cluster_profiles,
+    group_profile,
+)
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.analysis import ClusterName
+from clusterlens.ui.derived import Node
+from clusterlens.ui.figures.sample_map import draw_samples, map_view
+from clusterlens.ui.jobs import KERNELS, Job
+from clusterlens.ui.look import Brush, Viewport
+from clusterlens.ui.nodes.pictures import Picture
+from clusterlens.ui.palette import cluster_colours, cluster_name
+from clusterlens.ui.partitions import (
+    TREE,
+    Choice,
+    functions_for,
+    labels_of,
+    make_tree,
+    most_clusters,
+    names_of,
+)
+
+SHOWN_COLUMNS = 6
+BOOTSTRAPS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The consensus tree with a number, and so a colour, for each cluster of each cut.
+
+    Parameters
+    ----------
+    tree : ConsensusTree
+        Its cuts are nested.
+    nodes : DataFrame
+        As `ConsensusTree.to_frame`, with a column `number`; the larger half of a
+        cluster keeps its number.
+    """
+
+    tree: ConsensusTree
+    nodes: pd.DataFrame
+
+    @property
+    def most(self) -> int:
+        """The largest number of clusters that it can be cut into."""
+        return self.tree.n_leaves
+
+
+def partition_tree(job: Job, ensemble: Ensemble, reference: int) -> Tree:
+    """Grow the tree, numbered like the clusters of the reference where they match."""
+    tree = make_tree(ensemble, **job.kernels)
+    nodes = tree.to_frame()
+    k = int(np.clip(ensemble.n_clusters[reference], 1, tree.n_leaves))
+    at = tree.nodes_at(k)
+    names, codes = np.unique(at, return_inverse=True)
+    other = ensemble.codes[reference].astype(np.int64)
+    rows, columns = match_clusters(contingency_table(codes[tree.leaves], other))
+    colours = nodes["colour"].to_numpy()
+    number = dict(zip(colours[names[rows]].tolist(), columns.tolist(), strict=True))
+    fresh = int(other.max()) + 1
+    for colour in pd.unique(nodes.sort_values("first_k", kind="stable")["colour"]):
+        if colour not in number:
+            number[colour] = fresh
+            fresh += 1
+    return Tree(tree, nodes.assign(number=[number[c] for c in colours]))
+
+
+def methods(job: Job, ensemble: Ensemble) -> list[str]:
+    """Consensus functions that scale to the run, the tree first."""
+    return sorted(functions_for(ensemble), key=lambda name: name != TREE)
+
+
+def choice(
+    kind: str,
+    k: int | None,
+    method: str,
+    obeys: bool,
+    model: int,
+    group: Brush,
+    ensemble: Ensemble,
+    reference: int,
+    samples: Dataset,
+    links: Constraints | None,
+) -> Choice | None:
+    """What the page is about; None where there is no such partition."""
+    if kind == "model":
+        return Choice("model", model=model)
+    if kind == "group":
+        return Choice("group", group=group) if len(group) else None
+    if kind == "labels":
+        return Choice("labels") if samples.labels_true is not None else None
+    chosen = int(ensemble.n_clusters[reference]) if k is None else k
+    chosen = int(np.clip(chosen, 2, most_clusters(ensemble)))
+    obeys = obeys and links is not None
+    if obeys and method not in ("kmeans", "sec"):
+        method = "kmeans"
+    return Choice("consensus", k=chosen, method=method, obeys=obeys)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A partition with the numbers, and so the colours, that its clusters have.
+
+    Parameters
+    ----------
+    choice : Choice
+        How it is made.
+    title : str
+        Its name on screen.
+    labels : array of int, shape (n_samples,)
+        Its labels as they are made.
+    clusters : array of int, shape (n_samples,)
+        Its clusters, numbered like those of the reference; noise is -1.
+    names : dict of int to str
+        Name of each cluster.
+    own_names : dict of int to str
+        Those of them that the analyst or the partition gave.
+    sizes : dict of int to int
+        Number of samples of each cluster, ascending by number; noise last.
+    """
+
+    choice: Choice
+    title: str
+    labels: np.ndarray
+    clusters: np.ndarray
+    names: dict[int, str]
+    own_names: dict[int, str]
+    sizes: dict[int, int]
+
+    def label(self, cluster: int) -> int:
+        """The label of a cluster as it is made."""
+        return int(self.labels[np.flatnonzero(self.clusters == cluster)[0]])
+
+
+def chosen(
+    job: Job,
+    choice: Choice,
+    ensemble: Ensemble,
+    samples: Dataset,
+    reference: int,
+    tree: Tree,
+    links: Constraints | None,
+    names: tuple[ClusterName, ...],
+) -> Chosen:
+    """Make the partition and number its clusters."""
+    kernels = {"executor": KERNELS, "cancel": job.cancelled}
+    labels = labels_of(choice, ensemble, samples, links, tree.tree, **kernels)
+    if choice.kind == "consensus" and choice.method == TREE and not choice.obeys:
+        k = min(choice.k, tree.most)
+        number = tree.nodes["number"].to_numpy()
+        clusters = number[tree.tree.nodes_at(k)][tree.tree.leaves]
+    elif choice.kind == "group":
+        clusters = labels
+    else:
+        clusters = _like(ensemble.codes[reference], labels)
+    found, counts = np.unique(clusters, return_counts=True)
+    order = np.argsort(np.where(found < 0, found.max() + 1, found), kind="stable")
+    sizes = {int(found[k]): int(counts[k]) for k in order}
+    given = _given_names(choice, samples, labels, clusters)
+    given |= names_of(clusters, samples.row_ids, names)
+    titles = {k: given.get(k, cluster_name(k)) for k in sizes}
+    title = choice.title(ensemble)
+    return Chosen(choice, title, labels, clusters, titles, given, sizes)
+
+
+def _like(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Number labels (n,) like the clusters of other codes (n,); noise stays -1."""
+    own, found = pd.factorize(np.where(labels == NOISE, NOISE, labels), sort=True)
+    rows, columns = match_clusters(contingency_table(own, codes.astype(np.int64)))
+    number = np.full(len(found), -1)
+    number[rows] = columns
+    rest = np.flatnonzero(number < 0)
+    number[rest] = int(codes.max()) + 1 + np.arange(len(rest))
+    clusters = number[own]
+    clusters[labels == NOISE] = NOISE
+    return clusters
+
+
+def _given_names(
+    choice: Choice, samples: Dataset, labels: np.ndarray, clusters: np.ndarray
+) -> dict[int, str]:
+    """Names that the partition brings with it."""
+    if choice.kind == "group":
+        return {0: "the group", 1: "the rest"}
+    if choice.kind != "labels" or samples.label_names is None:
+        return {}
+    first = np.unique(clusters, return_index=True)[1]
+    return {
+        int(clusters[i]): str(samples.label_names[labels[i]])
+        for i in first
+        if labels[i] != NOISE
+    }
+
+
+def model_names(
+    job: Job, clusters: np.ndarray, samples: Dataset, names: tuple[ClusterName, ...]
+) -> dict[int, str]:
+    """Name of each cluster of the selected model that was given one."""
+    return names_of(clusters, samples.row_ids, names)
+
+
+def in_hand(chosen: Chosen, cluster: int | None) -> int:
+    """The cluster that is read: the one looked at, else the first."""
+    return cluster if cluster in chosen.sizes else next(iter(chosen.sizes))
+
+
+def chosen_profiles(job: Job, samples: Dataset, chosen: Chosen) -> ClusterProfiles:
+    """What characterises each cluster, in the original columns and units."""
+    if chosen.choice.kind == "group":
+        own = group_profile(samples, chosen.clusters == 0)
+        rest = cluster_profiles(samples, chosen.clusters)
+        return replace(rest, table=_with(rest.table, own.table))
+    return cluster_profiles(samples, chosen.clusters)
+
+
+def _with(every: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
+    """Compare the group with the rest instead of with all samples."""
+    others = every[every["cluster"] != 0]
+    return pd.concat([own.assign(cluster=0), others], ignore_index=True)
+
+
+def chosen_held(job: Job, ensemble: Ensemble, chosen: Chosen) -> ClusterConsensus:
+    """How well the pool keeps the clusters together."""
+    return cluster_consensus(
+        ensemble, chosen.clusters, executor=KERNELS, cancel=job.cancelled
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """How the columns that set a cluster apart are distributed in it and in the rest.
+
+    Parameters
+    ----------
+    cluster, size, rest : int
+        The cluster, its samples and all others.
+    columns : list of (ColumnDistribution, dict)
+        With the row of the profile that belongs to it.
+    """
+
+    cluster: int
+    size: int
+    rest: int
+    columns: list[tuple[ColumnDistribution, dict[Any, Any]]]
+
+
+def apart(job: Job, samples: Dataset, chosen: Chosen, cluster: int) -> Apart | None:
+    """Describe the columns in which a cluster differs most from the rest."""
+    inside = chosen.clusters == cluster
+    if inside.all():
+        return None
+    top = group_profile(samples, inside).top(1, SHOWN_COLUMNS)
+    known = top.dropna(subset="effect")
+    found = column_distributions(samples, inside, known["column"].tolist())
+    size = int(inside.sum())
+    rows = known.to_dict("records")
+    return Apart(cluster, size, len(inside) - size, list(zip(found, rows, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The samples of a cluster in order, with what the pool says of each.
+
+    Parameters
+    ----------
+    positions : array of int, shape (n_members,)
+        The least typical first, or the most typical.
+    own : array of float, shape (n_members,)
+        Mean consensus with the other members.
+    next_cluster, next_consensus : array, shape (n_members,)
+        The other cluster that each goes with most, -1 where there is none, and how.
+    doubtful : int
+        How many go with another cluster more than with their own.
+    """
+
+    positions: np.ndarray
+    own: np.ndarray
+    next_cluster: np.ndarray
+    next_consensus: np.ndarray
+    doubtful: int
+
+
+def members(
+    job: Job, chosen: Chosen, held: ClusterConsensus, cluster: int, typical: bool
+) -> Members:
+    """List the samples of a cluster by how typical of it they are."""
+    inside = np.flatnonzero(chosen.clusters == cluster)
+    sign = -1 if typical else 1
+    inside = inside[np.argsort(sign * held.own[inside], kind="stable")]
+    beside = held.nearest[inside]
+    known = beside >= 0
+    return Members(
+        inside,
+        held.own[inside],
+        np.where(known, held.clusters[beside], NOISE),
+        np.where(known, held.items[inside, beside], 0.0),
+        int(held.doubtful[inside].sum()),
+    )
+
+
+def other_choice(
+    compared: str,
+    choice: Choice,
+    selected: int,
+    samples: Dataset,
+    tree: Tree,
+    ensemble: Ensemble,
+) -> Choice | None:
+    """The partition beside it: the selected model, or the tree beside that model."""
+    if compared == "labels":
+        return Choice("labels") if samples.labels_true is not None else None
+    if compared.startswith("model "):
+        return Choice("model", model=int(compared.removeprefix("model ")))
+    if compared == "consensus" or choice == Choice("model", model=selected):
+        k = choice.k
+        if choice.kind == "model":
+            k = int(ensemble.n_clusters[choice.model])
+        elif choice.kind != "consensus":
+            k = int(ensemble.n_clusters[selected])
+        return Choice("consensus", k=int(np.clip(k, 2, max(tree.most, 2))))
+    return Choice("model", model=selected)
+
+
+def comparison(job: Job, chosen: Chosen, other: Chosen) -> PartitionComparison:
+    """Compare the two partitions, clusters by their numbers."""
+    return compare_partitions(chosen.clusters, other.clusters)
+
+
+def own_picture(
+    job: Job,
+    projection: Projection,
+    chosen: Chosen,
+    comparison: PartitionComparison,
+    brush: Brush,
+    port: Viewport,
+) -> Picture | None:
+    """Draw the partition, samples that change cluster strong."""
+    return _picture(projection, chosen.clusters, comparison, brush, port)
+
+
+def other_picture(
+    job: Job,
+    projection: Projection,
+    other: Chosen,
+    comparison: PartitionComparison,
+    brush: Brush,
+    port: Viewport,
+) -> Picture | None:
+    """Draw the other partition the same way."""
+    return _picture(projection, other.clusters, comparison, brush, port)
+
+
+def _picture(
+    projection: Projection,
+    clusters: np.ndarray,
+    comparison: PartitionComparison,
+    brush: Brush,
+    port: Viewport,
+) -> Picture | None:
+    if not (port.width and port.height):
+        return None
+    view = map_view(projection.coordinates, port)
+    lit = brush.positions if len(brush) else np.flatnonzero(comparison.changed)
+    pixels = draw_samples(
+        projection.coordinates,
+        cluster_colours(clusters),
+        view,
+        size=(port.width, port.height),
+        lit=lit,
+        keep_hue=True,
+    )
+    return Picture(pixels, view)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """The model whose runs on bootstrap samples judge a partition, and what they cost.
+
+    Parameters
+    ----------
+    model : int
+        Position of the model: the partition itself, or the fitted one closest to it.
+    agreement : float
+        Adjusted Rand index with the partition.
+    seconds : float
+        Estimate for all runs; NaN where the time of a fit is not known.
+    """
+
+    model: int
+    agreement: float
+    seconds: float
+
+
+def judge(job: Job, chosen: Chosen, ensemble: Ensemble) -> Judge | None:
+    """Choose the model that can judge the partition; None where none was fitted."""
+    fitted = np.flatnonzero(np.isfinite(ensemble.seconds))
+    if not len(fitted):
+        return None
+    if chosen.choice.kind == "model" and chosen.choice.model in fitted:
+        model, agreement = chosen.choice.model, 1.0
+    else:
+        scores = [
+            adjusted_rand_score(chosen.clusters, ensemble.codes[t]) for t in fitted
+        ]
+        best = int(np.argmax(scores))
+        model, agreement = int(fitted[best]), float(scores[best])
+    seconds = float(ensemble.seconds[model]) * (BOOTSTRAPS + 1)
+    return Judge(model, agreement, seconds)
+
+
+def chosen_stability(
+    job: Job,
+    chosen: Chosen,
+    judge: Judge,
+    ensemble: Ensemble,
+    samples: Dataset,
+    random_state: int,
+) -> ClusterStability:
+    """How well each cluster comes back in bootstrap samples."""
+    return cluster_stability(
+        samples.X,
+        ensemble.specs[judge.model],
+        random_state,
+        labels=chosen.clusters,
+        n_resamples=BOOTSTRAPS,
+        progress=job.report,
+        cancel=job.cancelled,
+    )
+
+
+_MADE = ("ensemble", "samples", "reference", "partition_tree", "constraints?")
+
+NODES = {
+    "partition_tree": Node(
+        ("ensemble", "reference"), partition_tree, "live", "Growing the consensus tree"
+    ),
+    "methods": Node(("ensemble",), methods, "live", "Listing consensus functions"),
+    "choice": Node(
+        (
+            "look.partition",
+            "look.partition_k?",
+            "look.consensus_by",
+            "look.obey_links",
+            "selected",
+            "look.group",
+            "ensemble",
+            "reference",
+            "samples",
+            "constraints?",
+        ),
+        choice,
+        keep=32,
+    ),
+    "chosen": Node(
+        ("choice", *_MADE, "cluster_names"),
+        chosen,
+        "live",
+        "Making the partition",
+        keep=24,
+    ),
+    "model_names": Node(
+        ("clusters", "samples", "cluster_names"),
+        model_names,
+        "live",
+        "Naming the clusters",
+        keep=16,
+    ),
+    "in_hand": Node(("chosen", "look.cluster?"), in_hand, keep=8),
+    "chosen_profiles": Node(
+        ("samples", "chosen"),
+        chosen_profiles,
+        "live",
+        "Describing the clusters",
+        keep=24,
+    ),
+    "chosen_held": Node(
+        ("ensemble", "chosen"),
+        chosen_held,
+        "live",
+        "Measuring what the pool keeps together",
+        keep=8,
+    ),
+    "apart": Node(
+        ("samples", "chosen", "in_hand"), apart, "live", "Describing the cluster"
+    ),
+    "members": Node(
+        ("chosen", "chosen_held", "in_hand", "look.typical_first"),
+        members,
+        "live",
+        "Listing the rows",
+    ),
+    "other_choice": Node(
+        (
+            "look.compared",
+            "choice",
+            "selected",
+            "samples",
+            "partition_tree",
+            "ensemble",
+        ),
+        other_choice,
+        keep=16,
+    ),
+    "other": Node(
+        ("other_choice", *_MADE, "cluster_names"),
+        chosen,
+        "live",
+        "Making the partition beside it",
+        keep=16,
+    ),
+    "comparison": Node(
+        ("chosen", "other"), comparison, "live", "Comparing the partitions", keep=16
+    ),
+    "own_picture": Node(
+        ("projection", "chosen", "comparison", "look.brush", "look.compare_view"),
+        own_picture,
+        "live",
+        "Drawing the map",
+    ),
+    "other_picture": Node(
+        ("projection", "other", "comparison", "look.brush", "look.compare_view"),
+        other_picture,
+        "live",
+        "Drawing the map beside it",
+    ),
+    "judge": Node(
+        ("chosen", "ensemble"), judge, "live", "Looking for the closest model", keep=16
+    ),
+    "chosen_stability": Node(
+        ("chosen", "judge", "ensemble", "samples", "random_state"),
+        chosen_stability,
+        "live",
+        "Drawing the samples again",
+        asked_for=True,
+        keep=16,
+    ),
+}

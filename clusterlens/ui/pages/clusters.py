@@ -1,0 +1,74 @@
+"""Page: from a consensus to clusters that have names, sizes, profiles and rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.pages.page import Page
+from clusterlens.ui.panels.cluster_apart import ClusterApart
+from clusterlens.ui.panels.cluster_profiles import ClusterProfilesTable
+from clusterlens.ui.panels.cluster_rows import ClusterRows
+from clusterlens.ui.panels.comparison import Comparison
+from clusterlens.ui.panels.k_evidence import KEvidence
+from clusterlens.ui.panels.partition_bar import PartitionBar
+
+GRID = """
+:host { display: grid; grid-template-columns: minmax(0, 1.9fr) minmax(0, 1fr);
+  grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden; }
+@media (max-width: 1150px) {
+  :host { grid-template-columns: minmax(0, 1.5fr) minmax(0, 1fr); }
+}
+"""
+
+
+class ClustersPage(Page):
+    """Which partition, how many clusters, what they are, and how another differs."""
+
+    def build(self) -> Any:
+        session = self.session
+        bar, evidence = PartitionBar(session), KEvidence(session)
+        profiles, apart = ClusterProfilesTable(session), ClusterApart(session)
+        comparison, rows = Comparison(session), ClusterRows(session)
+        self.panels = [bar, evidence, profiles, apart, comparison, rows]
+        fill = {"sizing_mode": "stretch_both", "margin": 0}
+        left, right = (
+            pn.Column(
+                *(_share(panel.view, flex) for panel, flex in cards),
+                styles={**COLUMN, "gap": "8px"},
+                **fill,
+            )
+            for cards in (
+                ((evidence, "1.05 1 0"), (profiles, "1 1 0"), (apart, "1 1 0")),
+                ((comparison, "2 1 0"), (rows, "1 1 0")),
+            )
+        )
+        # What is hidden must not say itself how it is displayed.
+        self._cards = _share(
+            pn.Column(left, right, stylesheets=[GRID], **fill), "1 1 0"
+        )
+        session.history.param.watch(self._arrange, ["steps", "cursor"])
+        self._arrange()
+        head = pn.Column(
+            bar.view,
+            styles={"flex": "0 0 auto"},
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        return pn.Column(
+            head,
+            self._cards,
+            styles={**COLUMN, "gap": "8px"},
+            css_classes=["cl-page-clusters"],
+            **fill,
+        )
+
+    def _arrange(self, *events: Any) -> None:
+        """Show the cards where there is a run."""
+        self._cards.visible = self.session.analysis.run is not None
+
+
+def _share(view: Any, flex: str) -> pn.Column:
+    """Give a card its share of the height."""
+    styles = {**COLUMN, "flex": flex}
+    return pn.Column(view, styles=styles, sizing_mode="stretch_both", margin=0)

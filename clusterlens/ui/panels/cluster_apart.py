@@ -1,0 +1,101 @@
+"""What sets the cluster in hand apart: its columns against those of the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.derived import Result
+from clusterlens.ui.figures.distributions import picture, write
+from clusterlens.ui.kit import Text, card, mark, pmu, safe
+from clusterlens.ui.nodes.clusters import Apart, Chosen
+from clusterlens.ui.palette import cluster_colour
+from clusterlens.ui.panels.panel import Panel
+
+
+class ClusterApart(Panel):
+    """Distributions in original units; the cluster can be named here."""
+
+    needs = ("chosen", "apart", "in_hand")
+    also = ("samples",)
+    empty = "<b>One cluster only.</b> There is no rest to compare it with."
+
+    def build(self) -> Any:
+        self._chosen: Chosen | None = None
+        self._cluster = 0
+        self._name = pmu.TextInput(
+            placeholder="name this cluster",
+            size="small",
+            width=190,
+            margin=0,
+            sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"}},
+            css_classes=["cl-cluster-name"],
+        )
+        self.control(self._name, self._written, self._rename)
+        self._head = Text(styles={"flex": "none"})
+        self._pictures = Text(
+            scrolls=True,
+            sizing_mode="stretch_both",
+            styles={"flex": "1 1 0", "min-height": "0"},
+            css_classes=["cl-distributions"],
+        )
+        return card(
+            "What sets it apart",
+            self._head,
+            self._pictures,
+            note=self.status,
+            buttons=[self._name],
+            css="cl-apart",
+        )
+
+    def prepare(self, results: Any) -> None:
+        """Keep what a name would be given to."""
+        ready = results["chosen"].ready and results["in_hand"].ready
+        if ready:
+            self._chosen = results["chosen"].value
+            self._cluster = results["in_hand"].value
+        nameable = ready and self._cluster >= 0
+        self._name.disabled = not nameable or self._chosen.choice.kind == "labels"
+        self._show_controls()
+
+    def _written(self) -> str:
+        """The name that the cluster was given, empty for none."""
+        if self._chosen is None:
+            return ""
+        return self._chosen.own_names.get(self._cluster, "")
+
+    async def _rename(self, text: str) -> None:
+        chosen, session = self._chosen, self.session
+        if chosen is not None and session.analysis.samples is not None:
+            await session.act(
+                "name cluster",
+                partition=chosen.choice.values(session.analysis.samples),
+                cluster=chosen.label(self._cluster),
+                name=text,
+            )
+
+    def show(self, chosen: Chosen, apart: Apart, in_hand: int, samples: Result) -> None:
+        """Write the legend and one picture per column."""
+        colour = cluster_colour(in_hand)
+        name = chosen.names[in_hand]
+        self._head.body = (
+            f"<p class='muted'>{mark(colour, f'{safe(name)}, {apart.size:,}')}&ensp;"
+            f"{mark('#9aa1a9', f'the rest, {apart.rest:,}')}&ensp;each scaled to its "
+            "own number; triangles are means; a + or − marks a tail that is cut</p>"
+        )
+        figures = []
+        for column, row in apart.columns:
+            title = safe(column.column)
+            effect = f"{row['effect']:+.1f} sd"
+            if column.levels:
+                line = f"{safe(row['level'])} <b>{safe(row['text'])}</b> here"
+                line += f", {safe(row['overall_text'])} in the rest"
+            else:
+                line = f"<b>{write(column, column.mean_inside)}</b> here, "
+                line += f"{write(column, column.mean_outside)} in the rest"
+            figures.append(
+                f"<figure><figcaption><div class='between'><b class='cut' title='"
+                f"{title}'>{title}</b><span class='muted'>{effect}</span></div>"
+                f"<div class='cut'>{line}</div></figcaption>"
+                f"{picture(column, colour, name)}</figure>"
+            )
+        self._pictures.body = f"<div class='small-multiples'>{''.join(figures)}</div>"

@@ -1,0 +1,254 @@
+"""Which partition the page Clusters is about, in a sentence, and what to do with it."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute.consensus.cluster_consensus import ClusterConsensus
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.export import attach_labels, to_csv_bytes
+from clusterlens.ui.derived import Result
+from clusterlens.ui.kit import Text, card, pmu, pn, safe, select
+from clusterlens.ui.nodes.clusters import Chosen
+from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.partitions import TREE
+from clusterlens.ui.words import count
+
+KINDS = {
+    "Consensus partition": "consensus",
+    "Model": "model",
+    "Brushed group": "group",
+    "Given label": "labels",
+}
+_LOW = {
+    "minHeight": "30px",
+    "padding": "2px 10px",
+    "textTransform": "none",
+    "whiteSpace": "nowrap",
+}
+
+
+class PartitionBar(Panel):
+    """Choose a consensus, a model, a brushed group or the given labels."""
+
+    needs = ("chosen",)
+    also = ("chosen_held", "methods", "rows", "ensemble", "constraints?", "samples?")
+    empty = (
+        "<b>Nothing to read yet.</b> Load a table on the <b>Data</b> page and run a "
+        "pool of clusterings on the <b>Pool</b> page; its models and their consensus "
+        "appear here."
+    )
+
+    def build(self) -> Any:
+        self._chosen: Chosen | None = None
+        self._options: dict[str, Any] = {}
+        controls = pn.Row(
+            self._kind(),
+            self._method(),
+            self._links(),
+            self._model(),
+            pn.Row(sizing_mode="stretch_width", margin=0),
+            *self._deeds(),
+            margin=0,
+            sizing_mode="stretch_width",
+            styles={"gap": "8px", "flex": "none"},
+            align="center",
+        )
+        self._text = Text(css_classes=["cl-clusters-sentence"])
+        return card(
+            "", controls, self._text, note=self.status, css="cl-partition", fills=False
+        )
+
+    def _kind(self) -> Any:
+        look = self.session.look
+        self._kinds = self.control(
+            pmu.RadioButtonGroup(
+                options=KINDS,
+                size="small",
+                margin=0,
+                sx={"& .MuiToggleButton-root": _LOW},
+                css_classes=["cl-partition-kind"],
+            ),
+            lambda: look.partition,
+            self._turn_to,
+        )
+        return self._kinds
+
+    def _turn_to(self, kind: str) -> None:
+        """Look at another kind; a group is what is brushed now."""
+        look = self.session.look
+        if kind == "group" and not len(look.brush) and not len(look.group):
+            self.session.jobs.notify(
+                "info", "Brush some samples first: drag a box or a lasso on a map."
+            )
+            return
+        group = look.brush if kind == "group" and len(look.brush) else look.group
+        look.param.update(partition=kind, group=group, cluster=None)
+
+    def _method(self) -> Any:
+        look = self.session.look
+        self._methods = self.control(
+            select(
+                "Made by", {"consensus tree": TREE}, css="cl-consensus-by", width=170
+            ),
+            lambda: look.consensus_by,
+            lambda name: look.param.update(consensus_by=name, cluster=None),
+        )
+        return self._methods
+
+    def _links(self) -> Any:
+        look = self.session.look
+        self._obey = self.control(
+            pmu.Switch(label="obey links", margin=0, css_classes=["cl-obey-links"]),
+            lambda: look.obey_links,
+            lambda on: look.param.update(obey_links=on, cluster=None),
+        )
+        return self._obey
+
+    def _model(self) -> Any:
+        look, derived = self.session.look, self.session.derived
+        self._models = self.control(
+            select("Model", {}, css="cl-partition-model", width=230),
+            lambda: derived.get("selected").value,
+            lambda model: look.param.update(model=model, cluster=None),
+        )
+        return self._models
+
+    def _deeds(self) -> list[Any]:
+        self._keep = pmu.Button(
+            label="Keep as a model",
+            size="small",
+            variant="outlined",
+            margin=0,
+            sx=_LOW,
+            css_classes=["cl-keep-partition"],
+            description="Put this partition among the models of a copy of the run",
+            on_click=self._keep_it,
+        )
+        self._name = pmu.TextInput(
+            placeholder="name of the model",
+            size="small",
+            width=170,
+            margin=0,
+            sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"}},
+            css_classes=["cl-keep-name"],
+        )
+        self._rows = pmu.FileDownload(
+            label="Rows with labels",
+            callback=self._labelled,
+            filename="clusters.csv",
+            size="small",
+            margin=0,
+            sx=_LOW,
+            css_classes=["cl-clusters-download"],
+        )
+        return [self._name, self._keep, self._rows]
+
+    def prepare(self, results: Any) -> None:
+        """Offer what there is, also before a partition is made."""
+        ready = results["chosen"].ready
+        kind = self.session.look.partition
+        for widget in (self._kinds, self._name, self._keep, self._rows):
+            widget.visible = results["ensemble"].ready
+        self._methods.visible = ready and kind == "consensus"
+        linked = results["constraints"].value is not None
+        self._obey.visible = ready and kind == "consensus" and linked
+        self._models.visible = ready and kind == "model"
+        self._keep.disabled = not ready or kind == "model"
+        self._name.visible = self._keep.visible = ready and kind != "model"
+        self._rows.disabled = not ready
+        samples = results["samples"].value
+        given = samples is not None and samples.labels_true is not None
+        kinds = {name: key for name, key in KINDS.items() if given or key != "labels"}
+        if self._kinds.options != kinds:
+            self._kinds.options = kinds
+        if results["methods"].ready:
+            names = {
+                "consensus tree" if name == TREE else name: name
+                for name in results["methods"].value
+            }
+            self._offer(self._methods, "methods", names)
+        if results["rows"].ready and results["ensemble"].ready:
+            ensemble = results["ensemble"].value
+            names = {ensemble.names[t]: int(t) for t in results["rows"].value}
+            selected = self.session.derived.get("selected")
+            if selected.ready:
+                names.setdefault(ensemble.names[selected.value], selected.value)
+            self._offer(self._models, "models", names)
+
+    def _offer(self, widget: Any, key: str, options: dict[str, Any]) -> None:
+        """Give a select other options, and the value that it controls."""
+        if self._options.get(key) != options:
+            self._options[key] = options
+            self._updating = True
+            widget.options = options
+            self._updating = False
+            self._show_controls()
+
+    def show(
+        self,
+        chosen: Chosen,
+        chosen_held: Result,
+        ensemble: Result,
+        **offered: Result,
+    ) -> None:
+        """Write the sentence."""
+        self._chosen = chosen
+        self._name.placeholder = chosen.title
+        self._rows.filename = f"{self.session.analysis.samples.name} - clusters.csv"
+        self._text.body = f"<p>{sentence(chosen, chosen_held, ensemble.value)}</p>"
+
+    async def _keep_it(self, event: Any) -> None:
+        """Put the partition among the models and read it there."""
+        chosen, session = self._chosen, self.session
+        if chosen is None:
+            return
+        name = self._name.value_input.strip() or chosen.title
+        values = chosen.choice.values(session.analysis.samples)
+        if await session.act("keep partition", partition=values, name=name):
+            self._name.param.update(value="", value_input="")
+            last = session.analysis.ensemble.n_partitions - 1
+            session.look.param.update(model=last, partition="model")
+
+    def _labelled(self) -> io.BytesIO:
+        """Return the original rows with clusters and their names as CSV."""
+        chosen, samples = self._chosen, self.session.analysis.samples
+        numbers = np.where(chosen.clusters < 0, -1, chosen.clusters + 1)
+        names = np.array([chosen.names[k] for k in chosen.clusters.tolist()], object)
+        columns = {f"cluster ({chosen.title})": numbers, "cluster name": names}
+        return io.BytesIO(to_csv_bytes(attach_labels(samples, columns)))
+
+
+def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:
+    """Say how many clusters there are, how large, and how they are held together."""
+    sizes = {k: size for k, size in chosen.sizes.items() if k >= 0}
+    noise = chosen.sizes.get(-1, 0)
+    n = len(chosen.clusters)
+    if chosen.choice.kind == "group":
+        text = f"<b>{sizes[0]:,} samples</b> against the rest, {sizes[1]:,}."
+    elif not sizes:
+        text = f"<b>No clusters</b>: all {n:,} samples are noise."
+    else:
+        low, high = min(sizes.values()), max(sizes.values())
+        spread = f"{low:,} to {high:,}" if low < high else f"{low:,}"
+        text = f"<b>{count(len(sizes), 'cluster')}</b> of {spread} samples"
+        text += f", {count(noise, 'sample')} noise." if noise else "."
+    text += f" <span class='muted'>{safe(chosen.title)}, {n:,} samples.</span>"
+    if held.ready and len(sizes) > 1:
+        text += f" {_holding(chosen, held.value, ensemble.n_partitions)}"
+    return text
+
+
+def _holding(chosen: Chosen, held: ClusterConsensus, n_models: int) -> str:
+    """Name the clusters that the pool holds together best and least."""
+    real = np.flatnonzero(held.clusters >= 0)
+    within = held.within[real]
+    best, least = real[within.argmax()], real[within.argmin()]
+    names = [safe(chosen.names[int(held.clusters[k])]) for k in (best, least)]
+    return (
+        f"The {n_models:,} models hold {names[0]} together best "
+        f"({held.within[best]:.2f}), {names[1]} least ({held.within[least]:.2f})."
+    )

@@ -1,0 +1,229 @@
+"""Partitions: which partition the page Clusters is about, and names of clusters.
+
+A `Choice` says in plain values how a partition is made, so that an action can make it
+again. A name belongs to the samples that it was given to: every cluster, of whichever
+partition, that shares more than half with them carries it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute.consensus.partition import (
+    CONSENSUS_FUNCTIONS,
+    consensus_partition,
+)
+from clusterlens.compute.consensus.tree import ConsensusTree, consensus_tree
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.analysis import Analysis, ClusterName
+from clusterlens.ui.links import PlainId, as_constraints, plain_ids
+from clusterlens.ui.look import Brush
+
+TREE = "bisecting-kmeans"
+SEED = 0
+MOST_CLUSTERS = 20
+# What grows with the square of the samples is offered up to so many.
+_QUADRATIC_UP_TO = 5_000
+_MOST_BYTES = 1 << 30
+_SAME = 0.5
+
+Kind = Literal["consensus", "model", "group", "labels"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A partition of the samples of a run, by how it is made.
+
+    Parameters
+    ----------
+    kind : {"consensus", "model", "group", "labels"}
+        A consensus of the run, one of its models, a group against the rest, or the
+        given labels.
+    k : int
+        Number of clusters of a consensus.
+    method : str
+        Its consensus function, a key of CONSENSUS_FUNCTIONS.
+    obeys : bool
+        Whether it obeys the links.
+    model : int
+        Position of a model.
+    group : Brush or None
+        The samples of a group.
+    """
+
+    kind: Kind
+    k: int = 0
+    method: str = TREE
+    obeys: bool = False
+    model: int = 0
+    group: Brush | None = None
+
+    def title(self, ensemble: Ensemble) -> str:
+        """Name the partition on screen."""
+        if self.kind == "model":
+            return ensemble.names[self.model]
+        if self.kind == "group":
+            return "brushed group"
+        if self.kind == "labels":
+            return "given labels"
+        made = "consensus tree" if self.method == TREE else f"consensus {self.method}"
+        return f"{made} k={self.k}" + (" with links" if self.obeys else "")
+
+    def values(self, samples: Dataset) -> dict[str, Any]:
+        """Return the choice as plain values, groups by row ids."""
+        values: dict[str, Any] = {"kind": self.kind}
+        if self.kind == "consensus":
+            values |= {"k": self.k, "method": self.method, "obeys": self.obeys}
+        elif self.kind == "model":
+            values |= {"model": self.model}
+        elif self.group is not None:
+            ids = np.asarray(samples.row_ids)[self.group.positions]
+            values |= {"rows": list(plain_ids(ids))}
+        return values
+
+
+def choice_from(values: Mapping[str, Any], samples: Dataset) -> Choice:
+    """Return the choice that plain values stand for."""
+    given = dict(values)
+    if "rows" in given:
+        at = _index(samples.row_ids).get_indexer(pd.Index(given.pop("rows")))
+        given["group"] = Brush(np.sort(at[at >= 0]), "rows")
+    return Choice(**given)
+
+
+def _index(row_ids: Any) -> pd.Index:
+    """Index of plain row ids."""
+    index = pd.Index(row_ids)
+    plain = index.inferred_type in ("integer", "string")
+    return index if plain else pd.Index(plain_ids(index))
+
+
+def functions_for(ensemble: Ensemble) -> list[str]:
+    """Consensus functions that are affordable for the size of an ensemble."""
+    n, columns = ensemble.n_samples, int(ensemble.n_codes.sum())
+    return [
+        name
+        for name, function in CONSENSUS_FUNCTIONS.items()
+        if function.n_bytes(n, columns) <= _MOST_BYTES
+        and ("n²" not in function.cost or n <= _QUADRATIC_UP_TO)
+    ]
+
+
+def most_clusters(ensemble: Ensemble) -> int:
+    """The largest number of clusters that is offered."""
+    return min(MOST_CLUSTERS, ensemble.n_samples)
+
+
+def make_tree(ensemble: Ensemble, **kernels: Any) -> ConsensusTree:
+    """The tree whose cuts are the consensus partitions by default."""
+    return consensus_tree(ensemble, most_clusters(ensemble), SEED, **kernels)
+
+
+def labels_of(
+    choice: Choice,
+    ensemble: Ensemble,
+    samples: Dataset,
+    links: Constraints | None = None,
+    tree: ConsensusTree | None = None,
+    **kernels: Any,
+) -> np.ndarray:
+    """Return the label of each sample, shape (n_samples,).
+
+    Raises
+    ------
+    ValueError
+        If there is no such partition.
+    """
+    if choice.kind == "model":
+        if not 0 <= choice.model < ensemble.n_partitions:
+            raise ValueError(
+                f"model is {choice.model}; give 0 to {ensemble.n_partitions - 1}."
+            )
+        return ensemble.labels[choice.model].astype(np.int64)
+    if choice.kind == "labels":
+        if samples.labels_true is None:
+            raise ValueError("the table has no column of labels; choose one on Data.")
+        return np.asarray(samples.labels_true, np.int64)
+    if choice.kind == "group":
+        inside = np.ones(ensemble.n_samples, np.int64)
+        inside[choice.group.positions if choice.group else []] = 0
+        if inside.all() or not inside.any():
+            raise ValueError("the group is none or all of the samples; brush some.")
+        return inside
+    if choice.method == TREE and not choice.obeys:
+        tree = tree or make_tree(ensemble, **kernels)
+        return tree.cut(min(choice.k, tree.n_leaves))
+    return consensus_partition(
+        ensemble,
+        choice.k,
+        choice.method,
+        SEED,
+        constraints=links if choice.obeys else None,
+        **kernels,
+    )
+
+
+def chosen_labels(
+    analysis: Analysis, values: Mapping[str, Any], **kernels: Any
+) -> tuple[Choice, np.ndarray]:
+    """Make the partition of the run that is read that plain values stand for."""
+    run = analysis.run
+    if run is None:
+        raise ValueError("there is no run to take a partition of; run a pool first.")
+    choice = choice_from(values, run.dataset)
+    links = None
+    if choice.obeys:
+        places = {row: k for k, row in enumerate(plain_ids(run.dataset.row_ids))}
+        links = as_constraints(analysis.links, places)
+    labels = labels_of(choice, run.ensemble, run.dataset, links, **kernels)
+    return choice, labels
+
+
+def names_of(
+    clusters: np.ndarray, row_ids: Any, names: Iterable[ClusterName]
+) -> dict[int, str]:
+    """Return the names that clusters carry, by cluster.
+
+    Parameters
+    ----------
+    clusters : array of int, shape (n_samples,)
+        Cluster of each sample, negative is noise.
+    row_ids : array, shape (n_samples,)
+        Row id of each sample.
+    names : iterable of ClusterName
+        Names and the rows they were given to; a later one replaces an earlier one.
+    """
+    names = tuple(names)
+    if not names:
+        return {}
+    index, found = _index(row_ids), {}
+    sizes = np.bincount(clusters[clusters >= 0])
+    for name in names:
+        at = index.get_indexer(pd.Index(name.rows))
+        own = clusters[at[at >= 0]]
+        common = np.bincount(own[own >= 0], minlength=len(sizes))
+        share = common / np.maximum(sizes + np.count_nonzero(at >= 0) - common, 1)
+        if len(share) and share.max() > _SAME:
+            found[int(share.argmax())] = name.text
+    return found
+
+
+def named(
+    names: tuple[ClusterName, ...], text: str, rows: Sequence[PlainId]
+) -> tuple[ClusterName, ...]:
+    """Give rows a name; earlier names of about the same rows go, no text gives none."""
+    kept = tuple(name for name in names if not _about_same(name.rows, rows))
+    return (*kept, ClusterName(text, tuple(rows))) if text else kept
+
+
+def _about_same(a: Sequence[PlainId], b: Sequence[PlainId]) -> bool:
+    """Whether two sets of rows share more than half of all their rows."""
+    common = len(set(a).intersection(b))
+    return common > _SAME * (len(a) + len(b) - common)

@@ -1,0 +1,348 @@
+"""The page Clusters: a partition chosen, read, named, kept, compared."""
+
+import asyncio
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.analysis import ClusterName, Run
+from clusterlens.ui.look import Brush, Viewport
+from clusterlens.ui.pages.clusters import ClustersPage
+from clusterlens.ui.panels.sample_map import SampleMap
+from clusterlens.ui.partitions import (
+    Choice,
+    choice_from,
+    functions_for,
+    named,
+    names_of,
+)
+from tests.ui.loop import run
+from tests.ui.test_session import session_with
+
+# Panel's table is not yet ready for pandas 4.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
+
+GROUPS = np.repeat([0, 1, 2], 20)
+
+
+def planted(*, labels=True):
+    """Three groups, seen alike by three models and split by a fourth."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "x": GROUPS * 10 + rng.normal(size=60),
+            "y": rng.normal(size=60),
+            "kind": np.where(GROUPS == 2, "red", "blue"),
+        },
+        index=[f"row {i}" for i in range(60)],
+    )
+    split = np.where((GROUPS == 0) & (np.arange(60) % 2 == 0), 3, GROUPS)
+    ensemble = Ensemble(
+        [GROUPS, 2 - GROUPS, GROUPS, split],
+        ["a k=3", "b k=3", "c k=3", "d k=4"],
+        ["k-means", "k-means", "mixture", "mixture"],
+        specs=[{"clusterer": "k-means", "n_clusters": k} for k in (3, 3, 3, 4)],
+        seconds=[0.01] * 4,
+    )
+    if labels:
+        table["truth"] = np.array(["t", "u", "v"])[GROUPS]
+    made = make_dataset(table, name="planted", label="truth" if labels else None)
+    prepared = prepare(made, roles={"kind": "categorical"})
+    return session_with(Run("r1", "run 1", prepared, (), 0, ensemble))
+
+
+async def rest(session):
+    await asyncio.sleep(0)
+    while not session.jobs.at_rest:
+        await asyncio.sleep(0.01)
+
+
+def opened(session, then):
+    """Open the page, wait, and return what `then(page)` returns."""
+
+    async def main():
+        page = ClustersPage(session)
+        session.look.compare_view = Viewport(width=80, height=60)
+        page.look(True)
+        await rest(session)
+        return await then(page)
+
+    return run(main(), 300)
+
+
+def panel(page, name):
+    return next(one for one in page.panels if type(one).__name__ == name)
+
+
+def value(session, name):
+    result = session.derived.get(name)
+    assert result.ready, (name, result)
+    return result.value
+
+
+def test_the_page_begins_with_the_consensus_into_as_many_clusters_as_the_leader():
+    session = planted()
+
+    async def then(page):
+        chosen = value(session, "chosen")
+        assert chosen.title == "consensus tree k=3"
+        assert np.array_equal(np.unique(chosen.clusters), [0, 1, 2])
+        assert (pd.crosstab(chosen.clusters, GROUPS).to_numpy() > 0).sum() == 3
+        text = panel(page, "PartitionBar")._text.body
+        assert "3 clusters" in text and "60 samples" in text
+        assert not panel(page, "PartitionBar")._keep.disabled
+
+    opened(session, then)
+
+
+def test_the_slider_cuts_the_tree_and_larger_halves_keep_their_colour():
+    session = planted()
+
+    async def then(page):
+        before = value(session, "chosen").clusters
+        slider = panel(page, "KEvidence")._slider
+        assert slider.value == 3
+        slider.value = 4
+        await rest(session)
+        after = value(session, "chosen").clusters
+        assert session.look.partition_k == 4
+        assert set(before) < set(after)
+        moved = before != after
+        assert set(after[moved]) == set(after) - set(before)
+        slider.value = 2
+        await rest(session)
+        assert len(value(session, "chosen").sizes) == 2
+
+    opened(session, then)
+
+
+def test_a_model_the_given_labels_and_a_group_can_be_read():
+    session = planted()
+    look = session.look
+
+    async def then(page):
+        bar = panel(page, "PartitionBar")
+        bar._kinds.value = "model"
+        await rest(session)
+        bar._models.value = 3
+        await rest(session)
+        assert value(session, "chosen").title == "d k=4"
+        assert len(value(session, "chosen").sizes) == 4
+        bar._kinds.value = "labels"
+        await rest(session)
+        assert sorted(value(session, "chosen").names.values()) == ["t", "u", "v"]
+        look.brush = Brush(np.arange(25), "box on the map")
+        bar._kinds.value = "group"
+        await rest(session)
+        assert value(session, "chosen").sizes == {0: 25, 1: 35}
+        assert "25 samples" in bar._text.body
+
+    opened(session, then)
+
+
+def test_a_group_of_nothing_is_not_turned_to():
+    session = planted()
+
+    async def then(page):
+        panel(page, "PartitionBar")._kinds.value = "group"
+        await rest(session)
+        assert session.look.partition == "consensus"
+        assert panel(page, "PartitionBar")._kinds.value == "consensus"
+        assert "Brush some samples" in session.jobs.notices[0].text
+
+    opened(session, then)
+
+
+def test_given_labels_are_offered_only_where_there_are_some():
+    session = planted(labels=False)
+
+    async def then(page):
+        assert "Given label" not in panel(page, "PartitionBar")._kinds.options
+        assert "given labels" not in panel(page, "Comparison")._with.options
+
+    opened(session, then)
+
+
+def test_a_kept_partition_joins_the_ranking_of_a_copy_and_undo_takes_it_back():
+    session = planted()
+
+    async def then(page):
+        bar = panel(page, "PartitionBar")
+        bar._name.value_input = "mine"
+        await bar._keep_it(None)
+        await rest(session)
+        run_ = session.analysis.run
+        assert run_.ensemble.names[-1] == "mine"
+        assert run_.ensemble.families[-1] == "consensus"
+        assert run_.kept[0]["partition"]["kind"] == "consensus"
+        assert value(session, "chosen").title == "mine"
+        session.undo()
+        assert session.analysis.run.ensemble.n_partitions == 4
+
+    opened(session, then)
+
+
+def test_a_taken_name_is_refused():
+    session = planted()
+
+    async def then(page):
+        bar = panel(page, "PartitionBar")
+        bar._name.value_input = "a k=3"
+        await bar._keep_it(None)
+        assert "taken" in session.jobs.notices[0].text
+        assert len(session.analysis.runs) == 1
+
+    opened(session, then)
+
+
+def test_a_name_travels_to_models_that_share_most_of_its_rows():
+    session = planted()
+
+    async def then(page):
+        apart = panel(page, "ClusterApart")
+        session.look.cluster = int(value(session, "chosen").clusters[40])
+        await rest(session)
+        await apart._rename("the  <far> ones")
+        await rest(session)
+        assert apart._name.value == "the <far> ones"
+        assert "the &lt;far&gt; ones" in panel(page, "ClusterProfilesTable")._table.body
+        sample_map = SampleMap(session)
+        session.look.map_view = Viewport(width=80, height=60)
+        sample_map.look(True)
+        await rest(session)
+        assert "the &lt;far&gt; ones" in sample_map._legend.body
+        session.undo()
+        await rest(session)
+        assert "far" not in sample_map._legend.body
+        assert apart._name.value == ""
+
+    opened(session, then)
+
+
+def test_a_cell_of_the_cross_tab_selects_its_samples():
+    session = planted()
+
+    async def then(page):
+        compare = panel(page, "Comparison")
+        compare._with.value = "model 3"
+        await rest(session)
+        chosen, other = value(session, "chosen"), value(session, "other")
+        own, beside = int(chosen.clusters[0]), int(other.clusters[0])
+        compare._do(f"cell {own} {beside}")
+        await rest(session)
+        assert session.look.brush.positions.tolist() == list(range(0, 20, 2))
+        assert "10 samples" in compare._text.body
+        compare._do("group")
+        await rest(session)
+        assert value(session, "chosen").sizes == {0: 10, 1: 50}
+
+    opened(session, then)
+
+
+def test_a_model_is_compared_with_the_tree_and_the_tree_with_the_model():
+    session = planted()
+
+    async def then(page):
+        assert value(session, "other").choice.kind == "model"
+        session.look.partition = "model"
+        await rest(session)
+        assert value(session, "other").title == "consensus tree k=3"
+        assert value(session, "comparison").ari == 1
+
+    opened(session, then)
+
+
+def test_rows_come_least_typical_first():
+    session = planted()
+    session.look.param.update(partition="model", model=3)
+
+    async def then(page):
+        members = value(session, "members")
+        assert (np.diff(members.own) >= 0).all()
+        session.look.typical_first = True
+        await rest(session)
+        assert (np.diff(value(session, "members").own) <= 0).all()
+        assert "row" in panel(page, "ClusterRows")._rows.body
+
+    opened(session, then)
+
+
+def test_columns_are_found_and_levels_are_shown_with_their_share():
+    session = planted()
+
+    async def then(page):
+        table = panel(page, "ClusterProfilesTable")._table
+        assert "red 100%" in table.body
+        session.look.profile_query = "KI"
+        await rest(session)
+        assert "kind" in table.body and ">y<" not in table.body
+
+    opened(session, then)
+
+
+def test_stability_is_checked_when_asked_for_and_says_its_runs_and_seed():
+    session = planted()
+
+    async def then(page):
+        table = panel(page, "ClusterProfilesTable")
+        assert "Check stability" in table._note.body
+        table._do("stability")
+        await rest(session)
+        assert "bootstrap runs, seed 0" in table._note.body
+        assert "comes back" in table._table.body
+
+    opened(session, then)
+
+
+def test_without_a_run_the_page_leads_to_the_pool():
+    from clusterlens.ui.session import Session
+
+    session = Session()
+
+    async def then(page):
+        bar = panel(page, "PartitionBar")
+        assert "Pool" in bar.status.body
+        assert not page._cards.visible
+        assert not bar._keep.visible
+
+    opened(session, then)
+
+
+def test_a_choice_survives_plain_values():
+    samples = planted().analysis.samples
+    for choice in (
+        Choice("consensus", k=4, method="sec", obeys=True),
+        Choice("model", model=2),
+        Choice("labels"),
+    ):
+        assert choice_from(choice.values(samples), samples) == choice
+    group = Choice("group", group=Brush(np.array([3, 5])))
+    values = group.values(samples)
+    assert values["rows"] == ["row 3", "row 5"]
+    assert choice_from(values, samples).group.positions.tolist() == [3, 5]
+
+
+def test_a_later_name_of_about_the_same_rows_replaces_the_earlier():
+    names = named(named((), "old", ["a", "b", "c"]), "new", ["a", "b", "c", "d"])
+    assert [name.text for name in names] == ["new"]
+    assert named(names, "", ["a", "b", "c", "d"]) == ()
+
+
+def test_a_cluster_carries_a_name_only_if_it_shares_more_than_half():
+    clusters = np.array([0, 0, 1, 1, -1])
+    name = ClusterName("n", ("r0", "r1", "r2"))
+    ids = [f"r{i}" for i in range(5)]
+    assert names_of(clusters, ids, [name]) == {0: "n"}
+    half = ClusterName("n", ("r0",))
+    assert names_of(clusters, ids, [half]) == {}
+
+
+def test_what_grows_with_the_square_is_offered_for_small_runs_only():
+    small = Ensemble(np.zeros((3, 50), int))
+    large = Ensemble(np.zeros((3, 20_000), int))
+    assert "average" in functions_for(small)
+    assert "average" not in functions_for(large)
+    assert "kmeans" in functions_for(large)
