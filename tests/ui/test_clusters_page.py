@@ -92,7 +92,8 @@ def test_the_page_begins_with_the_consensus_into_as_many_clusters_as_the_leader(
         assert np.array_equal(np.unique(chosen.clusters), [0, 1, 2])
         assert (pd.crosstab(chosen.clusters, GROUPS).to_numpy() > 0).sum() == 3
         text = panel(page, "PartitionBar")._text.body
-        assert "3 clusters" in text and "60 samples" in text
+        assert "3 clusters" in text
+        assert "60 samples" in text
         assert not panel(page, "PartitionBar")._keep.disabled
 
     opened(session, then)
@@ -278,7 +279,8 @@ def test_columns_are_found_and_levels_are_shown_with_their_share():
         assert "red 100%" in table.body
         session.look.profile_query = "KI"
         await rest(session)
-        assert "kind" in table.body and ">y<" not in table.body
+        assert "kind" in table.body
+        assert ">y<" not in table.body
 
     opened(session, then)
 
