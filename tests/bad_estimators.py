@@ -19,6 +19,15 @@ class Halves:
         return (np.arange(len(X)) >= len(X) // 2).astype(int)
 
 
+class Gaps:
+    """Gives the first sample no label."""
+
+    def fit(self, X):
+        self.labels_ = np.arange(len(X)) % 3 + 0.0
+        self.labels_[0] = np.nan
+        return self
+
+
 class Dies:
     """Ends its process in the middle of a fit."""
 

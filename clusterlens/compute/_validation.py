@@ -83,6 +83,19 @@ def check_labels(
     return array
 
 
+def check_partition(
+    labels: npt.ArrayLike, *, n_samples: int | None = None, name: str = "labels"
+) -> IntArray:
+    """Return labels as `check_labels` does, of which none may be missing."""
+    missing = _read_labels(labels, n_samples, name)[1]
+    if missing.any():
+        raise ValueError(
+            f"{name} has no entry at {int(np.argmax(missing))}; give a label for every "
+            "sample, -1 for noise (load_partitions reads partitions with gaps)."
+        )
+    return check_labels(labels, name=name)
+
+
 def check_classes(
     labels: npt.ArrayLike, *, n_samples: int | None = None, name: str = "labels"
 ) -> tuple[IntArray, list[int] | list[str]]:
@@ -297,6 +310,11 @@ def _read_labels(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Return the entries that are there, integers or texts, and which are missing."""
     array = as_array(labels, name, "a vector of shape (n_samples,)")
+    if array.ndim == 0 and hasattr(labels, "n_partitions"):
+        raise ValueError(
+            f"{name} is {labels!r}; give one of its partitions, e.g. "
+            "ensemble.labels[0]."
+        )
     if array.ndim != 1 or array.size == 0:
         raise ValueError(
             f"{name} has shape {array.shape}; give a non-empty vector of shape "

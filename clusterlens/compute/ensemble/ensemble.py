@@ -26,7 +26,7 @@ from clusterlens.compute._validation import (
     check_choice,
     check_entries,
     check_features,
-    check_labels,
+    check_partition,
     read_only,
 )
 
@@ -44,7 +44,8 @@ class Ensemble(Frozen):
     labels : array-like of int, shape (n_partitions, n_samples)
         Label matrix, or a sequence of label vectors. Values are names only: gaps and
         negative values are allowed; -1 is noise. Of a DataFrame every column is a
-        partition and every row a sample.
+        partition and every row a sample. Texts will do; missing entries will not, see
+        `load_partitions`.
     names : sequence of str, optional
         One name per partition. Default the names of the columns of a DataFrame, else
         "model 1", "model 2", ...
@@ -75,7 +76,8 @@ class Ensemble(Frozen):
     Raises
     ------
     ValueError
-        If the labels are not integers, or lengths disagree.
+        If labels are neither whole numbers nor texts, one is missing, or lengths
+        disagree.
 
     Warns
     -----
@@ -293,9 +295,9 @@ def _label_matrix(labels: Any) -> IntArray:
         ) from None
     if not rows:
         raise ValueError("labels is empty; give at least one partition.")
-    first = check_labels(rows[0], name="labels[0]")
+    first = check_partition(rows[0], name="labels[0]")
     vectors = [
-        check_labels(row, n_samples=first.size, name=f"labels[{t}]")
+        check_partition(row, n_samples=first.size, name=f"labels[{t}]")
         for t, row in enumerate(rows)
     ]
     low = min(int(vector.min()) for vector in vectors)

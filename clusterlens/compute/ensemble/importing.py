@@ -342,6 +342,15 @@ def _codes(
                     "with columns=[...]."
                 )
         return numbers.astype(np.int64), None
+    if (
+        values.dtype == object
+        and not (plain := values.map(pd.api.types.is_scalar)).all()
+    ):
+        raise DataError(
+            f"{table}, column {column!r} holds {values[~plain].iloc[0]!r}, which is no "
+            "label; give whole numbers or texts, or leave the column out with "
+            "columns=[...]."
+        )
     texts = values.map(as_text, na_action="ignore").astype("str")
     codes, classes = pd.factorize(texts, sort=True)
     return np.maximum(codes, 0), [str(name) for name in classes]

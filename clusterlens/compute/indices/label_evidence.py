@@ -206,9 +206,9 @@ def merge_classes(
     labelled, values = split_labelled(labels, None)
     classes = check_entries(classes, "classes")
     absent = [name for name in classes if not np.isscalar(name) or name not in values]
-    if len(classes) < 2 or absent:
+    if absent or len(set(classes)) < 2:
         raise ValueError(
-            f"classes is {list(classes)!r}; give two or more of the labels "
+            f"classes is {list(classes)!r}; give two or more different ones of "
             f"{np.unique(values).tolist()!r}."
         )
     merged = np.full(len(labelled), None, dtype=object)

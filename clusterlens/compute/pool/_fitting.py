@@ -38,7 +38,7 @@ from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
     check_features,
-    check_labels,
+    check_partition,
     read_only,
 )
 from clusterlens.compute.pool.sharing import Made, Shelf, Step, save_step
@@ -310,7 +310,7 @@ def _fit(X: FloatArray, estimator: Any, inputs: Sequence[Any]) -> Fit:
         estimator.fit(X)
         given = hasattr(estimator, "labels_")
         labels = estimator.labels_ if given else estimator.predict(X)
-    labels = _compact(check_labels(labels, n_samples=len(X)))
+    labels = _compact(check_partition(labels, n_samples=len(X)))
     return Fit(labels, _membership(estimator, X))
 
 

@@ -290,6 +290,11 @@ class BootstrappedClusterer(ClusterMixin, BaseEstimator):
 def _estimator(spec: Spec | Any, X: FloatArray, seed: int) -> Any:
     """Make the estimator of one entry of a pool; an estimator stays as it is."""
     if not isinstance(spec, Mapping):
+        if isinstance(spec, type) or not hasattr(spec, "fit"):
+            raise ValueError(
+                f"spec is {spec!r}; give one entry of a pool (a dict with a "
+                "'clusterer') or an estimator."
+            )
         return spec
     specs = pool_specs([spec], X, seed)
     if len(specs) != 1:

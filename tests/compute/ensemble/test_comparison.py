@@ -7,6 +7,7 @@ from sklearn.metrics import adjusted_rand_score, rand_score
 
 from clusterlens.compute.ensemble.comparison import compare_partitions
 from clusterlens.compute.ensemble.contingency import cross_tab
+from clusterlens.compute.ensemble.ensemble import Ensemble
 
 pairs_of_labels = st.integers(2, 25).flatmap(
     lambda n: st.tuples(
@@ -54,3 +55,8 @@ def test_equal_partitions_agree_everywhere():
 def test_lengths_that_disagree_are_refused():
     with pytest.raises(ValueError, match="3 entries for 2 samples"):
         compare_partitions([0, 1], [0, 1, 1])
+
+
+def test_an_ensemble_is_refused_with_the_way_to_one_partition():
+    with pytest.raises(ValueError, match=r"b is Ensemble.*; give one of its"):
+        compare_partitions([0, 1], Ensemble([[0, 1]]))

@@ -62,6 +62,14 @@ def test_a_part_with_nothing_is_refused(part):
         getattr(Ensemble(LABELS), part)([])
 
 
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA])
+def test_a_sample_without_a_label_is_not_taken_for_noise(gap):
+    with pytest.raises(ValueError, match=r"labels\[1\] has no entry at 2; .*noise"):
+        Ensemble([[0, 0, 1], [0, 1, gap]])
+    with pytest.raises(ValueError, match=r"labels\[0\] has no entry at 2; .*load_part"):
+        Ensemble(pd.DataFrame({"a": ["x", "y", gap]}))
+
+
 def test_distinct_partitions_are_found_once():
     ensemble = Ensemble([[0, 0, 1], [5, 5, 2], [0, 1, 1]])
     first, group = distinct_partitions(ensemble)

@@ -136,6 +136,8 @@ def test_annotations_of_cells_are_label_columns():
 
 def test_columns_are_chosen_by_name():
     table = TABLE.assign(size=[0.5, 1.5, 2.0, 3.0])
+    with pytest.raises(DataError, match=r"column 'm' holds \[0\], which is no label"):
+        load_partitions({"m": [None, [0], [1]]})
     with pytest.raises(DataError, match=r"column 'size' holds 0\.5"):
         load_partitions(table)
     assert load_partitions(table, columns=["b"]).names == ("b",)

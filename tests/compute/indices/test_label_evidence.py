@@ -83,5 +83,7 @@ def test_merged_classes_bear_the_first_name():
         merge_classes(["a", "b"], ["a", "z"])
     with pytest.raises(ValueError, match=r"classes is \[1\]"):
         merge_classes([1, 2], [1])
+    with pytest.raises(ValueError, match=r"classes is \[1, 1\]; give two or more diff"):
+        merge_classes([1, 2], [1, 1])
     with pytest.raises(ValueError, match="labels has two classes"):
         merge_gains([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])

@@ -31,6 +31,7 @@ from tests.bad_estimators import (
     Constant,
     Dies,
     Fails,
+    Gaps,
     Halves,
     ManyLabels,
     Sleeps,
@@ -262,6 +263,12 @@ def test_wrong_memberships_are_a_note(X):
     assert ensemble.n_partitions == 1
     assert not ensemble.memberships
     assert "memberships has 1 rows for 120 samples" in ensemble.notes[0]
+
+
+def test_a_model_that_leaves_samples_without_a_label_fails(X):
+    ensemble = run_pool(X, [Gaps(), Halves()], n_jobs=1)
+    assert ensemble.names == ("Halves",)
+    assert "labels has no entry at 0" in ensemble.notes[0]
 
 
 def test_noise_keeps_its_label(X):

@@ -162,6 +162,9 @@ def test_no_run_that_survives_is_an_error(blobs):
 def test_arguments_are_checked(blobs):
     with pytest.raises(ValueError, match="stands for 2 models"):
         cluster_stability(blobs, {"clusterer": "k-means", "n_clusters": [2, 3]})
+    for wrong in ([{"clusterer": "k-means"}], KMeans, 3):
+        with pytest.raises(ValueError, match=r"spec is .*; give one entry"):
+            cluster_stability(blobs, wrong)
     with pytest.raises(ValueError, match="n_resamples"):
         cluster_stability(blobs, FOUR, n_resamples=1)
     with pytest.raises(ValueError, match="noise only"):
