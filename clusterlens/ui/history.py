@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import param
@@ -17,7 +18,7 @@ from clusterlens.ui.analysis import Analysis
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One action with its plain values, and the analysis that it made.
+    """One action with its plain values, the analysis that it made, and when (UTC).
 
     Raises
     ------
@@ -29,6 +30,9 @@ class Step:
     title: str
     analysis: Analysis
     values: Mapping[str, Any] = field(default_factory=dict)
+    at: str = field(
+        default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds")
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", plain_values(self.values))
@@ -87,6 +91,10 @@ class History(param.Parameterized):
         """Put the step at a position in force; positions outside are ignored."""
         if 0 <= cursor < len(self.steps):
             self._move(self.steps, cursor)
+
+    def replace(self, steps: tuple[Step, ...], cursor: int) -> None:
+        """Put other steps in the place of all, as they are stored or were imported."""
+        self._move(steps, cursor)
 
     def _move(self, steps: tuple[Step, ...], cursor: int) -> None:
         with param.edit_constant(self):

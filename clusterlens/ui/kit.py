@@ -385,6 +385,24 @@ export function render({model}) {
         return self._pressed(str(data))
 
 
+class Query(JSComponent):
+    """The arguments in the address of the page, changed in place.
+
+    Panel's own location adds an entry to the list behind the browser's Back button for
+    every change.
+    """
+
+    text = param.String("", doc="With its question mark; empty leaves it as it is.")
+
+    _esm = """
+export function render({model}) {
+  model.on('text', () => {
+    if (model.text) history.replaceState({}, '', location.pathname + model.text);
+  });
+  return document.createElement('span');
+}"""
+
+
 def select(label: str, options: Any, *, css: str, **params: Any) -> pmu.Select:
     """Return a select on one dense line, for the line of a title."""
     params.setdefault("margin", 0)

@@ -6,10 +6,13 @@ import asyncio
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from clusterlens.ui import warm
-from clusterlens.ui.kit import ACCENT, COLUMN, Keys, Text, link, pmu, pn, safe
+from clusterlens.ui.address import LOOKED_AT, VIEWS, from_query, to_query
+from clusterlens.ui.kit import ACCENT, COLUMN, Keys, Query, Text, link, pmu, pn, safe
 from clusterlens.ui.kit import THEME as THEME_CONFIG
+from clusterlens.ui.memory.store import Store, shared_store
 from clusterlens.ui.moves import MOVES, toggle_help
 from clusterlens.ui.pages.clusters import ClustersPage
 from clusterlens.ui.pages.cns import CNSPage
@@ -83,7 +86,13 @@ class Shell:
             theme_config=THEME_CONFIG,
             template=TEMPLATE,
             busy_indicator=None,
-            header=[_state(session), keys, _buttons(session)],
+            header=[
+                _state(session),
+                _saved(session),
+                keys,
+                _query(session),
+                _buttons(session),
+            ],
             main=[
                 pn.Row(
                     self._rail,
@@ -173,6 +182,59 @@ def _state(session: Session) -> Text:
     session.history.param.watch(write, ["steps", "cursor"])
     write()
     return text
+
+
+def _saved(session: Session) -> Text:
+    """Return the chip that says whether what was done is on the disk."""
+    memory = session.memory
+
+    def retry(what: str) -> None:
+        memory.retry()
+
+    text = Text(
+        does=retry,
+        css_classes=["cl-saved"],
+        styles={"color": "white", "align-self": "center", "flex": "none"},
+        sizing_mode="fixed",
+        width=170,
+        height=26,
+    )
+
+    def write(*events: Any) -> None:
+        again = link("cannot save: try again", "retry", kind="chip link warning")
+        text.body = {
+            "off": '<span class="chip" title="Nothing is kept on this disk; save the '
+            'analysis as a file on the Report page.">not kept</span>',
+            "empty": "",
+            "saving": '<span class="chip">saving…</span>',
+            "saved": '<span class="chip" title="Every step is on the disk.">saved'
+            "</span>",
+            "failed": f'<span title="{safe(memory.problem)}">{again}</span>',
+        }[memory.state]
+        if memory.state == "failed":
+            session.jobs.notify("error", f"Cannot save. {memory.problem}")
+
+    memory.param.watch(write, ["state", "problem"])
+    write()
+    return text
+
+
+def _query(session: Session) -> Query:
+    """Keep the address of the page a link to what is on it."""
+    query, memory, look = (
+        Query(width=1, height=1, margin=0),
+        session.memory,
+        session.look,
+    )
+
+    def write(*events: Any) -> None:
+        given = to_query(memory.analysis, look)
+        if given:
+            query.text = f"?{urlencode(given)}"
+
+    memory.param.watch(write, ["analysis"])
+    look.param.watch(write, [*LOOKED_AT, *VIEWS])
+    return query
 
 
 def _buttons(session: Session) -> pn.Row:
@@ -311,6 +373,10 @@ def _warm_later() -> None:
     asyncio.get_running_loop().call_later(WARM_AFTER_SECONDS, warm.start)
 
 
+def _decoded(value: bytes) -> str:
+    return value.decode(errors="replace")
+
+
 def serve_page(file: Path | None = None) -> None:
     """Make a session for the browser that has just connected, and show its page.
 
@@ -320,10 +386,18 @@ def serve_page(file: Path | None = None) -> None:
         Table that the page begins with.
     """
     pn.extension("tabulator", "filedropper")
-    session = Session()
+    store = shared_store()
+    session = Session(store if isinstance(store, Store) else None)
+    if isinstance(store, str):
+        session.jobs.notify("warning", store)
     pn.config.exception_handler = lambda error: session.jobs.fail("This step", error)
     Shell(session).view.servable()
-    pn.state.on_session_destroyed(lambda context: session.jobs.close())
+    pn.state.on_session_destroyed(lambda context: session.close())
     pn.state.onload(_warm_later)
+    given = {name: values[0] for name, values in pn.state.session_args.items()}
+    analysis, look = from_query({name: _decoded(v) for name, v in given.items()})
+    if analysis is not None and session.memory.store is not None:
+        pn.state.onload(partial(session.open, analysis, look))
+        return
     if file is not None:
         pn.state.onload(partial(_load_file, session, file))

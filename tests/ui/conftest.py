@@ -59,7 +59,8 @@ def server(tmp_path_factory):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    log = tmp_path_factory.mktemp("server") / "log.txt"
+    folder = tmp_path_factory.mktemp("server")
+    log = folder / "log.txt"
     with log.open("w") as out:
         process = subprocess.Popen(
             [
@@ -69,6 +70,7 @@ def server(tmp_path_factory):
                 "--liveness",
             ],
             cwd=ROOT,
+            env={**os.environ, "CLUSTERLENS_HOME": str(folder / "home")},
             stdout=out,
             stderr=subprocess.STDOUT,
         )

@@ -12,6 +12,7 @@ from clusterlens.ui.panels.gallery import Gallery
 from clusterlens.ui.panels.load_table import LoadTable
 from clusterlens.ui.panels.notes import Notes
 from clusterlens.ui.panels.preparation import Preparation
+from clusterlens.ui.panels.recent import Recent
 
 GRID = {
     "display": "grid",
@@ -27,21 +28,30 @@ class DataPage(Page):
 
     def build(self) -> Any:
         session = self.session
-        load, gallery = LoadTable(session), Gallery(session)
+        load, gallery, recent = LoadTable(session), Gallery(session), Recent(session)
         cards = [
             Columns(session),
             Preparation(session),
             Notes(session),
             FirstRows(session),
         ]
-        self.panels = [load, gallery, *cards]
+        self.panels = [load, gallery, recent, *cards]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         grid = pn.Column(*(card.view for card in cards), styles=GRID, **fill)
         self._cards = pn.Column(
             grid, styles={"flex": "1 1 0", "min-height": "0"}, **fill
         )
         self._examples = pn.Column(
-            gallery.view, styles={"flex": "1 1 0", "min-height": "0"}, **fill
+            pn.Column(
+                recent.view,
+                styles={**COLUMN, "flex": "0 0 190px"},
+                sizing_mode="stretch_width",
+                height=190,
+                margin=0,
+            ),
+            pn.Column(gallery.view, styles={**COLUMN, "flex": "1 1 0"}, **fill),
+            styles={**COLUMN, "flex": "1 1 0", "gap": "8px"},
+            **fill,
         )
         session.history.param.watch(self._arrange, ["steps", "cursor"])
         self._arrange()

@@ -1,0 +1,188 @@
+"""Kill a working session again and again: nothing acknowledged may be lost.
+
+    python -m benchmarks.kills [--kills 50] [--seconds 2.5] [--seed 0]
+
+A process opens the analysis that the one before it left, acts on it (links, scores,
+undo, redo, preparations, pools) and writes down what it was told is saved. It is killed
+with SIGKILL at a random moment, also in the middle of a write or of a pool. Then the
+database must be sound and hold what was written down, or one action more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import os
+import random
+import select
+import signal
+import sqlite3
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from clusterlens.ui.memory.store import FILE, Store
+from clusterlens.ui.session import Session
+
+POOL = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+SCORES = ("aari", "anmi", "discotec-kl", "discotec-binary")
+
+
+def main() -> None:
+    """Kill so many times and say what was found."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=2.5)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    rng, found = random.Random(given.seed), Counter[str]()
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home)
+        for k in range(given.kills):
+            found += kill_once(folder, rng, rng.uniform(0, given.seconds), k)
+    print(json.dumps(dict(found)))
+    assert found["lost"] == found["unsound"] == 0
+
+
+def kill_once(folder: Path, rng: random.Random, seconds: float, k: int) -> Counter[str]:
+    """Let a process work, kill it, and compare what it wrote down with the store."""
+    said, told = os.pipe()
+    child = os.fork()
+    if not child:
+        os.setsid()
+        os.close(said)
+        try:
+            asyncio.run(work(folder, told, rng.randrange(2**32) + k))
+        finally:
+            os._exit(1)
+    os.close(told)
+    line, doing = listen(said, child, seconds)
+    os.close(said)
+    return check(folder, line, doing)
+
+
+def listen(said: int, child: int, seconds: float) -> tuple[dict, str]:
+    """Read what the child says, kill it so long after its first word, read the rest."""
+    text, end = "", None
+    while True:
+        wait = 600 if end is None else max(0.0, end - time.monotonic())
+        ready, _, _ = select.select([said], [], [], wait)
+        if ready:
+            piece = os.read(said, 65536).decode()
+            text += piece
+            if end is None and "\n" in text:
+                end = time.monotonic() + seconds
+            if piece:
+                continue
+        break
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    while piece := os.read(said, 65536).decode():
+        text += piece
+    lines = [json.loads(line) for line in text.split("\n")[:-1]]
+    saved = [line for line in lines if "saved" in line]
+    return saved[-1], str(lines[-1].get("doing", "resting"))
+
+
+async def work(folder: Path, told: int, seed: int) -> None:
+    """Act for ever; say what is begun, and what is acknowledged."""
+    rng = random.Random(seed)
+    session = Session(Store(folder))
+    entries = session.memory.store.entries()
+    if entries:
+        assert await session.open(entries[0].id), session.jobs.notices
+    else:
+        assert await session.act("load example", name="iris")
+
+    def say(**words: object) -> None:
+        os.write(told, (json.dumps(words) + "\n").encode())
+
+    def say_saved() -> None:
+        assert session.memory.state == "saved", session.memory.problem
+        say(
+            saved=session.memory.analysis,
+            revision=session.memory.revision,
+            digest=digest(session),
+        )
+
+    say_saved()
+    while True:
+        kind, values = wish(rng)
+        say(doing=kind)
+        if kind in ("undo", "redo"):
+            getattr(session, kind)()
+            await session.memory.settled()
+        else:
+            await session.act(kind, **values)
+        say_saved()
+
+
+def wish(rng: random.Random) -> tuple[str, dict]:
+    """Choose what to do next."""
+    kind = rng.choice(
+        ["undo", "redo", "run pool", "set score", "set link weight", "prepare"]
+        + ["add link"] * 4
+    )
+    values = {
+        "run pool": lambda: {"pool": POOL, "random_state": rng.randrange(100)},
+        "set score": lambda: {"score": rng.choice(SCORES)},
+        "set link weight": lambda: {"weight": rng.random()},
+        "prepare": lambda: {"scale": rng.choice(["robust", "minmax", "standard"])},
+        "add link": lambda: {
+            "kind": rng.choice(["must", "cannot"]),
+            "a": rng.randrange(150),
+            "b": rng.randrange(150),
+        },
+    }
+    return kind, values.get(kind, dict)()
+
+
+def digest(session: Session) -> str:
+    """Hash everything that was decided and found, and where the cursor is."""
+    parts = hashlib.sha256(str(session.history.cursor).encode())
+    for step in session.history.steps:
+        analysis = step.analysis
+        plain = [step.kind, step.at, step.values, analysis.score, analysis.link_weight]
+        links = [(link.kind, link.a, link.b) for link in analysis.links]
+        runs = [(run.id, run.name, run.random_state) for run in analysis.runs]
+        parts.update(json.dumps([plain, links, runs, analysis.run_id]).encode())
+        for run in analysis.runs:
+            parts.update(run.ensemble.labels.tobytes())
+        if analysis.dataset is not None:
+            parts.update(analysis.dataset.X.tobytes())
+    return parts.hexdigest()
+
+
+def check(folder: Path, said: dict, doing: str) -> Counter[str]:
+    """Open the store as a new server would; count what is there and what is not."""
+    db = sqlite3.connect(folder / FILE)
+    sound = db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    sound &= db.execute("PRAGMA foreign_key_check").fetchall() == []
+    db.close()
+
+    async def opened() -> Session:
+        session = Session(Store(folder))
+        assert await session.open(said["saved"]), session.jobs.notices
+        return session
+
+    session = asyncio.run(opened())
+    revision = session.memory.revision
+    same = revision == said["revision"] and digest(session) == said["digest"]
+    session.memory.store.close()
+    kept = same or revision == said["revision"] + 1
+    return Counter(
+        {
+            "kills": 1,
+            f"while {doing}": 1,
+            "lost": int(not kept),
+            "unsound": int(not sound),
+            "one more than acknowledged": int(revision > said["revision"]),
+        }
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""A table as read, with its roles and notes, as one Parquet file and back.
+
+Columns are stored under their numbers and named beside the data, so that no name can
+clash or be refused. Reading is for files of any origin: sizes are checked before memory
+is taken, and whatever is wrong is a DataError.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clusterlens.compute._validation import DataError
+from clusterlens.compute.table._binary import Content, read_parquet
+from clusterlens.compute.table._files import BYTES_LIMIT
+from clusterlens.compute.table._roles import ROLES
+from clusterlens.compute.table.dataset import Dataset
+
+_KEY = b"clusterlens.table"
+_INDEX = "index"
+
+
+def dataset_to_parquet(ds: Dataset) -> bytes:
+    """Write a table, its roles and notes; what was prepared of it is left out.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Prepared or not.
+
+    Returns
+    -------
+    data : bytes
+        A Parquet file.
+
+    Raises
+    ------
+    DataError
+        If a column holds cells that Parquet has no type for.
+    """
+    frame = ds.table.set_axis([str(j) for j in range(ds.table.shape[1])], axis=1)
+    steps = _steps(frame.index)
+    if steps is None:
+        frame = frame.assign(**{_INDEX: frame.index})
+    about = {
+        "columns": list(ds.table.columns),
+        "roles": [ds.roles[name] for name in ds.table.columns],
+        "reasons": [ds.role_reasons[name] for name in ds.table.columns],
+        "name": ds.name,
+        "notes": list(ds.reading_notes),
+        "range": steps,
+        "index": None if ds.table.index.name is None else str(ds.table.index.name),
+    }
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise DataError(
+            f"Table {ds.name!r} cannot be stored ({error}); leave out the "
+            "columns whose cells are neither numbers, text nor dates."
+        ) from error
+    extra = {_KEY: json.dumps(about).encode()}
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **extra})
+    out = io.BytesIO()
+    pq.write_table(table, out, compression="zstd")
+    return out.getvalue()
+
+
+def dataset_from_parquet(data: bytes, *, max_bytes: int = BYTES_LIMIT) -> Dataset:
+    """Read what `dataset_to_parquet` wrote.
+
+    Parameters
+    ----------
+    data : bytes
+        The file, of any origin.
+    max_bytes : int, default 2_000_000_000
+        Largest size in memory.
+
+    Returns
+    -------
+    ds : Dataset
+        The same table, roles and notes.
+
+    Raises
+    ------
+    DataError
+        If it is damaged, is no such file, or would take more memory than allowed.
+    """
+    try:
+        about = json.loads(pq.read_schema(pa.BufferReader(data)).metadata[_KEY])
+        frame = read_parquet(Content(data, "the stored table", max_bytes)).frame
+        return _dataset(frame, about)
+    except DataError:
+        raise
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"The stored table cannot be read ({type(error).__name__}: {error}); it is "
+            "damaged, or no table of ClusterLens."
+        ) from error
+
+
+def _steps(index: pd.Index) -> list[int] | None:
+    """Start, stop and step of rows that are just numbered."""
+    if not isinstance(index, pd.RangeIndex):
+        return None
+    return [index.start, index.stop, index.step]
+
+
+def _dataset(frame: pd.DataFrame, about: dict[str, Any]) -> Dataset:
+    """Put names, roles and notes on the columns; ValueError where they do not fit."""
+    steps = about["range"]
+    ids = frame.pop(_INDEX) if steps is None else pd.RangeIndex(*map(int, steps))
+    names = [str(name) for name in about["columns"]]
+    frame = frame.set_axis(pd.Index(names), axis=1)
+    frame = frame.set_axis(pd.Index(ids).rename(about["index"]), axis=0)
+    if not frame.index.is_unique or len(set(names)) < len(names) or 0 in frame.shape:
+        raise ValueError("row ids or column names stand twice, or there are none")
+    if not set(about["roles"]) <= set(ROLES):
+        raise ValueError("it has roles that are not known")
+    return Dataset(
+        frame,
+        dict(zip(names, about["roles"], strict=True)),
+        dict(zip(names, map(str, about["reasons"]), strict=True)),
+        str(about["name"]),
+        tuple(map(str, about["notes"])),
+    )

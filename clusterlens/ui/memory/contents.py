@@ -1,0 +1,116 @@
+"""Contents: bytes in files named by their SHA-256, so that each is kept once.
+
+A file is complete when it has its name: it is written under another one, brought to
+the disk, and renamed. Several processes may write and read the same folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import secrets
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+_NAME = re.compile(r"[0-9a-f]{64}")
+# What is being written now belongs to no analysis yet.
+_YOUNG_SECONDS = 3600
+
+
+def is_key(value: object) -> bool:
+    """Whether a value has the form of a SHA-256 in hexadecimal digits."""
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+
+
+class Contents:
+    """The files of a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is not there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def path(self, key: str) -> Path:
+        """Where a content is kept; ValueError if the key is no SHA-256."""
+        if not is_key(key):
+            raise ValueError(f"{key!r} is no SHA-256 in hexadecimal digits.")
+        return self.folder / key
+
+    def put(self, data: bytes) -> str:
+        """Keep bytes; return their SHA-256 when they are on the disk."""
+        key = hashlib.sha256(data).hexdigest()
+        path = self.path(key)
+        try:
+            os.utime(path)  # young again, so that no cleaning takes it now
+            return key
+        except FileNotFoundError:
+            pass
+        draft = self.folder / f"{secrets.token_hex(8)}.part"
+        try:
+            with draft.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                draft.unlink(missing_ok=True)
+            raise
+        _sync_folder(self.folder)
+        return key
+
+    def get(self, key: str) -> bytes:
+        """Return a content; ValueError if it is lost or damaged."""
+        try:
+            data = self.path(key).read_bytes()
+        except FileNotFoundError:
+            raise ValueError(
+                f"the file {key} is no longer in {self.folder}; bring it back from a "
+                "copy of that folder."
+            ) from None
+        if hashlib.sha256(data).hexdigest() != key:
+            raise ValueError(
+                f"the file {self.path(key)} is damaged; bring it back from a copy."
+            )
+        return data
+
+    def __contains__(self, key: str) -> bool:
+        """Whether a content is kept."""
+        return self.path(key).exists()
+
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(status.st_size for _, status in self._files())
+
+    def clean(self, used: Collection[str]) -> int:
+        """Remove what is not used and not new; return the bytes gained."""
+        gained, before = 0, time.time() - _YOUNG_SECONDS
+        for path, status in self._files():
+            if path.name not in used and status.st_mtime < before:
+                path.unlink(missing_ok=True)
+                gained += status.st_size
+        return gained
+
+    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
+        for path in self.folder.iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                yield path, path.stat()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk, where the system can do that."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,326 @@
+"""Memory: the history of one session, kept in the store while it changes.
+
+Whatever changes the history wakes the writer, which works on a thread until the store
+holds what the history holds; then, and only then, the state is "saved". Of several
+pages on one analysis the later writer finds out that it is behind, takes over what the
+others did, and puts its own step on top.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+import logging
+import sqlite3
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakSet
+
+import param
+
+from clusterlens.ui.actions import ACTIONS, merge
+from clusterlens.ui.address import plain_look
+from clusterlens.ui.analysis import Analysis
+from clusterlens.ui.history import History, Step
+from clusterlens.ui.look import Look
+from clusterlens.ui.memory.records import Records, same_table
+from clusterlens.ui.memory.store import Conflict, Store, Stored, new_id
+
+_EXPECTED = (OSError, sqlite3.Error, ValueError, MemoryError)
+_LOG = logging.getLogger(__name__)
+_THREADS = ThreadPoolExecutor(4, thread_name_prefix="memory")
+# The memories of this process, so that pages on one analysis see each other's actions.
+_MEMORIES: WeakSet[Memory] = WeakSet()
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What the store holds of a history."""
+
+    id: str | None = None
+    revision: int = 0
+    steps: tuple[Step, ...] = ()
+    cursor: int = 0
+    title: str = ""
+
+
+class Files(dict[str, bytes]):
+    """Uploaded files by SHA-256: in memory until they are stored."""
+
+    def __init__(self, store: Store | None) -> None:
+        super().__init__()
+        self._store = store
+
+    def __missing__(self, key: str) -> bytes:
+        if self._store is None:
+            raise KeyError(key)
+        return self._store.contents.get(key)
+
+
+class Memory(param.Parameterized):
+    """Keeps a history in a store.
+
+    Parameters
+    ----------
+    store : Store or None
+        None keeps nothing.
+    history : History
+        What is kept.
+    look : Look
+        What is looked at, kept with every change of the history.
+    notify : callable
+        `(severity, text)`, to tell the analyst something.
+    """
+
+    state = param.Selector(
+        default="off", objects=["off", "empty", "saving", "saved", "failed"]
+    )
+    problem = param.String("", doc="Why it cannot save, and what to do.")
+    analysis = param.String(None, allow_None=True, doc="Id in the store.")
+
+    def __init__(
+        self,
+        store: Store | None,
+        history: History,
+        look: Look,
+        notify: Callable[[str, str], Any],
+    ) -> None:
+        super().__init__(state="off" if store is None else "empty")
+        self.store, self.files = store, Files(store)
+        self._history, self._look, self._notify = history, look, notify
+        self._kept = Kept(steps=history.steps)
+        self._writer: asyncio.Task[None] | None = None
+        self._behind = False
+        self._context = contextvars.copy_context()
+        if store is not None:
+            history.param.watch(self._wake, ["steps", "cursor"])
+            _MEMORIES.add(self)
+
+    @property
+    def revision(self) -> int:
+        """How often the analysis was written."""
+        return self._kept.revision
+
+    @property
+    def title(self) -> str:
+        """The name that the analyst gave the analysis, empty without one."""
+        return self._kept.title
+
+    def _wake(self, *events: Any) -> None:
+        """Let the writer see to it that the store holds what the history holds."""
+        if self.store is None or (self._writer and not self._writer.done()):
+            return
+        if self._behind or not self._is_kept():
+            self._writer = asyncio.get_running_loop().create_task(self._catch_up())
+
+    retry = _wake
+
+    async def settled(self) -> None:
+        """Wait until the present history is saved, or cannot be."""
+        while self._writer is not None and not self._writer.done():
+            await asyncio.wait({self._writer})
+
+    def _is_kept(self) -> bool:
+        kept, history = self._kept, self._history
+        return kept.steps == history.steps and kept.cursor == history.cursor
+
+    async def _catch_up(self) -> None:
+        while True:
+            try:
+                if self._behind:
+                    self._behind = False
+                    await self._follow()
+                if self._is_kept():
+                    break
+                self.state = "saving"
+                await self._write()
+            except Conflict:
+                self._behind = True
+            except Exception as error:
+                if not isinstance(error, _EXPECTED):
+                    _LOG.error("Saving failed", exc_info=error)
+                self.param.update(state="failed", problem=_why(error, self.store))
+                return
+        self.param.update(state="saved", problem="")
+
+    async def _write(self) -> None:
+        """Write what the store does not hold yet; other pages are told."""
+        history, look = self._history, plain_look(self._look)
+        steps, cursor, kept = history.steps, history.cursor, self._kept
+        self._kept = await _on_thread(
+            lambda: _write(self.store, kept, steps, cursor, look, self.files)
+        )
+        self.analysis = self._kept.id
+        for key in [key for key in self.files if key in self.store.contents]:
+            self.files.pop(key, None)
+        for other in list(_MEMORIES):
+            if other is not self and other.analysis == self.analysis:
+                other.hear()
+
+    def hear(self) -> None:
+        """Take over what another page did, soon, as one of this page's own tasks."""
+        self._behind = True
+        loop = asyncio.get_running_loop()
+        loop.call_soon(self._wake, context=self._context)
+
+    async def _follow(self) -> None:
+        """Take over what others did, and put what is not stored yet on top."""
+        kept, store = self._kept, self.store
+        if kept.id is None or store.revision(kept.id) == kept.revision:
+            return
+        mine, at = (
+            self._history.steps,
+            _first_difference(kept.steps, self._history.steps),
+        )
+        try:
+            theirs, notes, _ = await _on_thread(lambda: read(store, kept.id))
+        except ValueError:
+            # Deleted meanwhile: what is on this page becomes an analysis of its own.
+            self._kept = Kept(steps=(), title=kept.title)
+            return
+        steps, lost = theirs.steps[: theirs.cursor + 1], []
+        for before, step in zip(mine[at - 1 :], mine[at:], strict=False):
+            try:
+                made = _on_top(before.analysis, step, steps[-1].analysis)
+                steps = (*steps, replace(step, analysis=made))
+            except ValueError as error:
+                lost.append(f"{step.title}: {error}")
+        self._kept = theirs
+        if len(mine) == at:
+            cursor = self._history.cursor
+            moved = cursor != kept.cursor and _is_same(mine, theirs.steps, cursor)
+            self._history.replace(theirs.steps, cursor if moved else theirs.cursor)
+        else:
+            self._history.replace(steps, len(steps) - 1)
+            self._notify(
+                "info",
+                "Another page changed this analysis, too; what both did is in force.",
+            )
+        for text in (*lost, *notes):
+            self._notify("warning", text)
+
+    def adopt(self, kept: Kept) -> None:
+        """Take an analysis that was read from the store as the one on this page."""
+        self._kept = kept
+        self.param.update(state="saved", problem="", analysis=kept.id)
+        self._history.replace(kept.steps, kept.cursor)
+
+    def forget(self) -> None:
+        """Keep nothing any more: the session has ended."""
+        _MEMORIES.discard(self)
+
+
+def read(
+    store: Store,
+    analysis: str,
+    told: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[Kept, list[str], dict[str, Any]]:
+    """Read an analysis; return it, what differs from before, and the look.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this id, or something it needs is lost or damaged.
+    """
+    stored = store.read(analysis)
+    records = Records(store.contents)
+    steps = records.read(stored.rows, told)
+    cursor = min(max(stored.cursor, 0), len(steps) - 1)
+    title = str(stored.about.get("title", ""))
+    kept = Kept(analysis, stored.revision, steps, cursor, title)
+    return kept, list(dict.fromkeys(records.notes)), dict(stored.look)
+
+
+def describe(steps: tuple[Step, ...], cursor: int, title: str) -> dict[str, Any]:
+    """Say in plain values what an analysis is about, for a list."""
+    analysis = steps[cursor].analysis
+    if analysis.table is None:
+        found = (s.analysis for s in reversed(steps) if s.analysis.table is not None)
+        analysis = next(found, analysis)
+    table = analysis.table
+    rows, columns = (0, 0) if table is None else table.table.shape
+    return {
+        "title": title,
+        "table": "" if table is None else table.name,
+        "rows": rows,
+        "columns": columns,
+        "runs": len(analysis.runs),
+        "links": len(analysis.links),
+    }
+
+
+def _write(
+    store: Store,
+    kept: Kept,
+    steps: tuple[Step, ...],
+    cursor: int,
+    look: dict[str, Any],
+    files: Files,
+) -> Kept:
+    """Write what differs from what is kept; a new table begins a new analysis."""
+    first = _first_difference(kept.steps, steps) if kept.id else 0
+    if kept.id and _brings_table(steps, first) and _has_table(kept.steps):
+        # The analysis of the table before stays as it is; this one goes on from it.
+        kept, first = Kept(), 0
+    records, files = Records(store.contents), dict(files)
+    rows = [
+        records.write(step, steps[k - 1].analysis if k else None, files)
+        for k, step in enumerate(steps[first:], first)
+    ]
+    name = kept.id or new_id()
+    about = describe(steps, cursor, kept.title)
+    stored = Stored(name, kept.revision, cursor, (), about, look)
+    revision = store.write(stored, first, rows)
+    return Kept(name, revision, steps, cursor, kept.title)
+
+
+def _first_difference(kept: tuple[Step, ...], steps: tuple[Step, ...]) -> int:
+    pairs = enumerate(zip(kept, steps, strict=False))
+    return next((k for k, (a, b) in pairs if a is not b), min(len(kept), len(steps)))
+
+
+def _brings_table(steps: tuple[Step, ...], first: int) -> bool:
+    """Whether a step from a position on loads a table."""
+    return any(
+        step.analysis.table is not before.analysis.table
+        and step.analysis.table is not None
+        for before, step in zip(steps[first - 1 :], steps[first:], strict=False)
+    )
+
+
+def _has_table(steps: tuple[Step, ...]) -> bool:
+    return any(step.analysis.table is not None for step in steps)
+
+
+def _is_same(mine: tuple[Step, ...], theirs: tuple[Step, ...], at: int) -> bool:
+    """Whether a position holds the same step in both."""
+    both = [steps[at] for steps in (mine, theirs) if at < len(steps)]
+    told = {(step.kind, step.at, json.dumps(step.values)) for step in both}
+    return len(both) == 2 and len(told) == 1
+
+
+def _on_top(before: Analysis, step: Step, current: Analysis) -> Analysis:
+    """Do a step again on top of another analysis; a slow one keeps its result."""
+    action = ACTIONS.get(step.kind)
+    if action is None or action.slow:
+        if same_table(before.table, current.table):
+            current = replace(current, table=before.table)
+        return merge(before, step.analysis, current)
+    return action.apply(current, step.values, None)
+
+
+def _why(error: BaseException, store: Store | None) -> str:
+    """Say why it cannot save, and what to do."""
+    where = store.folder if store else ""
+    return (
+        f"What you did last is on this page only ({error}). Make room in {where}, or "
+        "see that it can be written, then press “try again”; or save the analysis as "
+        "a file on the Report page."
+    )
+
+
+def _on_thread(work: Callable[[], Any]) -> Awaitable[Any]:
+    return asyncio.get_running_loop().run_in_executor(_THREADS, work)

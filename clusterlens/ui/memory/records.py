@@ -1,0 +1,351 @@
+"""Records: an analysis as plain values and typed bytes, and back.
+
+A step is recorded as the fields that it changed. Tables go into Parquet files, what a
+pool found into NumPy archives, each kept once under its hash. Prepared tables are
+prepared again: their rules are plain, and a fingerprint tells where another version of
+a library would prepare them differently.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields, replace
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import numpy as np
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.dataset import Dataset, prepare
+from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
+from clusterlens.ui.analysis import Analysis, Link, Run
+from clusterlens.ui.history import Step
+from clusterlens.ui.memory.arrays import arrays_from_bytes, arrays_to_bytes
+from clusterlens.ui.memory.contents import Contents, is_key
+from clusterlens.ui.memory.store import Row
+
+# What is in memory is not written or read twice, whichever session it belongs to.
+_ALIVE: WeakValueDictionary[str, Any] = WeakValueDictionary()
+_KEYS: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_CLOSE = 1e-6
+
+
+class RecordError(ValueError):
+    """A record does not describe an analysis."""
+
+
+class Records:
+    """Writes and reads steps; bytes go to and come from `contents`.
+
+    Parameters
+    ----------
+    contents : Contents
+        Where tables and results are kept.
+    max_bytes : int
+        Largest size of a table in memory.
+
+    Attributes
+    ----------
+    notes : list of str
+        What differs from what was recorded, since the reader was made.
+    """
+
+    def __init__(self, contents: Contents, *, max_bytes: int = 2_000_000_000) -> None:
+        self.contents, self._max_bytes = contents, max_bytes
+        self.notes: list[str] = []
+        self._held: set[str] = set()
+
+    def write(
+        self, step: Step, before: Analysis | None, files: Mapping[str, bytes]
+    ) -> Row:
+        """Record a step: what it changed since the analysis before it.
+
+        Parameters
+        ----------
+        step : Step
+            What was done.
+        before : Analysis or None
+            The analysis of the step before; None records every field.
+        files : mapping of str to bytes
+            Uploaded files by SHA-256; those that the values name are kept.
+        """
+        self._held = set()
+        changes = {
+            name: self._write_field(name, step.analysis)
+            for name in _FIELDS
+            if before is None
+            or getattr(step.analysis, name) is not getattr(before, name)
+        }
+        for value in step.values.values():
+            if isinstance(value, str) and value in files:
+                self._held.add(self.contents.put(files[value]))
+            elif is_key(value) and value in self.contents:
+                self._held.add(value)
+        return Row(
+            step.kind,
+            step.title,
+            step.at,
+            step.values,
+            changes,
+            frozenset(self._held),
+        )
+
+    def _write_field(self, name: str, analysis: Analysis) -> Any:
+        value = getattr(analysis, name)
+        if name in _WRITERS and value is not None:
+            return _WRITERS[name](self, value, analysis)
+        return value
+
+    def read(
+        self, rows: Sequence[Row], told: Callable[[int, int], None] = lambda *_: None
+    ) -> tuple[Step, ...]:
+        """Return the steps of an analysis.
+
+        Raises
+        ------
+        RecordError
+            If the rows, or the contents that they name, are no analysis.
+        """
+        steps: list[Step] = []
+        known = _defaults()
+        for k, row in enumerate(rows):
+            told(k, len(rows))
+            try:
+                known = known | self._read_fields(row.changes, known)
+                values = {**known}
+                steps.append(
+                    Step(row.kind, row.title, Analysis(**values), row.given, row.at)
+                )
+            except (TypeError, ValueError, KeyError, AttributeError) as error:
+                raise RecordError(
+                    f"step {k + 1}, {row.title!r}, cannot be read: {error}"
+                ) from error
+        if not steps:
+            raise RecordError("it has no steps")
+        return tuple(steps)
+
+    def _read_fields(
+        self, changes: Mapping[str, Any], known: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        unknown = changes.keys() - set(_FIELDS)
+        if unknown:
+            raise RecordError(
+                f"this version does not know {', '.join(sorted(unknown))}"
+            )
+        made: dict[str, Any] = {}
+        for name in _FIELDS:  # the table before what is made of it
+            if name in changes:
+                value = changes[name]
+                if name in _READERS and value is not None:
+                    value = _READERS[name](self, value, {**known, **made})
+                made[name] = value
+        return made
+
+    def _write_table(self, table: Dataset, analysis: Analysis) -> str:
+        return self._keep(table, lambda: dataset_to_parquet(table))
+
+    def _read_table(self, key: str, known: Mapping[str, Any]) -> Dataset:
+        return self._find(
+            key, lambda data: dataset_from_parquet(data, max_bytes=self._max_bytes)
+        )
+
+    def _write_dataset(self, dataset: Dataset, analysis: Analysis) -> dict[str, Any]:
+        """Record a prepared table by the table as read, and the rules."""
+        table = analysis.table
+        if table is None or not _same_frame(table, dataset):
+            table = replace(dataset, prepared=None)
+        return {
+            "table": self._write_table(table, analysis),
+            "settings": _plain(dataset.settings),
+            "fingerprint": _fingerprint(dataset),
+        }
+
+    def _read_dataset(self, record: Any, known: Mapping[str, Any]) -> Dataset:
+        rules = json.dumps(record, sort_keys=True)
+        name = hashlib.sha256(rules.encode()).hexdigest()
+        table, found = self._read_table(record["table"], known), _ALIVE.get(name)
+        if found is None or found.table is not table.table:
+            found = _ALIVE[name] = prepare(table, **record["settings"])
+        if not _same(_fingerprint(found), record["fingerprint"]):
+            self.notes.append(
+                "A table is prepared differently by the versions installed now; what "
+                "earlier runs found still belongs to the features of then."
+            )
+        return found
+
+    def _write_runs(self, runs: Iterable[Run], analysis: Analysis) -> list[Any]:
+        return [
+            {
+                "id": run.id,
+                "name": run.name,
+                "dataset": self._write_dataset(run.dataset, analysis),
+                "pool": _plain(run.pool),
+                "random_state": run.random_state,
+                "found": self._keep(run.ensemble, lambda run=run: _pack(run.ensemble)),
+            }
+            for run in runs
+        ]
+
+    def _read_runs(self, records: Any, known: Mapping[str, Any]) -> tuple[Run, ...]:
+        before = {run.id: run for run in known.get("runs", ())}
+        return tuple(self._read_run(record, before, known) for record in records)
+
+    def _read_run(
+        self, record: Any, before: Mapping[str, Run], known: Mapping[str, Any]
+    ) -> Run:
+        dataset = self._read_dataset(record["dataset"], known)
+        ensemble = self._find(record["found"], _unpack)
+        if ensemble.n_samples != len(dataset.X):
+            raise RecordError(
+                f"run {record['name']!r} has labels of {ensemble.n_samples} samples "
+                f"for {len(dataset.X)} rows"
+            )
+        run = before.get(record["id"])
+        if run and (run.name, run.dataset, run.ensemble) == (
+            record["name"],
+            dataset,
+            ensemble,
+        ):
+            return run  # the very same, as it was when it was recorded
+        return Run(
+            str(record["id"]),
+            str(record["name"]),
+            dataset,
+            tuple(record["pool"]),
+            record["random_state"],
+            ensemble,
+        )
+
+    def _keep(self, thing: Any, pack: Callable[[], bytes]) -> str:
+        """Keep a table or a result, unless it is kept already; return its key."""
+        key = _KEYS.get(thing)
+        if key is None or key not in self.contents:
+            key = _KEYS[thing] = self.contents.put(pack())
+            _ALIVE[key] = thing
+        self._held.add(key)
+        return key
+
+    def _find(self, key: str, unpack: Callable[[bytes], Any]) -> Any:
+        found = _ALIVE.get(key)
+        if found is None:
+            found = _ALIVE[key] = unpack(self.contents.get(key))
+            _KEYS[found] = key
+        return found
+
+
+_FIELDS = tuple(field.name for field in fields(Analysis))
+_WRITERS: dict[str, Callable[[Records, Any, Analysis], Any]] = {
+    "table": Records._write_table,
+    "dataset": Records._write_dataset,
+    "runs": Records._write_runs,
+    "preparation": lambda self, rules, analysis: _plain(rules),
+    "counted_fully": lambda self, runs, analysis: sorted(runs),
+    "links": lambda self, links, analysis: [
+        [link.kind, link.a, link.b] for link in links
+    ],
+}
+_READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
+    "table": Records._read_table,
+    "dataset": Records._read_dataset,
+    "runs": Records._read_runs,
+    "counted_fully": lambda self, runs, known: frozenset(runs),
+    "links": lambda self, links, known: tuple(Link(*link) for link in links),
+}
+
+
+def same_table(one: Dataset | None, other: Dataset | None) -> bool:
+    """Whether two tables are the same, or are stored as the same."""
+    if one is None or other is None or one is other:
+        return one is other
+    keys = [_KEYS.get(table) for table in (one, other)]
+    return keys[0] is not None and keys[0] == keys[1]
+
+
+def _same_frame(one: Dataset, other: Dataset) -> bool:
+    return one.table is other.table or one.table.equals(other.table)
+
+
+def _defaults() -> dict[str, Any]:
+    """The fields of an analysis without a decision; a record may lack newer ones."""
+    return {
+        field.name: field.default
+        if field.default is not MISSING
+        else field.default_factory()  # type: ignore[misc]
+        for field in fields(Analysis)
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON would give it back, numbers of NumPy as plain ones."""
+    return json.loads(json.dumps(value, default=_plain_one))
+
+
+def _plain_one(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    return repr(value)
+
+
+def _fingerprint(dataset: Dataset) -> dict[str, Any]:
+    """Return what tells two prepared tables apart, but not their last bits."""
+    X, rows = dataset.X, dataset.row_ids
+    names = json.dumps([*dataset.feature_names, str(rows[0]), str(rows[-1])])
+    weights = np.cos(np.arange(len(X)))
+    return {
+        "shape": list(X.shape),
+        "names": hashlib.sha256(names.encode()).hexdigest(),
+        "sums": [float(np.abs(X).sum()), float(np.abs(weights @ X).sum())],
+    }
+
+
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    exact = all(one[name] == other[name] for name in ("shape", "names"))
+    return exact and np.allclose(one["sums"], other["sums"], rtol=_CLOSE, atol=_CLOSE)
+
+
+def _pack(ensemble: Ensemble) -> bytes:
+    """Write what a pool found as typed bytes."""
+    about = {
+        "names": ensemble.names,
+        "families": ensemble.families,
+        "noise": ensemble.noise,
+        "specs": _plain(ensemble.specs),
+        "notes": ensemble.notes,
+        "memberships": sorted(ensemble.memberships),
+    }
+    labels = ensemble.labels
+    small = np.result_type(*map(np.min_scalar_type, (labels.min(), labels.max())))
+    soft = {f"memberships {t}": rows for t, rows in ensemble.memberships.items()}
+    return arrays_to_bytes(
+        {
+            "labels": labels.astype(small),
+            "type": np.zeros(0, labels.dtype),
+            "seconds": ensemble.seconds,
+            **soft,
+        },
+        about,
+    )
+
+
+def _unpack(data: bytes) -> Ensemble:
+    """Read what a pool found; ValueError where it is none."""
+    arrays, about = arrays_from_bytes(data)
+    labels = arrays["labels"]
+    if labels.ndim != 2 or labels.dtype.kind not in "iu":
+        raise RecordError("its labels are no matrix of whole numbers")
+    return Ensemble(
+        labels.astype(arrays["type"].dtype),
+        about["names"],
+        about["families"],
+        about["noise"],
+        specs=about["specs"],
+        seconds=arrays["seconds"],
+        notes=about["notes"],
+        memberships={t: arrays[f"memberships {t}"] for t in about["memberships"]},
+    )

@@ -1,0 +1,204 @@
+"""Recent analyses: what is kept on this machine, to be opened where it was left."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.kit import COLUMN, DENSE, TEXT_CSS, Text, card, link, pmu, pn, safe
+from clusterlens.ui.memory.store import Entry, Store
+from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.words import count
+
+CSS = """
+table.recent { font-size: 13px; }
+table.recent td { padding: 4px 6px; vertical-align: baseline; }
+table.recent td.acts { text-align: right; white-space: nowrap; }
+table.recent td.acts button { margin-left: 12px; }
+table.recent tr.gone td { opacity: .6; }
+table.recent tr.gone td.acts { opacity: 1; }
+table.recent tr:hover { background: color-mix(in srgb, #0b8a8a 7%, transparent); }
+"""
+_SHOWN = 50
+
+
+class Recent(Panel):
+    """The analyses of the store, latest first; what was deleted here can come back."""
+
+    needs = ("table?",)
+
+    def build(self) -> Any:
+        self._entries: dict[str, Entry] = {}
+        self._deleted: set[str] = set()
+        self._renamed: str | None = None
+        self._task: asyncio.Task[None] | None = None
+        self.text = Text(
+            does=self._do,
+            css_classes=["cl-recent"],
+            scrolls=True,
+            sizing_mode="stretch_both",
+            styles={"flex": "1 1 0", "min-height": "0"},
+        )
+        self.text.stylesheets = [TEXT_CSS, CSS]
+        self._size = Text(does=self._do, css_classes=["cl-store"])
+        self._name = pmu.TextInput(
+            label="New name, Enter keeps it",
+            size="small",
+            sx=DENSE,
+            margin=(6, 0),
+            visible=False,
+            sizing_mode="stretch_width",
+            css_classes=["cl-rename"],
+        )
+        self._name.param.watch(self._rename, "enter_pressed")
+        inside = pn.Column(
+            self._name,
+            self.text,
+            self._size,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={**COLUMN, "flex": "1 1 0"},
+        )
+        return card("Recent analyses", inside, css="cl-recent-card")
+
+    def show(self, table: Dataset | None) -> None:
+        """List them anew, as other pages may have changed them."""
+        if table is None:
+            self._refresh()
+
+    def _refresh(self, work: Callable[[Store], Any] | None = None) -> None:
+        """Do something with the store on a thread, then list what there is."""
+        store = self.session.memory.store
+        if store is None:
+            self.text.body = (
+                "<div class='empty'>Nothing is kept on this machine: the place for it "
+                "cannot be used, or keeping is switched off.</div>"
+            )
+            return
+        self._task = asyncio.get_running_loop().create_task(self._list(store, work))
+
+    async def _list(self, store: Store, work: Callable[[Store], Any] | None) -> None:
+        def read() -> tuple[list[Entry], int, Any]:
+            done = work(store) if work else None
+            return store.entries(deleted=True), store.size(), done
+
+        try:
+            entries, size, done = await asyncio.to_thread(read)
+        except Exception as error:
+            self.session.jobs.fail("Read the recent analyses", error)
+            return
+        if isinstance(done, str):
+            self.session.jobs.notify("success", done)
+        shown = [e for e in entries if not e.deleted or e.id in self._deleted]
+        self._entries = {entry.id: entry for entry in shown}
+        self.text.body = _table(shown[:_SHOWN]) or (
+            "<div class='empty'>Nothing yet: drop a table or open an example.</div>"
+        )
+        more = f" · {len(shown) - _SHOWN} older" if len(shown) > _SHOWN else ""
+        self._size.body = (
+            f"<p class='muted'>{_bytes(size)} on this disk{more}. "
+            f"{link('Clean up', 'clean')} removes for good what was deleted.</p>"
+            if shown or size > 1_000_000
+            else ""
+        )
+
+    def _do(self, what: str) -> None:
+        verb, _, name = what.partition(" ")
+        if verb == "clean":
+            self._deleted.clear()
+            self._refresh(lambda store: f"{_bytes(store.clean())} freed.")
+        elif name in self._entries:
+            {
+                "open": self._open,
+                "rename": self._begin_rename,
+                "duplicate": self._duplicate,
+                "delete": self._delete,
+                "restore": self._restore,
+            }[verb](name)
+
+    def _open(self, name: str) -> None:
+        pn.state.execute(partial(self.session.open, name))
+
+    def _delete(self, name: str) -> None:
+        self._deleted.add(name)
+        self._refresh(lambda store: store.delete(name))
+
+    def _restore(self, name: str) -> None:
+        self._refresh(lambda store: store.restore(name))
+
+    def _duplicate(self, name: str) -> None:
+        title = f"{_title(self._entries[name])} (copy)"
+        self._refresh(lambda store: store.duplicate(name, title) and None)
+
+    def _begin_rename(self, name: str) -> None:
+        self._renamed = name
+        self._name.param.update(value=_title(self._entries[name]), visible=True)
+
+    def _rename(self, event: Any) -> None:
+        name, title = self._renamed, self._name.value_input or self._name.value
+        self._name.visible = False
+        if name is not None and title.strip():
+            self._refresh(lambda store: store.rename(name, title.strip()))
+
+
+def _title(entry: Entry) -> str:
+    return str(entry.about.get("title") or entry.about.get("table") or "no table")
+
+
+def _table(entries: list[Entry]) -> str:
+    """Write the analyses as the rows of a table."""
+    if not entries:
+        return ""
+    rows = "".join(_row(entry) for entry in entries)
+    return (
+        "<table class='recent'><tr><th>analysis</th><th class='number'>rows × columns"
+        "</th><th class='number'>runs</th><th>last change</th><th></th></tr>"
+        f"{rows}</table>"
+    )
+
+
+def _row(entry: Entry) -> str:
+    about, name = entry.about, safe(entry.id)
+    title = _title(entry)
+    table = str(about.get("table", ""))
+    below = f"<br><span class='muted'>{safe(table)}</span>" if table != title else ""
+    shown = f"<b>{safe(title)}</b>"
+    if entry.deleted:
+        acts = link("Undo", f"restore {name}")
+        title_cell = f"{shown} <span class='muted'>deleted</span>"
+    else:
+        acts = "".join(
+            link(verb.title(), f"{verb} {name}", css=f"cl-{verb}")
+            for verb in ("rename", "duplicate", "delete")
+        )
+        title_cell = link(shown, f"open {name}", css="cl-open") + below
+    size = f"{int(about.get('rows', 0)):,} × {int(about.get('columns', 0)):,}"
+    return (
+        f"<tr class='{'gone' if entry.deleted else ''}'><td>{title_cell}</td>"
+        f"<td class='number'>{size}</td><td class='number'>{int(about.get('runs', 0))}"
+        f"</td><td>{safe(_when(entry.changed))}</td><td class='acts'>{acts}</td></tr>"
+    )
+
+
+def _when(changed: str) -> str:
+    """Say when something changed, in words."""
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(changed)).total_seconds()
+    if seconds < 90:
+        return "just now"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} minutes ago"
+    if seconds < 129_600:
+        return f"{count(round(seconds / 3600), 'hour')} ago"
+    return f"{round(seconds / 86_400)} days ago"
+
+
+def _bytes(size: int) -> str:
+    """Write a number of bytes for people."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return f"{size / 1e3:.0f} kB"

@@ -1,0 +1,131 @@
+"""One analysis as one file: there and back, and never trusted."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+from clusterlens.ui.memory.archive import (
+    ArchiveError,
+    export_analysis,
+    import_analysis,
+)
+from clusterlens.ui.memory.store import Store
+from clusterlens.ui.session import Session
+from tests.ui.loop import run
+from tests.ui.memory.test_memory import (  # noqa: F401
+    assert_same_history,
+    begun,
+    forget,
+    opened,
+    quick_pool,
+)
+
+
+@pytest.fixture
+def saved(tmp_path, quick_pool):  # noqa: F811
+    """A session and its analysis as a file."""
+
+    async def main():
+        session = await begun(tmp_path / "one")
+        await session.act("add link", kind="must", a=0, b=1)
+        await session.act("set score", score="aari")
+        session.undo()
+        await session.memory.settled()
+        return session, export_analysis(session.memory.store, session.memory.analysis)
+
+    return run(main())
+
+
+def changed(data: bytes, **changes) -> bytes:
+    """The file with another log."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+        for info in old.infolist():
+            content = old.read(info)
+            if info.filename == "analysis.json":
+                content = json.dumps({**json.loads(content), **changes}).encode()
+            new.writestr(info.filename, content)
+    return out.getvalue()
+
+
+def test_an_analysis_goes_to_another_machine_and_is_the_same(saved, tmp_path):
+    session, data = saved
+    forget()
+    store = Store(tmp_path / "two")
+    name = import_analysis(store, data)
+    assert_same_history(session, run(opened(tmp_path / "two", name)))
+    assert import_analysis(store, data) != name
+
+
+def test_a_file_of_a_newer_version_says_so(saved, tmp_path):
+    with pytest.raises(ArchiveError, match="newer version"):
+        import_analysis(Store(tmp_path / "two"), changed(saved[1], format=99))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": None},
+        {"cursor": 99},
+        {"cursor": "x"},
+        {"steps": []},
+        {"steps": [{}]},
+        {"steps": 3},
+        {"about": 5},
+        {"look": None},
+    ],
+)
+def test_a_log_that_makes_no_sense_is_refused(saved, tmp_path, changes):
+    store = Store(tmp_path / "two")
+    with pytest.raises(ArchiveError, match="no analysis"):
+        import_analysis(store, changed(saved[1], **changes))
+    assert store.entries() == []
+
+
+def test_truncated_and_damaged_files_are_refused(saved, tmp_path):
+    data, store = saved[1], Store(tmp_path / "two")
+    rng = np.random.default_rng(0)
+    broken = [data[:end] for end in (0, 100, len(data) // 2, len(data) - 1)]
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        # Damage inside the contents, of which nothing may go unseen.
+        offsets = [i.header_offset + 200 for i in archive.infolist()[1:]]
+    for offset in offsets:
+        copy = bytearray(data)
+        copy[offset + int(rng.integers(50))] ^= 0xFF
+        broken.append(bytes(copy))
+    forget()
+    for bad in broken:
+        with pytest.raises(ArchiveError):
+            import_analysis(store, bad)
+    assert store.entries() == []
+
+
+def test_what_claims_too_much_is_refused_before_memory_is_taken(saved, tmp_path):
+    with pytest.raises(ArchiveError, match="limit"):
+        import_analysis(Store(tmp_path / "two"), saved[1], max_bytes=1000)
+
+
+def test_a_file_that_leads_out_of_the_store_is_refused(saved, tmp_path):
+    with zipfile.ZipFile(io.BytesIO(saved[1])) as archive:
+        steps = json.loads(archive.read("analysis.json"))["steps"]
+    steps[1]["holds"] = ["../../../secret"]
+    with pytest.raises(ArchiveError, match="no SHA-256"):
+        import_analysis(Store(tmp_path / "two"), changed(saved[1], steps=steps))
+
+
+def test_hostile_names_travel_as_they_are(tmp_path):
+    async def main():
+        session = Session(Store(tmp_path / "one"))
+        name = "<script>alert(1)</script>'; DROP TABLE step; --.csv"
+        key = session.keep_file(b"a,b\n1,2\n3,4\n5,7\n8,9\n")
+        assert await session.act("load file", name=name, sha256=key)
+        data = export_analysis(session.memory.store, session.memory.analysis)
+        store = Store(tmp_path / "two")
+        found = await opened(tmp_path / "two", import_analysis(store, data))
+        assert found.analysis.table.name == session.analysis.table.name
+        assert store.entries()[0].about["table"] == session.analysis.table.name
+
+    run(main())

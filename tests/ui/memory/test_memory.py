@@ -1,0 +1,442 @@
+"""What was acknowledged is there again: after undo, other pages, a full disk."""
+
+import asyncio
+import errno
+import os
+import sqlite3
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.ui import actions
+from clusterlens.ui.memory import memory as module
+from clusterlens.ui.memory import records
+from clusterlens.ui.memory.contents import Contents
+from clusterlens.ui.memory.store import Store
+from clusterlens.ui.session import Session
+from tests.ui.loop import run
+from tests.ui.memory.test_records import assert_same
+
+POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
+
+
+@pytest.fixture
+def quick_pool(monkeypatch):
+    """Let a pool find labels at once."""
+
+    def found(X, pool, **options):
+        rng = np.random.default_rng(options["random_state"])
+        return Ensemble(rng.integers(0, 3, (6, len(X))))
+
+    monkeypatch.setattr(actions, "run_pool", found)
+
+
+async def begun(folder) -> Session:
+    session = Session(Store(folder))
+    assert await session.act("load example", name="iris")
+    assert await session.act("run pool", pool=POOL)
+    return session
+
+
+async def opened(folder, analysis) -> Session:
+    session = Session(Store(folder))
+    assert await session.open(analysis), session.jobs.notices
+    return session
+
+
+def assert_same_history(one: Session, other: Session):
+    assert one.history.cursor == other.history.cursor
+    assert len(one.history.steps) == len(other.history.steps)
+    for a, b in zip(one.history.steps, other.history.steps, strict=True):
+        assert (a.kind, a.title, a.values, a.at) == (b.kind, b.title, b.values, b.at)
+        assert_same(a.analysis, b.analysis)
+
+
+def test_an_analysis_is_opened_where_it_was_left_without_running_its_pool(
+    tmp_path, quick_pool, monkeypatch
+):
+    async def main():
+        session = await begun(tmp_path)
+        session.look.param.update(page="consensus", model=2, tab="links")
+        await session.act("add link", kind="must", a=0, b=1)
+        await session.act("set score", score="aari")
+        session.undo()
+        await session.memory.settled()
+        assert session.memory.state == "saved"
+        monkeypatch.setattr(actions, "run_pool", None)
+        again = await opened(tmp_path, session.memory.analysis)
+        assert_same_history(session, again)
+        again.redo()
+        assert again.analysis.score == "aari"
+        assert (again.look.page, again.look.model) == ("consensus", 2)
+        return again
+
+    assert run(main()).jobs.notices == ()
+
+
+def test_thirty_actions_are_undone_to_the_start_and_redone_to_the_end(
+    tmp_path, quick_pool
+):
+    async def main():
+        session = await begun(tmp_path)
+        for k in range(24):
+            await session.act("add link", kind="must", a=k, b=k + 1)
+        for weight in (0.3, 0.4):
+            await session.act("set link weight", weight=weight)
+        await session.act("run pool", pool=POOL, random_state=1)
+        await session.act("read run", id="r1")
+        await session.act("set threshold", threshold=2)
+        await session.act("prepare", scale="robust")
+        states = [step.analysis for step in session.history.steps]
+        one = session
+        for _ in range(2):
+            while one.history.undoable:
+                one.undo()
+            assert one.analysis.table is None
+            await one.memory.settled()
+            for state in states[1:]:
+                one.redo()
+                assert_same(one.analysis, state)
+            await one.memory.settled()
+            one.close()
+            one = await opened(tmp_path, session.memory.analysis)
+        return len(states) - 1
+
+    assert run(main()) >= 30
+
+
+def test_another_table_begins_another_analysis_and_leaves_the_first(
+    tmp_path, quick_pool
+):
+    async def main():
+        session = await begun(tmp_path)
+        first = session.memory.analysis
+        await session.act("load example", name="wine")
+        assert session.memory.analysis != first
+        tables = {e.about["table"]: e for e in session.memory.store.entries()}
+        assert set(tables) == {"iris", "wine"}
+        kept = await opened(tmp_path, first)
+        assert kept.analysis.table.name == "iris"
+        assert kept.history.redoable is None
+        session.undo()
+        assert session.analysis.table.name == "iris"
+
+    run(main())
+
+
+def test_two_pages_on_one_analysis_see_what_the_other_did(tmp_path, quick_pool):
+    async def main():
+        one = await begun(tmp_path)
+        store = one.memory.store
+        other = Session(store)
+        await other.open(one.memory.analysis)
+        await one.act("set score", score="aari")
+        await asyncio.sleep(0)
+        await other.memory.settled()
+        assert other.analysis.score == "aari"
+        assert other.analysis.ensemble is one.analysis.ensemble
+        other.undo()
+        await other.memory.settled()
+        await asyncio.sleep(0)
+        await one.memory.settled()
+        assert one.analysis.score == "discotec-binary"
+        assert_same_history(one, other)
+
+    run(main())
+
+
+def test_pages_that_act_at_the_same_time_are_told_and_lose_nothing(
+    tmp_path, quick_pool
+):
+    """The two do not hear of each other, as in two servers."""
+
+    async def main():
+        one = await begun(tmp_path)
+        other = await opened(tmp_path, one.memory.analysis)
+        module._MEMORIES.clear()
+        await one.act("add link", kind="must", a=0, b=1)
+        await asyncio.gather(
+            other.act("add link", kind="cannot", a=0, b=100),
+            other.act("set link weight", weight=0.5),
+        )
+        links = {(link.kind, link.a, link.b) for link in other.analysis.links}
+        assert links == {("must", 0, 1), ("cannot", 0, 100)}
+        assert other.analysis.link_weight == 0.5
+        assert "Another page" in other.jobs.notices[0].text
+        assert_same_history(await opened(tmp_path, one.memory.analysis), other)
+
+    run(main())
+
+
+def test_a_run_that_ends_after_another_page_acted_joins_what_that_did(
+    tmp_path, quick_pool
+):
+    async def main():
+        one = await begun(tmp_path)
+        other = await opened(tmp_path, one.memory.analysis)
+        module._MEMORIES.clear()
+        await one.act("add link", kind="must", a=0, b=1)
+        await other.act("run pool", pool=POOL, random_state=1)
+        assert len(other.analysis.runs) == 2
+        assert len(other.analysis.links) == 1
+
+    run(main())
+
+
+def test_an_action_that_no_longer_fits_is_named(tmp_path, quick_pool):
+    async def main():
+        one = await begun(tmp_path)
+        other = await opened(tmp_path, one.memory.analysis)
+        module._MEMORIES.clear()
+        await one.act("add link", kind="must", a=0, b=1)
+        await other.act("add link", kind="cannot", a=0, b=1)
+        assert [link.kind for link in other.analysis.links] == ["cannot"]
+        other.undo()
+        await one.act("add link", kind="must", a=1, b=2)
+        await other.act("add link", kind="cannot", a=0, b=2)
+        return other
+
+    other = run(main())
+    assert any("Link two rows" in notice.text for notice in other.jobs.notices)
+    assert other.memory.state == "saved"
+
+
+def test_an_analysis_deleted_under_a_page_is_kept_anew(tmp_path, quick_pool):
+    async def main():
+        session = await begun(tmp_path)
+        first = session.memory.analysis
+        session.memory.store.delete(first)
+        session.memory.store.clean()
+        await session.act("set score", score="aari")
+        assert session.memory.state == "saved"
+        assert session.memory.analysis != first
+        again = await opened(tmp_path, session.memory.analysis)
+        assert_same_history(session, again)
+
+    run(main())
+
+
+def test_a_full_disk_is_told_and_nothing_is_lost_once_there_is_room(
+    tmp_path, quick_pool, monkeypatch
+):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def main():
+        session = await begun(tmp_path)
+        with monkeypatch.context() as patch:
+            patch.setattr(Contents, "put", full)
+            assert await session.act("run pool", pool=POOL, random_state=1)
+            await session.act("set score", score="aari")
+        assert session.memory.state == "failed"
+        assert "No space left" in session.memory.problem
+        assert session.analysis.score == "aari"
+        store = Store(tmp_path)
+        before = store.read(session.memory.analysis)
+        assert len(before.rows) == 3
+        session.memory.retry()
+        await session.memory.settled()
+        assert session.memory.state == "saved"
+        again = await opened(tmp_path, session.memory.analysis)
+        assert_same_history(session, again)
+
+    run(main())
+
+
+def test_a_full_disk_under_sqlite_is_told_and_survived(tmp_path, quick_pool):
+    async def main():
+        session = await begun(tmp_path)
+        db = session.memory.store._db
+        pages = db.execute("PRAGMA page_count").fetchone()[0]
+        db.execute(f"PRAGMA max_page_count = {pages}")
+        for k in range(60):
+            await session.act("add link", kind="must", a=k, b=k + 1)
+        assert session.memory.state == "failed"
+        assert "full" in session.memory.problem
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        db.execute("PRAGMA max_page_count = 1000000")
+        await session.act("set score", score="aari")
+        assert session.memory.state == "saved"
+        again = await opened(tmp_path, session.memory.analysis)
+        assert_same_history(session, again)
+
+    run(main())
+
+
+def test_uploaded_files_are_kept_and_leave_the_memory(tmp_path):
+    async def main():
+        session = Session(Store(tmp_path))
+        key = session.keep_file(b"a,b\n1,2\n3,4\n5,7\n8,9\n")
+        assert await session.act("load file", name="<b>.csv", sha256=key)
+        assert key not in set(session.files)
+        assert session.files[key].startswith(b"a,b")
+        store = session.memory.store
+        os.utime(store.contents.path(key), (0, 0))
+        store.clean()
+        assert key in store.contents
+
+    run(main())
+
+
+def test_a_lost_or_damaged_result_is_told_when_an_analysis_is_opened(
+    tmp_path, quick_pool
+):
+    async def main():
+        session = await begun(tmp_path)
+        analysis = session.memory.analysis
+        contents = session.memory.store.contents
+        for path in contents.folder.iterdir():
+            path.write_bytes(b"damaged")
+        forget()
+        again = Session(Store(tmp_path))
+        assert not await again.open(analysis)
+        assert "damaged" in again.jobs.notices[0].text
+        assert again.analysis.table is None
+
+    run(main())
+
+
+def forget():
+    """Let nothing be found in memory, as after a new start."""
+    records._ALIVE.clear()
+    records._KEYS.clear()
+
+
+def test_an_unknown_analysis_is_told(tmp_path):
+    async def main():
+        session = Session(Store(tmp_path))
+        assert not await session.open("no such")
+        return session.jobs.notices
+
+    assert "no analysis" in run(main())[0].text
+
+
+def test_saving_does_not_hold_up_the_event_loop(tmp_path, quick_pool, monkeypatch):
+    write = Store.write
+    ticks = []
+
+    def slow(self, *given):
+        while len(ticks) < 5:  # goes on only while the loop turns
+            pass
+        return write(self, *given)
+
+    monkeypatch.setattr(Store, "write", slow)
+
+    async def main():
+        session = Session(Store(tmp_path))
+
+        async def tick():
+            while True:
+                ticks.append(1)
+                await asyncio.sleep(0.001)
+
+        task = asyncio.create_task(tick())
+        assert await session.act("load example", name="iris")
+        task.cancel()
+        return session.memory.state
+
+    assert run(main()) == "saved"
+
+
+class History(RuleBasedStateMachine):
+    """Any order of actions, undo, redo and reopening is that of two stacks."""
+
+    def __init__(self):
+        super().__init__()
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = Path(self._folder.name)
+        self.loop = asyncio.new_event_loop()
+        self.session = Session(Store(self.folder))
+        self.done, self.undone = [], []
+        self._act("load example", name="iris")
+
+    def _run(self, coroutine):
+        return self.loop.run_until_complete(coroutine)
+
+    def _act(self, kind, /, **values):
+        before = self.session.analysis
+        if self._run(self.session.act(kind, **values)):
+            self.done.append(before)
+            self.undone.clear()
+
+    @rule(score=st.sampled_from(["aari", "anmi", "discotec-kl"]))
+    def set_score(self, score):
+        self._act("set score", score=score)
+
+    @rule(
+        kind=st.sampled_from(["must", "cannot"]),
+        a=st.integers(0, 5),
+        b=st.integers(0, 5),
+    )
+    def link(self, kind, a, b):
+        self._act("add link", kind=kind, a=a, b=b)
+
+    @rule(scale=st.sampled_from(["robust", "minmax"]))
+    def prepare(self, scale):
+        self._act("prepare", scale=scale)
+
+    @rule()
+    @precondition(lambda self: self.done)
+    def undo(self):
+        self.undone.append(self.session.analysis)
+        self._run(self._move("undo"))
+        assert_same(self.session.analysis, self.done.pop())
+
+    @rule()
+    @precondition(lambda self: self.undone)
+    def redo(self):
+        self.done.append(self.session.analysis)
+        self._run(self._move("redo"))
+        assert_same(self.session.analysis, self.undone.pop())
+
+    async def _move(self, way):
+        getattr(self.session, way)()
+        await self.session.memory.settled()
+
+    @rule()
+    def reopen(self):
+        analysis = self.session.memory.analysis
+        self.session.close()
+        self.session = Session(Store(self.folder))
+        assert self._run(self.session.open(analysis))
+
+    @invariant()
+    def everything_is_saved(self):
+        memory, history = self.session.memory, self.session.history
+        assert memory.state == "saved"
+        assert history.cursor == len(self.done)
+        assert len(history.steps) == len(self.done) + len(self.undone) + 1
+        stored = memory.store.read(memory.analysis)
+        assert (stored.cursor, len(stored.rows)) == (history.cursor, len(history.steps))
+
+    def teardown(self):
+        self.session.memory.store.close()
+        self.loop.close()
+        self._folder.cleanup()
+
+
+TestHistory = History.TestCase
+TestHistory.settings = settings(
+    max_examples=8,
+    stateful_step_count=14,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def test_the_store_is_sound_after_all_this(tmp_path, quick_pool):
+    async def main():
+        session = await begun(tmp_path)
+        session.memory.store.close()
+
+    run(main())
+    db = sqlite3.connect(tmp_path / "clusterlens.sqlite")
+    assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+    db.close()

@@ -1,0 +1,267 @@
+"""An analysis comes back as it was: every field, every type of column, to the bit."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clusterlens.compute._validation import DataError
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
+from clusterlens.ui.analysis import Analysis, Link, Run
+from clusterlens.ui.history import Step
+from clusterlens.ui.memory import records as module
+from clusterlens.ui.memory.arrays import arrays_from_bytes, arrays_to_bytes
+from clusterlens.ui.memory.contents import Contents
+from clusterlens.ui.memory.records import RecordError, Records
+
+
+@pytest.fixture
+def forgotten(monkeypatch):
+    """Let nothing be found in memory, as after a new start."""
+
+    def forget():
+        module._ALIVE.clear()
+        module._KEYS.clear()
+
+    forget()
+    yield forget
+    forget()
+
+
+def table(n: int = 30) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=n),
+            "count": rng.integers(0, 9, n),
+            "word": rng.choice(["a", "b", "<i>", "ü"], n),
+            "when": pd.date_range("2024-01-01", periods=n),
+            "yes": rng.random(n) < 0.5,
+            "whole with gaps": pd.array([1, None] * (n // 2), dtype="Int64"),
+            "level": pd.Categorical(rng.choice(["low", "high"], n)),
+        }
+    )
+    frame.loc[3, "x"] = np.nan
+    return frame
+
+
+def analysis() -> Analysis:
+    raw = make_dataset(table(), name="täble")
+    rules = {"roles": {"when": "ignore"}, "scale": "robust"}
+    ready = prepare(raw, **rules)
+    rng = np.random.default_rng(1)
+    found = Ensemble(
+        rng.integers(-1, 3, (4, len(ready.X))),
+        ["a", "b", "<b>", "d"],
+        ["k-means", "k-means", "x", "y"],
+        specs=[{"clusterer": "k-means", "n_clusters": np.int64(2), "eps": 0.1}] * 4,
+        seconds=[0.1, np.nan, 2, 3],
+        notes=["one failed"],
+        memberships={1: rng.dirichlet(np.ones(3), len(ready.X))},
+    )
+    run = Run("r1", "run 1", ready, ({"clusterer": "k-means"},), 7, found)
+    return Analysis(
+        table=raw,
+        preparation=rules,
+        dataset=ready,
+        runs=(run,),
+        runs_made=3,
+        run_id="r1",
+        score="aari",
+        threshold=3,
+        counted_fully=frozenset({"r1"}),
+        links=(Link("must", 0, 1), Link("cannot", 2, 3)),
+        link_weight=0.7,
+    )
+
+
+def assert_same_dataset(one, other):
+    pd.testing.assert_frame_equal(one.table, other.table)
+    assert type(one.table.index) is type(other.table.index)
+    for name in ("roles", "role_reasons", "name", "reading_notes"):
+        assert getattr(one, name) == getattr(other, name), name
+    if one.prepared is not None:
+        np.testing.assert_array_equal(one.X, other.X)
+        assert one.feature_names == other.feature_names
+        np.testing.assert_array_equal(one.row_ids, other.row_ids)
+        assert one.notes == other.notes
+
+
+def assert_same_run(one, other):
+    assert (one.id, one.name, one.pool) == (other.id, other.name, other.pool)
+    assert one.random_state == other.random_state
+    assert_same_dataset(one.dataset, other.dataset)
+    a, b = one.ensemble, other.ensemble
+    assert a.labels.dtype == b.labels.dtype
+    for name in ("labels", "seconds"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+    for name in ("names", "families", "noise", "specs", "notes"):
+        assert getattr(a, name) == getattr(b, name), name
+    assert a.memberships.keys() == b.memberships.keys()
+    for t in a.memberships:
+        np.testing.assert_array_equal(a.memberships[t], b.memberships[t])
+
+
+def assert_same(one: Analysis, other: Analysis):
+    for field in fields(Analysis):
+        a, b = getattr(one, field.name), getattr(other, field.name)
+        if field.name in ("table", "dataset") and a is not None:
+            assert_same_dataset(a, b)
+        elif field.name == "runs":
+            assert len(a) == len(b)
+            for x, y in zip(a, b, strict=True):
+                assert_same_run(x, y)
+        else:
+            assert a == b, field.name
+
+
+def there_and_back(steps, folder, forget):
+    contents = Contents(folder)
+    writer = Records(contents)
+    rows = [
+        writer.write(step, steps[k - 1].analysis if k else None, {})
+        for k, step in enumerate(steps)
+    ]
+    forget()
+    reader = Records(contents)
+    return reader.read(rows), reader
+
+
+def test_every_field_comes_back_as_it_was(tmp_path, forgotten):
+    before = analysis()
+    default = Analysis()
+    for field in fields(Analysis):
+        assert getattr(before, field.name) != getattr(default, field.name), field.name
+    found, reader = there_and_back([Step("x", "X", before)], tmp_path, forgotten)
+    assert_same(found[0].analysis, before)
+    assert reader.notes == []
+
+
+def test_what_steps_share_is_shared_again(tmp_path, forgotten):
+    first = analysis()
+    second = replace(first, score="anmi")
+    third = replace(second, runs=(replace(first.runs[0], name="other"),))
+    steps = [Step("x", str(k), one) for k, one in enumerate((first, second, third))]
+    found, _ = there_and_back(steps, tmp_path, forgotten)
+    a, b, c = (step.analysis for step in found)
+    assert a.table is b.table is c.table
+    assert a.dataset is c.dataset is a.runs[0].dataset
+    assert a.runs[0] is b.runs[0]
+    assert a.runs[0].ensemble is c.runs[0].ensemble
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_what_is_still_in_memory_is_not_read_again(tmp_path):
+    before = analysis()
+    found, _ = there_and_back([Step("x", "X", before)], tmp_path, lambda: None)
+    assert found[0].analysis.table is before.table
+    assert found[0].analysis.ensemble is before.ensemble
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        table(),
+        table().set_index("word", append=True).reset_index("word").iloc[::-1],
+        table().set_index("when"),
+        pd.DataFrame({"index": [1.0, 2.0], "__index_level_0__": [3.0, 4.0]}),
+        pd.DataFrame({"=1+1\x00": [1.0, 2.0], "0": [3.0, 1.0]}, index=["a", "<b>"]),
+    ],
+)
+def test_tables_of_all_kinds_come_back(frame):
+    ds = make_dataset(frame, name="t")
+    assert_same_dataset(dataset_from_parquet(dataset_to_parquet(ds)), ds)
+
+
+def test_a_table_that_cannot_be_stored_says_so():
+    ds = make_dataset(pd.DataFrame({"x": [1.0, 2.0]}))
+    odd = replace(
+        ds, table=ds.table.assign(z=[1j, 2j]), roles={**ds.roles, "z": "ignore"}
+    )
+    odd = replace(odd, role_reasons={**ds.role_reasons, "z": "complex"})
+    with pytest.raises(DataError, match="cannot be stored"):
+        dataset_to_parquet(odd)
+
+
+def test_a_table_of_another_size_than_claimed_is_refused_before_it_is_made():
+    data = dataset_to_parquet(make_dataset(table(1000)))
+    with pytest.raises(DataError, match="limit"):
+        dataset_from_parquet(data, max_bytes=10_000)
+
+
+def test_damaged_tables_are_refused():
+    data = dataset_to_parquet(make_dataset(table()))
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        at = rng.integers(0, len(data), 6)
+        broken = bytearray(data)
+        for k in at:
+            broken[k] ^= 1 + rng.integers(255)
+        try:
+            dataset_from_parquet(bytes(broken))
+        except DataError:
+            continue
+    for end in (0, 10, len(data) // 2, len(data) - 1):
+        with pytest.raises(DataError):
+            dataset_from_parquet(data[:end])
+
+
+def test_a_table_that_is_prepared_differently_now_is_noted(tmp_path, forgotten):
+    before = analysis()
+    contents = Contents(tmp_path)
+    row = Records(contents).write(Step("x", "X", before), None, {})
+    row.changes["dataset"]["fingerprint"]["sums"][0] *= 1.01
+    forgotten()
+    reader = Records(contents)
+    reader.read([row])
+    assert "differently" in reader.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("table", "../../etc/passwd"),
+        ("table", "0" * 64),
+        ("links", [["must", 1]]),
+        ("links", 5),
+        ("runs", [{"id": "r1"}]),
+        ("runs", 3),
+        ("dataset", {"table": None}),
+        ("unheard of", 1),
+    ],
+)
+def test_records_that_describe_no_analysis_are_refused(tmp_path, field, value):
+    row = Records(Contents(tmp_path)).write(Step("x", "X", Analysis()), None, {})
+    broken = replace(row, changes={**row.changes, field: value})
+    with pytest.raises(RecordError, match="cannot be read"):
+        Records(Contents(tmp_path)).read([broken])
+
+
+def test_a_record_of_before_a_field_was_added_has_its_default(tmp_path):
+    row = Records(Contents(tmp_path)).write(Step("x", "X", Analysis()), None, {})
+    older = {name: v for name, v in row.changes.items() if name != "link_weight"}
+    found = Records(Contents(tmp_path)).read([replace(row, changes=older)])
+    assert found[0].analysis.link_weight == Analysis().link_weight
+
+
+def test_arrays_come_back_and_cannot_claim_more_than_there_is():
+    arrays = {"a": np.arange(6.0).reshape(2, 3), "b": np.array(["x", "yy"])}
+    data = arrays_to_bytes(arrays, {"k": [1, "two"]})
+    found, about = arrays_from_bytes(data)
+    assert about == {"k": [1, "two"]}
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
+    with pytest.raises(ValueError, match="cannot be read"):
+        arrays_from_bytes(data.replace(b"(2, 3)", b"(9, 9)"))
+    with pytest.raises(ValueError, match="cannot be read"):
+        arrays_from_bytes(data[: len(data) // 2])
+
+
+def test_pickled_arrays_are_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, a=np.array([{}], dtype=object))
+    with pytest.raises(ValueError, match="cannot be read"):
+        arrays_from_bytes(path.read_bytes())
