@@ -397,7 +397,7 @@ def serve_page(file: Path | None = None) -> None:
     given = {name: values[0] for name, values in pn.state.session_args.items()}
     analysis, look = from_query({name: _decoded(v) for name, v in given.items()})
     if analysis is not None and session.memory.store is not None:
-        pn.state.onload(partial(session.open, analysis, look))
+        pn.state.onload(partial(session.open, analysis, look or None))
         return
     if file is not None:
         pn.state.onload(partial(_load_file, session, file))

@@ -110,10 +110,14 @@ def _steps(index: pd.Index) -> list[int] | None:
     return [index.start, index.stop, index.step]
 
 
+def _numbered(start: int, stop: int, step: int) -> pd.RangeIndex:
+    return pd.RangeIndex(start, stop, step)
+
+
 def _dataset(frame: pd.DataFrame, about: dict[str, Any]) -> Dataset:
     """Put names, roles and notes on the columns; ValueError where they do not fit."""
     steps = about["range"]
-    ids = frame.pop(_INDEX) if steps is None else pd.RangeIndex(*map(int, steps))
+    ids: Any = frame.pop(_INDEX) if steps is None else _numbered(*map(int, steps))
     names = [str(name) for name in about["columns"]]
     frame = frame.set_axis(pd.Index(names), axis=1)
     frame = frame.set_axis(pd.Index(ids).rename(about["index"]), axis=0)

@@ -19,7 +19,7 @@ def test_the_same_bytes_are_kept_once(tmp_path):
 def test_a_damaged_or_lost_file_is_told_apart_from_a_good_one(tmp_path):
     contents = Contents(tmp_path)
     key = contents.put(b"abc")
-    contents.path(key).write_bytes(b"abd")
+    contents.path(key).write_bytes(b"abx")
     with pytest.raises(ValueError, match="damaged"):
         contents.get(key)
     contents.path(key).unlink()
