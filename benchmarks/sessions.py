@@ -50,12 +50,11 @@ async def measure(n_sessions: int, rows: int, n_pings: int) -> None:
     """Open the sessions, run the pool, and print how long answers took."""
     with server(rows) as (address, process):
         opened = []
-        for k in range(n_sessions):
+        for _ in range(n_sessions):
             opened.append(await Visitor.open(address))
             await until(address, "rest")
-        print(
-            f"{n_sessions} sessions open, {process.memory_info().rss / 2**20 / n_sessions:.0f} MB each"
-        )
+        size = process.memory_info().rss / 2**20 / n_sessions
+        print(f"{n_sessions} sessions open, {size:.0f} MB each, the server's included")
         quiet = [await opened[k % n_sessions].ping() for k in range(n_pings // 4)]
         say("answers, nothing running", quiet)
         runner = await Visitor.open(f"{address}?pool=1")
