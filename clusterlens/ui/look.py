@@ -129,15 +129,19 @@ class Look(param.Parameterized):
         None, allow_None=True, doc="Threshold while its line is dragged."
     )
 
-    def forget_cns(self) -> None:
-        """Look at the automatic setting of CNS, as another table is prepared."""
-        view = self.cns_view
+    def forget_table(self) -> None:
+        """Look at all of it with automatic settings, as another table is prepared."""
+        whole: dict[str, Any] = {
+            name: Viewport(width=view.width, height=view.height)
+            for name in ("prepared_view", "cns_view")
+            if (view := getattr(self, name))
+        }
         self.param.update(
             cns_neighbors=None,
             cns_alpha=None,
             cns_clusters=None,
             cns_sample=None,
-            cns_view=Viewport(width=view.width, height=view.height),
+            **whole,
         )
 
     def judge(self, source: str) -> None:

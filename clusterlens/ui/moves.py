@@ -19,10 +19,21 @@ from clusterlens.ui.session import Session
 
 @dataclass(frozen=True)
 class Move:
-    """What a key does, and the words for it in the list of keys."""
+    """What a key does, the words for it in the list of keys, and where it does it.
+
+    Without pages it does it on all.
+    """
 
     words: str
     make: Callable[[Session], None]
+    pages: tuple[str, ...] = ()
+
+
+def press(session: Session, key: str) -> None:
+    """Do what a key is for on the page that is shown."""
+    move = MOVES[key]
+    if not move.pages or session.look.page in move.pages:
+        move.make(session)
 
 
 def step_model(session: Session, by: int) -> None:
@@ -67,7 +78,7 @@ def toggle_linking(session: Session) -> None:
     look = session.look
     if look.linking:
         look.param.update(linking=False, pair=())
-    elif session.analysis.run is not None and look.page == "consensus":
+    elif session.analysis.run is not None:
         look.param.update(linking=True, tab="links")
 
 
@@ -93,7 +104,7 @@ def answer(session: Session, kind: Kind) -> None:
 def skip(session: Session) -> None:
     """Leave the pair as it is and take the next suggestion, or the first."""
     look = session.look
-    if look.page == "consensus" and (look.linking or look.pair):
+    if look.linking or look.pair:
         look.pair = _suggested_after(session) or _first(_suggested(session))
 
 
@@ -129,18 +140,19 @@ def go_to_setting(session: Session, setting: Setting, **changed: Any) -> None:
     )
 
 
+_RANKED = ("consensus",)
 MOVES = {
     "ctrl+z": Move("undo", Session.undo),
     "ctrl+shift+z": Move("redo", Session.redo),
     "ctrl+y": Move("redo", Session.redo),
-    "arrowup": Move("model above", lambda session: step_model(session, -1)),
-    "arrowdown": Move("model below", lambda session: step_model(session, 1)),
-    "arrowleft": Move("brushed sample before", lambda s: step_sample(s, -1)),
-    "arrowright": Move("next brushed sample", lambda s: step_sample(s, 1)),
-    "l": Move("link two samples", toggle_linking),
-    "m": Move("must-link the pair", lambda session: answer(session, "must")),
-    "c": Move("cannot-link the pair", lambda session: answer(session, "cannot")),
-    "space": Move("next suggested pair", skip),
+    "arrowup": Move("model above", lambda session: step_model(session, -1), _RANKED),
+    "arrowdown": Move("model below", lambda session: step_model(session, 1), _RANKED),
+    "arrowleft": Move("brushed sample before", lambda s: step_sample(s, -1), _RANKED),
+    "arrowright": Move("next brushed sample", lambda s: step_sample(s, 1), _RANKED),
+    "l": Move("link two samples", toggle_linking, _RANKED),
+    "m": Move("must-link the pair", lambda s: answer(s, "must"), _RANKED),
+    "c": Move("cannot-link the pair", lambda s: answer(s, "cannot"), _RANKED),
+    "space": Move("next suggested pair", skip, _RANKED),
     "escape": Move("clear what is picked", clear),
     "?": Move("show the keys", toggle_help),
 }

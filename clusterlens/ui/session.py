@@ -162,6 +162,6 @@ class Session:
             if self.analysis.ensemble is not before:
                 self.look.forget_samples()
             if self.analysis.dataset is not dataset:
-                self.look.forget_cns()
+                self.look.forget_table()
             if (self.analysis.ensemble, self.analysis.dataset) != (before, dataset):
                 self.look.judge("labels")

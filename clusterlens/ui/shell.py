@@ -13,7 +13,7 @@ from clusterlens.ui.address import LOOKED_AT, VIEWS, from_query, to_query
 from clusterlens.ui.kit import ACCENT, COLUMN, Keys, Query, Text, link, pmu, pn, safe
 from clusterlens.ui.kit import THEME as THEME_CONFIG
 from clusterlens.ui.memory.store import Store, shared_store
-from clusterlens.ui.moves import MOVES, toggle_help
+from clusterlens.ui.moves import MOVES, press, toggle_help
 from clusterlens.ui.pages.clusters import ClustersPage
 from clusterlens.ui.pages.cns import CNSPage
 from clusterlens.ui.pages.consensus import ConsensusPage
@@ -80,7 +80,7 @@ class Shell:
             margin=0,
             css_classes=["cl-content"],
         )
-        keys = Keys(self._press, wanted=list(MOVES))
+        keys = Keys(partial(press, session), wanted=list(MOVES))
         self.view = pmu.Page(
             title="ClusterLens",
             theme_config=THEME_CONFIG,
@@ -154,9 +154,6 @@ class Shell:
         self.pages[shown].look(True)
         for key, button in self._buttons.items():
             button.color = "primary" if key == shown else "default"
-
-    def _press(self, key: str) -> None:
-        MOVES[key].make(self.session)
 
 
 def _state(session: Session) -> Text:
@@ -340,8 +337,9 @@ def _notices(session: Session) -> Text:
     jobs = session.jobs
 
     def close(what: str) -> None:
-        if int(what) < len(jobs.notices):
-            jobs.dismiss(jobs.notices[int(what)])
+        for notice in jobs.notices:
+            if str(hash(notice)) == what:
+                jobs.dismiss(notice)
 
     place = Text(
         does=close,
@@ -353,8 +351,8 @@ def _notices(session: Session) -> Text:
         place.body = "".join(
             f'<div class="notice {notice.severity} cl-notice-{notice.severity}" '
             f'role="alert"><span>{safe(notice.text)}</span>'
-            f"{link('Close', str(k))}</div>"
-            for k, notice in enumerate(jobs.notices)
+            f"{link('Close', str(hash(notice)))}</div>"
+            for notice in jobs.notices
         )
 
     jobs.param.watch(show, ["notices"])

@@ -10,7 +10,7 @@ from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.analysis import Analysis, Run
 from clusterlens.ui.history import Step
-from clusterlens.ui.moves import MOVES
+from clusterlens.ui.moves import press
 from clusterlens.ui.pages.consensus import ConsensusPage
 from clusterlens.ui.session import Session
 from tests.ui.loop import run
@@ -61,7 +61,7 @@ class Opened:
 
     async def press(self, *keys: str) -> None:
         for key in keys:
-            MOVES[key].make(self.session)
+            press(self.session, key)
             await self.rest()
 
     async def tap(self, sample: int) -> None:
@@ -94,6 +94,22 @@ def test_clicks_pick_a_pair_and_escape_drops_it_from_the_end():
         assert (look.pair, look.linking) == ((), False)
         await opened.tap(60)
         assert (look.pair, look.inspected) == ((), 60)
+
+    looked_at(scenario)
+
+
+def test_a_key_does_what_it_is_for_on_its_pages_only():
+    async def scenario(opened):
+        look = opened.session.look
+        look.page = "data"
+        await opened.press("l", "arrowdown")
+        assert not look.linking
+        assert look.model is None
+        await opened.press("?")
+        assert look.help
+        look.page = "consensus"
+        await opened.press("arrowdown")
+        assert look.model is not None
 
     looked_at(scenario)
 

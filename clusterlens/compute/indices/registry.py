@@ -2,9 +2,9 @@
 
 Several famous names stand for different formulas, so each index lists its definitions:
 "textbook" is that of the literature, "paper" that of Ohl & Lindsten, whose tables rest
-on version 2.0.0 of the package permetrics. The formulas are in `scatter_indices`
-(linear time), `distance_indices` and `dbcv` (quadratic time, linear memory) and
-`external_indices`; a new index is one function there and one entry here.
+on version 2.0.0 of the package permetrics. The formulas are in `_scatter` (linear
+time), `_distances` and `_dbcv` (quadratic time, linear memory) and `_external`; a new
+index is one function there and one entry here.
 """
 
 from __future__ import annotations

@@ -47,7 +47,11 @@ from clusterlens.compute.ensemble.pairs import (
 from clusterlens.compute.ranking._contributions import mean_costs
 from clusterlens.compute.ranking.ranking import SCORES, Ranking, rank_partitions
 from clusterlens.compute.ranking.scores import Variant, pair_costs, violation_charge
-from clusterlens.compute.ranking.uncertainty import Uncertainty, make_uncertainty
+from clusterlens.compute.ranking.uncertainty import (
+    Uncertainty,
+    check_confidence,
+    make_uncertainty,
+)
 
 FIRST_SIZE = 2_048
 
@@ -290,10 +294,7 @@ def _check_arguments(
             )
         most = ensemble.n_partitions + 1
         check_range(threshold, 0, most, name="threshold", integer=True)
-    if not 0 < check_range(confidence, 0, 1, name="confidence") < 1:
-        raise ValueError(
-            f"confidence is {confidence}; give a value between 0 and 1, e.g. 0.95."
-        )
+    check_confidence(confidence)
     check_range(first_size, _SMALLEST, np.inf, name="first_size", integer=True)
 
 

@@ -21,7 +21,6 @@ from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
     check_choice,
-    check_range,
     read_only,
 )
 from clusterlens.compute.ensemble.agreement import Agreement
@@ -35,7 +34,11 @@ from clusterlens.compute.ranking.scores import (
     partitions_of,
     violation_charge,
 )
-from clusterlens.compute.ranking.uncertainty import Uncertainty, estimate_uncertainty
+from clusterlens.compute.ranking.uncertainty import (
+    Uncertainty,
+    check_confidence,
+    estimate_uncertainty,
+)
 
 RankArray = npt.NDArray[np.int64]
 
@@ -333,7 +336,7 @@ def rank_partitions(
         )
     if chosen.uses_threshold:
         run["threshold"] = threshold
-    check_range(confidence, 0, 1, name="confidence")
+    check_confidence(confidence)
     partitions = partitions_of(ensemble)
     violated = check_constraints(constraints).violations(partitions)
     charge = violation_charge(partitions, constraints, constraint_weight)

@@ -17,6 +17,7 @@ from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
     IntArray,
+    check_range,
     read_only,
 )
 from clusterlens.compute.ensemble.agreement import Agreement
@@ -62,6 +63,14 @@ class Uncertainty(Frozen):
             "rank_ranges",
         ):
             object.__setattr__(self, name, read_only(getattr(self, name)))
+
+
+def check_confidence(confidence: float) -> None:
+    """Raise ValueError unless the confidence of an interval is within (0, 1)."""
+    if not 0 < check_range(confidence, 0, 1, name="confidence") < 1:
+        raise ValueError(
+            f"confidence is {confidence}; give a value between 0 and 1, e.g. 0.95."
+        )
 
 
 def estimate_uncertainty(

@@ -20,7 +20,7 @@ import numpy as np
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
-from clusterlens.ui.analysis import Analysis, Link, Run
+from clusterlens.ui.analysis import Analysis, ClusterName, Link, Run
 from clusterlens.ui.history import Step
 from clusterlens.ui.memory.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.memory.contents import Contents, is_key
@@ -184,6 +184,7 @@ class Records:
                 "pool": _plain(run.pool),
                 "random_state": run.random_state,
                 "found": self._keep(run.ensemble, lambda run=run: _pack(run.ensemble)),
+                "kept": _plain(run.kept),
             }
             for run in runs
         ]
@@ -216,6 +217,7 @@ class Records:
             tuple(record["pool"]),
             record["random_state"],
             ensemble,
+            tuple(record.get("kept", ())),
         )
 
     def _keep(self, thing: Any, pack: Callable[[], bytes]) -> str:
@@ -245,6 +247,9 @@ _WRITERS: dict[str, Callable[[Records, Any, Analysis], Any]] = {
     "links": lambda self, links, analysis: [
         [link.kind, link.a, link.b] for link in links
     ],
+    "cluster_names": lambda self, names, analysis: [
+        [name.text, list(name.rows)] for name in names
+    ],
 }
 _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "table": Records._read_table,
@@ -252,6 +257,9 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "runs": Records._read_runs,
     "counted_fully": lambda self, runs, known: frozenset(runs),
     "links": lambda self, links, known: tuple(Link(*link) for link in links),
+    "cluster_names": lambda self, names, known: tuple(
+        ClusterName(text, tuple(rows)) for text, rows in names
+    ),
 }
 
 

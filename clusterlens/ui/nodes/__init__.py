@@ -7,15 +7,15 @@ from clusterlens.ui.nodes import (
     agreement,
     clusters,
     cns,
+    inspector,
     labels,
     links,
     nulls,
     pictures,
     pools,
-    readings,
     tables,
 )
 
 NODES = agreement.NODES | nulls.NODES | pictures.NODES | pools.NODES
-NODES |= readings.NODES | tables.NODES | cns.NODES | links.NODES | labels.NODES
+NODES |= inspector.NODES | tables.NODES | cns.NODES | links.NODES | labels.NODES
 NODES |= clusters.NODES

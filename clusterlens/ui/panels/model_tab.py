@@ -23,7 +23,7 @@ SHOWN_COLUMNS = 6
 class ModelTab(Tab):
     """Facts at once; sizes, consensus and columns of the clusters when computed."""
 
-    needs = ("selected", "ranking", "ensemble", "clusters")
+    needs = ("selected", "ranking", "ensemble", "cluster_sizes")
     also = ("profiles", "held_together", "model_names")
     css = "cl-model"
     empty = "<b>No model.</b> Run a pool first; its models are listed in the ranking."
@@ -53,7 +53,7 @@ class ModelTab(Tab):
         selected: int,
         ranking: Ranking,
         ensemble: Ensemble,
-        clusters: np.ndarray,
+        cluster_sizes: dict[int, int],
         profiles: Result,
         held_together: Result,
         model_names: Result,
@@ -63,13 +63,13 @@ class ModelTab(Tab):
         self._shown, self._names = selected, model_names.value or {}
         self._download.filename = f"{samples.name} - {ensemble.names[selected]}.csv"
         self.text.body = (
-            self._facts(selected, ranking, ensemble, clusters, held_together)
+            self._facts(selected, ranking, ensemble, cluster_sizes, held_together)
             + "<table class='profile'><tr><th>column</th><th class='sides'>"
             "<span>below</span><span>above</span></th><th class='number'>here</th>"
             "<th class='number'>all</th></tr></table>"
             + "".join(
-                self._section(int(k), clusters, profiles, held_together)
-                for k in np.unique(clusters)
+                self._section(cluster, size, profiles, held_together)
+                for cluster, size in cluster_sizes.items()
             )
         )
 
@@ -78,7 +78,7 @@ class ModelTab(Tab):
         model: int,
         ranking: Ranking,
         ensemble: Ensemble,
-        clusters: np.ndarray,
+        sizes: dict[int, int],
         held: Result,
     ) -> str:
         value, others = ranking.values[model], np.sort(ranking.values)
@@ -87,12 +87,8 @@ class ModelTab(Tab):
         facts = {
             "score": f"<b>{value:.3f}</b><span class='muted'>{beyond} · median "
             f"{np.median(others):.3f}</span>",
-            "clusters": count(int((np.unique(clusters) >= 0).sum()), "cluster")
-            + (
-                f", {count(int((clusters < 0).sum()), 'sample')} noise"
-                if (clusters < 0).any()
-                else ""
-            ),
+            "clusters": count(len(sizes.keys() - {-1}), "cluster")
+            + (f", {count(sizes[-1], 'sample')} noise" if -1 in sizes else ""),
         }
         seconds = ensemble.seconds[model]
         if np.isfinite(seconds):
@@ -111,11 +107,8 @@ class ModelTab(Tab):
             f"{badge(f'rank {ranking.ranks[model]}')}</p><dl>{rows}</dl>"
         )
 
-    def _section(
-        self, cluster: int, clusters: np.ndarray, profiles: Result, held: Result
-    ) -> str:
+    def _section(self, cluster: int, size: int, profiles: Result, held: Result) -> str:
         """Write one cluster: its size, how the pool holds it together, its columns."""
-        size = int((clusters == cluster).sum())
         within = ""
         if held.ready:
             at = np.flatnonzero(held.value.clusters == cluster)[0]

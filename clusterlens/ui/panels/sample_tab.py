@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import mark, safe
-from clusterlens.ui.nodes.readings import Place, SampleReading
+from clusterlens.ui.nodes.inspector import Place, SampleReading
 from clusterlens.ui.palette import DISAGREEMENT_COLOURS, cluster_colour, cluster_name
 from clusterlens.ui.panels.tab import Tab, row_link, share_bar
 from clusterlens.ui.words import number

@@ -13,7 +13,7 @@ from clusterlens.compute.table.export import attach_labels, to_csv_bytes
 from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import badge, link, mark, pmu, safe
 from clusterlens.ui.look import Brush
-from clusterlens.ui.nodes.readings import SelectionReading
+from clusterlens.ui.nodes.inspector import SelectionReading
 from clusterlens.ui.palette import cluster_colour, cluster_name
 from clusterlens.ui.panels.tab import Tab, effect_rows, share_bar
 from clusterlens.ui.words import number

@@ -122,7 +122,7 @@ def test_too_few_compared_samples_leave_every_rank_possible():
     assert np.isnan(rank_partitions(bare).intervals).all()
 
 
-@pytest.mark.parametrize("confidence", [-0.1, 1.5, float("nan")])
+@pytest.mark.parametrize("confidence", [-0.1, 0, 1, 1.5, float("nan")])
 def test_a_confidence_out_of_range_is_refused(confidence):
     with pytest.raises(ValueError, match="confidence is"):
         rank_partitions(ENSEMBLE, confidence=confidence)

@@ -10,7 +10,7 @@ from clusterlens.compute._validation import DataError
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
-from clusterlens.ui.analysis import Analysis, Link, Run
+from clusterlens.ui.analysis import Analysis, ClusterName, Link, Run
 from clusterlens.ui.history import Step
 from clusterlens.ui.memory import records as module
 from clusterlens.ui.memory.arrays import arrays_from_bytes, arrays_to_bytes
@@ -62,7 +62,8 @@ def analysis() -> Analysis:
         notes=["one failed"],
         memberships={1: rng.dirichlet(np.ones(3), len(ready.X))},
     )
-    run = Run("r1", "run 1", ready, ({"clusterer": "k-means"},), 7, found)
+    kept = ({"kind": "consensus", "k": 3},)
+    run = Run("r1", "run 1", ready, ({"clusterer": "k-means"},), 7, found, kept)
     return Analysis(
         table=raw,
         preparation=rules,
@@ -75,6 +76,7 @@ def analysis() -> Analysis:
         counted_fully=frozenset({"r1"}),
         links=(Link("must", 0, 1), Link("cannot", 2, 3)),
         link_weight=0.7,
+        cluster_names=(ClusterName("small", (0, 1)),),
     )
 
 
@@ -91,7 +93,8 @@ def assert_same_dataset(one, other):
 
 
 def assert_same_run(one, other):
-    assert (one.id, one.name, one.pool) == (other.id, other.name, other.pool)
+    for name in ("id", "name", "pool", "kept"):
+        assert getattr(one, name) == getattr(other, name), name
     assert one.random_state == other.random_state
     assert_same_dataset(one.dataset, other.dataset)
     a, b = one.ensemble, other.ensemble

@@ -27,6 +27,12 @@ def profiles(job: Job, samples: Dataset, clusters: np.ndarray) -> ClusterProfile
     return cluster_profiles(samples, clusters)
 
 
+def cluster_sizes(job: Job, clusters: np.ndarray) -> dict[int, int]:
+    """How many samples each cluster of the selected model has; -1 is noise."""
+    names, counts = np.unique(clusters, return_counts=True)
+    return dict(zip(names.tolist(), counts.tolist(), strict=True))
+
+
 def held_together(
     job: Job, ensemble: Ensemble, clusters: np.ndarray
 ) -> ClusterConsensus:
@@ -195,6 +201,9 @@ def selection_reading(
 NODES = {
     "profiles": Node(
         ("samples", "clusters"), profiles, "live", "Describing the clusters", keep=8
+    ),
+    "cluster_sizes": Node(
+        ("clusters",), cluster_sizes, "live", "Counting the samples", keep=8
     ),
     "held_together": Node(
         ("ensemble", "clusters"),
