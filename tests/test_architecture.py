@@ -127,6 +127,7 @@ PLACES = [
     "look",
     "address",
     "analysis",
+    "forming",
     "links",
     "history",
     "figures",

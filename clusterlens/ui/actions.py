@@ -23,6 +23,7 @@ from clusterlens.compute.table.examples import load_example
 from clusterlens.compute.table.reading import load_table
 from clusterlens.ui import warm
 from clusterlens.ui.analysis import Analysis, Link, Run
+from clusterlens.ui.forming import Forming
 from clusterlens.ui.links import (
     KINDS,
     OTHER,
@@ -51,11 +52,14 @@ class Action:
         `(analysis, values, job) -> analysis`; raises ValueError where it cannot.
     slow : bool, default False
         Whether it takes longer than a blink and so runs on a thread.
+    of_run : bool, default False
+        Whether it is about the run that is read, and so waits until that is finished.
     """
 
     title: str
     apply: Callable[[Analysis, Values, Any], Analysis]
     slow: bool = False
+    of_run: bool = False
 
 
 def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -99,7 +103,8 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
     dataset, pool = analysis.dataset, list(values["pool"])
     if dataset is None:
         raise ValueError("no table is prepared; load one on the Data page.")
-    seed = values.get("random_state", 0)
+    seed, number = values.get("random_state", 0), analysis.runs_made + 1
+    forming = Forming(number, dataset, tuple(pool), seed, job.tell)
     warm.hold(job)
     ensemble = run_pool(
         dataset.X,
@@ -107,13 +112,15 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
         random_state=seed,
         progress=job.report,
         cancel=job.cancelled,
+        stop=job.kept,
+        on_plan=forming.planned,
+        on_start=forming.started,
+        on_model=forming.ended,
     )
     if values.get("distinct_only", False):
         ensemble = ensemble.select(distinct_partitions(ensemble)[0])
-    number = analysis.runs_made + 1
     run = Run(f"r{number}", f"run {number}", dataset, tuple(pool), seed, ensemble)
-    made = replace(analysis, runs=(*analysis.runs, run), runs_made=number)
-    return _read(made, run.id)
+    return replace(analysis, runs_made=number).with_run(run)
 
 
 def add_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -140,8 +147,7 @@ def add_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
         run.random_state,
         _joined(run.ensemble, added),
     )
-    made = replace(analysis, runs=(*analysis.runs, copy), runs_made=number)
-    return _read(made, copy.id)
+    return replace(analysis, runs_made=number).with_run(copy)
 
 
 def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -326,8 +332,8 @@ ACTIONS = {
     "rename run": Action("Rename the run", rename_run),
     "delete run": Action("Delete the run", delete_run),
     "set score": Action("Set the score", set_score),
-    "set threshold": Action("Set the agreement needed", set_threshold),
-    "count fully": Action("Count all pairs", count_fully),
+    "set threshold": Action("Set the agreement needed", set_threshold, of_run=True),
+    "count fully": Action("Count all pairs", count_fully, of_run=True),
     "add link": Action("Link two rows", add_link),
     "remove link": Action("Remove the link", remove_link),
     "swap link": Action("Swap the link", swap_link),

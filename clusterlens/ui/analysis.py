@@ -7,7 +7,7 @@ from it is computed by the nodes of `clusterlens.ui.derived`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -36,6 +36,8 @@ class Run:
         What the pool found, and after it the partitions that were kept.
     kept : tuple of dict
         How each kept partition was made, plain values.
+    n_asked : int, default 0
+        Number of models asked for, of a run that is not finished; else 0.
     """
 
     id: str
@@ -45,6 +47,7 @@ class Run:
     random_state: int
     ensemble: Ensemble
     kept: tuple[Mapping[str, Any], ...] = ()
+    n_asked: int = 0
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,10 @@ class Analysis:
     links: tuple[Link, ...] = ()
     link_weight: float = DEFAULT_LINK_WEIGHT
     cluster_names: tuple[ClusterName, ...] = ()
+
+    def with_run(self, run: Run) -> Analysis:
+        """The analysis with another run, which is read at the mean rule."""
+        return replace(self, runs=(*self.runs, run), run_id=run.id, threshold=None)
 
     @property
     def run(self) -> Run | None:

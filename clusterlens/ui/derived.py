@@ -94,7 +94,7 @@ def _key(value: Any) -> Any:
 
 
 class Derived:
-    """The results of all nodes for the analysis in force and the present look."""
+    """The results of all nodes for the analysis shown and the present look."""
 
     def __init__(
         self, nodes: Mapping[str, Node], history: History, look: Look, jobs: Jobs
@@ -108,7 +108,7 @@ class Derived:
         self._watchers: dict[object, tuple[tuple[str, ...], Watcher]] = {}
         self._told: dict[object, Any] = {}
         self._refreshing = self._again = False
-        history.param.watch(self.refresh, ["steps", "cursor"])
+        history.param.watch(self.refresh, ["steps", "cursor", "forming"])
         look.param.watch(self.refresh, list(look.param.values()))
 
     def watch(self, names: Sequence[str], told: Watcher) -> Callable[[], None]:
@@ -201,7 +201,7 @@ class Derived:
     def _read(self, name: str) -> Any:
         if name.startswith("look."):
             return getattr(self._look, name.removeprefix("look."))
-        return getattr(self._history.analysis, name)
+        return getattr(self._history.shown, name)
 
     def _evaluate(
         self, name: str, seen: dict[str, Any], begin: bool

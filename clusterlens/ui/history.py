@@ -13,7 +13,7 @@ from typing import Any
 
 import param
 
-from clusterlens.ui.analysis import Analysis
+from clusterlens.ui.analysis import Analysis, Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +53,24 @@ class History(param.Parameterized):
         doc="All steps, oldest first; the first is the empty analysis.",
     )
     cursor = param.Integer(0, constant=True, doc="Position of the step in force.")
+    forming = param.ClassSelector(
+        class_=Run,
+        default=None,
+        allow_None=True,
+        doc="A run that is looked at before it is finished; never part of a step.",
+    )
 
     @property
     def analysis(self) -> Analysis:
         """The analysis in force."""
         return self.steps[self.cursor].analysis
+
+    @property
+    def shown(self) -> Analysis:
+        """The analysis in force, with the run that forms if that is looked at."""
+        analysis, run = self.analysis, self.forming
+        is_there = run is not None and analysis.table is not None
+        return analysis.with_run(run) if is_there else analysis
 
     @property
     def undoable(self) -> Step | None:

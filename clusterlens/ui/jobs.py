@@ -30,6 +30,8 @@ _IDLE = ThreadPoolExecutor(8, thread_name_prefix="idle")
 _POLL_SECONDS = 0.1
 # Work in the background shows only when it takes longer than this.
 _SHOWN_AFTER_SECONDS = 0.7
+# What an action has so far is told of at most this often.
+_PARTIAL_SECONDS = 0.3
 _LOG = logging.getLogger(__name__)
 
 Outcome = Callable[[Any, BaseException | None], None]
@@ -68,6 +70,8 @@ class Job:
     started: float = field(default_factory=time.monotonic)
     stop: threading.Event = field(default_factory=threading.Event)
     displaced: bool = False
+    keep: threading.Event = field(default_factory=threading.Event)
+    partial: Any = None
     notices: list[Notice] = field(default_factory=list)
     files: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -79,9 +83,17 @@ class Job:
         """Take the progress of the stage."""
         self.done, self.total = done, total
 
+    def tell(self, partial: Any) -> None:
+        """Show what there is so far, a frozen value."""
+        self.partial = partial
+
     def cancelled(self) -> bool:
         """Whether the work should stop."""
         return self.stop.is_set()
+
+    def kept(self) -> bool:
+        """Whether the work should end early with what it has."""
+        return self.keep.is_set()
 
     def notify(self, severity: Any, text: str) -> None:
         """Tell the analyst something when the work has ended well."""
@@ -116,6 +128,9 @@ class Jobs(param.Parameterized):
     notices = param.ClassSelector(
         class_=tuple, default=(), doc="Messages, latest last."
     )
+    partial = param.Parameter(
+        None, doc="What the action under way has so far; None where it does not say."
+    )
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
@@ -130,6 +145,7 @@ class Jobs(param.Parameterized):
         self._idle_job: tuple[str, Job] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._told_at = 0.0
 
     @property
     def busy(self) -> bool:
@@ -166,6 +182,7 @@ class Jobs(param.Parameterized):
                     return await self._carry_out(job, begin())
                 finally:
                     self._action = None
+                    self._tell_partial()
         finally:
             self._asked -= 1
             if not self._asked:
@@ -270,6 +287,8 @@ class Jobs(param.Parameterized):
         while not future.done():
             await asyncio.wait({future}, timeout=_POLL_SECONDS)
             self._show()
+            if job is self._action:
+                self._tell_partial()
         return future.result()
 
     def _spawn(self, coroutine: Any) -> None:
@@ -313,6 +332,25 @@ class Jobs(param.Parameterized):
             max(0, self._asked - 1) if action else 0,
             not action,
         )
+
+    def _tell_partial(self) -> None:
+        """Tell what the action has so far, a few times a second."""
+        partial, now = self._action and self._action.partial, time.monotonic()
+        if self._closed or partial is self.partial:
+            return
+        if partial is None or now - self._told_at >= _PARTIAL_SECONDS:
+            self._told_at = now
+            self.partial = partial
+
+    @property
+    def keeping(self) -> bool:
+        """Whether the action was asked to end early with what it has."""
+        return self._action is not None and self._action.kept()
+
+    def stop_and_keep(self) -> None:
+        """Ask the action to end early with what it has."""
+        if self._action is not None:
+            self._action.keep.set()
 
     def cancel(self) -> None:
         """Ask the work on screen to stop."""

@@ -55,6 +55,9 @@ class Look(param.Parameterized):
     )
     order_by = param.Selector(default="model", objects=["model", "tree", "file"])
     shading = param.Selector(default="linear", objects=["linear", "eq_hist"])
+    so_far = param.Boolean(
+        False, doc="Whether a run is read while it forms, in place of a finished one."
+    )
     tab = param.Selector(
         default="model", objects=["model", "sample", "selection", "links"]
     )

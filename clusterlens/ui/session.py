@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from clusterlens.ui.actions import ACTIONS, merge
 from clusterlens.ui.address import restore_look
-from clusterlens.ui.analysis import Analysis
+from clusterlens.ui.analysis import Analysis, Run
 from clusterlens.ui.derived import Derived
+from clusterlens.ui.forming import RunSoFar
 from clusterlens.ui.history import History, Step, plain_values
 from clusterlens.ui.jobs import Job, Jobs, explain
 from clusterlens.ui.look import Look
 from clusterlens.ui.memory.memory import Kept, Memory, read
 from clusterlens.ui.memory.store import Store
 from clusterlens.ui.nodes import NODES
+
+# Pages that show the table and the pool, not a run.
+OF_DATA = ("data", "pool")
+# A run that forms is looked at from so many models on, and again when they have grown
+# by a factor, after some seconds.
+LEAST_MODELS = 2
+STEP = 1.2
+STEP_SECONDS = 2.0
 
 
 class Session:
@@ -37,11 +47,14 @@ class Session:
         self.derived = Derived(NODES, self.history, self.look, self.jobs)
         self.memory = Memory(store, self.history, self.look, self.jobs.notify)
         self.files = self.memory.files
+        self._formed_at = 0.0
+        self.jobs.param.watch(self._form, "partial")
+        self.look.param.watch(self._form, ["page", "so_far"])
 
     @property
     def analysis(self) -> Analysis:
-        """The analysis in force."""
-        return self.history.analysis
+        """The analysis that is shown: the one in force, or with the run that forms."""
+        return self.history.shown
 
     def keep_file(self, content: bytes) -> str:
         """Keep the content of an uploaded file; return its SHA-256 for the log."""
@@ -62,7 +75,7 @@ class Session:
         plain_values(values)
 
         def begin() -> Callable[[Job], tuple[Analysis, Analysis]]:
-            base = self.analysis
+            base = self.history.analysis
 
             def work(job: Job) -> tuple[Analysis, Analysis]:
                 job.files = self.files
@@ -71,15 +84,22 @@ class Session:
             return work
 
         done = await self.jobs.act(action.title, begin)
-        if done is None:
-            return False
+        with self.derived.paused():
+            self._look_at(None)
+            is_done = done is not None and self._merge(kind, values, *done)
+        await self.memory.settled()
+        return is_done
+
+    def _merge(
+        self, kind: str, values: dict[str, Any], base: Analysis, result: Analysis
+    ) -> bool:
+        """Put what a slow action made on top of what was done meanwhile."""
         try:
-            merged = merge(*done, self.analysis)
+            merged = merge(base, result, self.history.analysis)
         except ValueError as error:
-            self.jobs.notify("warning", f"{action.title}: {explain(error)}")
+            self.jobs.notify("warning", f"{ACTIONS[kind].title}: {explain(error)}")
             return False
         self._commit(kind, values, merged)
-        await self.memory.settled()
         return True
 
     def act_now(self, kind: str, /, **values: Any) -> bool:
@@ -87,12 +107,55 @@ class Session:
         action = ACTIONS[kind]
         plain_values(values)
         try:
-            result = action.apply(self.analysis, values, None)
+            if action.of_run and self.history.forming is not None:
+                raise ValueError("this run is not finished; wait, or stop and keep it.")
+            result = action.apply(self.history.analysis, values, None)
         except ValueError as error:
             self.jobs.notify("warning", f"{action.title}: {explain(error)}")
             return False
         self._commit(kind, values, result)
         return True
+
+    def _form(self, *events: Any) -> None:
+        """Look at the run that forms, in steps, where it is asked for or the first."""
+        run_so_far = self.jobs.partial
+        if run_so_far is None:
+            self.look.so_far = False
+        elif not self._is_wanted():
+            self._look_at(None)
+        elif self.look.page not in OF_DATA and self._is_time(run_so_far):
+            self._formed_at = time.monotonic()
+            self.jobs.live("so far", "Forming", lambda job: run_so_far.run, self._made)
+
+    def _is_wanted(self) -> bool:
+        """Whether a run is under way, and shall be looked at before it is finished."""
+        is_first = self.history.analysis.run is None
+        return self.jobs.partial is not None and (is_first or self.look.so_far)
+
+    def _made(self, run: Run | None, error: BaseException | None) -> None:
+        """Take the run so far from the thread that made it."""
+        if error is not None:
+            self.jobs.fail("Reading the run so far", error)
+        elif self._is_wanted():
+            self._look_at(run)
+
+    def _is_time(self, run_so_far: RunSoFar) -> bool:
+        """Whether there is enough more to look at than there was."""
+        formed, n_models = self.history.forming, len(run_so_far.models)
+        if formed is None:
+            return n_models >= LEAST_MODELS
+        if time.monotonic() - self._formed_at < STEP_SECONDS:
+            return False
+        ranked = self.derived.get("ranking").state != "pending"
+        return ranked and n_models >= STEP * formed.ensemble.n_partitions
+
+    def _look_at(self, run: Run | None) -> None:
+        """Look at a run that forms, or at none; its next step is the same run."""
+        before = self.history.forming
+        with self.derived.paused():
+            self.history.forming = run
+            if (before is None) != (run is None):
+                self.look.forget_samples()
 
     def _commit(self, kind: str, values: dict[str, Any], analysis: Analysis) -> None:
         self._move(

@@ -17,7 +17,7 @@ class Opened:
         self.session = Session()
         self.page = PoolPage(self.session)
         self.page.look(True)
-        self.grid, self.cost, self.latest = self.page.panels
+        self.grid, self.cost, self.latest, _ = self.page.panels
 
     async def load(self, name: str) -> None:
         self.session.look.page = "pool"

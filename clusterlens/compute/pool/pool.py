@@ -183,6 +183,30 @@ class PoolEstimate(Frozen):
             for family in dict.fromkeys(self.families)
         }
 
+    def seconds_left(self, ended: Mapping[int, float]) -> float:
+        """Estimate the wall time that is left from the models that have ended.
+
+        Parameters
+        ----------
+        ended : mapping of int to float
+            Seconds that each model took that has ended, by its place in the pool; NaN
+            where its worker died.
+
+        Returns
+        -------
+        seconds : float
+            Wall time, corrected by how far the models so far were from what was said.
+        """
+        said = np.nan_to_num(self.model_seconds)
+        places = [at for at, seconds in ended.items() if np.isfinite(seconds)]
+        took = sum(ended[at] for at in places)
+        total = float(said.sum())
+        left = total - float(said[list(ended)].sum())
+        # One short fit says little: the estimate counts as a twentieth of the pool.
+        prior = 0.05 * total or 1.0
+        pace = (took + prior) / (float(said[places].sum()) + prior)
+        return self.seconds * pace * left / total if total else 0.0
+
 
 def run_pool(
     X: npt.ArrayLike,
@@ -195,6 +219,7 @@ def run_pool(
     memory_limit: float | None = MEMORY_LIMIT,
     client: Client | str | None = None,
     on_model: Callable[[PoolModel], object] | None = None,
+    on_plan: Callable[[PoolEstimate], object] | None = None,
     on_start: Callable[[str], object] | None = None,
     stop: Cancel | None = None,
     time_limit: float | None = None,
@@ -228,6 +253,8 @@ def run_pool(
         matter. The result is the same, apart from seconds. Needs the extra "dask".
     on_model : callable, optional
         Called with a PoolModel as soon as a model has ended, in any order.
+    on_plan : callable, optional
+        Called once with the PoolEstimate, before the first fit.
     on_start : callable, optional
         Called with the name of a model when its fit starts; not on a cluster.
     stop : callable, optional
@@ -279,12 +306,15 @@ def run_pool(
     run = RunOptions(n_jobs, progress, cancel, None, client, memory_limit)
     for given, call in (
         (on_model, "on_model(model)"),
+        (on_plan, "on_plan(estimate)"),
         (on_start, "on_start(name)"),
         (stop, "stop()"),
     ):
         check_callback(given, call)
     work = _Work(X, pool, random_state, run, stop, time_limit)
     run.report(0, work.n_models)
+    if on_plan is not None:
+        on_plan(work.estimate())
     with closing(work.models(on_start)) as models:
         for done, model in enumerate(models, 1):
             if on_model is not None:
@@ -380,10 +410,20 @@ def estimate_pool(
     [('tree of ward linkage (euclidean)', 2)]
     """
     run = RunOptions(n_jobs, memory_limit=memory_limit)
-    memory_limit = run.memory_limit or MEMORY_LIMIT
+    limit = run.memory_limit or MEMORY_LIMIT
     plan = plan_pool(pool, X, random_state)
-    jobs, refused = pool_jobs(plan, memory_limit)
-    n_workers = in_which_workers(jobs, run, must=False)
+    return _estimate(plan, *pool_jobs(plan, limit), replace(run, memory_limit=limit))
+
+
+def _estimate(
+    plan: Plan,
+    jobs: Sequence[Job],
+    refused: Sequence[tuple[int, Fit]],
+    run: RunOptions,
+    must: bool = False,
+) -> PoolEstimate:
+    """Estimate a plan; with `must`, fits run in worker processes in any case."""
+    n_workers = in_which_workers(jobs, run, must)
     peaks = sorted((job.n_bytes for job in jobs), reverse=True)
     unknown = int(np.isnan([job.seconds for job in jobs]).sum())
     notes = plan.notes + _told((plan.models[at], str(fit.error)) for at, fit in refused)
@@ -392,7 +432,7 @@ def estimate_pool(
     return PoolEstimate(
         seconds=wall_seconds(jobs, n_workers),
         n_bytes=WORKER_BYTES * n_workers
-        + min(sum(peaks[: max(n_workers, 1)]), memory_limit),
+        + min(sum(peaks[: max(n_workers, 1)]), run.memory_limit or MEMORY_LIMIT),
         names=tuple(model.name for model in plan.models),
         families=tuple(model.family for model in plan.models),
         model_seconds=read_only(_model_seconds(plan, jobs)),
@@ -467,6 +507,11 @@ class _Work:
         self.step_seconds: dict[str, float] = {}
         self.is_cancelled = False
 
+    def estimate(self) -> PoolEstimate:
+        """Say what the pool will cost, and what its models share."""
+        must = self.time_limit is not None
+        return _estimate(self.plan, self.jobs, self.refused, self.run, must)
+
     def models(
         self, on_start: Callable[[str], object] | None = None
     ) -> Generator[PoolModel]:
@@ -480,10 +525,10 @@ class _Work:
                     self.step_seconds = {**done.step_seconds, **self.step_seconds}
                     for at in done.models:
                         yield self._ended(at, done.fit)
-            raise_if_cancelled(self.run.cancel)
         except Cancelled:
             if self.is_cancelled:
                 raise
+        raise_if_cancelled(self.run.cancel)
 
     def _running(self, on_start: Callable[[str], object] | None) -> Any:
         """Start the jobs; a wish to stop ends them as a cancel does."""

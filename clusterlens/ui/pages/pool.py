@@ -9,6 +9,7 @@ from clusterlens.ui.pages.page import Page
 from clusterlens.ui.panels.latest_run import LatestRun
 from clusterlens.ui.panels.pool_cost import PoolCost
 from clusterlens.ui.panels.pool_grid import PoolGrid
+from clusterlens.ui.panels.run_progress import RunProgress
 
 GRID = {
     "display": "grid",
@@ -24,11 +25,12 @@ class PoolPage(Page):
 
     def build(self) -> Any:
         grid, cost = PoolGrid(self.session), PoolCost(self.session)
-        latest = LatestRun(self.session)
-        self.panels = [grid, cost, latest]
+        latest, progress = LatestRun(self.session), RunProgress(self.session)
+        self.panels = [grid, cost, latest, progress]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         right = pn.Column(
             pn.Column(cost.view, styles={"flex": "none"}, margin=0),
+            pn.Column(progress.view, styles={"flex": "none"}, margin=0),
             latest.view,
             styles={**COLUMN, "gap": "8px"},
             **fill,

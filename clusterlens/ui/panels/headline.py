@@ -10,6 +10,7 @@ from clusterlens.compute.ensemble.agreement import Agreement, AgreementCost
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.ui.analysis import Run
 from clusterlens.ui.derived import Result
 from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import Text, badge, card, link, safe
@@ -20,7 +21,7 @@ from clusterlens.ui.words import count, duration, span
 class Headline(Panel):
     """Which model is closest to what the pool agrees on, and how far to trust it."""
 
-    needs = ("ranking", "ensemble", "agreement", "cost", "null_seconds")
+    needs = ("ranking", "ensemble", "agreement", "cost", "null_seconds", "run")
     also = ("robustness", "null_check", "constraints?")
 
     def build(self) -> Any:
@@ -34,12 +35,14 @@ class Headline(Panel):
         agreement: Agreement,
         cost: AgreementCost,
         null_seconds: float,
+        run: Run,
         robustness: Result,
         null_check: Result,
         constraints: Result,
     ) -> None:
         """Write the answer, its caveat and the chips."""
         chips = (
+            _so_far(run),
             _extent(agreement, cost, ranking),
             _kept(ranking, constraints.value),
             _null_chip(null_check, null_seconds),
@@ -66,6 +69,14 @@ def _answer(ranking: Ranking, ensemble: Ensemble) -> str:
     if len(first) > 1:
         text += f" (and {len(first) - 1} more with the same score)"
     return text + ". "
+
+
+def _so_far(run: Run) -> str:
+    """Say how many models there are of a run that is not finished."""
+    if not run.n_asked:
+        return ""
+    text = f"{run.ensemble.n_partitions} of {count(run.n_asked, 'model')} so far"
+    return badge(text, kind="estimate cl-so-far") + " "
 
 
 def _decided(ranking: Ranking) -> str:

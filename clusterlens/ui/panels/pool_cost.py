@@ -13,7 +13,7 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import Text, badge, card, pmu, safe
 from clusterlens.ui.nodes.pools import Cost
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import duration
+from clusterlens.ui.words import count, duration
 
 # Share of the pool above which one family decides most of the consensus.
 HEAVY = 0.4
@@ -103,7 +103,7 @@ def _estimate(estimate: PoolEstimate, shape: tuple[int, int]) -> str:
         f"<p class='muted'>on {shape[0]:,} samples × {shape[1]:,} features "
         f"{badge('estimate', kind='estimate')}</p>"
         f"{_make_up(families, n_models)}{warning}"
-        f"{_limits(shape[0])}<ul class='muted'>{notes}</ul>"
+        f"{_plan(estimate)}{_limits(shape[0])}<ul class='muted'>{notes}</ul>"
     )
 
 
@@ -126,6 +126,21 @@ def _make_up(families: list[tuple[str, int]], n_models: int) -> str:
     return (
         f"<div style='display:flex' aria-hidden='true'>{bars}</div>"
         f"<p class='muted'>{names}</p>"
+    )
+
+
+def _plan(estimate: PoolEstimate) -> str:
+    """List what is made once for several models."""
+    steps = "".join(
+        f"<li>{safe(step.title)}: {count(len(step.models), 'model')}, "
+        f"{duration(step.seconds)}</li>"
+        for step in estimate.plan
+    )
+    if not steps:
+        return ""
+    return (
+        f"<details class='muted cl-plan'><summary>Made once and shared: "
+        f"{count(len(estimate.plan), 'step')}</summary><ul>{steps}</ul></details>"
     )
 
 

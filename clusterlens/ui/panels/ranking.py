@@ -142,7 +142,7 @@ class RankingTable(Panel):
                 visible=False,
             ),
             self._read_run,
-            lambda run_id: session.act_now("read run", id=run_id),
+            self._choose_run,
         )
         self._score = self.control(
             select(
@@ -184,6 +184,13 @@ class RankingTable(Panel):
             self._run_names = names
             self._run.param.update(options=names, visible=len(names) > 1)
         return analysis.run_id
+
+    def _choose_run(self, run_id: str) -> None:
+        """Read another run; the one that forms is left alone."""
+        session = self.session
+        session.look.so_far = False
+        if run_id != session.history.analysis.run_id:
+            session.act_now("read run", id=run_id)
 
     def show(
         self,

@@ -8,7 +8,12 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute.pool.pool import iter_pool, run_pool
+from clusterlens.compute.pool.pool import (
+    PoolEstimate,
+    estimate_pool,
+    iter_pool,
+    run_pool,
+)
 from tests.bad_estimators import Constant, Fails, Halves, Hungry, Sleeps
 
 
@@ -104,3 +109,39 @@ def test_a_time_limit_is_refused_where_it_cannot_hold(X):
         run_pool(X, client="tcp://127.0.0.1:1", time_limit=1.0)
     with pytest.raises(ValueError, match="time_limit is -1"):
         run_pool(X, time_limit=-1)
+
+
+def test_cancel_during_the_last_fit_is_no_result(X):
+    started = []
+    with pytest.raises(Cancelled):
+        run_pool(
+            X,
+            [{"clusterer": "k-means", "n_clusters": 3}],
+            n_jobs=1,
+            on_start=started.append,
+            cancel=lambda: bool(started),
+        )
+
+
+def test_the_plan_is_told_once_before_the_first_fit(X):
+    told = []
+    run_pool(X, "quick", n_jobs=1, on_plan=told.append, on_start=told.append)
+    assert isinstance(told[0], PoolEstimate)
+    assert set(told[1:]) == set(told[0].names)
+    assert told[0].names == estimate_pool(X, "quick", n_jobs=1).names
+
+
+def test_the_time_left_follows_the_fits_so_far():
+    estimate = estimate_pool((5000, 5), "default", n_jobs=1)
+    said = estimate.model_seconds
+    half = range(len(said) // 2)
+    as_said = estimate.seconds_left({at: said[at] for at in half})
+    twice = estimate.seconds_left({at: 2 * said[at] for at in half})
+    left = estimate.seconds * (1 - said[list(half)].sum() / said.sum())
+    assert estimate.seconds_left({}) == pytest.approx(estimate.seconds)
+    assert as_said == pytest.approx(left)
+    assert 1.5 * left < twice < 2 * left
+    assert estimate.seconds_left(dict(enumerate(said))) == pytest.approx(0)
+    # A model whose worker died says nothing of the pace.
+    died = {at: said[at] for at in half} | {len(said) - 1: np.nan}
+    assert estimate.seconds_left(died) <= as_said

@@ -1,0 +1,209 @@
+"""A run while its models are fitted: what is told, looked at and kept of it."""
+
+import asyncio
+import time
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+
+from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.clusterer import Clusterer
+from clusterlens.ui.forming import STATES
+from clusterlens.ui.pages.pool import PoolPage
+from clusterlens.ui.session import Session
+from tests.ui.loop import run
+
+POOL = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+
+
+class Endless:
+    """A clusterer that ends when the test lets it."""
+
+    go_on = False
+
+    def __init__(self, n_clusters=2):
+        self.n_clusters = n_clusters
+
+    def fit_predict(self, X):
+        while not Endless.go_on:
+            time.sleep(0.01)
+        return KMeans(self.n_clusters).fit_predict(X)
+
+
+class Failing:
+    """A clusterer that fails."""
+
+    def __init__(self, n_clusters=2):
+        self.n_clusters = n_clusters
+
+    def fit_predict(self, X):
+        raise ValueError("it <b>fails</b>")
+
+
+@pytest.fixture(autouse=True)
+def clusterers(monkeypatch):
+    """Add an endless clusterer, the last to start, and one that fails."""
+    Endless.go_on = False
+    nothing = {"seconds": lambda n, d, p: 0.0}
+    for name, kind in (("endless", Endless), ("failing", Failing)):
+        entry = Clusterer("mine", f"{name} k={{n_clusters}}", kind, **nothing)
+        monkeypatch.setitem(CLUSTERERS, name, entry)
+    yield
+    Endless.go_on = True
+
+
+async def until(condition):
+    while not condition():
+        await asyncio.sleep(0.01)
+
+
+class Watched:
+    """A session with iris and every value that it was told of a run so far."""
+
+    def __init__(self):
+        self.session = Session()
+        self.page = PoolPage(self.session)
+        self.page.look(True)
+        self.progress = self.page.panels[-1]
+        self.told = []
+        self.session.jobs.param.watch(
+            lambda event: self.told.append(event.new), "partial"
+        )
+
+    @property
+    def latest(self):
+        return self.session.jobs.partial
+
+    async def start(self, pool):
+        """Begin a run; return its action."""
+        await self.session.act("load example", name="iris")
+        self.session.look.page = "pool"
+        return asyncio.create_task(self.session.act("run pool", pool=pool))
+
+    async def stuck(self, pool):
+        """Begin a run of a pool with an endless model; wait for all others."""
+        action = await self.start([*pool, {"clusterer": "endless"}])
+        await until(lambda: self.latest and self.latest.n_ended >= 3)
+        return action
+
+
+def watched(scenario):
+    async def main():
+        await scenario(Watched())
+
+    run(main())
+
+
+def test_models_go_from_waiting_over_running_to_what_became_of_them():
+    async def scenario(watched):
+        action = await watched.stuck([*POOL, {"clusterer": "failing"}])
+        await until(lambda: watched.latest.n_ended == 4)
+        assert watched.latest.states == "dddfr"
+        assert "it <b>fails</b>" in watched.latest.said[3]
+        Endless.go_on = True
+        assert await action
+        assert watched.session.jobs.partial is None
+        seen = [partial.states for partial in watched.told if partial]
+        order = "wrdyxf"
+        for before, after in zip(seen, seen[1:], strict=False):
+            assert all(
+                order.index(b) <= order.index(a)
+                for b, a in zip(before, after, strict=True)
+            )
+
+    watched(scenario)
+
+
+def test_stop_and_keep_makes_a_run_of_what_there_is_and_says_so():
+    async def scenario(watched):
+        action = await watched.stuck(POOL)
+        watched.progress._stop_and_keep()
+        assert watched.progress._keep.disabled
+        Endless.go_on = True
+        assert await action
+        run = watched.session.analysis.run
+        assert "k-means k=4" in run.ensemble.names
+        assert run.n_asked == 0
+        assert [step.kind for step in watched.session.history.done][-1] == "run pool"
+
+    watched(scenario)
+
+
+def test_cancel_leaves_nothing_of_a_run():
+    async def scenario(watched):
+        session = watched.session
+        action = await watched.stuck(POOL)
+        session.look.page = "consensus"
+        await until(lambda: session.history.forming is not None)
+        session.jobs.cancel()
+        Endless.go_on = True
+        assert not await action
+        assert session.analysis.runs == ()
+        assert session.history.forming is None
+        assert session.jobs.partial is None
+        assert not watched.progress.view.visible
+
+    watched(scenario)
+
+
+def test_the_first_run_is_looked_at_while_it_forms_and_is_no_step():
+    async def scenario(watched):
+        session = watched.session
+        action = await watched.stuck(POOL)
+        steps = session.history.steps
+        assert session.analysis.run is None
+        session.look.page = "consensus"
+        await until(lambda: session.analysis.run is not None)
+        assert session.analysis.run.n_asked == 4
+        assert session.analysis.run.ensemble.n_partitions >= 2
+        assert session.history.steps is steps
+        assert not session.act_now("set threshold", threshold=2)
+        assert "not finished" in session.jobs.notices[-1].text
+        Endless.go_on = True
+        assert await action
+        assert session.analysis.run.id == "r1"
+        assert len(session.history.steps) == len(steps) + 1
+
+    watched(scenario)
+
+
+def test_a_finished_run_stays_in_sight_until_the_next_is_asked_for():
+    async def scenario(watched):
+        session = watched.session
+        await (await watched.start(POOL))
+        session.look.page = "pool"
+        action = asyncio.create_task(
+            session.act("run pool", pool=[*POOL, {"clusterer": "endless"}])
+        )
+        await until(lambda: watched.latest and watched.latest.n_ended >= 3)
+        session.look.page = "consensus"
+        assert session.analysis.run_id == "r1"
+        watched.progress._do("read")
+        await until(lambda: session.analysis.run.n_asked)
+        session.look.so_far = False
+        assert session.analysis.run_id == "r1"
+        Endless.go_on = True
+        assert await action
+        assert session.analysis.run_id == "r2"
+
+    watched(scenario)
+
+
+def test_a_run_is_told_of_a_few_times_a_second():
+    async def scenario(watched):
+        times = []
+        watched.session.jobs.param.watch(
+            lambda event: event.new and times.append(time.monotonic()), "partial"
+        )
+        pool = [{"clusterer": "k-means", "n_clusters": 2, "copies": 60}]
+        assert await (await watched.start(pool))
+        assert 0 < len(times) < 60
+        assert np.all(np.diff(times) > 0.25)
+
+    watched(scenario)
+
+
+def test_the_letters_of_states_are_the_ones_of_the_squares():
+    progress = Watched().progress
+    assert "".join(progress._grid.titles) == STATES
