@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -106,7 +107,7 @@ def test_models_go_from_waiting_over_running_to_what_became_of_them():
         assert watched.session.jobs.partial is None
         seen = [partial.states for partial in watched.told if partial]
         order = "wrdyxf"
-        for before, after in zip(seen, seen[1:], strict=False):
+        for before, after in pairwise(seen):
             assert all(
                 order.index(b) <= order.index(a)
                 for b, a in zip(before, after, strict=True)

@@ -28,7 +28,8 @@ GRID_CSS = """
   font-variant-numeric: tabular-nums; }
 i { width: 11px; height: 11px; border-radius: 2px; box-sizing: border-box;
   border: 1px solid color-mix(in srgb, currentColor 38%, transparent);
-  font: 700 9px/9px Arial, sans-serif; text-align: center; color: #fff; }
+  font: 700 9px/9px Arial, sans-serif; text-align: center; }
+i::after { color: #fff; }
 i.r { border: 2px solid #0b7d7d; background: #9fd3d1; }
 i.d { background: #0b7d7d; border-color: #0b7d7d; }
 i.y { border-color: #0b7d7d;
