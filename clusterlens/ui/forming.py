@@ -89,7 +89,7 @@ class RunSoFar:
             self.pool,
             self.random_state,
             ensemble,
-            self.n_asked,
+            n_asked=self.n_asked,
         )
 
 
