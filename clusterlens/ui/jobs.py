@@ -145,7 +145,7 @@ class Jobs(param.Parameterized):
         self._idle_job: tuple[str, Job] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
-        self._told_at = 0.0
+        self._told_at = float("-inf")
 
     @property
     def busy(self) -> bool:
