@@ -108,8 +108,16 @@ def test_nothing_is_left_to_compile(kernels, use):
 
 
 def test_kernels_of_codes_are_compiled_for_one_and_two_bytes(kernels):
+    # A kernel within another one is loaded from disk as a part of that.
+    within = {
+        id(called)
+        for kernel in kernels.values()
+        for called in reached_kernels(kernel)[1:]
+    }
     for module in (pairs, overlaps, tile_source, tiles):
         for name, kernel in kernels_of(module).items():
+            if id(kernel) in within:
+                continue
             types = {
                 argument.dtype.bitwidth
                 for signature in kernel.signatures
@@ -117,5 +125,4 @@ def test_kernels_of_codes_are_compiled_for_one_and_two_bytes(kernels):
                 if isinstance(argument, numba.types.Array)
                 and str(argument.dtype).startswith("uint")
             }
-            # A kernel within another one is loaded as a part of that.
-            assert {8, 16} <= types or not kernel.signatures, name
+            assert {8, 16} <= types, name

@@ -25,12 +25,6 @@ def find_browser() -> str | None:
     return chosen or next((path for path in found if path), None)
 
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if "page" in getattr(item, "fixturenames", ()):
-            item.add_marker("browser")
-
-
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args):
     path = find_browser()
