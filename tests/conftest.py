@@ -1,4 +1,4 @@
-"""How tests are told apart, and which of them stay together when processes share them."""
+"""Which tests need a browser, and which stay together when processes share them."""
 
 import pytest
 
