@@ -112,6 +112,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "compute.fuzzy.concordance": ["NDC", "BrouwerIndex", "brouwer_index", "ndc"],
         "compute.fuzzy.dirichlet": ["DirichletFit", "fit_dirichlet"],
+        "compute.fuzzy.importing": ["load_memberships"],
         "compute.fuzzy.partition": ["FuzzyPartition"],
         "compute.fuzzy.random_models": ["RANDOM_MODELS"],
         "compute.fuzzy.toy": ["toy_partitions"],

@@ -150,6 +150,7 @@ def right_arguments(name):
         "fit_dirichlet": {"U": U},
         "internal_index": {"name": "CHI", "X": X, "labels": LABELS},
         "label_match": {"X": X, "labels": LABELS, "n_permutations": 5},
+        "load_memberships": {"source": pd.DataFrame(U, columns=["a", "b"])},
         "load_partitions": {"source": pd.DataFrame({"m": LABELS, "k": 1 - LABELS})},
         "load_table": {"source": pd.DataFrame(X, columns=["a", "b"])},
         "make_dataset": {"table": pd.DataFrame(X, columns=["a", "b"])},

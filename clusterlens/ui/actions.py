@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.fuzzy.importing import load_memberships
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.compute.table.reading import load_table
 from clusterlens.ui import warm
-from clusterlens.ui.analysis import Analysis, Link, Run
+from clusterlens.ui.analysis import Analysis, Link, Run, SoftTable
 from clusterlens.ui.forming import Forming
 from clusterlens.ui.links import (
     KINDS,
@@ -95,7 +96,7 @@ def prepare_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
         name: role for name, role in roles.items() if role != guessed.get(name)
     }
     dataset = prepare(analysis.table, **given)
-    return replace(analysis, preparation=given, dataset=dataset)
+    return replace(analysis, preparation=given, dataset=dataset, cns=None)
 
 
 def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -125,27 +126,32 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 def add_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Add a model of CNS, with its memberships, to a copy of the run that is read."""
-    run = analysis.run
+    entry = {"clusterer": "CNS", "metric": "euclidean", **values}
+    return add_models(analysis, {"pool": [entry]}, job)
+
+
+def add_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Add models to a copy of the run that is read."""
+    run, entries = analysis.run, list(values["pool"])
     if run is None or run.dataset is not analysis.dataset:
         raise ValueError(
             "the run that is read is not of this prepared table; run a pool first."
         )
-    entry = {"clusterer": "CNS", "metric": "euclidean", **values}
+    warm.hold(job)
     added = run_pool(
         run.dataset.X,
-        [entry],
+        entries,
         random_state=run.random_state,
         progress=job.report,
         cancel=job.cancelled,
     )
     number = analysis.runs_made + 1
-    copy = Run(
-        f"r{number}",
-        f"run {number}",
-        run.dataset,
-        (*run.pool, entry),
-        run.random_state,
-        _joined(run.ensemble, added),
+    copy = replace(
+        run,
+        id=f"r{number}",
+        name=f"run {number}",
+        pool=(*run.pool, *entries),
+        ensemble=_joined(run.ensemble, added),
     )
     return replace(analysis, runs_made=number).with_run(copy)
 
@@ -186,6 +192,44 @@ def name_cluster(analysis: Analysis, values: Values, job: Any) -> Analysis:
     text = " ".join(str(values["name"]).split())
     ids = plain_ids(np.asarray(run.dataset.row_ids)[rows])
     return replace(analysis, cluster_names=named(analysis.cluster_names, text, ids))
+
+
+def add_memberships(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Take in uploaded memberships of the samples; another upload replaces its name."""
+    samples = analysis.samples or analysis.dataset
+    if samples is None:
+        raise ValueError("no table is prepared; load one on the Data page.")
+    rows = load_memberships(
+        io.BytesIO(job.files[values["sha256"]]),
+        samples.row_ids,
+        name=values["name"],
+        normalize=values.get("normalize", False),
+    )
+    table = SoftTable(values["name"], samples.row_ids, rows)
+    others = (one for one in analysis.memberships if one.name != table.name)
+    return replace(analysis, memberships=(*others, table))
+
+
+def save_pair(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Keep a pair of soft partitions, to come back to it."""
+    pair = (values["u"], values["v"])
+    if pair in analysis.fuzzy_pairs:
+        raise ValueError("this pair is saved already.")
+    return replace(analysis, fuzzy_pairs=(*analysis.fuzzy_pairs, pair))
+
+
+def drop_pair(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Take a saved pair off the list."""
+    left = tuple(p for p in analysis.fuzzy_pairs if p != (values["u"], values["v"]))
+    return replace(analysis, fuzzy_pairs=left)
+
+
+def set_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Choose neighbours, alpha and K of CNS, or leave them to be automatic."""
+    if not values:
+        return replace(analysis, cns=None)
+    chosen = tuple(values[name] for name in ("n_neighbors", "alpha", "n_clusters"))
+    return replace(analysis, cns=chosen)
 
 
 def _joined(first: Ensemble, second: Ensemble) -> Ensemble:
@@ -328,6 +372,11 @@ ACTIONS = {
     "add CNS": Action("Add CNS to the pool", add_smoothing, slow=True),
     "keep partition": Action("Keep the partition", keep_partition, slow=True),
     "name cluster": Action("Name the cluster", name_cluster, slow=True),
+    "add models": Action("Add models to the pool", add_models, slow=True),
+    "add memberships": Action("Read the memberships", add_memberships, slow=True),
+    "save pair": Action("Save the pair", save_pair),
+    "drop pair": Action("Forget the pair", drop_pair),
+    "set CNS": Action("Set CNS", set_smoothing),
     "read run": Action("Read another run", read_run),
     "rename run": Action("Rename the run", rename_run),
     "delete run": Action("Delete the run", delete_run),

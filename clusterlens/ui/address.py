@@ -21,10 +21,14 @@ LOOKED_AT = (
     "shading",
     "tab",
     "inspected",
-    "cns_neighbors",
-    "cns_alpha",
-    "cns_clusters",
+    "cns_metric",
     "cns_sample",
+    "judged",
+    "fuzzy_case",
+    "fuzzy_u",
+    "fuzzy_v",
+    "fuzzy_model",
+    "fuzzy_side",
 )
 VIEWS = ("map_view", "matrix_view")
 

@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
+
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.table.dataset import Dataset
 
 DEFAULT_LINK_WEIGHT = 0.2
@@ -68,6 +71,15 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
+class SoftTable:
+    """Memberships that were uploaded, and the rows they belong to."""
+
+    name: str
+    row_ids: np.ndarray
+    rows: FuzzyPartition
+
+
+@dataclass(frozen=True, eq=False)
 class Analysis:
     """Everything that was decided about one table.
 
@@ -97,6 +109,12 @@ class Analysis:
         What all links broken add to a score.
     cluster_names : tuple of ClusterName
         Names of clusters; they belong to rows, not to a partition.
+    memberships : tuple of SoftTable
+        Uploaded memberships.
+    fuzzy_pairs : tuple of (str, str)
+        Saved pairs of soft partitions, by their keys.
+    cns : (int, float, int) or None
+        Neighbours, alpha and K that were chosen for CNS; None for automatic.
     """
 
     table: Dataset | None = None
@@ -111,6 +129,9 @@ class Analysis:
     links: tuple[Link, ...] = ()
     link_weight: float = DEFAULT_LINK_WEIGHT
     cluster_names: tuple[ClusterName, ...] = ()
+    memberships: tuple[SoftTable, ...] = ()
+    fuzzy_pairs: tuple[tuple[str, str], ...] = ()
+    cns: tuple[int, float, int] | None = None
 
     def with_run(self, run: Run) -> Analysis:
         """The analysis with another run, which is read at the mean rule."""

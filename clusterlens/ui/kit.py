@@ -5,7 +5,10 @@ The one place that imports the widget set.
 
 from __future__ import annotations
 
+import asyncio
 import html
+import inspect
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,16 +38,26 @@ THEME = {
     },
 }
 
+
+def scaled(css: str) -> str:
+    """Let the sizes of text in a style sheet follow the size chosen for the page."""
+    size = r"font-size: calc(\1px * var(--cl-scale, 1))"
+    return re.sub(r"font-size: ([\d.]+)px", size, css)
+
+
 # Inside the shadow root of each text pane; colours follow the theme by inheritance.
-TEXT_CSS = """
+TEXT_CSS = scaled("""
 :host { font-size: 14px; line-height: 1.35; }
 h2 { font-size: 15px; font-weight: 700; margin: 0; white-space: nowrap; }
 @media (max-width: 1350px) { h2 { font-size: 13.5px; } }
-@media (max-height: 800px) { .spare { display: none; } }
+@media (max-height: 800px) { .spare, .how { display: none; } }
 h2 small { font-weight: 400; }
 p { margin: 2px 0; }
-.muted { color: color-mix(in srgb, currentColor 68%, transparent); font-size: 12px; }
+.muted, .how { font-size: 12px;
+  color: color-mix(in srgb, currentColor 68%, transparent); }
 .warn { color: #b87000; }
+.said { position: absolute; width: 1px; height: 1px; overflow: hidden;
+  clip-path: inset(50%); white-space: nowrap; }
 .chip { display: inline-block; padding: 3px 12px; border-radius: 12px;
   margin-right: 6px; background: rgba(255, 255, 255, .2); font-size: 13px; }
 .badge { display: inline-block; padding: 1px 9px; border-radius: 10px; font-size: 12px;
@@ -187,10 +200,10 @@ table.cross button.front { outline: 2px solid currentColor; }
 table.rows td, table.rows th { white-space: nowrap; }
 kbd { border: 1px solid color-mix(in srgb, currentColor 30%, transparent);
   border-radius: 4px; padding: 0 4px; font-size: 12px; }
-"""
+""")
 
 # Inside the shadow root of each table, over the rules of the widget set.
-TABLE_CSS = """
+TABLE_CSS = scaled("""
 .pnx-tabulator.tabulator { font-size: 13px !important; }
 .pnx-tabulator.tabulator, .pnx-tabulator .tabulator-table,
 .pnx-tabulator .tabulator-header, .pnx-tabulator .tabulator-col,
@@ -215,7 +228,7 @@ TABLE_CSS = """
 .pnx-tabulator .tabulator-footer .tabulator-footer-contents { padding: 2px !important; }
 .pnx-tabulator .tabulator-footer .tabulator-page { padding: 2px 8px !important;
   font-size: 12px; }
-"""
+""")
 
 CARD_STYLE = {
     "border": "1px solid",
@@ -233,8 +246,11 @@ CARD_STYLE = {
 SMALL_BUTTON = {"padding": "0 6px", "minHeight": 0, "lineHeight": 1.5}
 # A field on one line with a title.
 DENSE = {
-    "& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"},
-    "& .MuiInputLabel-root": {"fontSize": "13px"},
+    "& .MuiInputBase-root": {
+        "height": "30px",
+        "fontSize": "calc(13px * var(--cl-scale, 1))",
+    },
+    "& .MuiInputLabel-root": {"fontSize": "calc(13px * var(--cl-scale, 1))"},
     "& .MuiSelect-select": {"paddingTop": "4px", "paddingBottom": "4px"},
 }
 # A title keeps its width; what stands beside it gives way.
@@ -304,11 +320,17 @@ export function render({model}) {
         styles = [TEXT_CSS, *params.pop("stylesheets", ())]
         super().__init__(body=body, stylesheets=styles, **params)
         self._does = does
+        self._doing: set[asyncio.Future[Any]] = set()
 
     def _handle_msg(self, data: Any) -> Any:
-        if self._does is not None:
-            return self._does(str(data))
-        return None
+        done = self._does(str(data)) if self._does is not None else None
+        if not inspect.isawaitable(done):
+            return done
+        # Nobody else waits for it, and the loop holds tasks weakly.
+        task = asyncio.ensure_future(done)
+        self._doing.add(task)
+        task.add_done_callback(self._doing.discard)
+        return task
 
 
 class RowSlider(JSComponent):
@@ -401,6 +423,32 @@ export function render({model}) {
   });
   return document.createElement('span');
 }"""
+
+
+class TextSize(JSComponent):
+    """Sets the size of all text on the page; figures keep theirs."""
+
+    scale = param.Number(1.0, doc="Factor of the usual size.")
+
+    _esm = """
+export function render({model}) {
+  const root = document.documentElement;
+  const set = () => {
+    root.style.setProperty('--cl-scale', model.scale);
+    root.style.fontSize = `${100 * model.scale}%`;
+  };
+  model.on('scale', set);
+  set();
+  return document.createElement('span');
+}"""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+
+
+def said(words: str) -> str:
+    """Return markup of what a figure shows, for those who do not see it."""
+    return f"<p class='said'>{safe(words)}</p>"
 
 
 def select(label: str, options: Any, *, css: str, **params: Any) -> pmu.Select:

@@ -61,6 +61,7 @@ class Look(param.Parameterized):
     tab = param.Selector(
         default="model", objects=["model", "sample", "selection", "links"]
     )
+    large = param.Boolean(False, doc="Whether text is larger, for projectors.")
     help = param.Boolean(False, doc="Whether the keys are listed.")
     drawer = param.Boolean(False, doc="Whether the inspector is open on a small page.")
     inspected = param.Integer(None, allow_None=True, doc="Position of a sample.")
@@ -105,11 +106,19 @@ class Look(param.Parameterized):
     column_role = param.String("", doc="Role of listed columns; empty for all.")
     rows_as = param.Selector(default="read", objects=["read", "features"])
     prepared_view = param.ClassSelector(class_=Viewport, default=Viewport())
-    cns_neighbors = param.Integer(
-        None, allow_None=True, doc="Neighbourhood size of CNS; None for automatic."
+    cns_preview = param.ClassSelector(
+        class_=tuple,
+        default=None,
+        allow_None=True,
+        doc="Neighbours, alpha and K while a slider of CNS is held.",
     )
-    cns_alpha = param.Number(None, allow_None=True, doc="Set with `cns_neighbors`.")
-    cns_clusters = param.Integer(None, allow_None=True, doc="Set with the others.")
+    cns_metric = param.Selector(default="euclidean", objects=["euclidean", "cosine"])
+    cns_certain = param.Number(
+        0.75, doc="Samples lie between clusters below this share of seed stops."
+    )
+    cns_step = param.Integer(
+        None, allow_None=True, doc="State of the smoothing on the map; None for exact."
+    )
     cns_sample = param.Integer(
         None, allow_None=True, doc="Position of the sample read on the page CNS."
     )
@@ -124,6 +133,17 @@ class Look(param.Parameterized):
         class_=tuple, default=(), doc="Two classes looked at; empty for the most mixed."
     )
     label_view = param.ClassSelector(class_=Viewport, default=Viewport())
+    fuzzy_case = param.Selector(default="table", objects=["table", "toy"])
+    fuzzy_u = param.String("", doc="Key of the side U; empty for the first.")
+    fuzzy_v = param.String("", doc="Key of the side V; empty for the next.")
+    fuzzy_model = param.String("", doc="The random model to report; empty for none.")
+    fuzzy_side = param.Selector(default="", objects=["", "both", "u", "v"])
+    fuzzy_hidden = param.Boolean(False, doc="Hide values until a model is chosen.")
+    fuzzy_precision = param.Number(5e-4, doc="Standard error to aim at.")
+    fuzzy_set_model = param.String("permutation", doc="Model of all pairs.")
+    fuzzy_sort = param.String("", doc="All pairs are sorted by likeness to this one.")
+    fuzzy_sample = param.Integer(None, allow_None=True, doc="Sample that is read.")
+    fuzzy_view = param.ClassSelector(class_=Viewport, default=Viewport())
     pool_draft = param.ClassSelector(
         class_=PoolDraft, default=PoolDraft(), doc="What the next run shall be."
     )
@@ -140,9 +160,8 @@ class Look(param.Parameterized):
             if (view := getattr(self, name))
         }
         self.param.update(
-            cns_neighbors=None,
-            cns_alpha=None,
-            cns_clusters=None,
+            cns_preview=None,
+            cns_step=None,
             cns_sample=None,
             **whole,
         )
@@ -155,6 +174,17 @@ class Look(param.Parameterized):
             merged=(),
             label_pair=(),
             label_view=Viewport(width=view.width, height=view.height),
+        )
+
+    def forget_fuzzy(self) -> None:
+        """Compare the first soft partitions, as there are other samples or models."""
+        view = self.fuzzy_view
+        self.param.update(
+            fuzzy_u="",
+            fuzzy_v="",
+            fuzzy_sort="",
+            fuzzy_sample=None,
+            fuzzy_view=Viewport(width=view.width, height=view.height),
         )
 
     def forget_samples(self) -> None:

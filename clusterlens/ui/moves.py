@@ -125,19 +125,29 @@ def _first(pairs: list[tuple[int, ...]]) -> tuple[int, ...]:
     return pairs[0] if pairs else ()
 
 
+def toggle_large(session: Session) -> None:
+    """Make all text larger, for projectors, or usual again."""
+    session.look.large = not session.look.large
+
+
 def toggle_help(session: Session) -> None:
     """Show or hide the list of keys."""
     session.look.help = not session.look.help
 
 
 def go_to_setting(session: Session, setting: Setting, **changed: Any) -> None:
-    """Put a setting of CNS in force that differs from another one in some fields."""
+    """Choose a setting of CNS that differs from another one in some fields."""
     wanted = {**vars(setting), **changed}
-    session.look.param.update(
-        cns_neighbors=wanted["n_neighbors"],
-        cns_alpha=wanted["alpha"],
-        cns_clusters=wanted["n_clusters"],
-    )
+    with session.derived.paused():
+        session.look.param.update(cns_preview=None, cns_step=None)
+        if tuple(wanted.values()) != session.analysis.cns:
+            session.act_now("set CNS", **wanted)
+
+
+def preview_setting(session: Session, setting: Setting, **changed: Any) -> None:
+    """Look at a setting of CNS while a slider is held; nothing is logged."""
+    wanted = {**vars(setting), **changed}
+    session.look.param.update(cns_preview=tuple(wanted.values()), cns_step=None)
 
 
 _RANKED = ("consensus",)
@@ -154,5 +164,6 @@ MOVES = {
     "c": Move("cannot-link the pair", lambda s: answer(s, "cannot"), _RANKED),
     "space": Move("next suggested pair", skip, _RANKED),
     "escape": Move("clear what is picked", clear),
+    "a": Move("larger text", toggle_large),
     "?": Move("show the keys", toggle_help),
 }

@@ -16,6 +16,7 @@ LINK_COLOURS = {"must": "#1769d2", "cannot": "#c2570c"}
 PAIR_COLOUR = "#d0308f"
 # Two classes beside each other, and how far they are apart: not at all to wholly.
 PAIR_OF_CLASSES = ("#0072b2", "#d55e00")
+DISCORDANCE_COLOURS = ("#f0e4d0", "#e0892b", "#6e1a10")
 APART_COLOURS = ("#b5562b", "#eee9e0", "#0b6e6e")
 
 # Okabe & Ito's colour-blind safe colours first, then distinct ones for many clusters.
@@ -60,6 +61,11 @@ def rgb(colours: Sequence[str]) -> np.ndarray:
 def disagreement_colours(values: np.ndarray) -> np.ndarray:
     """Colour values in [0, 1], shape (n,); return uint8, shape (n, 3)."""
     return _between(DISAGREEMENT_COLOURS, values)
+
+
+def discordance_colours(values: np.ndarray) -> np.ndarray:
+    """Colour values in [0, 1], shape (n,); return uint8, shape (n, 3)."""
+    return _between(DISCORDANCE_COLOURS, values)
 
 
 def shades(values: np.ndarray) -> np.ndarray:

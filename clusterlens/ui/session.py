@@ -220,11 +220,15 @@ class Session:
     def _move(self, move: Callable[[], None]) -> None:
         """Put another analysis in force; another run is looked at from its leader."""
         before, dataset = self.analysis.ensemble, self.analysis.dataset
+        cns = self.analysis.cns
         with self.derived.paused():
             move()
             if self.analysis.ensemble is not before:
                 self.look.forget_samples()
             if self.analysis.dataset is not dataset:
                 self.look.forget_table()
+            if self.analysis.cns != cns:
+                self.look.param.update(cns_preview=None, cns_step=None)
             if (self.analysis.ensemble, self.analysis.dataset) != (before, dataset):
                 self.look.judge("labels")
+                self.look.forget_fuzzy()

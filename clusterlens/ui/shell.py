@@ -10,14 +10,26 @@ from urllib.parse import urlencode
 
 from clusterlens.ui import warm
 from clusterlens.ui.address import LOOKED_AT, VIEWS, from_query, to_query
-from clusterlens.ui.kit import ACCENT, COLUMN, Keys, Query, Text, link, pmu, pn, safe
+from clusterlens.ui.kit import (
+    ACCENT,
+    COLUMN,
+    Keys,
+    Query,
+    Text,
+    TextSize,
+    link,
+    pmu,
+    pn,
+    safe,
+)
 from clusterlens.ui.kit import THEME as THEME_CONFIG
 from clusterlens.ui.memory.store import Store, shared_store
-from clusterlens.ui.moves import MOVES, press, toggle_help
+from clusterlens.ui.moves import MOVES, press, toggle_help, toggle_large
 from clusterlens.ui.pages.clusters import ClustersPage
 from clusterlens.ui.pages.cns import CNSPage
 from clusterlens.ui.pages.consensus import ConsensusPage
 from clusterlens.ui.pages.data import DataPage
+from clusterlens.ui.pages.fuzzy import FuzzyPage
 from clusterlens.ui.pages.labels import LabelsPage
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.session import Session
@@ -28,11 +40,12 @@ PAGES = (
     ("pool", "Pool", "tune", PoolPage),
     ("consensus", "Consensus", "grid_on", ConsensusPage),
     ("clusters", "Clusters", "bubble_chart", ClustersPage),
+    ("fuzzy", "Fuzzy", "blur_on", FuzzyPage),
     ("cns", "CNS", "water", CNSPage),
     ("labels", "Class labels", "flag", LabelsPage),
 )
 # The pages below this one in the rail try a method out, apart from the pool.
-FIRST_OF_LAB = "cns"
+FIRST_OF_LAB = "fuzzy"
 # Over the page, so that nothing moves when it comes and goes.
 OVERLAY = """
 :host { position: absolute !important; left: 50%%; transform: translateX(-50%%);
@@ -41,6 +54,8 @@ OVERLAY = """
 TEMPLATE = Path(__file__).with_name("page.html")
 RAIL_WIDTH = 72
 WARM_AFTER_SECONDS = 3
+# How much larger text is for a projector.
+LARGE = 1.3
 HEADER_HEIGHT = 48
 HEADER_STYLE = {
     "& .MuiToolbar-root": {"minHeight": f"{HEADER_HEIGHT}px !important"},
@@ -235,10 +250,11 @@ def _query(session: Session) -> Query:
 
 
 def _buttons(session: Session) -> pn.Row:
-    """Return the buttons of the header: undo, redo and the list of keys."""
+    """Return the buttons of the header: undo, redo, larger text, the list of keys."""
     acts = {
         "undo": ("undo", session.undo),
         "redo": ("redo", session.redo),
+        "large": ("text_increase", lambda: toggle_large(session)),
         "help": ("help_outline", lambda: toggle_help(session)),
     }
     buttons = {
@@ -252,6 +268,7 @@ def _buttons(session: Session) -> pn.Row:
         )
         for name, (icon, act) in acts.items()
     }
+    buttons["large"].description = "Larger text (A)"
     buttons["help"].description = "Keys"
 
     def write(*events: Any) -> None:
@@ -262,7 +279,11 @@ def _buttons(session: Session) -> pn.Row:
 
     session.history.param.watch(write, ["steps", "cursor"])
     write()
-    return pn.Row(*buttons.values(), margin=0)
+    size = TextSize()
+    session.look.param.watch(
+        lambda event: setattr(size, "scale", LARGE if event.new else 1.0), ["large"]
+    )
+    return pn.Row(*buttons.values(), size, margin=0)
 
 
 def _help(session: Session) -> Text:

@@ -4,6 +4,7 @@ import asyncio
 
 import numpy as np
 import pandas as pd
+import param
 import pytest
 from playwright.sync_api import expect
 
@@ -38,7 +39,8 @@ class Opened:
         named = {type(panel).__name__: panel for panel in self.page.panels}
         self.headline, self.settings = named["CNSHeadline"], named["CNSSettings"]
         self.map, self.reading = named["Memberships"], named["CNSReading"]
-        self.criterion = named["CNSCriterion"]
+        self.criterion, self.steps = named["CNSCriterion"], named["CNSSteps"]
+        self.certainty, self.versions = named["CNSCertainty"], named["CNSVersions"]
         self.look = self.session.look
 
     async def read(self, table):
@@ -120,12 +122,23 @@ def test_a_move_of_a_slider_draws_another_picture_and_says_what_it_shows():
 def test_of_many_moves_the_last_is_drawn():
     async def scenario(opened):
         await opened.read(three_groups())
-        slider = opened.settings._sliders["alpha"]
+        slider, graph = opened.settings._sliders["alpha"], opened.value("cns_graph")
+        solve, alphas = graph.solve, []
+
+        def counted(size, alpha, count):
+            alphas.append(alpha)
+            return solve(size, alpha, count)
+
+        graph.solve = counted
         for alpha in np.linspace(0.1, 0.5, 100):
             slider.value = float(alpha)
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.02)
         assert slider.value == 0.5
+        left = len(alphas)
         await opened.rest()
+        # Older wishes are dropped: at most one under way and the last are still made.
+        assert len(alphas) <= left + 2
+        assert alphas[-1] == 0.5
         assert opened.value("cns_solution").alpha == pytest.approx(0.5)
 
     looked_at(scenario)
@@ -151,7 +164,7 @@ def test_a_neighbourhood_without_cache_is_a_preview_until_it_is_exact():
             ["cns_summary"],
             lambda results: shown.append(results["cns_summary"].value),
         )
-        opened.look.param.update(cns_neighbors=13, cns_alpha=0.2, cns_clusters=3)
+        opened.look.cns_preview = (13, 0.2, 3)
         await opened.rest()
         found = [s.solution for s in shown if s and s.solution.n_neighbors == 13]
         assert not found[-1].preview
@@ -178,7 +191,7 @@ def test_back_to_the_automatic_choice():
 def test_another_table_begins_at_its_own_automatic_choice():
     async def scenario(opened):
         await opened.read(three_groups(240))
-        opened.look.param.update(cns_neighbors=30, cns_alpha=0.2, cns_clusters=9)
+        opened.look.cns_preview = (30, 0.2, 9)
         opened.look.cns_sample = 200
         await opened.rest()
         await opened.read(three_groups(60))
@@ -194,7 +207,7 @@ def test_samples_that_reach_no_seed_are_counted_and_grey():
         far = np.vstack([rng.normal(c, 0.1, (40, 2)) for c in (0, 50, 100)])
         frame = pd.DataFrame(far, columns=["a", "b"])
         await opened.read(make_dataset(frame, name="far"))
-        opened.look.param.update(cns_neighbors=5, cns_alpha=0.2, cns_clusters=2)
+        opened.look.cns_preview = (5, 0.2, 2)
         await opened.rest()
         solution = opened.value("cns_solution")
         assert solution.undecided.sum() >= 40
@@ -253,12 +266,12 @@ def test_the_criterion_map_is_that_of_the_library_and_a_click_goes_there():
 def test_a_model_joins_a_copy_of_the_run_and_undo_takes_it_back():
     async def scenario(opened):
         await opened.read(three_groups())
-        assert opened.settings._add.disabled
+        assert opened.headline._add.disabled
         pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
         assert await opened.session.act("run pool", pool=pool)
         await opened.rest()
-        assert not opened.settings._add.disabled
-        await opened.settings._add_model(None)
+        assert not opened.headline._add.disabled
+        await opened.headline._add_model(None)
         await opened.rest()
         ensemble, found = opened.session.analysis.ensemble, opened.value("cns_solution")
         assert ensemble.n_partitions == 3
@@ -266,6 +279,121 @@ def test_a_model_joins_a_copy_of_the_run_and_undo_takes_it_back():
         assert np.allclose(ensemble.memberships[2], found.memberships, atol=1e-3)
         opened.session.undo()
         assert opened.session.analysis.ensemble.n_partitions == 2
+
+    looked_at(scenario)
+
+
+def test_a_slider_previews_and_logs_one_step_when_it_is_let_go():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        steps = len(opened.session.history.steps)
+        slider = opened.settings._sliders["n_clusters"]
+        for count in (4, 5, 6):
+            slider.value = count
+        assert len(opened.session.history.steps) == steps
+        with param.edit_constant(slider):
+            slider.value_throttled = 6
+        await opened.rest()
+        assert len(opened.session.history.steps) == steps + 1
+        assert opened.value("cns_setting").n_clusters == 6
+        opened.session.undo()
+        await opened.rest()
+        assert opened.value("cns_setting") == opened.value("cns_automatic").setting
+
+    looked_at(scenario)
+
+
+def test_curves_are_the_criterion_of_the_library():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        curves, grid = opened.value("cns_curves"), opened.value("cns_criterion")
+        setting = opened.value("cns_setting")
+        over_k = dict(curves.by["n_clusters"])
+        assert over_k[3] == opened.value("cns_solution").criterion[2]
+        at_k = dict(curves.by["n_neighbors"])
+        nearest = np.abs(np.log(grid.alphas / setting.alpha)).argmin()
+        for k, size in enumerate(grid.n_neighbors.tolist()):
+            if size != setting.n_neighbors:
+                assert at_k[size] == grid.values[setting.n_clusters - 1, k, nearest]
+        assert at_k[setting.n_neighbors] == over_k[setting.n_clusters]
+        assert max(value for _, value in curves.best) == np.nanmax(grid.values)
+        assert "polyline" in opened.settings._curves["alpha"].body
+
+    looked_at(scenario)
+
+
+def test_steps_lead_from_the_seeds_to_the_fixed_point_and_show_on_the_map():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        steps = opened.value("cns_steps")
+        assert [step.iterations for step in steps] == [0, 1, 2, 5, 10, 50, None]
+        assert steps[-1].settled == 1
+        exact = opened.value("cns_picture").pixels
+        body = opened.steps._text.body
+        assert body.count("data:image/png") == 7
+        await opened.steps._do("0")
+        await opened.rest()
+        assert (opened.value("cns_picture").pixels != exact).any()
+        await opened.steps._do("6")
+        await opened.rest()
+        assert opened.look.cns_step is None
+        assert np.array_equal(opened.value("cns_picture").pixels, exact)
+
+    looked_at(scenario)
+
+
+def test_the_line_of_certainty_counts_the_samples_below_it():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        solution = opened.value("cns_solution")
+        assert opened.value("cns_summary").counts.sum() == 150
+        opened.certainty._line.value = 0.9
+        await opened.rest()
+        below = int((solution.certainty < 0.9).sum())
+        assert opened.value("cns_summary").between == below
+        assert f"{below} between" in opened.certainty._chart.body
+
+    looked_at(scenario)
+
+
+def test_another_distance_searches_other_neighbours():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        before = opened.value("cns_graph")
+        opened.look.cns_metric = "cosine"
+        await opened.rest()
+        assert opened.value("cns_graph") is not before
+        model = CNS(metric="cosine").fit(opened.session.analysis.dataset.X)
+        assert opened.value("cns_automatic").setting.n_clusters == model.n_clusters_
+
+    looked_at(scenario)
+
+
+def test_the_published_versions_are_fitted_when_asked_for():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        assert "Fit all three" in opened.versions.status.body
+        opened.versions.status._handle_msg("retry")
+        await opened.rest()
+        table = opened.value("cns_versions")
+        assert len(table) == 6
+        X = opened.session.analysis.dataset.X
+        model = CNS(version="v2", metric="cosine").fit(X)
+        row = table[(table["version"] == "v2") & (table["metric"] == "cosine")].iloc[0]
+        assert row["n_clusters"] == model.n_clusters_
+        assert row["alpha"] == model.alpha_
+
+    looked_at(scenario)
+
+
+def test_compare_in_fuzzy_adds_the_model_and_opens_its_shares():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
+        assert await opened.session.act("run pool", pool=pool)
+        await opened.rest()
+        await opened.headline._to_fuzzy(None)
+        assert (opened.look.page, opened.look.fuzzy_u) == ("fuzzy", "shares 2")
 
     looked_at(scenario)
 

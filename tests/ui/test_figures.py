@@ -1,14 +1,19 @@
 """Figures show the numbers they are given."""
 
+import base64
+import io
+
 import numpy as np
 import pytest
 from bokeh.palettes import Viridis256
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from clusterlens.compute.consensus.tiles import consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.figures import matrix, sample_map, threshold
+from clusterlens.ui.figures.canvas import Canvas, apart, data_address
 from clusterlens.ui.figures.prepared_map import PreparedMap
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.palette import (
@@ -195,3 +200,31 @@ def test_a_whole_that_waits_for_its_turn_is_no_zoom():
 
     run(scenario())
     assert told[:2] == [(None, 40, 40)] * 2
+
+
+def test_texts_are_moved_apart_in_their_order_and_stay_inside():
+    places = apart([0.5, 0.1, 0.52, 0.51], 0.1, (0.0, 1.0))
+    assert np.argsort(places).tolist() == [1, 0, 3, 2]
+    assert np.diff(np.sort(places)).min() >= 0.1 - 1e-12
+    assert places[1] == 0.1
+    crowded = apart([0.9] * 5, 0.5, (0.0, 1.0))
+    assert min(crowded) >= 0
+    assert max(crowded) <= 1 + 1e-12
+
+
+def test_a_canvas_says_what_it_shows_and_escapes_it():
+    canvas = Canvas((0, 10), (0, 1), "a <b> & c")
+    canvas.dot(5, 0.5, title="<i>")
+    markup = canvas.markup()
+    assert "aria-label='a &lt;b&gt; &amp; c'" in markup
+    assert "left:50.00%;top:50.00%" in markup
+    assert "<i>" not in markup.replace("<i ", "")
+
+
+def test_a_small_picture_survives_its_way_to_the_page():
+    pixels = np.zeros((2, 3), np.uint32)
+    pixels[0, 0] = 0xFF0000FF
+    code = data_address(pixels).removeprefix("data:image/png;base64,")
+    image = np.asarray(Image.open(io.BytesIO(base64.b64decode(code))))
+    assert image[1, 0].tolist() == [255, 0, 0, 255]
+    assert image[0].sum() == 0

@@ -5,6 +5,7 @@ import asyncio
 import numpy as np
 import pandas as pd
 import pytest
+from playwright.sync_api import expect
 
 from clusterlens.compute.indices.label_evidence import merge_gains
 from clusterlens.compute.indices.label_match import label_match
@@ -16,9 +17,12 @@ from clusterlens.ui.history import Step
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.labels import Judged, pair_frame
 from clusterlens.ui.pages.labels import LabelsPage
+from clusterlens.ui.panels.sample_map import SampleMap
 from clusterlens.ui.session import Session
 from clusterlens.ui.words import fixed
 from tests.ui.loop import run
+
+LONG = 90_000
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
 
@@ -219,6 +223,22 @@ def test_labels_that_cannot_be_compared_get_a_sentence(label, words):
     looked_at(scenario)
 
 
+def test_labels_on_the_map_lead_here():
+    async def scenario(opened):
+        await opened.read(labelled(), pool=POOL)
+        sample_map = SampleMap(opened.session)
+        sample_map.look(True)
+        opened.look.param.update(
+            map_view=Viewport(width=99, height=60), colour_by="labels"
+        )
+        await opened.rest()
+        assert "cl-to-labels" in sample_map._legend.body
+        sample_map._legend._handle_msg("labels")
+        assert opened.look.page == "labels"
+
+    looked_at(scenario)
+
+
 def test_a_merged_class_bears_the_names_of_all():
     judged = Judged(
         None, "", "class", None, None, ("a", "b", "c"), "", ((1, 2), (0, 1))
@@ -238,3 +258,17 @@ def test_the_copied_python_gives_the_numbers_of_the_page():
         assert found["evidence"].dbcv == opened.value("label_evidence").dbcv
 
     looked_at(scenario)
+
+
+def test_a_pair_of_classes_opens_in_a_browser(app):
+    app.locator(".cl-gallery button.example", has_text="Wine").click()
+    expect(app.locator(".cl-prepared")).to_contain_text("178 samples", timeout=LONG)
+    app.locator(".cl-nav-labels button").click()
+    expect(app.locator(".cl-verdict")).to_be_visible(timeout=LONG)
+    expect(app.locator(".cl-quick-pool")).to_be_visible(timeout=LONG)
+    heading = app.locator(".cl-pair-heading")
+    expect(heading).to_contain_text("the most mixed pair", timeout=LONG)
+    app.locator(".cl-label-pairs button", has_text="0.98").click()
+    expect(heading).to_contain_text("score 0.98", timeout=LONG)
+    app.locator(".cl-merge").first.click(timeout=LONG)
+    expect(app.locator(".cl-unmerge")).to_be_visible(timeout=LONG)

@@ -14,6 +14,7 @@ from clusterlens.ui.actions import ACTIONS, merge
 from clusterlens.ui.analysis import Analysis, Run
 from clusterlens.ui.history import Step
 from clusterlens.ui.jobs import Job
+from clusterlens.ui.moves import MOVES
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.session import Session
 from tests.ui.loop import run
@@ -281,3 +282,12 @@ def test_uploads_are_kept_as_long_as_a_step_names_them():
     session.undo()
     session.act_now("set score", score="aari")
     assert session.files == {}
+
+
+def test_the_size_of_text_is_looked_at_and_not_logged():
+    session = Session()
+    MOVES["a"].make(session)
+    assert session.look.large
+    assert len(session.history.steps) == 1
+    MOVES["a"].make(session)
+    assert not session.look.large

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 from bokeh.events import Tap
-from bokeh.models import ColumnDataSource, LinearColorMapper
+from bokeh.models import ColumnDataSource, FixedTicker, LinearColorMapper
 
 from clusterlens.ui.figures.frame import Frame, View
 from clusterlens.ui.palette import shades
 
 _PALETTE = ["#{:02x}{:02x}{:02x}".format(*c) for c in shades(np.linspace(0, 1, 64))]
+
+_ALPHA_TICKS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8]
 
 
 class CriterionMap(Frame):
@@ -31,8 +33,6 @@ class CriterionMap(Frame):
             tools=[],
             toolbar_location=None,
             y_axis_type="log",
-            x_axis_label="neighbours k",
-            y_axis_label="alpha",
         )
         self.figure.toolbar.active_scroll = None
         self.figure.toolbar.tools = []
@@ -71,6 +71,7 @@ class CriterionMap(Frame):
                 line_color=line,
                 line_width=2 if marker == "circle" else 1,
             )
+        self.figure.yaxis.ticker = FixedTicker(ticks=_ALPHA_TICKS)
         for axis in (*self.figure.xaxis, *self.figure.yaxis):
             axis.update(
                 axis_line_alpha=0.4,

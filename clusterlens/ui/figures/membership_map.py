@@ -95,6 +95,11 @@ class MembershipMap(PictureFrame):
         data = {"x": places[:, 0], "y": places[:, 1], "text": numbers}
         self.fill(self._seeds, data)
 
+    def ring(self, place: np.ndarray | None) -> None:
+        """Ring a place, shape (2,), or none."""
+        x, y = ([], []) if place is None else ([place[0]], [place[1]])
+        self.put(lambda: setattr(self._ring, "data", {"x": x, "y": y}))
+
     def walk(
         self,
         start: np.ndarray | None,

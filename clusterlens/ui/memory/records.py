@@ -18,9 +18,10 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
-from clusterlens.ui.analysis import Analysis, ClusterName, Link, Run
+from clusterlens.ui.analysis import Analysis, ClusterName, Link, Run, SoftTable
 from clusterlens.ui.history import Step
 from clusterlens.ui.memory.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.memory.contents import Contents, is_key
@@ -220,6 +221,22 @@ class Records:
             tuple(record.get("kept", ())),
         )
 
+    def _write_soft(self, tables: Iterable[SoftTable], analysis: Analysis) -> list[Any]:
+        return [
+            {"name": t.name, "rows": self._keep(t, lambda t=t: _pack_soft(t))}
+            for t in tables
+        ]
+
+    def _read_soft(
+        self, records: Any, known: Mapping[str, Any]
+    ) -> tuple[SoftTable, ...]:
+        return tuple(
+            self._find(
+                record["rows"], lambda data, name=record["name"]: _soft(name, data)
+            )
+            for record in records
+        )
+
     def _keep(self, thing: Any, pack: Callable[[], bytes]) -> str:
         """Keep a table or a result, unless it is kept already; return its key."""
         key = _KEYS.get(thing)
@@ -250,6 +267,7 @@ _WRITERS: dict[str, Callable[[Records, Any, Analysis], Any]] = {
     "cluster_names": lambda self, names, analysis: [
         [name.text, list(name.rows)] for name in names
     ],
+    "memberships": Records._write_soft,
 }
 _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "table": Records._read_table,
@@ -260,6 +278,9 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "cluster_names": lambda self, names, known: tuple(
         ClusterName(text, tuple(rows)) for text, rows in names
     ),
+    "memberships": Records._read_soft,
+    "fuzzy_pairs": lambda self, pairs, known: tuple(map(tuple, pairs)),
+    "cns": lambda self, setting, known: tuple(setting),
 }
 
 
@@ -356,4 +377,19 @@ def _unpack(data: bytes) -> Ensemble:
         seconds=arrays["seconds"],
         notes=about["notes"],
         memberships={t: arrays[f"memberships {t}"] for t in about["memberships"]},
+    )
+
+
+def _pack_soft(table: SoftTable) -> bytes:
+    """Write uploaded memberships as typed bytes, their rows by plain ids."""
+    return arrays_to_bytes(
+        {"rows": table.rows.memberships}, {"ids": _plain(table.row_ids)}
+    )
+
+
+def _soft(name: str, data: bytes) -> SoftTable:
+    """Read uploaded memberships."""
+    arrays, about = arrays_from_bytes(data)
+    return SoftTable(
+        str(name), np.asarray(about["ids"]), FuzzyPartition(arrays["rows"])
     )

@@ -7,6 +7,8 @@ from clusterlens.ui.nodes import (
     agreement,
     clusters,
     cns,
+    cns_study,
+    fuzzy,
     inspector,
     labels,
     links,
@@ -19,3 +21,5 @@ from clusterlens.ui.nodes import (
 NODES = agreement.NODES | nulls.NODES | pictures.NODES | pools.NODES
 NODES |= inspector.NODES | tables.NODES | cns.NODES | links.NODES | labels.NODES
 NODES |= clusters.NODES
+NODES |= fuzzy.NODES
+NODES |= cns_study.NODES

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.spatial import KDTree
 
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
-from clusterlens.compute.estimators.cns.graph import CNSGraph, LiveSolution
+from clusterlens.compute.estimators.cns.graph import (
+    CNSGraph,
+    LiveSolution,
+    SmoothingStep,
+)
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.derived import Node
@@ -18,15 +23,15 @@ from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import certain_colours
 
-# A sample lies between clusters below this share of seed stops at its likeliest seed.
-BETWEEN = 0.75
+# Bins of the histogram of certainty.
+CERTAINTY_BINS = 20
 # Caches take 1600 bytes a sample each, so larger tables keep the default grid only.
 _LARGE = 20_000
 _SIZES = 9
 _CACHES, _LARGE_CACHES = 16, 6
 
 
-def cns_graph(job: Job, dataset: Dataset) -> CNSGraph:
+def cns_graph(job: Job, dataset: Dataset, metric: Any) -> CNSGraph:
     """Search the neighbours, half as many again as the default grid asks for."""
     n = len(dataset.X)
     if n < 3:
@@ -36,6 +41,7 @@ def cns_graph(job: Job, dataset: Dataset) -> CNSGraph:
     return CNSGraph(
         dataset.X,
         min(n - 1, 6 * int(np.ceil(np.log(n)))),
+        metric,
         max_caches=_CACHES if n <= _LARGE else _LARGE_CACHES,
         progress=job.report,
         cancel=job.cancelled,
@@ -93,20 +99,24 @@ def _grid_sizes(graph: CNSGraph) -> list[int]:
     return sorted(sizes)
 
 
-def cns_setting(
-    graph: CNSGraph,
-    n_neighbors: int | None,
-    alpha: float | None,
-    n_clusters: int | None,
-    automatic: Automatic | None,
+Chosen = tuple[int, float, int]
+
+
+def cns_released(
+    graph: CNSGraph, chosen: Chosen | None, automatic: Automatic | None
 ) -> Setting:
-    """The setting in force: chosen, else automatic, else a first guess."""
-    if n_neighbors is not None and alpha is not None and n_clusters is not None:
-        return Setting(n_neighbors, alpha, n_clusters)
+    """The setting that was chosen, else the automatic one, else a first guess."""
+    if chosen is not None:
+        return Setting(*chosen)
     if automatic is not None:
         return automatic.setting
     alpha = float(np.sqrt(np.prod(graph.alpha_range)))
     return Setting(_first_guess(graph), alpha, min(2, graph.max_clusters))
+
+
+def cns_setting(released: Setting, preview: Chosen | None) -> Setting:
+    """The setting in force: where a slider is held, else the one it was left at."""
+    return Setting(*preview) if preview is not None else released
 
 
 def _first_guess(graph: CNSGraph) -> int:
@@ -114,14 +124,13 @@ def _first_guess(graph: CNSGraph) -> int:
     return next(iter(graph.default_neighbors), graph.max_neighbors)
 
 
-def cns_filled(
-    job: Job, graph: CNSGraph, n_neighbors: int | None, automatic: Automatic | None
-) -> int:
+def cns_neighbors(setting: Setting) -> int:
+    """The neighbourhood size in force."""
+    return setting.n_neighbors
+
+
+def cns_filled(job: Job, graph: CNSGraph, n_neighbors: int) -> int:
     """Make the cache of the neighbourhood size in force; return the size."""
-    if n_neighbors is None:
-        n_neighbors = (
-            automatic.setting.n_neighbors if automatic else _first_guess(graph)
-        )
     graph.fill(n_neighbors, progress=job.report, cancel=job.cancelled)
     return n_neighbors
 
@@ -145,6 +154,8 @@ class Summary:
         Decided samples whose likeliest seed is each.
     between, undecided : int
         Samples between clusters, and samples that reach no seed.
+    counts : array of int, shape (CERTAINTY_BINS,)
+        Decided samples by certainty, from 1/K to 1.
     criterion : float
         Gain in clarity of this setting.
     error_bound : float
@@ -155,37 +166,60 @@ class Summary:
     sizes: np.ndarray
     between: int
     undecided: int
+    counts: np.ndarray
     criterion: float
     error_bound: float
 
 
-def cns_summary(job: Job, solution: LiveSolution) -> Summary:
+def cns_summary(job: Job, solution: LiveSolution, certain: float) -> Summary:
     """Count samples by cluster, between clusters and undecided."""
     decided = np.logical_not(solution.undecided)
-    labels = solution.labels[decided]
+    labels, certainty = solution.labels[decided], solution.certainty[decided]
+    span = (1 / solution.n_clusters, 1.0) if solution.n_clusters > 1 else (0.0, 1.0)
     return Summary(
         solution,
         np.bincount(labels, minlength=solution.n_clusters),
-        int((solution.certainty[decided] < BETWEEN).sum()),
+        int((certainty < certain).sum()),
         int(solution.undecided.sum()),
+        np.histogram(certainty, bins=CERTAINTY_BINS, range=span)[0],
         float(solution.criterion[solution.n_clusters - 1]),
         solution.error_bound,
     )
 
 
-def cns_picture(
-    job: Job, projection: Projection, solution: LiveSolution, port: Viewport
-) -> Picture | None:
-    """Draw hue by the likeliest seed, saturation by its share of the seed stops."""
-    if not (port.width and port.height):
-        return None
-    xy = projection.coordinates[:, :2]
-    view = map_view(xy, port)
-    colours = certain_colours(
+def step_colours(step: SmoothingStep) -> np.ndarray:
+    """Colour a state of the smoothing like a solution."""
+    return certain_colours(
+        np.where(step.undecided, -1, step.labels),
+        step.seed_shares.max(axis=1),
+        step.memberships.shape[1],
+    )
+
+
+def cns_colours(
+    job: Job,
+    solution: LiveSolution,
+    steps: tuple[SmoothingStep, ...] | None,
+    shown: int | None,
+) -> np.ndarray:
+    """Hue by the likeliest seed, saturation by its share of the seed stops."""
+    if steps is not None and shown is not None and shown < len(steps):
+        return step_colours(steps[shown])
+    return certain_colours(
         np.where(solution.undecided, -1, solution.labels),
         solution.certainty,
         solution.n_clusters,
     )
+
+
+def cns_picture(
+    job: Job, projection: Projection, colours: np.ndarray, port: Viewport
+) -> Picture | None:
+    """Draw the memberships at the size and in the ranges of the figure."""
+    if not (port.width and port.height) or len(colours) != len(projection.coordinates):
+        return None
+    xy = projection.coordinates[:, :2]
+    view = map_view(xy, port)
     size = (port.width, port.height)
     return Picture(draw_samples(xy, colours, view, size=size), view)
 
@@ -197,7 +231,11 @@ def cns_nearest(job: Job, projection: Projection) -> KDTree:
 
 NODES = {
     "cns_graph": Node(
-        ("dataset",), cns_graph, "live", "Searching the nearest neighbours", keep=1
+        ("dataset", "look.cns_metric"),
+        cns_graph,
+        "live",
+        "Searching the nearest neighbours",
+        keep=1,
     ),
     "cns_automatic": Node(
         ("cns_graph",), cns_automatic, "idle", "Choosing the setting of CNS"
@@ -208,19 +246,12 @@ NODES = {
         "idle",
         "Comparing the settings of CNS",
     ),
-    "cns_setting": Node(
-        (
-            "cns_graph",
-            "look.cns_neighbors?",
-            "look.cns_alpha?",
-            "look.cns_clusters?",
-            "cns_automatic~",
-        ),
-        cns_setting,
-    ),
+    "cns_released": Node(("cns_graph", "cns?", "cns_automatic~"), cns_released),
+    "cns_setting": Node(("cns_released", "look.cns_preview?"), cns_setting),
+    "cns_neighbors": Node(("cns_setting",), cns_neighbors),
     # Only the latest: an older cache may have had to go.
     "cns_filled": Node(
-        ("cns_graph", "look.cns_neighbors?", "cns_automatic~"),
+        ("cns_graph", "cns_neighbors"),
         cns_filled,
         "live",
         "Making the memberships exact",
@@ -232,9 +263,17 @@ NODES = {
         "live",
         "Smoothing",
     ),
-    "cns_summary": Node(("cns_solution",), cns_summary, "live", "Summing up"),
+    "cns_summary": Node(
+        ("cns_solution", "look.cns_certain"), cns_summary, "live", "Summing up"
+    ),
+    "cns_colours": Node(
+        ("cns_solution", "cns_steps~", "look.cns_step?"),
+        cns_colours,
+        "live",
+        "Colouring the memberships",
+    ),
     "cns_picture": Node(
-        ("prepared_projection", "cns_solution", "look.cns_view"),
+        ("prepared_projection", "cns_colours", "look.cns_view"),
         cns_picture,
         "live",
         "Drawing the memberships",

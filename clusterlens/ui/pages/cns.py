@@ -6,10 +6,13 @@ from typing import Any
 
 from clusterlens.ui.kit import COLUMN, pn
 from clusterlens.ui.pages.page import Page
+from clusterlens.ui.panels.cns_certainty import CNSCertainty
 from clusterlens.ui.panels.cns_criterion import CNSCriterion
 from clusterlens.ui.panels.cns_headline import CNSHeadline
 from clusterlens.ui.panels.cns_reading import CNSReading
 from clusterlens.ui.panels.cns_settings import CNSSettings
+from clusterlens.ui.panels.cns_steps import CNSSteps
+from clusterlens.ui.panels.cns_versions import CNSVersions
 from clusterlens.ui.panels.membership_map import Memberships
 
 GRID = """
@@ -29,16 +32,27 @@ class CNSPage(Page):
         headline, settings = CNSHeadline(self.session), CNSSettings(self.session)
         memberships = Memberships(self.session)
         criterion, reading = CNSCriterion(self.session), CNSReading(self.session)
+        steps, certainty = CNSSteps(self.session), CNSCertainty(self.session)
+        versions = CNSVersions(self.session)
         self.panels = [headline, settings, memberships, criterion, reading]
+        self.panels += [steps, certainty, versions]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
-        side = pn.Column(
-            _share(criterion.view, "1 1 0"),
-            _share(reading.view, "1 1 0"),
-            styles={**COLUMN, "gap": "8px"},
-            **fill,
-        )
+        columns = [
+            [(settings, "4 1 0"), (versions, "1 1 0")],
+            [(memberships, "1 1 0"), (steps, "0 0 136px")],
+            [(criterion, "1.15 1 0"), (reading, "1 1 0"), (certainty, "1 1 0")],
+        ]
         grid = pn.Column(
-            settings.view, memberships.view, side, stylesheets=[GRID], **fill
+            *(
+                pn.Column(
+                    *(_share(panel.view, flex) for panel, flex in column),
+                    styles={**COLUMN, "gap": "8px"},
+                    **fill,
+                )
+                for column in columns
+            ),
+            stylesheets=[GRID],
+            **fill,
         )
         # What is hidden must not say itself how it is displayed.
         self._cards = _share(grid, "1 1 0")

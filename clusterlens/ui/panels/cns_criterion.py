@@ -10,7 +10,7 @@ import numpy as np
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.ui.figures.criterion_map import CriterionMap
-from clusterlens.ui.kit import Text, card
+from clusterlens.ui.kit import Text, card, said
 from clusterlens.ui.moves import go_to_setting
 from clusterlens.ui.nodes.cns import Automatic, Setting
 from clusterlens.ui.palette import SHADES
@@ -26,7 +26,7 @@ class CNSCriterion(LivePanel):
         self._figure = CriterionMap(self._go)
         self._legend = Text(css_classes=["cl-criterion-legend"])
         how = Text(
-            "<p class='muted'>Click to go there. ◇ tried automatically, ◆ chosen, "
+            "<p class='how'>Click to go there. ◇ tried automatically, ◆ chosen, "
             "● you are here.</p>"
         )
         return card(
@@ -57,12 +57,17 @@ class CNSCriterion(LivePanel):
         )
         own = best.n_clusters
         chosen = "" if own == count else f"; the chosen ◆ has K = {own}"
-        self._legend.body = (
+        words = (
+            f"Criterion at K = {count} over {len(grid.n_neighbors)} neighbourhoods and "
+            f"{len(grid.alphas)} values of alpha, from {low:.2f} to {high:.2f}; "
+            f"automatic choice k = {best.n_neighbors}, alpha = {best.alpha:.3g}."
+        )
+        self._legend.body = said(words) + (
             f"<p><b>K = {count}</b> <span class='muted'>"
             f"{f'{low:.2f}' if low else '0 or less'}</span> "
             "<span style='display:inline-block;width:80px;height:9px;background:"
             f"linear-gradient(90deg,{','.join(SHADES)})'></span> "
-            f"<span class='muted'>{high:.2f}{chosen}</span></p>"
+            f"<span class='muted'>{high:.2f}{chosen} · → k, ↑ alpha</span></p>"
         )
 
     def _go(self, k: float, alpha: float) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, badge, card, link
-from clusterlens.ui.nodes.cns import BETWEEN, Summary
+from clusterlens.ui.kit import Text, badge, card, copier, link, pmu, pn
+from clusterlens.ui.nodes.cns import Summary
 from clusterlens.ui.panels.live import LivePanel
+from clusterlens.ui.scripts import table_lines
 from clusterlens.ui.words import count, number
 
 
@@ -15,17 +16,31 @@ class CNSHeadline(LivePanel):
     """Clusters, samples between them, criterion, and how exact all of it is."""
 
     needs = ("dataset", "cns_summary")
-    also = ("cns_automatic",)
+    also = ("cns_automatic", "cns_setting", "look.cns_certain", "run?")
     empty = (
         "<p>CNS smooths a prepared table over its nearest neighbours. "
         f"{link('Load a table on Data', 'data', css='cl-to-data')}</p>"
     )
 
     def build(self) -> Any:
-        self._text = Text(css_classes=["cl-cns-summary"])
-        return card(
-            "", self._text, note=self.status, css="cl-cns-headline", fills=False
+        self._text = Text(css_classes=["cl-cns-summary"], styles={"flex": "1 1 480px"})
+        self._reset = _button("Reset to automatic", "cl-cns-reset", self._automatic)
+        self._compare = _button("Compare in Fuzzy", "cl-cns-compare", self._to_fuzzy)
+        self._add = _button("Add to the pool", "cl-cns-add", self._add_model)
+        self._buttons = (self._reset, self._compare, self._add)
+        row = pn.Row(
+            self._text,
+            *self._buttons,
+            margin=0,
+            sizing_mode="stretch_width",
+            styles={
+                "display": "flex",
+                "gap": "8px",
+                "align-items": "center",
+                "flex-wrap": "wrap",
+            },
         )
+        return card("", row, note=self.status, css="cl-cns-headline", fills=False)
 
     def _retry(self, what: str) -> None:
         if what == "data":
@@ -37,8 +52,48 @@ class CNSHeadline(LivePanel):
         """Say nothing of a table that is gone."""
         if results["dataset"].state == "empty":
             self._text.body = ""
+        for button in self._buttons:
+            button.visible = results["dataset"].ready
+        run = results["run"].value
+        of_table = run is not None and run.dataset is results["dataset"].value
+        for button in (self._compare, self._add):
+            button.disabled = not of_table
+            button.description = (
+                "A copy of the run gets this model; one undo takes it back."
+                if of_table
+                else "Needs a run of this table; run one on Pool."
+            )
+        self._reset.disabled = self.session.analysis.cns is None
 
-    def show(self, dataset: Any, cns_summary: Summary, cns_automatic: Result) -> None:
+    def _automatic(self, event: Any) -> None:
+        """Leave the setting to be automatic again."""
+        self.session.look.param.update(cns_preview=None, cns_step=None)
+        if self.session.analysis.cns is not None:
+            self.session.act_now("set CNS")
+
+    async def _add_model(self, event: Any) -> bool:
+        setting = self.session.derived.get("cns_setting")
+        if not setting.ready:
+            return False
+        metric = self.session.look.cns_metric
+        return await self.session.act("add CNS", metric=metric, **vars(setting.value))
+
+    async def _to_fuzzy(self, event: Any) -> None:
+        """Add the model and compare its shares of the seed stops."""
+        if await self._add_model(event):
+            at = self.session.analysis.ensemble.n_partitions - 1
+            self.session.look.param.update(
+                page="fuzzy", fuzzy_case="table", fuzzy_u=f"shares {at}"
+            )
+
+    def show(
+        self,
+        dataset: Any,
+        cns_summary: Summary,
+        cns_automatic: Result,
+        cns_certain: Result,
+        **more: Result,
+    ) -> None:
         """Write the counts, the criterion and the bound."""
         n = len(dataset.X)
         best = (
@@ -53,9 +108,36 @@ class CNSHeadline(LivePanel):
             f"{_undecided(cns_summary)}. Criterion <b>{cns_summary.criterion:.3f}</b>"
             f"{best}.</p><p>{_exactness(cns_summary)} <span class='muted'>The "
             "criterion compares settings on this table; it is no test that clusters "
-            f"exist. Between clusters: less than {BETWEEN:.0%} of the seed stops at "
-            f"one seed.</span></p>{_empty_seeds(cns_summary)}"
+            f"exist. Between clusters: less than {cns_certain.value:.0%} of the seed "
+            f"stops at one seed. {self._copier()}</span></p>{_empty_seeds(cns_summary)}"
         )
+
+    def _copier(self) -> str:
+        """The solution in force as calls of the library."""
+        setting = self.session.derived.get("cns_setting")
+        if not setting.ready:
+            return ""
+        options = {**vars(setting.value), "metric": self.session.look.cns_metric}
+        given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        lines = [
+            *table_lines(self.session),
+            f"model = cl.CNS({given}).fit(dataset.X)",
+            "print(model.criterion_.max(), model.error_bound_)",
+            "print(model.seed_shares_, model.memberships_)",
+        ]
+        return copier("Copy as Python", "\n".join(lines), css="cl-copy")
+
+
+def _button(label: str, css: str, act: Any) -> pmu.Button:
+    return pmu.Button(
+        label=label,
+        size="small",
+        variant="outlined",
+        margin=0,
+        css_classes=[css],
+        on_click=act,
+        visible=False,
+    )
 
 
 def _undecided(summary: Summary) -> str:

@@ -1,4 +1,4 @@
-"""Neighbours, alpha and number of clusters of CNS, with the automatic choice."""
+"""Neighbours, alpha and number of clusters of CNS, each with its criterion."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, card, link, pmu, safe
-from clusterlens.ui.moves import go_to_setting
+from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
+from clusterlens.ui.kit import Text, card, link, pmu, select
+from clusterlens.ui.moves import go_to_setting, preview_setting
 from clusterlens.ui.nodes.cns import Automatic, Setting
-from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import number
+from clusterlens.ui.nodes.cns_study import Curves
+from clusterlens.ui.panels.live import LivePanel
+from clusterlens.ui.words import fixed, number
 
 # Field of a setting: class of its slider, name and meaning on screen.
 SLIDERS = {
@@ -21,39 +23,61 @@ SLIDERS = {
     "alpha": ("cl-alpha", "alpha", "chance to stop per step"),
 }
 MOST_CLUSTERS = 20
+METRICS = {"Euclidean": "euclidean", "cosine": "cosine"}
+OWN = "#0b7d7d"
+_MARGIN = 12
+# The track of the slider begins so far inside.
+_TRACK = 22
 
 
-class CNSSettings(Panel):
-    """Sliders that act while they move."""
+class CNSSettings(LivePanel):
+    """Sliders that act while they move; a curve above each says where they lead."""
 
     needs = ("cns_setting", "cns_graph")
-    also = ("cns_automatic", "run?")
+    also = ("cns_automatic", "cns_curves")
 
     def build(self) -> Any:
         self._sliders = {field: self._slider(field) for field in SLIDERS}
-        self._titles = {field: Text(margin=(10, 0, 0, 0)) for field in SLIDERS}
-        self._automatic = Text(
-            does=self._reset, css_classes=["cl-cns-automatic"], margin=(12, 0, 0, 0)
+        self._titles = {
+            field: Text(margin=(4, 0, 0, 0), styles={"flex": "none"})
+            for field in SLIDERS
+        }
+        self._curves = {
+            field: Text(
+                stylesheets=[CANVAS_CSS, ".canvas { min-height: 20px; }"],
+                scrolls=True,
+                sizing_mode="stretch_both",
+                styles={"flex": "1 1 0", "min-height": "0"},
+                css_classes=[f"{css}-curve"],
+            )
+            for field, (css, *_) in SLIDERS.items()
+        }
+        self._automatic = Text(does=self._ask, css_classes=["cl-cns-automatic"])
+        look = self.session.look
+        metric = self.control(
+            select("Distance", METRICS, css="cl-cns-metric", width=120),
+            lambda: look.cns_metric,
+            lambda key: look.param.update(cns_metric=key, cns_preview=None),
         )
-        self._add = pmu.Button(
-            label="Add to the pool",
-            on_click=self._add_model,
-            margin=(12, 0, 0, 0),
-            css_classes=["cl-cns-add"],
-        )
-        self._why = Text()
         rows = [
             part
             for field in SLIDERS
-            for part in (self._titles[field], self._sliders[field])
+            for part in (
+                self._titles[field],
+                self._curves[field],
+                self._sliders[field],
+            )
         ]
         return card(
             "Settings",
+            Text(
+                "<p class='how'>Curve: the criterion if only this slider moves; "
+                "dashed: the best of all settings compared. ◆ automatic choice.</p>"
+            ),
             *rows,
             self._automatic,
-            self._add,
-            self._why,
             note=self.status,
+            buttons=[metric],
             css="cl-cns-settings",
         )
 
@@ -68,15 +92,22 @@ class CNSSettings(Panel):
             label="",
             show_value=False,
             sizing_mode="stretch_width",
-            margin=(0, 12),
+            margin=(0, _MARGIN),
             visible=False,
             css_classes=[SLIDERS[field][0]],
         )
-        slider.param.watch(lambda event: self._moved(field, event.new), "value")
+        for parameter, act in (("value", self._moved), ("value_throttled", self._left)):
+            slider.param.watch(lambda event, act=act: act(field, event.new), parameter)
         return slider
 
     def _moved(self, field: str, value: Any) -> None:
         """Act at once, so that no older position can come after a newer one."""
+        setting = self.session.derived.get("cns_setting")
+        if setting.ready and not self._updating:
+            preview_setting(self.session, setting.value, **{field: value})
+
+    def _left(self, field: str, value: Any) -> None:
+        """Choose the setting where the slider was let go: one step of the log."""
         setting = self.session.derived.get("cns_setting")
         if setting.ready and not self._updating:
             go_to_setting(self.session, setting.value, **{field: value})
@@ -87,8 +118,8 @@ class CNSSettings(Panel):
         for part in (
             *self._sliders.values(),
             *self._titles.values(),
+            *self._curves.values(),
             self._automatic,
-            self._add,
         ):
             part.visible = ready
 
@@ -97,9 +128,9 @@ class CNSSettings(Panel):
         cns_setting: Setting,
         cns_graph: CNSGraph,
         cns_automatic: Result,
-        run: Result,
+        cns_curves: Result,
     ) -> None:
-        """Set the ranges, the marks and the words beside the sliders."""
+        """Set the ranges, the marks, the curves and the words beside the sliders."""
         automatic: Automatic | None = cns_automatic.value
         chosen = automatic.setting if automatic else None
         most = max(MOST_CLUSTERS, *(s.n_clusters for s in (cns_setting, chosen) if s))
@@ -112,14 +143,11 @@ class CNSSettings(Panel):
         self._sliders["alpha"].step = 10.0 ** math.floor(math.log10(high - low) - 1.5)
         for field, (start, end) in ends.items():
             self._place(field, start, end, cns_setting, chosen)
+            if cns_curves.ready:
+                self._curves[field].body = draw_curve(
+                    field, (start, end), cns_curves.value, cns_setting, chosen
+                )
         self._automatic.body = self._say_automatic(cns_setting, cns_automatic)
-        of_table = run.value and run.value.dataset is self.session.analysis.dataset
-        self._add.disabled = not of_table
-        self._why.body = "<p class='muted'>{}</p>".format(
-            f"A copy of {safe(run.value.name)} gets this model; one undo takes it back."
-            if of_table
-            else "Needs a run of this table; run one on Pool."
-        )
 
     def _place(
         self, field: str, start: Any, end: Any, setting: Setting, chosen: Setting | None
@@ -151,15 +179,42 @@ class CNSSettings(Panel):
             return "<p class='muted'>The automatic choice is being made …</p>"
         return f"<p>No automatic choice yet. {link('Make it', 'ask')}</p>"
 
-    async def _add_model(self, event: Any) -> None:
-        setting = self.session.derived.get("cns_setting")
-        if setting.ready:
-            await self.session.act("add CNS", **vars(setting.value))
-
-    def _reset(self, what: str) -> None:
+    def _ask(self, what: str) -> None:
         if what == "ask":
             self.session.derived.ask("cns_automatic")
             return
-        self.session.look.param.update(
-            cns_neighbors=None, cns_alpha=None, cns_clusters=None
-        )
+        self.session.look.param.update(cns_preview=None, cns_step=None)
+        if self.session.analysis.cns is not None:
+            self.session.act_now("set CNS")
+
+
+def draw_curve(
+    field: str,
+    ends: tuple[float, float],
+    curves: Curves,
+    setting: Setting,
+    chosen: Setting | None,
+) -> str:
+    """Draw the criterion over one slider, where it stands and the automatic choice."""
+    points = [p for p in curves.by.get(field, ()) if ends[0] <= p[0] <= ends[1]]
+    best = [p for p in curves.best if ends[0] <= p[0] <= ends[1]]
+    dashed = best if field == "n_clusters" else []
+    if len(points) < 2:
+        return "<p class='muted'>being compared …</p>"
+    top = max(value for _, value in [*points, *dashed])
+    low = max(min(0.0, *(value for _, value in points)), -0.5 * max(top, 1e-9))
+    high = top + 0.08 * max(top - low, 1e-9)
+    x, y = max(points, key=lambda point: point[1])
+    words = f"criterion over {SLIDERS[field][1]}: highest {fixed(y, 3)} at {number(x)}"
+    canvas = Canvas(ends, (low, high), words, room=(_TRACK, 2, _TRACK, 2))
+    inside = [(a, max(b, low)) for a, b in points]
+    canvas.area([(inside[0][0], low), *inside, (inside[-1][0], low)], OWN)
+    canvas.line(inside, OWN)
+    if dashed:
+        canvas.line([(a, max(b, low)) for a, b in dashed], dash="4 3", width=1.2)
+    here = getattr(setting, field)
+    canvas.line([(here, low), (here, high)], OWN, width=1)
+    if chosen is not None:
+        at = getattr(chosen, field)
+        canvas.dot(at, low, shape="diamond", size=8, title=f"automatic: {number(at)}")
+    return canvas.markup()

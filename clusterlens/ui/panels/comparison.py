@@ -121,8 +121,11 @@ class Comparison(Panel):
                 self._ring(figure, projection.value, inspected.value)
         for text, one in zip(self._titles, (chosen, other), strict=True):
             text.body = f"<p class='cut'><b>{safe(one.title)}</b></p>"
+        given = "labels" in (chosen.choice.kind, other.choice.kind)
+        badge = link("Are they clusters?", "labels", kind="pill", css="cl-to-labels")
         self._text.body = (
             f"<p>{safe(comparison.sentence)} AMI {comparison.ami:.2f}. "
+            f"{badge if given else ''} "
             "<span class='muted'>Strong: samples that change cluster, or those "
             f"selected.</span></p>{_table(chosen, other, comparison, brush.value)}"
             f"{_selected(brush.value)}"
@@ -176,6 +179,8 @@ class Comparison(Panel):
         look = self.session.look
         if verb == "cell":
             self._select(int(at[0]), int(at[1]))
+        elif verb == "labels":
+            look.page = "labels"
         elif verb == "clear":
             look.brush = Brush()
         elif verb == "group":

@@ -98,7 +98,7 @@ def _reached(found: PoolAgreement) -> str:
             f"({safe(names[found.leader])}), place {place} of {of} by agreement"
         )
     return (
-        f"{text}. <span class='muted'>The highest was picked knowing the labels: a "
+        f"{text}. <span class='how'>The highest was picked knowing the labels: a "
         "limit, not a promise.</span>"
     )
 
@@ -124,9 +124,9 @@ def draw_agreement(given: PoolAgreement, merged: PoolAgreement | None) -> str:
     all_values = [given.values, *([merged.values] if merged else [])]
     low = min(-0.05, *(float(v.min()) for v in all_values)) - 0.02
     words = _reached(given)
-    for tag in ("<b>", "</b>", "<span class='muted'>", "</span>"):
+    for tag in ("<b>", "</b>", "<span class='how'>", "</span>"):
         words = words.replace(tag, "")
-    canvas = Canvas((low, 1.03), (0, height), words, room=(112, 18, 14, 20))
+    canvas = Canvas((low, 1.03), (0, height), words, room=(120, 18, 14, 20))
     canvas.ticks([(v, f"{v:g}") for v in (0, 0.2, 0.4, 0.6, 0.8, 1)], -0.04 * height)
     canvas.line([(0, 0), (0, height)], opacity=0.5)
     for at, family in enumerate(families):

@@ -44,7 +44,7 @@ class LabelPairs(Panel):
 
     def build(self) -> Any:
         how = Text(
-            "<p class='muted'>Low: the two mix. Click a cell to see them on the right. "
+            "<p class='how'>Low: the two mix. Click a cell to see them on the right. "
             "Diagonal: rows. <span style='display:inline-block;width:70px;height:9px;"
             f"background:linear-gradient(90deg,{','.join(APART_COLOURS)})'></span> "
             "0 as random … 1 apart</p>"

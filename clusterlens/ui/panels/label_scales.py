@@ -49,7 +49,7 @@ class LabelScales(Panel):
             sizing_mode="stretch_both",
         )
         how = Text(
-            "<p class='muted'>Two scales. <b style='color:#c2570c'>Rising lines</b>: "
+            "<p class='how'>Two scales. <b style='color:#c2570c'>Rising lines</b>: "
             "groups apart, but not each around a centre. Dashed: these labels "
             "shuffled.</p>"
         )

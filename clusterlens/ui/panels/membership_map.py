@@ -11,7 +11,7 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.membership_map import MembershipMap
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
-from clusterlens.ui.kit import Text, card, mark
+from clusterlens.ui.kit import Text, card, mark, said
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.cns import Summary
 from clusterlens.ui.nodes.pictures import Picture
@@ -31,7 +31,7 @@ class Memberships(LivePanel):
             css_classes=["cl-membership-legend"], styles={"flex": "none"}
         )
         how = Text(
-            "<p class='muted'>Hue: likeliest seed; the paler, the less certain. "
+            "<p class='how'>Hue: likeliest seed; the paler, the less certain. "
             "★ seeds. Click a sample to see where its walks stop.</p>"
         )
         return card(
@@ -66,7 +66,10 @@ class Memberships(LivePanel):
         else:
             self._figure.walk(xy[at], seeds, cns_solution.seed_shares[at], colours)
         if cns_summary.ready:
-            self._legend.body = _legend(cns_summary.value, prepared_projection)
+            words = _words(cns_summary.value)
+            self._legend.body = said(words) + _legend(
+                cns_summary.value, prepared_projection
+            )
 
     def _viewed(self, view: View | None, width: int, height: int) -> None:
         x, y = view or (None, None)
@@ -79,6 +82,16 @@ class Memberships(LivePanel):
             distance, position = tree.value.query((x, y))
             near = distance <= CLICK_PIXELS * unit
             self.session.look.cns_sample = int(position) if near else None
+
+
+def _words(summary: Summary) -> str:
+    """What the map shows."""
+    sizes = ", ".join(map(str, summary.sizes.tolist()))
+    return (
+        f"Map of memberships: {summary.solution.n_clusters} clusters of {sizes} "
+        f"samples, {summary.between} samples between clusters, {summary.undecided} "
+        "undecided."
+    )
 
 
 def _legend(summary: Summary, projection: Projection) -> str:

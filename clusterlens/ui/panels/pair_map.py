@@ -7,7 +7,7 @@ from typing import Any
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.pair_map import PairMap
-from clusterlens.ui.kit import Text, badge, card, mark, safe
+from clusterlens.ui.kit import Text, badge, card, mark, safe, said
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.labels import Judged, PairOfClasses, pair_frame
 from clusterlens.ui.nodes.pictures import Picture
@@ -64,7 +64,12 @@ class ClassPair(Panel):
         if picture.ready:
             self._put(picture.value)
         self._heading.body = self._title(judged, pair)
-        self._below.body = self._text(judged, pair)
+        words = (
+            f"Map of {judged.name(pair.a)} and {judged.name(pair.b)}, score "
+            f"{fixed(pair.score)}: their means lie {_gap(pair):.1f} standard "
+            "deviations apart along the line through both."
+        )
+        self._below.body = said(words) + self._text(judged, pair)
 
     def _put(self, picture: Picture) -> None:
         if self.session.look.label_view.x is None:
@@ -108,3 +113,9 @@ class ClassPair(Panel):
     def _viewed(self, view: View | None, width: int, height: int) -> None:
         x, y = view or (None, None)
         self.session.look.label_view = Viewport(x, y, width, height)
+
+
+def _gap(pair: PairOfClasses) -> float:
+    """Distance of the means in standard deviations of the samples along it."""
+    y, (a, b) = pair.view.coordinates[:, 1], pair.view.means[:, 1]
+    return float(abs(b - a) / max(y.std(), 1e-12))

@@ -17,7 +17,7 @@ from clusterlens.ui.figures.sample_map import (
     MapFigure,
     inside,
 )
-from clusterlens.ui.kit import Text, card, mark, pmu, safe, select
+from clusterlens.ui.kit import Text, card, link, mark, pmu, safe, select
 from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.moves import pick, toggle_linking
 from clusterlens.ui.nodes.links import LinkState
@@ -48,8 +48,12 @@ class SampleMap(Panel):
 
     def build(self) -> Any:
         self._figure = MapFigure(self._viewed, self._tap, self._box, self._lasso)
-        self._legend = Text(css_classes=["cl-map-legend"], styles={"flex": "none"})
         look = self.session.look
+        self._legend = Text(
+            does=lambda page: setattr(look, "page", page),
+            css_classes=["cl-map-legend"],
+            styles={"flex": "none"},
+        )
         self._colour = self.control(
             select("Colour", COLOURS, css="cl-colour-by", width=190),
             lambda: look.colour_by,
@@ -165,6 +169,9 @@ class SampleMap(Panel):
             )
             more = len(legend.entries) - LEGEND_ENTRIES
             entries += f"&ensp;and {more} more" if more > 0 else ""
+        if legend.by == "labels":
+            words = "Are they clusters?"
+            entries += f"&ensp;{link(words, 'labels', kind='pill', css='cl-to-labels')}"
         first, second = (f"{share:.0%}" for share in projection.explained)
         self._legend.body = (
             f"<p>{entries}&ensp;<span class='muted'>→ PC 1, {first} of the variance · "

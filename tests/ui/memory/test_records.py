@@ -8,9 +8,10 @@ import pytest
 
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
-from clusterlens.ui.analysis import Analysis, ClusterName, Link, Run
+from clusterlens.ui.analysis import Analysis, ClusterName, Link, Run, SoftTable
 from clusterlens.ui.history import Step
 from clusterlens.ui.memory import records as module
 from clusterlens.ui.memory.arrays import arrays_from_bytes, arrays_to_bytes
@@ -77,6 +78,11 @@ def analysis() -> Analysis:
         links=(Link("must", 0, 1), Link("cannot", 2, 3)),
         link_weight=0.7,
         cluster_names=(ClusterName("small", (0, 1)),),
+        memberships=(
+            SoftTable("own.csv", ready.row_ids, FuzzyPartition(found.memberships[1])),
+        ),
+        fuzzy_pairs=(("model 1", "labels"),),
+        cns=(5, 0.2, 3),
     )
 
 
@@ -117,6 +123,11 @@ def assert_same(one: Analysis, other: Analysis):
             assert len(a) == len(b)
             for x, y in zip(a, b, strict=True):
                 assert_same_run(x, y)
+        elif field.name == "memberships":
+            for x, y in zip(a, b, strict=True):
+                assert x.name == y.name
+                np.testing.assert_array_equal(x.row_ids, y.row_ids)
+                np.testing.assert_allclose(x.rows.memberships, y.rows.memberships)
         else:
             assert a == b, field.name
 
@@ -154,7 +165,7 @@ def test_what_steps_share_is_shared_again(tmp_path, forgotten):
     assert a.dataset is c.dataset is a.runs[0].dataset
     assert a.runs[0] is b.runs[0]
     assert a.runs[0].ensemble is c.runs[0].ensemble
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 3  # a table, a run, memberships
 
 
 def test_what_is_still_in_memory_is_not_read_again(tmp_path):

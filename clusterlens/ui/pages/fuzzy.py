@@ -1,0 +1,84 @@
+"""Page: two soft partitions compared under explicit random models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.pages.page import Page
+from clusterlens.ui.panels.fuzzy_guide import FuzzyGuide
+from clusterlens.ui.panels.fuzzy_headline import FuzzyHeadline
+from clusterlens.ui.panels.fuzzy_maps import FuzzyMaps
+from clusterlens.ui.panels.fuzzy_pairs import FuzzyPairs
+from clusterlens.ui.panels.fuzzy_rows import FuzzyRows
+from clusterlens.ui.panels.fuzzy_toy import FuzzyToy
+from clusterlens.ui.panels.fuzzy_values import FuzzyValues
+
+GRID = """
+:host { display: grid; gap: 8px; height: 100%; overflow: hidden;
+  grid-template-columns: minmax(0, 1.8fr) minmax(0, 1fr);
+  grid-template-rows: minmax(0, 1fr); }
+"""
+
+
+class FuzzyPage(Page):
+    """Values and maps at the left; guide, rows and all pairs at the right."""
+
+    def build(self) -> Any:
+        session = self.session
+        headline, values = FuzzyHeadline(session), FuzzyValues(session)
+        self._maps, self._toy = FuzzyMaps(session), FuzzyToy(session)
+        right = [FuzzyGuide(session), FuzzyRows(session), FuzzyPairs(session)]
+        self.panels = [headline, values, self._maps, self._toy, *right]
+        fill = {"sizing_mode": "stretch_both", "margin": 0}
+        self._places = [
+            _share(panel.view, "1.05 1 0") for panel in (self._maps, self._toy)
+        ]
+        left = pn.Column(
+            _share(values.view, "1 1 0"),
+            *self._places,
+            styles={**COLUMN, "gap": "8px"},
+            **fill,
+        )
+        side = pn.Column(
+            *(
+                _share(panel.view, flex)
+                for panel, flex in zip(
+                    right, ("1.45 1 0", "0.95 1 0", "1 1 0"), strict=True
+                )
+            ),
+            styles={**COLUMN, "gap": "8px"},
+            **fill,
+        )
+        # What is hidden must not say itself how it is displayed.
+        grid = pn.Column(left, side, stylesheets=[GRID], **fill)
+        self._cards = pn.Column(grid, styles={**COLUMN, "flex": "1 1 0"}, **fill)
+        session.history.param.watch(self._arrange, ["steps", "cursor"])
+        session.look.param.watch(self._arrange, ["fuzzy_case", "fuzzy_u"])
+        self._arrange()
+        return pn.Column(
+            pn.Column(
+                headline.view,
+                styles={"flex": "0 0 auto"},
+                sizing_mode="stretch_width",
+                margin=0,
+            ),
+            self._cards,
+            styles={**COLUMN, "gap": "8px"},
+            css_classes=["cl-page-fuzzy"],
+            **fill,
+        )
+
+    def _arrange(self, *events: Any) -> None:
+        """Show the cards where there is a pair; the toys in place of the maps."""
+        toy = self.session.look.fuzzy_case == "toy"
+        analysis = self.session.analysis
+        some = analysis.ensemble is not None or bool(analysis.memberships)
+        self._cards.visible = toy or some
+        self._places[0].visible, self._places[1].visible = not toy, toy
+
+
+def _share(view: Any, flex: str) -> pn.Column:
+    """Give a card its share of the height."""
+    styles = {**COLUMN, "flex": flex}
+    return pn.Column(view, styles=styles, sizing_mode="stretch_both", margin=0)

@@ -1,0 +1,157 @@
+"""Both membership maps side by side, where they disagree, and one sample of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute.fuzzy.comparison import SampleDiscordance
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.derived import Result
+from clusterlens.ui.figures.frame import View
+from clusterlens.ui.figures.membership_map import MembershipMap
+from clusterlens.ui.figures.sample_map import CLICK_PIXELS
+from clusterlens.ui.kit import COLUMN, Text, badge, card, mark, pn, safe, said
+from clusterlens.ui.look import Viewport
+from clusterlens.ui.nodes.fuzzy import Maps, Side
+from clusterlens.ui.palette import DISCORDANCE_COLOURS, cluster_colour
+from clusterlens.ui.panels.live import LivePanel
+from clusterlens.ui.words import fixed
+
+_TITLES = (
+    "<b>U</b> <span class='muted'>hue: cluster, strength: membership</span>",
+    "<b>V</b> <span class='muted'>hues matched to U, for the eye only</span>",
+    "<b>Where they disagree</b> <span class='muted'>mean discordance</span>",
+)
+_MOST = 8
+
+
+class FuzzyMaps(LivePanel):
+    """Three maps with one view; a click reads a sample."""
+
+    needs = ("fuzzy_maps", "fuzzy_sides", "fuzzy_discordance", "projection")
+    also = ("look.fuzzy_sample?", "fuzzy_nearest", "samples")
+    empty = "<p>Maps need a table: the toy example has none.</p>"
+
+    def build(self) -> Any:
+        self._figures = [MembershipMap(self._viewed, self._tap) for _ in _TITLES]
+        # One range, so that zooming in one map zooms in all.
+        first = self._figures[0].figure
+        for other in self._figures[1:]:
+            other.figure.update(x_range=first.x_range, y_range=first.y_range)
+        columns = [
+            pn.Column(
+                Text(f"<p>{title}</p>", styles={"flex": "none"}),
+                figure.pane,
+                sizing_mode="stretch_both",
+                margin=0,
+                styles={**COLUMN, "flex": "1 1 0"},
+            )
+            for title, figure in zip(_TITLES, self._figures, strict=True)
+        ]
+        row = pn.Row(
+            *columns,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={
+                "display": "flex",
+                "gap": "8px",
+                "min-height": "0",
+                "flex": "1 1 0",
+            },
+        )
+        self._text = Text(
+            css_classes=["cl-fuzzy-sample"],
+            scrolls=True,
+            sizing_mode="stretch_width",
+            styles={"flex": "0 0 92px", "min-height": "0"},
+        )
+        return card(
+            "Memberships on the map",
+            row,
+            self._text,
+            note=self.status,
+            css="cl-fuzzy-maps",
+        )
+
+    def show(
+        self,
+        fuzzy_maps: Maps,
+        fuzzy_sides: tuple[Side, Side],
+        fuzzy_discordance: SampleDiscordance,
+        projection: Projection,
+        fuzzy_sample: Result,
+        samples: Result,
+        **more: Result,
+    ) -> None:
+        """Put the pictures and the words below on screen."""
+        if self.session.look.fuzzy_view.x is None:
+            self._figures[0].show_whole(fuzzy_maps.pictures[0].view)
+        at = fuzzy_sample.value
+        place = None if at is None else projection.coordinates[at]
+        for figure, picture in zip(self._figures, fuzzy_maps.pictures, strict=True):
+            figure.show(picture.pixels, picture.view)
+            figure.ring(place)
+        names = samples.value.row_ids
+        words = (
+            f"Three maps of {len(names)} samples: memberships of U, of V, and their "
+            f"discordance, up to {fuzzy_maps.darkest:.2f}."
+        )
+        self._text.body = (
+            said(words)
+            + _legend(fuzzy_maps, fuzzy_discordance)
+            + _reading(fuzzy_sides, fuzzy_discordance, names, at)
+        )
+
+    def _viewed(self, view: View | None, width: int, height: int) -> None:
+        x, y = view or (None, None)
+        self.session.look.fuzzy_view = Viewport(x, y, width, height)
+
+    def _tap(self, x: float, y: float, unit: float) -> None:
+        tree = self.session.derived.get("fuzzy_nearest")
+        if tree.ready:
+            distance, position = tree.value.query((x, y))
+            near = distance <= CLICK_PIXELS * unit
+            self.session.look.fuzzy_sample = int(position) if near else None
+
+
+def _legend(maps: Maps, found: SampleDiscordance) -> str:
+    drawn = (
+        "" if found.exact else badge(f"from {found.n_others:,} others", kind="estimate")
+    )
+    return (
+        "<p><span class='muted'>discordance 0</span> <span style='display:inline-block;"
+        "width:90px;height:9px;background:linear-gradient(90deg,"
+        f"{','.join(DISCORDANCE_COLOURS)})'></span> <span class='muted'>"
+        f"{maps.darkest:.2f}; its mean, {found.values.mean():.3f}, is 1 − NDC</span> "
+        f"{drawn}</p>"
+    )
+
+
+def _reading(
+    sides: tuple[Side, Side], found: SampleDiscordance, names: Any, at: int | None
+) -> str:
+    """The two rows of the clicked sample, else of the one they differ most about."""
+    clicked = at is not None
+    row = at if at is not None else int(np.argmax(found.values))
+    how = "" if clicked else " differs most"
+    bars = "".join(
+        f"<p><b>{name}</b> {_row(side, row)}</p>"
+        for name, side in zip("UV", sides, strict=True)
+    )
+    more = "" if clicked else " <span class='muted'>Click to read another.</span>"
+    return (
+        f"<p><b>row {safe(names[row])}</b>{how}, discordance "
+        f"{fixed(float(found.values[row]))}.{more}</p>{bars}"
+    )
+
+
+def _row(side: Side, at: int) -> str:
+    """The memberships of a sample, the largest first."""
+    values = side.partition.memberships[at]
+    order = np.argsort(-values, kind="stable")[:_MOST]
+    return "&ensp;".join(
+        mark(cluster_colour(int(side.hues[k])), f"{values[k]:.2f}")
+        for k in order.tolist()
+    )

@@ -1,0 +1,315 @@
+"""The Fuzzy page: what it shows against the library, and what clicks do."""
+
+import asyncio
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import expect
+
+from clusterlens.compute.estimators.cns.cns import CNS
+from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
+from clusterlens.compute.fuzzy.concordance import ndc
+from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.compute.fuzzy.toy import toy_partitions
+from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.analysis import Analysis
+from clusterlens.ui.history import Step
+from clusterlens.ui.look import Viewport
+from clusterlens.ui.nodes.fuzzy import MODELS, SIDES, match_hues
+from clusterlens.ui.pages.fuzzy import FuzzyPage
+from clusterlens.ui.panels.fuzzy_pairs import sorted_keys
+from clusterlens.ui.panels.fuzzy_toy import rank_with_ties
+from clusterlens.ui.session import Session
+from clusterlens.ui.words import fixed
+from tests.ui.loop import run
+
+LONG = 90_000
+
+HARD = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
+SOFT = [
+    *HARD,
+    {"clusterer": "fuzzy c-means", "n_clusters": 3},
+    {"clusterer": "Gaussian mixture", "n_components": 2},
+]
+
+
+def groups(rows=60):
+    rng = np.random.default_rng(0)
+    centres = np.array([[0, 0], [3, 0], [1.5, 2.5]])[np.arange(rows) % 3]
+    frame = pd.DataFrame(centres + rng.normal(0, 0.8, (rows, 2)), columns=["a", "b"])
+    return make_dataset(frame, name="groups")
+
+
+class Opened:
+    """A session looked at through the page."""
+
+    def __init__(self):
+        self.session = Session()
+        self.page = FuzzyPage(self.session)
+        self.look = self.session.look
+        self.page.look(True)
+        named = {type(panel).__name__: panel for panel in self.page.panels}
+        self.headline, self.values = named["FuzzyHeadline"], named["FuzzyValues"]
+        self.guide, self.rows = named["FuzzyGuide"], named["FuzzyRows"]
+        self.maps, self.pairs = named["FuzzyMaps"], named["FuzzyPairs"]
+        self.toy = named["FuzzyToy"]
+
+    async def read(self, table, pool):
+        analysis = Analysis(table=table, dataset=prepare(table))
+        self.session._move(
+            lambda: self.session.history.do(Step("load file", "Read", analysis, {}))
+        )
+        assert await self.session.act("run pool", pool=pool)
+        self.look.fuzzy_view = Viewport(width=160, height=120)
+        await self.rest()
+
+    async def rest(self):
+        while not self.session.jobs.at_rest:
+            await asyncio.sleep(0.01)
+
+    def value(self, name):
+        return self.session.derived.get(name).value
+
+
+def looked_at(scenario):
+    async def main():
+        await scenario(Opened())
+
+    run(main())
+
+
+def test_without_soft_partitions_they_are_one_click_away():
+    async def scenario(opened):
+        await opened.read(groups(), HARD)
+        assert "Add fuzzy c-means and a mixture" in opened.headline.status.body
+        await opened.headline.status._handle_msg("soft")
+        await opened.rest()
+        names = opened.session.analysis.ensemble.names
+        assert len(names) == 4
+        pair = opened.value("fuzzy_pair")
+        assert (pair.u, pair.v) == ("model 2", "model 3")
+        opened.session.undo()
+        assert opened.session.analysis.ensemble.n_partitions == 2
+
+    looked_at(scenario)
+
+
+def test_values_are_those_of_the_library():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        ensemble = opened.session.analysis.ensemble
+        U, V = ensemble.memberships[2], ensemble.memberships[3]
+        assert f"NDC <b>{fixed(float(ndc(U, V)), 3)}" in opened.headline._text.body
+        for model in MODELS:
+            for side in SIDES:
+                expected = adjusted_ndc(U, V, model, side)
+                found = opened.value(f"fuzzy_{model}")[side]
+                assert found.value == expected.value
+                assert fixed(expected.value, 3) in opened.values._text.body
+
+    looked_at(scenario)
+
+
+def test_the_guide_asks_how_the_data_arose_and_then_writes_the_sentence():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        opened.guide._text._handle_msg("hide")
+        value = fixed(opened.value("fuzzy_fit")["v"].value, 3)
+        assert value not in opened.values._text.body
+        assert "Answer both" in opened.guide._text.body
+        opened.guide._text._handle_msg("side v")
+        opened.guide._text._handle_msg("model fit")
+        assert opened.value("fuzzy_fit")["v"].sentence in opened.guide._text.body
+        assert value in opened.values._text.body
+
+    looked_at(scenario)
+
+
+def test_more_precision_draws_more():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        before = opened.value("fuzzy_fit")[None].standard_error
+        opened.look.fuzzy_precision = 2e-5
+        await opened.rest()
+        assert opened.value("fuzzy_fit")[None].standard_error < min(before, 2.1e-5)
+
+    looked_at(scenario)
+
+
+def test_maps_show_both_sides_and_a_click_reads_a_sample_of_both():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        maps, found = opened.value("fuzzy_maps"), opened.value("fuzzy_discordance")
+        pixels = [picture.pixels for picture in maps.pictures]
+        assert (pixels[0] != pixels[1]).any()
+        assert (pixels[1] != pixels[2]).any()
+        assert f"row {int(np.argmax(found.values))}" in opened.maps._text.body
+        xy = opened.value("projection").coordinates
+        opened.maps._tap(*xy[7], unit=1e-3)
+        await opened.rest()
+        assert opened.look.fuzzy_sample == 7
+        largest = opened.session.analysis.ensemble.memberships[2][7].max()
+        assert f"{largest:.2f}" in opened.maps._text.body
+
+    looked_at(scenario)
+
+
+def test_all_pairs_open_a_pair_and_sort_by_likeness():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        opened.look.fuzzy_u = "hard 1"
+        await opened.rest()
+        keys, table = opened.value("fuzzy_compared")
+        assert set(keys) == {"hard 1", "model 2", "model 3"}
+        row = table.iloc[0]
+        assert fixed(row["value"]) in opened.pairs._text.body
+        shown = opened.pairs._shown
+        opened.pairs._text._handle_msg("open 1 2")
+        await opened.rest()
+        pair = opened.value("fuzzy_pair")
+        assert (pair.u, pair.v) == (shown[1], shown[2])
+        opened.pairs._text._handle_msg("sort 1")
+        await opened.rest()
+        assert opened.pairs._shown[0] == "model 3"
+
+    looked_at(scenario)
+
+
+def test_cns_enters_as_shares_of_the_seed_stops_or_raw():
+    async def scenario(opened):
+        cns = {"clusterer": "CNS", "n_neighbors": 10, "alpha": 0.2, "n_clusters": 3}
+        await opened.read(groups(), [*SOFT, cns])
+        keys = [one.key for one in opened.value("fuzzy_choices").listed]
+        assert {"shares 4", "model 4"} <= set(keys)
+        opened.look.fuzzy_u = "shares 4"
+        await opened.rest()
+        options = {name: cns[name] for name in ("n_neighbors", "alpha", "n_clusters")}
+        model = CNS(**options).fit(opened.session.analysis.samples.X)
+        assert np.allclose(opened.value("fuzzy_u").memberships, model.seed_shares_)
+
+    looked_at(scenario)
+
+
+def test_hard_models_are_the_limit_case_and_exact():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        opened.look.param.update(fuzzy_u="hard 0", fuzzy_v="hard 1")
+        await opened.rest()
+        assert opened.value("fuzzy_fit")[None].standard_error == 0
+        assert "categorical" in opened.rows._text.body
+
+    looked_at(scenario)
+
+
+def upload(frame):
+    return frame.to_csv(index=False).encode()
+
+
+def test_uploaded_rows_are_checked_and_join_the_choices():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        rows = opened.session.analysis.ensemble.memberships[2]
+        frame = pd.DataFrame(rows, columns=["x", "y", "z"])
+        await opened.headline._read("own.csv", upload(frame))
+        await opened.rest()
+        assert np.allclose(opened.value("fuzzy_u").memberships, rows)
+        await opened.headline._read("two.csv", upload(2 * frame))
+        assert "sum" in opened.session.jobs.notices[-1].text
+        assert opened.headline._divide.visible
+        await opened.headline._divide._handle_msg("divide")
+        assert not opened.headline._divide.visible
+        assert opened.session.history.done[-1].values["normalize"]
+        assert len(opened.session.analysis.memberships) == 2
+
+    looked_at(scenario)
+
+
+def test_a_saved_pair_is_one_step_that_undo_takes_back():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        await opened.headline._do("save")
+        assert opened.session.analysis.fuzzy_pairs == (("model 2", "model 3"),)
+        opened.look.param.update(fuzzy_u="hard 0", fuzzy_v="hard 1")
+        await opened.rest()
+        await opened.headline._do("pair 0")
+        assert opened.value("fuzzy_pair").u == "model 2"
+        opened.session.undo()
+        assert not opened.session.analysis.fuzzy_pairs
+
+    looked_at(scenario)
+
+
+def test_the_toy_example_shows_the_published_order():
+    async def scenario(opened):
+        await opened.headline.status._handle_msg("toy")
+        await opened.rest()
+        table = opened.value("fuzzy_toy")
+        order = {
+            name: (np.argsort(-table[name], kind="stable") + 1).tolist()
+            for name in ("ndc", *MODELS)
+        }
+        names = [f"{row.u} {row.v}" for row in table.itertuples()]
+        assert names[0] == "UnevenLF EvenLF"
+        assert order["ndc"] == [3, 7, 2, 8, 1, 6, 10, 4, 5, 9]
+        assert order["fit"] == [3, 7, 10, 6, 2, 4, 8, 9, 5, 1]
+        assert order["sym"] == [3, 7, 8, 2, 6, 4, 9, 10, 5, 1]
+        assert order["flat"] == [3, 7, 2, 8, 1, 6, 10, 4, 5, 9]
+        ranks = rank_with_ties(table["permutation"])
+        assert ranks[0] == ranks[9] == 3
+        assert "0.0769" in opened.toy._text.body
+        opened.toy._text._handle_msg("HighF EvenH")
+        await opened.rest()
+        assert opened.value("fuzzy_ndc").value == pytest.approx(0.2816667, abs=1e-6)
+        assert opened.page._places[1].visible
+
+    looked_at(scenario)
+
+
+def test_hues_of_v_follow_those_of_u():
+    toys = toy_partitions()
+    u = toys["EvenLF"]
+    turned = FuzzyPartition(u.memberships[:, [2, 0, 1]])
+    assert match_hues(u, turned).tolist() == [2, 0, 1]
+
+
+def test_more_clusters_of_v_get_hues_of_their_own():
+    u, v = FuzzyPartition([0, 0, 1, 1]), FuzzyPartition([0, 0, 1, 2])
+    assert sorted(match_hues(u, v).tolist()) == [0, 1, 2]
+
+
+def test_partitions_sort_by_likeness():
+    table = pd.DataFrame(
+        {"u": ["a", "a", "b"], "v": ["b", "c", "c"], "value": [0.1, 0.9, 0.5]}
+    )
+    assert sorted_keys(("a", "b", "c"), table, "a") == ["a", "c", "b"]
+    assert sorted_keys(("a", "b", "c"), table, "") == ["a", "b", "c"]
+
+
+def test_the_copied_python_gives_the_numbers_of_the_page():
+    async def scenario(opened):
+        assert await opened.session.act("load example", name="iris")
+        assert await opened.session.act("run pool", pool=SOFT)
+        await opened.rest()
+        pair, found = opened.value("fuzzy_pair"), opened.value("fuzzy_choices")
+        lines = opened.headline._script(found, pair).splitlines()
+        made = {}
+        exec("\n".join(lines[: lines.index("print(float(cl.ndc(U, V)))")]), made)
+        assert float(ndc(made["U"], made["V"])) == opened.value("fuzzy_ndc").value
+
+    looked_at(scenario)
+
+
+def test_the_toy_example_opens_in_a_browser(app):
+    app.locator(".cl-nav-fuzzy button").click()
+    app.locator(".cl-toy").first.click(timeout=LONG)
+    expect(app.locator(".cl-fuzzy-toy tr")).to_have_count(11, timeout=LONG)
+    app.locator(".cl-fuzzy-toy button", has_text="HighF – EvenH").click()
+    expect(app.locator(".cl-fuzzy-summary")).to_contain_text("0.282", timeout=LONG)
+    app.locator(".cl-fuzzy-guide button.answer", has_text="No, both").click()
+    app.locator(".cl-fuzzy-guide button.answer", has_text="Cluster sizes").click()
+    sentence = app.locator(".cl-fuzzy-sentence")
+    expect(sentence).to_contain_text("Fit model", timeout=LONG)
+    app.keyboard.press("a")
+    size = "() => document.documentElement.style.fontSize == '130%'"
+    app.wait_for_function(size, timeout=LONG)
