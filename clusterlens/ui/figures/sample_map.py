@@ -123,7 +123,7 @@ def _points(
 def _point_size(n_samples: int, pixels: int) -> int:
     """Return how far points are spread, so that few are seen and many do not clog."""
     least = 1 if n_samples <= 10 * pixels else 0
-    return int(np.clip(round(0.011 * pixels - 0.9 * np.log10(n_samples)), least, 3))
+    return int(np.clip(round(0.014 * pixels - 0.9 * np.log10(n_samples)), least, 3))
 
 
 def inside(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:

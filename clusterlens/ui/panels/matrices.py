@@ -32,6 +32,7 @@ _PLACE = {
     "min-height": "0",
     "display": "flex",
     "justify-content": "center",
+    "align-items": "center",
 }
 
 

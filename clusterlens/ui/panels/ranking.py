@@ -26,7 +26,7 @@ TITLES = {
     "range": "range",
     "majority": "maj.",
 }
-WIDTHS = {"rank": 30, "k": 30, "bar": 62, "range": 58, "majority": 40}
+WIDTHS = {"rank": 28, "k": 26, "bar": 52, "range": 50, "majority": 34}
 TYPES = {
     "rank": "int64",
     "model": "str",
