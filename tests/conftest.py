@@ -3,16 +3,25 @@
 import pytest
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items):
-    """Mark browser tests; they come first, as they take longest.
-
-    Tests of a file share fixtures, and one server and one browser take a core and more.
-    """
+    """Mark the tests in a browser; they come first, as they take longest."""
     for item in items:
-        in_browser = "page" in getattr(item, "fixturenames", ())
-        if in_browser:
+        if "page" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-        together = "browser" if in_browser else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(together))
     items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Keep files together, and all tests in a browser."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Together(LoadFileScheduling):
+        """Tests of a file share fixtures; a server and a browser take a core."""
+
+        def _split_scope(self, nodeid):
+            in_browser = "[chromium" in nodeid
+            return "browser" if in_browser else super()._split_scope(nodeid)
+
+    config.option.loadscopereorder = False
+    return Together(config, log)
