@@ -139,6 +139,7 @@ PLACES = [
     "memory",
     "derived",
     "nodes",
+    "exports",
     "session",
     "scripts",
     "moves",

@@ -38,6 +38,7 @@ from clusterlens.ui.links import (
 from clusterlens.ui.partitions import chosen_labels, named
 
 Values = Mapping[str, Any]
+NOTE_LENGTH = 2000
 KEPT_FAMILIES = {"consensus": "consensus", "group": "group", "labels": "given labels"}
 
 
@@ -364,6 +365,17 @@ def set_link_weight(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, link_weight=float(weight))
 
 
+def write_note(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Put a note of the analyst into the report, or take it out."""
+    text = str(values["text"]).strip()
+    if len(text) > NOTE_LENGTH:
+        raise ValueError(
+            f"the note has {len(text):,} characters; {NOTE_LENGTH:,} are kept, shorten "
+            "it."
+        )
+    return replace(analysis, note=text)
+
+
 ACTIONS = {
     "load file": Action("Read the file", load_file, slow=True),
     "load example": Action("Load the example", load_bundled, slow=True),
@@ -386,6 +398,7 @@ ACTIONS = {
     "add link": Action("Link two rows", add_link),
     "remove link": Action("Remove the link", remove_link),
     "swap link": Action("Swap the link", swap_link),
+    "write note": Action("Write a note", write_note),
     "set link weight": Action("Set the weight of the links", set_link_weight),
 }
 

@@ -107,6 +107,8 @@ class Analysis:
         Must-links and cannot-links by row id; they belong to no run.
     link_weight : float
         What all links broken add to a score.
+    note : str
+        Plain text of the analyst, for the report.
     cluster_names : tuple of ClusterName
         Names of clusters; they belong to rows, not to a partition.
     memberships : tuple of SoftTable
@@ -128,6 +130,7 @@ class Analysis:
     counted_fully: frozenset[str] = frozenset()
     links: tuple[Link, ...] = ()
     link_weight: float = DEFAULT_LINK_WEIGHT
+    note: str = ""
     cluster_names: tuple[ClusterName, ...] = ()
     memberships: tuple[SoftTable, ...] = ()
     fuzzy_pairs: tuple[tuple[str, str], ...] = ()

@@ -217,6 +217,10 @@ class Session:
         """Do the next undone action again."""
         self._move(self.history.redo)
 
+    def go(self, cursor: int) -> None:
+        """Put the step at a position in force again."""
+        self._move(lambda: self.history.go(cursor))
+
     def _move(self, move: Callable[[], None]) -> None:
         """Put another analysis in force; another run is looked at from its leader."""
         before, dataset = self.analysis.ensemble, self.analysis.dataset

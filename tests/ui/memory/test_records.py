@@ -83,6 +83,7 @@ def analysis() -> Analysis:
         ),
         fuzzy_pairs=(("model 1", "labels"),),
         cns=(5, 0.2, 3),
+        note="mine <b>",
     )
 
 

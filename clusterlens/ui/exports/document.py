@@ -1,0 +1,344 @@
+"""Document: the report as one HTML file that opens offline and prints well.
+
+Every text of the data goes through `safe`; pictures are inside the file.
+"""
+
+from __future__ import annotations
+
+import base64
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from clusterlens import __version__
+from clusterlens.compute.ensemble.agreement import Agreement
+from clusterlens.compute.ranking.ranking import SCORES, Ranking
+from clusterlens.compute.ranking.robustness import Robustness
+from clusterlens.compute.table.profiles import ClusterProfiles
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.analysis import Analysis
+from clusterlens.ui.exports.pictures import (
+    draw_map,
+    draw_matrix,
+    draw_ranking,
+    to_bytes,
+)
+from clusterlens.ui.exports.script import write_script
+from clusterlens.ui.history import Step
+from clusterlens.ui.kit import safe
+from clusterlens.ui.links import TITLES
+from clusterlens.ui.nodes.links import LinkState
+from clusterlens.ui.palette import cluster_colour, cluster_name
+from clusterlens.ui.words import count
+
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
+_SHOWN_MODELS = 20
+_SHOWN_LINKS = 200
+_SHOWN_COLUMNS = 6
+SOURCES = (
+    "Ohl, L., Lindsten, F. Discriminative ordering through ensemble consensus (the "
+    "ranking).",
+    "Fred, A., Jain, A. Combining multiple clusterings using evidence accumulation. "
+    "IEEE TPAMI 27 (2005), doi 10.1109/TPAMI.2005.113 (the consensus matrix).",
+    "Hofmeyr, D. Clustering by non-parametric smoothing (2025), arXiv:2503.09134 "
+    "(CNS).",
+    "DeWolfe, R., Andrews, J. L. Random models for fuzzy clustering similarity "
+    "measures. Adv. Data Anal. Classif. (2025), doi 10.1007/s11634-025-00625-w (fuzzy "
+    "partitions).",
+    "Jeon, H., Aupetit, M., Shin, D., Cho, A., Park, S., Seo, J. Measuring the "
+    "validity of clustering validation datasets. IEEE TPAMI 47(6) (2025), "
+    "arXiv:2209.10042 (class labels).",
+)
+_STYLE = """
+body { font: 15px/1.45 Georgia, 'Liberation Serif', serif; color: #14181d;
+  max-width: 760px; margin: 32px auto; padding: 0 24px; background: #fff; }
+h1 { font-size: 25px; line-height: 1.2; margin: 0 0 4px; }
+h2 { font-size: 18px; margin: 28px 0 6px; }
+h1, h2, th, .answer, figcaption, .muted { font-family: Arial, 'Liberation Sans',
+  sans-serif; }
+.muted, figcaption { color: #586069; font-size: 12.5px; }
+.answer { border-left: 4px solid #0b6e6e; padding: 4px 0 4px 14px; font-size: 15.5px; }
+.caveat { color: #8a5a00; }
+table { border-collapse: collapse; width: 100%; font: 13px Arial, sans-serif;
+  font-variant-numeric: tabular-nums; }
+th { text-align: left; color: #586069; font-weight: 400; }
+td, th { padding: 3px 8px 3px 0; border-bottom: 1px solid #dfe3e6; vertical-align: top;
+  overflow-wrap: anywhere; }
+td.number, th.number { text-align: right; }
+figure { margin: 14px 0; break-inside: avoid; } img { max-width: 100%; }
+.dot { display: inline-block; width: 10px; height: 10px; border-radius: 50%;
+  margin-right: 6px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+tr, li { break-inside: avoid; } h2 { break-after: avoid; }
+pre { white-space: pre-wrap; font: 14px/1.4 inherit; }
+@media print { body { margin: 0; max-width: none; font-size: 11pt; } @page {
+  margin: 18mm; } }
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What a report tells: the decisions, and the results on screen.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+        Those in force, oldest first; the last holds the analysis.
+    ranking, rows, agreement, selected, threshold, clusters, projection, links
+        Results of the nodes of these names; rows are the models that are listed.
+    robustness, null, profiles
+        Results that may not be there yet.
+    """
+
+    steps: Sequence[Step]
+    ranking: Ranking
+    rows: np.ndarray
+    agreement: Agreement
+    selected: int
+    threshold: int
+    clusters: np.ndarray
+    projection: Projection
+    links: Sequence[LinkState] = ()
+    robustness: Robustness | None = None
+    null: Any = None
+    profiles: ClusterProfiles | None = None
+
+    @property
+    def analysis(self) -> Analysis:
+        """What is in force."""
+        return self.steps[-1].analysis
+
+    def script(self) -> str:
+        """Write the script that gives the same labels and scores."""
+        return write_script(self.steps[1:], self.selected, exact=self.agreement.exact)
+
+
+def write_report(found: Findings) -> str:
+    """Write the report as HTML."""
+    names = found.ranking.ensemble.names
+    table = found.analysis.table
+    title = f"What {count(len(names), 'clustering')} of {table.name} agree on"
+    sections = {
+        "": _answer(found),
+        "Map and matrix": _pictures(found),
+        "Ranking": _ranking(found),
+        "Pool": _pool(found),
+        "Structureless data": _null(found),
+        f"Clusters of {names[found.selected]}": _clusters(found),
+        "Links": _links(found),
+        "Data": _list(found.analysis.samples.notes),
+        "Steps": _steps(found),
+        "Versions": _versions(found),
+        "How to cite": _list(SOURCES),
+    }
+    body = "".join(
+        (f"<h2>{safe(heading)}</h2>" if heading else "") + text
+        for heading, text in sections.items()
+        if text
+    )
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        f"<title>{safe(title)}</title><style>{_STYLE}</style></head><body>"
+        f"<h1>{safe(title)}</h1><p class='muted'>{_about(found)}</p>{body}"
+        "</body></html>"
+    )
+
+
+def _about(found: Findings) -> str:
+    analysis, last = found.analysis, found.steps[-1]
+    shape = "{:,} rows, {:,} columns".format(*analysis.table.table.shape)
+    hashes = [step.values.get("sha256") for step in found.steps]
+    known = [f"SHA-256 {value}" for value in hashes if value][-1:]
+    parts = [last.at, analysis.run.name, shape, *known, f"ClusterLens {__version__}"]
+    return " · ".join(safe(part) for part in parts)
+
+
+def _answer(found: Findings) -> str:
+    """Say which model is most typical, and what that does not mean."""
+    ranking, first = found.ranking, found.ranking.order[0]
+    names = ranking.ensemble.names
+    parts = [f"Closest to what this pool agrees on: <b>{safe(names[first])}</b>."]
+    if found.robustness is not None:
+        low, high = found.robustness.lowest[first], found.robustness.highest[first]
+        if np.isfinite([low, high]).all():
+            parts.append(
+                f"It keeps rank {_span(low, high)} when any one family of models is "
+                f"left out, and rank {found.robustness.ranks_majority[first]} when a "
+                "majority must agree."
+            )
+    if ranking.violated.any():
+        without = int(np.argmin(_signed(ranking, ranking.unconstrained)))
+        words = "would lead without the links" if without != first else "leads anyway"
+        parts.append(
+            f"<span class='caveat'>{count(len(found.links), 'link')} are counted at "
+            f"weight {found.analysis.link_weight:.2f}; "
+            f"<b>{safe(names[without])}</b> {words}.</span>"
+        )
+    if not found.agreement.exact:
+        parts.append(
+            f"<span class='caveat'>Estimated from {len(found.agreement.samples):,} of "
+            f"{ranking.ensemble.n_samples:,} samples.</span>"
+        )
+    parts.append("First means most typical of this pool, not proven true.")
+    note = f"<pre>{safe(found.analysis.note)}</pre>" if found.analysis.note else ""
+    return f"<p class='answer'>{' '.join(parts)}</p>{note}"
+
+
+def _signed(ranking: Ranking, values: np.ndarray) -> np.ndarray:
+    return -values if ranking.greater_is_better else values
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:.0f}" if low == high else f"{low:.0f}–{high:.0f}"
+
+
+def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
+    """Return how each figure is drawn, by name."""
+    ensemble = found.ranking.ensemble
+    return {
+        "map": lambda: draw_map(found.projection, found.clusters, found.links),
+        "consensus matrix": lambda: draw_matrix(
+            ensemble, found.clusters, "consensus", found.threshold
+        ),
+        "binarised matrix": lambda: draw_matrix(
+            ensemble, found.clusters, "binarised", found.threshold
+        ),
+        "ranking": lambda: draw_ranking(found.ranking, found.rows),
+    }
+
+
+def _pictures(found: Findings) -> str:
+    name = safe(found.ranking.ensemble.names[found.selected])
+    captions = {
+        "map": f"Samples on two principal components, coloured by {name}; links solid "
+        "for must, dashed for cannot.",
+        "consensus matrix": "Share of the models that put two samples together, "
+        f"samples in the order of the clusters of {name}.",
+    }
+    makers = picture_makers(found)
+    return "".join(
+        f"<figure><img alt='{key}' src='data:image/png;base64,"
+        f"{base64.b64encode(to_bytes(makers[key](), 'png')).decode()}'>"
+        f"<figcaption>{text}</figcaption></figure>"
+        for key, text in captions.items()
+    )
+
+
+def _ranking(found: Findings) -> str:
+    ranking, robust = found.ranking, found.robustness
+    header = ["#", "model", "family", "clusters", "score"]
+    header += ["links broken"] if ranking.violated.any() else []
+    header += ["range", "majority"] if robust is not None else []
+    lines = []
+    for t in found.rows[:_SHOWN_MODELS]:
+        cells = [
+            f"{ranking.ranks[t]}",
+            safe(ranking.ensemble.names[t]),
+            safe(ranking.ensemble.families[t]),
+            f"{ranking.ensemble.n_clusters[t]}",
+            f"{ranking.values[t]:.4f}",
+        ]
+        if ranking.violated.any():
+            cells.append(f"{ranking.violated[t]:.0%}")
+        if robust is not None:
+            low, high = robust.lowest[t], robust.highest[t]
+            known = np.isfinite([low, high]).all()
+            cells += [_span(low, high) if known else "–", f"{robust.ranks_majority[t]}"]
+        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    more = len(found.rows) - _SHOWN_MODELS
+    score = SCORES[ranking.score]
+    note = f"{safe(score.title)}; " + (
+        "higher is better." if ranking.greater_is_better else "lower is better."
+    )
+    if robust is not None:
+        note += " Range: ranks when any one family is left out."
+    if more > 0:
+        note += f" {more:,} more models in the full table."
+    heads = "".join(f"<th>{name}</th>" for name in header)
+    return f"<table><tr>{heads}</tr>{''.join(lines)}</table><p class='muted'>{note}</p>"
+
+
+def _pool(found: Findings) -> str:
+    families, counts = np.unique(found.ranking.ensemble.families, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    made = ", ".join(f"{counts[k]} {safe(families[k])}" for k in order)
+    notes = found.ranking.ensemble.notes
+    return (
+        f"<p>{found.ranking.ensemble.n_partitions} models, {len(found.rows)} of them "
+        f"distinct: {made}. Seed {safe(found.analysis.random_state)}.</p>"
+        + _list(notes[:40])
+    )
+
+
+def _null(found: Findings) -> str:
+    if found.null is None:
+        return ""
+    return f"<p>{safe(found.null.sentence)}</p>"
+
+
+def _clusters(found: Findings) -> str:
+    """Say how large each cluster is and what sets it apart."""
+    lines = []
+    for k in np.unique(found.clusters):
+        size = int((found.clusters == k).sum())
+        apart = ""
+        if found.profiles is not None:
+            top = found.profiles.top(int(k), _SHOWN_COLUMNS).dropna(subset="effect")
+            apart = "; ".join(_column(row) for row in top.to_dict("records"))
+        lines.append(
+            f"<tr><td style='white-space:nowrap'><span class='dot' style='background:"
+            f"{cluster_colour(int(k))}'></span>{cluster_name(int(k))}</td>"
+            f"<td class='number'>{size:,}</td><td>{apart}</td></tr>"
+        )
+    return (
+        "<table><tr><th>cluster</th><th class='number'>samples</th><th>what sets it "
+        f"apart: here, of all</th></tr>{''.join(lines)}</table>"
+    )
+
+
+def _column(row: dict[Any, Any]) -> str:
+    level = f" = {row['level']}" if isinstance(row["level"], str) else ""
+    return (
+        f"{safe(row['column'])}{safe(level)} {safe(row['text'])}, "
+        f"{safe(row['overall_text'])}"
+    )
+
+
+def _links(found: Findings) -> str:
+    if not found.links:
+        return ""
+    lines = "".join(
+        f"<tr><td>{TITLES[state.link.kind]}</td><td>{safe(state.link.a)}</td>"
+        f"<td>{safe(state.link.b)}</td><td>{_kept(state)}</td></tr>"
+        for state in found.links[:_SHOWN_LINKS]
+    )
+    more = len(found.links) - _SHOWN_LINKS
+    note = f"<p class='muted'>and {more:,} more</p>" if more > 0 else ""
+    return (
+        "<table><tr><th>link</th><th>row</th><th>row</th><th>by the model</th></tr>"
+        f"{lines}</table>{note}"
+    )
+
+
+def _kept(state: LinkState) -> str:
+    if state.ends is None:
+        return "a row is not in this run"
+    return "broken" if state.broken else "kept"
+
+
+def _steps(found: Findings) -> str:
+    return _list(f"{step.at}: {step.title}" for step in found.steps[1:])
+
+
+def _versions(found: Findings) -> str:
+    parts = [f"ClusterLens {__version__}", f"Python {platform.python_version()}"]
+    parts += [f"{name} {version(name)}" for name in _LIBRARIES]
+    return f"<p>{safe(', '.join(parts))}</p>"
+
+
+def _list(texts: Any) -> str:
+    items = "".join(f"<li>{safe(text)}</li>" for text in texts)
+    return f"<ul>{items}</ul>" if items else ""

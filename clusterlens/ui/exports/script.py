@@ -1,0 +1,209 @@
+"""Script: an analysis as Python that gives the same labels and scores elsewhere.
+
+It uses public names only. What cannot be done again, as a run of partitions made
+elsewhere, is refused with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pprint import pformat
+from typing import Any
+
+from clusterlens import __version__
+from clusterlens.compute.pool.specs import plan_pool
+from clusterlens.compute.ranking.ranking import SCORES
+from clusterlens.ui.analysis import Analysis, Link, Run
+from clusterlens.ui.history import Step
+from clusterlens.ui.nodes.agreement import SEED
+
+_WIDTH = 88
+_REPEATABLE = ("run pool", "add CNS")
+_DEFAULTS = {
+    "missing": "median",
+    "scale": "standard",
+    "categorical": "one-hot",
+    "pca": None,
+    "sentinels": "auto",
+    "roles": {},
+    "transforms": {},
+    "weights": {},
+}
+
+
+class ScriptError(ValueError):
+    """The analysis cannot be written as a script; the message says why."""
+
+
+def write_script(steps: Sequence[Step], model: int, *, exact: bool = True) -> str:
+    """Write the latest of some steps as a script.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+        Those in force, oldest first.
+    model : int
+        Position of the model whose labels are written.
+    exact : bool, default True
+        Whether all agreements are counted; else they are estimated as the app does.
+
+    Returns
+    -------
+    script : str
+        Its function `analyse` returns dataset, ensemble and ranking.
+
+    Raises
+    ------
+    ScriptError
+        If there is no run, or it cannot be done again.
+    """
+    analysis = steps[-1].analysis
+    run = analysis.run
+    if run is None:
+        raise ScriptError("there is no run to repeat; run a pool first.")
+    _check_origin(steps, run)
+    load, note = _loading(steps, analysis)
+    parts = {
+        "about": _about(analysis, run),
+        "constants": _constants(run, analysis.links, note),
+        "load": load,
+        "prepare": _preparing(run),
+        "pool": _pool(run),
+        "count": "cl.count_agreements(ens)"
+        if exact
+        else f"cl.estimate_agreements(ens, None, {SEED})  # too many samples for all",
+        "rank": _ranking(analysis),
+        "name": repr(run.ensemble.names[model]),
+        "file": repr(f"{analysis.table.name}-labels.csv"),
+    }
+    return _TEMPLATE.format(**parts)
+
+
+_TEMPLATE = '''\
+{about}
+import clusterlens as cl
+{constants}
+
+def analyse():
+    """Load, prepare, cluster, count and rank, as the app did."""
+    ds = {load}
+    ds = {prepare}
+    {pool}
+    agreement = {count}
+    {rank}
+    return ds, ens, ranking
+
+
+def main():
+    ds, ens, ranking = analyse()
+    print(ranking.to_frame().head(10).to_string())
+    chosen = ens.names.index({name})
+    table = cl.attach_labels(ds, {{"cluster": ens.labels[chosen]}})
+    with open({file}, "wb") as file:
+        file.write(cl.to_csv_bytes(table, index=True))
+
+
+if __name__ == "__main__":  # the pool runs in processes that import this file
+    main()
+'''
+
+
+def _about(analysis: Analysis, run: Run) -> str:
+    """Say in comments what this is, whatever is in the names."""
+    table = analysis.table.name if analysis.table is not None else ""
+    words = f"ClusterLens {__version__} · {table} · {run.name}"
+    if analysis.links:
+        words += f", {len(analysis.links)} links"
+    return f"# {' '.join(words.split())}".encode("utf-8", "replace").decode()
+
+
+def _check_origin(steps: Sequence[Step], run: Run) -> None:
+    """Refuse a run that no pool made."""
+    for step in steps:
+        if any(one.id == run.id for one in step.analysis.runs):
+            if step.kind not in _REPEATABLE:
+                break
+            return
+    raise ScriptError(
+        f"{run.name} was not made by a pool of this app, so that a script cannot make "
+        "it again; take its rows with labels instead."
+    )
+
+
+def _loading(steps: Sequence[Step], analysis: Analysis) -> tuple[str, str]:
+    """Return the call that loads the table, and what to say of its file."""
+    table = analysis.table
+    for step in reversed(steps):
+        if step.kind == "load example" and step.analysis.table is table:
+            return f"cl.load_example({step.values['name']!r})", ""
+        if step.kind == "load file" and step.analysis.table is table:
+            name = str(step.values["name"])
+            note = f"FILE = {name!r}\n# SHA-256 {step.values['sha256']}"
+            return f"cl.load_table(FILE, name={name!r})", note
+    raise ScriptError("the table was not loaded from a file or an example.")
+
+
+def _preparing(run: Run) -> str:
+    """Return the call that prepares the table of a run."""
+    given = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in run.dataset.settings.items()
+        if value != _DEFAULTS[name]
+    }
+    rules = [f"{name}={value!r}" for name, value in given.items()]
+    call = f"cl.prepare({', '.join(['ds', *rules])})"
+    if len(call) < _WIDTH - 10:
+        return call
+    lines = "".join(f"\n        {rule}," for rule in rules)
+    return f"cl.prepare(\n        ds,{lines}\n    )"
+
+
+def _constants(run: Run, links: Sequence[Link], note: str) -> str:
+    """Return the values that the script names, each on its own lines."""
+    parts = [note] if note else []
+    parts.append(f"POOL = {_pretty([dict(entry) for entry in run.pool])}")
+    if _selected(run):
+        parts.append(f"MODELS = {_pretty(list(run.ensemble.names))}")
+    if links:
+        pairs = {
+            f"{kind}_link": [[link.a, link.b] for link in links if link.kind == kind]
+            for kind in ("must", "cannot")
+        }
+        parts.append(f"LINKS = {json.dumps(pairs)!r}  # by row id")
+    return "\n" + "\n".join(parts)
+
+
+def _pretty(value: Any) -> str:
+    return pformat(value, width=_WIDTH, compact=True, sort_dicts=False)
+
+
+def _selected(run: Run) -> bool:
+    """Whether the run holds other models than its pool gives."""
+    planned = plan_pool(list(run.pool), run.dataset.X, run.random_state).models
+    return [model.name for model in planned] != list(run.ensemble.names)
+
+
+def _pool(run: Run) -> str:
+    """Return the lines that run the pool."""
+    call = f"ens = cl.run_pool(ds, POOL, random_state={run.random_state!r})"
+    if not _selected(run):
+        return call
+    return call + "\n    ens = ens.select([ens.names.index(name) for name in MODELS])"
+
+
+def _ranking(analysis: Analysis) -> str:
+    """Return the lines that rank the models."""
+    options = [f"score={analysis.score!r}"]
+    if analysis.threshold is not None and SCORES[analysis.score].uses_threshold:
+        options.append(f"threshold={analysis.threshold}")
+    before = ""
+    if analysis.links:
+        before = (
+            'links = cl.constraints_from_json(LINKS, ds.row_ids, missing="skip")\n    '
+        )
+        options += ["constraints=links", f"constraint_weight={analysis.link_weight!r}"]
+    return (
+        f"{before}ranking = cl.rank_partitions(\n        agreement, "
+        f"{', '.join(options)}\n    )"
+    )

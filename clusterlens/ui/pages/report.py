@@ -1,0 +1,48 @@
+"""Page: what was done, the report, and everything to take away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.pages.page import Page
+from clusterlens.ui.panels.report_preview import ReportPreview
+from clusterlens.ui.panels.script_card import ScriptCard
+from clusterlens.ui.panels.take_away import TakeAway
+from clusterlens.ui.panels.timeline import Timeline
+
+GRID = """
+:host { display: grid; grid-template-columns: 276px minmax(0, 1fr) 440px;
+  grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden; }
+@media (max-width: 1150px) {
+  :host { grid-template-columns: 210px minmax(0, 1fr) 320px; }
+}
+"""
+
+
+class ReportPage(Page):
+    """The log, the file that would be saved, the ways out."""
+
+    def build(self) -> Any:
+        timeline, preview = Timeline(self.session), ReportPreview(self.session)
+        away, script = TakeAway(self.session), ScriptCard(self.session)
+        self.panels = [timeline, preview, away, script]
+        fill = {"sizing_mode": "stretch_both", "margin": 0}
+        right = pn.Column(
+            pn.Column(
+                away.view,
+                styles={**COLUMN, "flex": "0 0 56%", "overflow-y": "auto"},
+                **fill,
+            ),
+            pn.Column(script.view, styles={**COLUMN, "flex": "1 1 0"}, **fill),
+            styles={**COLUMN, "gap": "8px"},
+            **fill,
+        )
+        return pn.Column(
+            timeline.view,
+            preview.view,
+            right,
+            css_classes=["cl-page-report"],
+            stylesheets=[GRID],
+            **fill,
+        )

@@ -1,0 +1,69 @@
+"""The report: the very file, as it would be saved."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+from clusterlens.ui.exports.document import write_report
+from clusterlens.ui.findings import NEEDED, WELCOME, gather
+from clusterlens.ui.jobs import explain
+from clusterlens.ui.kit import COLUMN, Text, card, pmu, pn, safe
+from clusterlens.ui.panels.panel import Panel
+
+
+class ReportPreview(Panel):
+    """Written anew on a thread when what it tells changes while it is in sight."""
+
+    needs = (*NEEDED, "note")
+    also = WELCOME
+    empty = "<b>Nothing to report yet.</b> Load a table and run a pool first."
+
+    def build(self) -> Any:
+        self._page = Text(
+            css_classes=["cl-report"],
+            sizing_mode="stretch_both",
+            scrolls=True,
+            styles={"flex": "1 1 0", "min-height": "0"},
+        )
+        self._note = pmu.TextInput(
+            label="Note of mine, under the answer in the report; Enter keeps it",
+            size="small",
+            sizing_mode="stretch_width",
+            margin=(6, 0),
+            css_classes=["cl-note"],
+        )
+        self.control(
+            self._note,
+            lambda: self.session.analysis.note,
+            lambda text: self.session.act_now("write note", text=text),
+        )
+        inside = pn.Column(
+            self.status,
+            self._note,
+            self._page,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={**COLUMN, "flex": "1 1 0"},
+        )
+        return card("Report", inside, css="cl-report-card")
+
+    def show(self, **values: Any) -> None:
+        """Write the file on a thread; the newest one is shown."""
+        found = gather(self.session)
+        if found is not None:
+            self.session.jobs.live(
+                "report",
+                "Writing the report",
+                lambda job: write_report(found),
+                self._see,
+            )
+
+    def _see(self, text: str | None, error: BaseException | None) -> None:
+        if error is not None:
+            self._page.body = f"<p class='failed'>{safe(explain(error))}</p>"
+            return
+        self._page.body = (
+            "<iframe sandbox title='the report' style='width:100%;height:calc(100% - "
+            f"6px);border:0;background:#fff' srcdoc='{html.escape(text or '')}'></iframe>"
+        )

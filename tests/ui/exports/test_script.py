@@ -1,0 +1,122 @@
+"""The script gives the same labels and scores in a fresh process, to the last bit."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import clusterlens as cl
+from clusterlens.ui.exports.script import ScriptError, write_script
+from clusterlens.ui.session import Session
+from tests.folders import ROOT
+from tests.ui.loop import run
+
+POOL = [
+    {"clusterer": "k-means", "n_clusters": [2, 3, 4]},
+    {"clusterer": "Gaussian mixture", "n_components": [2, 3]},
+    {"clusterer": "agglomerative", "n_clusters": [2, 3], "linkage": ["ward", "single"]},
+]
+COMPARE = """
+import json, sys
+sys.path.insert(0, {folder!r})
+from script import analyse
+
+if __name__ == "__main__":
+    ds, ens, ranking = analyse()
+    print(json.dumps([ens.names, ens.labels.tolist(), ranking.values.tobytes().hex()]))
+"""
+NAME = "a \"b\"\n{0} 'c'.csv"
+
+
+async def analysed(*, distinct: bool) -> Session:
+    """A file with row ids, a preparation, a run, links by id, a threshold."""
+    session = Session()
+    rng = np.random.default_rng(0)
+    lines = ["row,x,y,<b>,kind"] + [
+        f"r{k},{a:.4f},{b:.4f},{c},k{k % 3}"
+        for k, (a, b, c) in enumerate(rng.normal(size=(60, 3)).round(3))
+    ]
+    key = session.keep_file("\n".join(lines).encode())
+    assert await session.act("load file", name=NAME, sha256=key)
+    roles = {"kind": "label", "row": "row id"}
+    assert await session.act("prepare", scale="robust", roles=roles)
+    assert await session.act(
+        "run pool", pool=POOL, random_state=3, distinct_only=distinct
+    )
+    assert await session.act("add link", kind="must", a="r1", b="r2")
+    assert await session.act("add link", kind="cannot", a="r1", b="r7")
+    assert await session.act("set threshold", threshold=3)
+    return session
+
+
+@pytest.mark.parametrize("distinct", [False, True])
+def test_a_fresh_process_finds_the_same_labels_and_scores(tmp_path, distinct):
+    session = run(analysed(distinct=distinct), 300)
+    analysis = session.analysis
+    text = write_script(session.history.done, 1)
+    content = session.files[session.history.done[0].values["sha256"]]
+    text = text.replace(f"FILE = {NAME!r}", "FILE = 'table.csv'")
+    (tmp_path / "script.py").write_text(text, encoding="utf-8")
+    (tmp_path / "table.csv").write_bytes(content)
+    (tmp_path / "compare.py").write_text(COMPARE.format(folder=str(tmp_path)))
+    done = subprocess.run(
+        [sys.executable, "compare.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    names, labels, values = json.loads(done.stdout.splitlines()[-1])
+    ensemble = analysis.ensemble
+    assert names == list(ensemble.names)
+    np.testing.assert_array_equal(labels, ensemble.labels)
+    positions = {row: k for k, row in enumerate(analysis.samples.row_ids)}
+    ranking = cl.rank_partitions(
+        cl.count_agreements(ensemble),
+        threshold=3,
+        constraints=cl.Constraints(
+            [(positions["r1"], positions["r2"])], [(positions["r1"], positions["r7"])]
+        ),
+        constraint_weight=analysis.link_weight,
+    )
+    assert values == ranking.values.tobytes().hex()
+
+
+def test_the_script_uses_public_names_only():
+    session = run(analysed(distinct=False), 300)
+    tree = ast.parse(write_script(session.history.done, 0))
+    imported = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
+    assert [alias.name for node in imported for alias in node.names] == ["clusterlens"]
+    used = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "cl"
+    }
+    assert used <= set(cl.__all__)
+    assert {"load_table", "prepare", "run_pool", "rank_partitions"} <= used
+
+
+def test_a_run_that_no_pool_made_is_refused_with_the_reason():
+    session = run(analysed(distinct=False), 300)
+    steps = tuple(
+        replace(step, kind="import partitions") if step.kind == "run pool" else step
+        for step in session.history.done
+    )
+    with pytest.raises(ScriptError, match="not made by a pool"):
+        write_script(steps, 0)
+
+
+def test_without_a_run_there_is_no_script():
+    session = Session()
+    run(session.act("load example", name="iris"))
+    with pytest.raises(ScriptError, match="no run"):
+        write_script(session.history.done, 0)
