@@ -15,6 +15,7 @@ from clusterlens.ui.forming import RunSoFar
 from clusterlens.ui.history import History, Step, plain_values
 from clusterlens.ui.jobs import Job, Jobs, explain
 from clusterlens.ui.look import Look
+from clusterlens.ui.memory.archive import import_analysis
 from clusterlens.ui.memory.memory import Kept, Memory, read
 from clusterlens.ui.memory.store import Store
 from clusterlens.ui.nodes import NODES
@@ -200,6 +201,19 @@ class Session:
         for text in notes:
             self.jobs.notify("warning", text)
         return True
+
+    async def take_in(self, content: bytes) -> bool:
+        """Open the file of an analysis; it is kept as an analysis of its own."""
+        store = self.memory.store
+        if store is None:
+            self.jobs.notify("warning", "Nothing is kept here: there is no store.")
+            return False
+
+        def begin() -> Callable[[Job], str]:
+            return lambda job: import_analysis(store, content)
+
+        made = await self.jobs.act("Read the analysis", begin)
+        return made is not None and await self.open(made)
 
     def _adopt(self, kept: Kept) -> None:
         self._move(lambda: self.memory.adopt(kept))

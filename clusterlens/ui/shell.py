@@ -32,6 +32,7 @@ from clusterlens.ui.pages.data import DataPage
 from clusterlens.ui.pages.fuzzy import FuzzyPage
 from clusterlens.ui.pages.labels import LabelsPage
 from clusterlens.ui.pages.pool import PoolPage
+from clusterlens.ui.pages.report import ReportPage
 from clusterlens.ui.session import Session
 
 # Key, title, icon and class of each page, in reading order.
@@ -40,6 +41,7 @@ PAGES = (
     ("pool", "Pool", "tune", PoolPage),
     ("consensus", "Consensus", "grid_on", ConsensusPage),
     ("clusters", "Clusters", "bubble_chart", ClustersPage),
+    ("report", "Report", "description", ReportPage),
     ("fuzzy", "Fuzzy", "blur_on", FuzzyPage),
     ("cns", "CNS", "water", CNSPage),
     ("labels", "Class labels", "flag", LabelsPage),

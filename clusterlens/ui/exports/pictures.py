@@ -110,8 +110,13 @@ def draw_matrix(
     order = order_samples(ensemble, "partition", partition=clusters)
     side = min(_PIXELS, ensemble.n_samples)
     source = TileSource(ensemble, order)
-    tile = consensus_tile(source, shape=(side, side), kind=kind, threshold=threshold)
     binary = kind == "binarised"
+    tile = consensus_tile(
+        source,
+        shape=(side, side),
+        kind=kind,
+        threshold=threshold if binary else None,
+    )
     image = axes.imshow(
         tile.values,
         vmin=0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.kit import COLUMN, SCROLL, pn
 from clusterlens.ui.pages.page import Page
 from clusterlens.ui.panels.report_preview import ReportPreview
 from clusterlens.ui.panels.script_card import ScriptCard
@@ -29,11 +29,7 @@ class ReportPage(Page):
         self.panels = [timeline, preview, away, script]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         right = pn.Column(
-            pn.Column(
-                away.view,
-                styles={**COLUMN, "flex": "0 0 56%", "overflow-y": "auto"},
-                **fill,
-            ),
+            pn.Column(away.view, styles={**SCROLL, "flex": "0 0 56%"}, **fill),
             pn.Column(script.view, styles={**COLUMN, "flex": "1 1 0"}, **fill),
             styles={**COLUMN, "gap": "8px"},
             **fill,

@@ -8,6 +8,7 @@ from typing import Any
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.examples import EXAMPLES
 from clusterlens.ui.kit import CARD_STYLE, TEXT_CSS, Text, pmu, pn
+from clusterlens.ui.memory.archive import SUFFIX
 from clusterlens.ui.panels.panel import Panel
 
 MAX_FILE_SIZE = "1000MB"
@@ -115,6 +116,9 @@ class LoadTable(Panel):
             return
         name, content = next(iter(event.new.items()))
         self._dropper.value = {}
+        if name.endswith(SUFFIX) and isinstance(content, bytes):
+            await self.session.take_in(content)
+            return
         await self._read(name, content)
 
     async def _take_pasted(self, event: Any) -> None:

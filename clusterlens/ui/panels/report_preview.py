@@ -52,11 +52,9 @@ class ReportPreview(Panel):
         """Write the file on a thread; the newest one is shown."""
         found = gather(self.session)
         if found is not None:
+            title = "Writing the report"
             self.session.jobs.live(
-                "report",
-                "Writing the report",
-                lambda job: write_report(found),
-                self._see,
+                "report", title, lambda job: write_report(found), self._see
             )
 
     def _see(self, text: str | None, error: BaseException | None) -> None:
@@ -65,5 +63,6 @@ class ReportPreview(Panel):
             return
         self._page.body = (
             "<iframe sandbox title='the report' style='width:100%;height:calc(100% - "
-            f"6px);border:0;background:#fff' srcdoc='{html.escape(text or '')}'></iframe>"
+            f"6px);border:0;background:#fff' srcdoc='{html.escape(text or '')}'>"
+            "</iframe>"
         )

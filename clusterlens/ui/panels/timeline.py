@@ -13,7 +13,8 @@ from clusterlens.ui.words import count, number
 CSS = """
 ol.steps { list-style: none; margin: 0; padding: 0 0 0 2px; }
 ol.steps li { position: relative; padding: 0 0 10px 22px; }
-ol.steps li::before { content: ""; position: absolute; left: 4px; top: 16px; bottom: -4px;
+ol.steps li::before { content: ""; position: absolute; left: 4px; top: 16px;
+  bottom: -4px;
   border-left: 1.5px solid color-mix(in srgb, currentColor 18%, transparent); }
 ol.steps li:last-child::before { display: none; }
 ol.steps i { position: absolute; left: 0; top: 5px; width: 7px; height: 7px;

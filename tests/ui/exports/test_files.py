@@ -1,0 +1,224 @@
+"""What is taken away is complete, opens elsewhere, and runs nothing."""
+
+import asyncio
+import io
+import json
+import zipfile
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import clusterlens as cl
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.analysis import Analysis, Link, Run
+from clusterlens.ui.exports.document import write_report
+from clusterlens.ui.exports.rows import (
+    labelled_rows,
+    links_to_csv,
+    links_to_json,
+    ranking_table,
+    rows_to_csv,
+    rows_to_parquet,
+)
+from clusterlens.ui.findings import NEEDED, gather
+from clusterlens.ui.history import Step
+from clusterlens.ui.panels.take_away import FILES, TakeAway
+from clusterlens.ui.panels.timeline import Timeline
+from clusterlens.ui.session import Session
+from tests.ui.loop import run
+
+BAD = "<script>alert(1)</script>"
+
+
+def hostile(n: int = 40) -> Analysis:
+    """Names that are markup, formulas and mathematics; a row without values."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            f"{BAD} $x$": [*rng.normal(size=n - 1), None],
+            "=1+1": [*rng.normal(size=n - 1), None],
+            "word": rng.choice([BAD, "=2", "b"], n),
+        },
+        index=[f"<{k}>" for k in range(n)],
+    )
+    raw = make_dataset(frame, name=f"{BAD}.csv")
+    ready = prepare(raw, roles={"word": "ignore"})
+    size = len(ready.X)
+    found = Ensemble(
+        [rng.integers(0, 3, size) - (k == 2) for k in range(5)],
+        [f"{BAD} $k$={k}" for k in range(5)],
+        [BAD, BAD, "b", "b", "b"],
+        notes=[f"{BAD} failed"],
+        memberships={0: rng.dirichlet(np.ones(3), size)},
+    )
+    run_ = Run("r1", BAD, ready, (), 0, found)
+    links = (Link("must", "<0>", "<1>"), Link("cannot", "<0>", "<39>"))
+    return Analysis(
+        raw, {}, ready, (run_,), 1, "r1", links=links, link_weight=0.5, note=BAD
+    )
+
+
+async def on_screen(analysis: Analysis, model: int = 0):
+    """The session of an analysis, and what is found in it."""
+    session = Session()
+    session.history.do(Step("test", BAD, analysis))
+    session.look.model = model
+    session.derived.watch((*NEEDED, "robustness", "profiles"), lambda results: None)
+    while not session.jobs.at_rest:
+        await asyncio.sleep(0.01)
+    found = gather(session)
+    assert found is not None
+    return session, found
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(on_screen(hostile()))[1]
+
+
+def test_rows_keep_their_columns_and_ids(found):
+    analysis = found.analysis
+    table = labelled_rows(analysis.samples, analysis.ensemble, 0)
+    original = analysis.table.table
+    pd.testing.assert_frame_equal(table[original.columns], original)
+    csv = pd.read_csv(io.BytesIO(rows_to_csv(table)), index_col=0)
+    assert list(csv.index) == list(original.index)
+    parquet = pd.read_parquet(io.BytesIO(rows_to_parquet(table)))
+    assert list(parquet.index) == list(original.index)
+    names = [name for name in table.columns if str(name).startswith("membership")]
+    assert len(names) == 3
+    np.testing.assert_allclose(table[names].dropna().sum(axis=1), 1)
+    kept = table.loc[analysis.samples.row_ids]
+    labels = kept[f"cluster ({analysis.ensemble.names[0]})"]
+    np.testing.assert_array_equal(labels, analysis.ensemble.labels[0])
+    left_out = set(original.index) - set(analysis.samples.row_ids)
+    assert table.loc[sorted(left_out)].iloc[:, 3:].isna().all(axis=None)
+
+
+def test_links_are_read_again_by_the_library(found):
+    ids = list(found.analysis.table.table.index)
+    for text, read in (
+        (links_to_csv(found.analysis.links), cl.constraints_from_csv),
+        (links_to_json(found.analysis.links), cl.constraints_from_json),
+    ):
+        links = read(text, ids)
+        assert links.must_link.tolist() == [[0, 1]]
+        assert links.cannot_link.tolist() == [[0, 39]]
+
+
+def test_the_ranking_holds_every_model_and_what_is_known_of_it(found):
+    table = ranking_table(found.ranking, found.robustness)
+    assert len(table) == 5
+    assert table.index.is_unique
+    assert list(table["rank"]) == sorted(table["rank"])
+
+
+class Tags(HTMLParser):
+    """The tags of a document, and the addresses in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags, self.addresses = set(), []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.addresses += [v for name, v in attrs if name in ("src", "href")]
+
+
+def test_the_report_stands_alone_and_runs_nothing(found):
+    text = write_report(found)
+    page = Tags()
+    page.feed(text)
+    assert "script" not in page.tags
+    assert page.addresses
+    assert all(a.startswith("data:image/png;base64,") for a in page.addresses)
+    for heading in ("Ranking", "Links", "Data", "Steps", "Versions", "How to cite"):
+        assert f"<h2>{heading}</h2>" in text
+    assert "not proven true" in text
+    assert BAD not in text
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_figures_are_pictures_of_print_size(found, kind):
+    content = FILES[kind].make(found, None)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        names = archive.namelist()
+        pictures = [archive.read(name) for name in names]
+    assert len(names) == 4
+    for picture in pictures:
+        if kind == "svg":
+            assert b"<svg" in picture
+            assert b"<script" not in picture
+        else:
+            assert picture.startswith(b"\x89PNG")
+            assert int.from_bytes(picture[16:20]) > 1800  # pixels across
+
+
+def test_one_file_that_cannot_be_made_leaves_the_others(found):
+    class Unkept:
+        class memory:
+            store = analysis = None
+
+    with zipfile.ZipFile(io.BytesIO(FILES["all"].make(found, Unkept))) as archive:
+        names = set(archive.namelist())
+        missing = archive.read("not in here.txt").decode()
+    assert {"labels.csv", "labels.parquet", "ranking.csv", "report.html"} <= names
+    assert "Python script" in missing
+    assert "not kept" in missing
+
+
+def test_a_click_makes_the_file_on_a_thread_and_hands_it_over():
+    sent = []
+
+    async def main():
+        session, _ = await on_screen(hostile())
+        panel = TakeAway(session)
+        panel.look(True)
+        while not session.jobs.at_rest:
+            await asyncio.sleep(0.01)
+        panel._download._send_msg = sent.append
+        for key in ("links json", "script"):
+            panel._make(key)
+            while not session.jobs.at_rest:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
+        return panel, session
+
+    panel, session = run(main())
+    assert [one["last"] for one in sent] == [True]
+    assert sent[0]["name"] == "script-alert-1-script-links.json"
+    assert "Python script" in session.jobs.notices[0].text
+    assert BAD not in panel.text.body
+
+
+def test_the_timeline_leads_back_and_forth():
+    async def main():
+        session = Session()
+        panel = Timeline(session)
+        await session.act("load example", name="iris")
+        session.act_now("set score", score="aari")
+        session.act_now("write note", text=BAD)
+        assert panel.text.body.count("<li") == 3
+        assert BAD not in panel.text.body
+        panel._go("1")
+        assert session.analysis.score == "discotec-binary"
+        assert panel.text.body.count("redo to here") == 2
+        panel._go("3")
+        assert session.analysis.note == BAD
+
+    run(main())
+
+
+def test_a_note_that_is_too_long_is_refused():
+    session = Session()
+    assert not session.act_now("write note", text="x" * 2001)
+    assert "shorten" in session.jobs.notices[0].text
+
+
+def test_links_by_row_id_are_plain_json(found):
+    assert json.loads(links_to_json(found.analysis.links))["must_link"] == [
+        ["<0>", "<1>"]
+    ]
