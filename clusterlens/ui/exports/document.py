@@ -21,12 +21,6 @@ from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.analysis import Analysis
-from clusterlens.ui.exports.pictures import (
-    draw_map,
-    draw_matrix,
-    draw_ranking,
-    to_bytes,
-)
 from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.history import Step
 from clusterlens.ui.kit import safe
@@ -197,6 +191,9 @@ def _span(low: float, high: float) -> str:
 
 def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
     """Return how each figure is drawn, by name."""
+    # Here, as importing Matplotlib would hold up the start of every server.
+    from clusterlens.ui.exports.pictures import draw_map, draw_matrix, draw_ranking
+
     ensemble = found.ranking.ensemble
     return {
         "map": lambda: draw_map(found.projection, found.clusters, found.links),
@@ -211,6 +208,8 @@ def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
 
 
 def _pictures(found: Findings) -> str:
+    from clusterlens.ui.exports.pictures import to_bytes
+
     name = safe(found.ranking.ensemble.names[found.selected])
     captions = {
         "map": f"Samples on two principal components, coloured by {name}; links solid "

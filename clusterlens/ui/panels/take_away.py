@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 from clusterlens.ui.exports.document import Findings, picture_makers, write_report
-from clusterlens.ui.exports.pictures import to_bytes
 from clusterlens.ui.exports.rows import (
     labelled_rows,
     links_to_csv,
@@ -75,6 +74,8 @@ def _analysis(found: Findings, session: Session) -> bytes:
 
 
 def _figures(found: Findings, session: Session, *, kind: Any) -> bytes:
+    from clusterlens.ui.exports.pictures import to_bytes  # with Matplotlib
+
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, draw in picture_makers(found).items():
