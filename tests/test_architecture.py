@@ -141,6 +141,7 @@ PLACES = [
     "nodes",
     "exports",
     "session",
+    "findings",
     "scripts",
     "moves",
     "panels",
