@@ -244,6 +244,8 @@ CARD_STYLE = {
     "overflow": "hidden",
     "display": "flex",
     "flexDirection": "column",
+    # Nothing is left on screen of what is not so any more.
+    "& .cl-gone ~ *, & :has(> .cl-gone) ~ *": {"display": "none !important"},
 }
 # Buttons on the line of a title, no higher than it.
 SMALL_BUTTON = {"padding": "0 6px", "minHeight": 0, "lineHeight": 1.5}

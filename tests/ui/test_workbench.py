@@ -79,6 +79,20 @@ def test_keys_undo_redo_and_step_through_the_models(app, tmp_path):
     expect(app.locator(".cl-keys")).to_be_hidden()
 
 
+def test_nothing_is_left_on_screen_of_a_run_that_is_undone(app, tmp_path):
+    open_run(app, tmp_path)
+    parts = [".cl-threshold-mean", ".cl-map .bk-Canvas", ".cl-ranking-table"]
+    for css in parts:
+        expect(app.locator(css)).to_be_visible()
+    app.locator(".cl-undo button").click()
+    for css in parts:
+        expect(app.locator(css)).to_be_hidden()
+    app.keyboard.press("Control+Shift+Z")
+    for css in parts:
+        expect(app.locator(css)).to_be_visible()
+    assert picture(app, ".cl-map")
+
+
 def test_the_score_on_screen_is_the_one_in_force_also_after_undo(app, tmp_path):
     open_run(app, tmp_path)
     choose(app, ".cl-score", "Average adjusted Rand index")

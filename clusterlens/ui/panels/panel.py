@@ -21,7 +21,7 @@ from clusterlens.ui.session import Session
 class Panel:
     """A card that shows results of a session.
 
-    Subclasses set `needs`, make `self.view` in `build`, and draw in `show`.
+    Subclasses set `needs` and `empty`, return the card from `build`, and draw in `show`.
 
     Parameters
     ----------
@@ -36,7 +36,8 @@ class Panel:
     also : tuple of str
         Results that `show` draws with where they are ready and without where not.
     empty : str
-        Markup that says what to do where there is nothing to show yet.
+        Markup that says what to do where there is nothing to show yet; an older drawing
+        is hidden then.
     view : viewable
         The card.
     """
@@ -132,7 +133,12 @@ class Panel:
     def _told(self, results: Mapping[str, Result]) -> None:
         needed = {name.rstrip("?"): results[name.rstrip("?")] for name in self.needs}
         self._show_controls()
-        self.status.body = self._say(needed)
+        states = {result.state for result in needed.values()}
+        # The style of cards hides what stands below a status of this class.
+        gone = ["cl-gone"] if states & {"empty", "failed"} else []
+        self.status.param.update(
+            body=self._say(needed), css_classes=["cl-status", *gone]
+        )
         self.prepare(results)
         if all(result.ready for result in needed.values()):
             values = {_short(name): result.value for name, result in needed.items()}
