@@ -410,9 +410,11 @@ def _insert(
 def _prepare(db: sqlite3.Connection, file: Path) -> None:
     """Check the file and bring it to the present version."""
     db.execute(f"PRAGMA busy_timeout = {int(1000 * _PATIENCE_SECONDS)}")
+    db.execute("BEGIN")  # another process may be making the file at this moment
     version = db.execute("PRAGMA user_version").fetchone()[0]
-    mark = db.execute("PRAGMA application_id").fetchone()[0]
     tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    mark = db.execute("PRAGMA application_id").fetchone()[0]
+    db.execute("COMMIT")
     if (version or tables) and mark != APPLICATION:
         raise StoreError(
             f"{file} is a database of another program; move it away, or choose "

@@ -157,13 +157,7 @@ class CNSSettings(LivePanel):
         if chosen is not None:
             best = getattr(chosen, field)
             marks = [{"value": best, "label": f"auto {number(best)}"}]
-        self._updating = True
-        try:
-            self._sliders[field].param.update(
-                start=start, end=end, marks=marks, value=value
-            )
-        finally:
-            self._updating = False
+        self.offer(self._sliders[field], start=start, end=end, marks=marks, value=value)
         _, name, meaning = SLIDERS[field]
         self._titles[field].body = (
             f"<p><b>{name}</b> <span class='muted'>{meaning}</span> "

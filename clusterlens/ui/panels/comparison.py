@@ -39,7 +39,6 @@ class Comparison(Panel):
 
     def build(self) -> Any:
         look = self.session.look
-        self._options: dict[str, str] = {}
         self._with = self.control(
             select("Compare with", AUTOMATIC, css="cl-compare-with", width=200),
             lambda: look.compared,
@@ -92,12 +91,7 @@ class Comparison(Panel):
             options["given labels"] = "labels"
         names = ensemble.value.names
         options |= {names[t]: f"model {t}" for t in rows.value}
-        if options != self._options:
-            self._options = options
-            self._updating = True
-            self._with.options = options
-            self._updating = False
-            self._show_controls()
+        self.offer(self._with, options=options)
 
     def show(
         self,

@@ -106,14 +106,9 @@ class FuzzyHeadline(Panel):
         """Offer what can be compared."""
         found: Choices | None = results["fuzzy_choices"].value
         offers = {one.title: one.key for one in found.listed} if found else {}
-        self._updating = True
-        try:
-            for which, widget in self._selects.items():
-                if widget.options != offers:
-                    widget.param.update(options=offers, value=self._key(which))
-                widget.visible = bool(offers)
-        finally:
-            self._updating = False
+        for which, widget in self._selects.items():
+            self.offer(widget, options=offers, value=self._key(which))
+            widget.visible = bool(offers)
         self._swap.visible = results["fuzzy_pair"].ready
         if not results["fuzzy_ndc"].ready:
             self._text.body = ""

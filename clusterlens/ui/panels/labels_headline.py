@@ -62,14 +62,7 @@ class LabelsHeadline(Panel):
         if ensemble is not None and ranking is not None:
             for at in ranking.order.tolist():
                 offers[f"{ranking.ranks[at]}. {ensemble.names[at]}"] = f"model:{at}"
-        if offers != self._source.options:
-            self._updating = True
-            try:
-                self._source.param.update(
-                    options=offers, value=self.session.look.judged
-                )
-            finally:
-                self._updating = False
+        self.offer(self._source, options=offers, value=self.session.look.judged)
         if not results["judged"].ready:
             self._text.body = ""
 

@@ -21,7 +21,7 @@ from clusterlens.ui.session import Session
 class Panel:
     """A card that shows results of a session.
 
-    Subclasses set `needs` and `empty`, return the card from `build`, and draw in `show`.
+    Subclasses set `needs` and `empty`, make the card in `build`, and draw in `show`.
 
     Parameters
     ----------
@@ -107,6 +107,17 @@ class Panel:
         widget.param.watch(wish, value)
         self._controls.append(refresh)
         return widget
+
+    def offer(self, widget: Any, **offered: Any) -> None:
+        """Change what a control offers (options, ends, marks), which is no wish."""
+        changed = {k: v for k, v in offered.items() if getattr(widget, k) != v}
+        if changed:
+            before, self._updating = self._updating, True
+            try:
+                widget.param.update(**changed)
+            finally:
+                self._updating = before
+            self._show_controls()
 
     async def _fulfil(self, wish: Awaitable[Any]) -> None:
         """Wait for an action, then show what is in force, done or refused."""

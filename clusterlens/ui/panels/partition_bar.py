@@ -44,7 +44,6 @@ class PartitionBar(Panel):
 
     def build(self) -> Any:
         self._chosen: Chosen | None = None
-        self._options: dict[str, Any] = {}
         controls = pn.Row(
             self._kind(),
             self._method(),
@@ -170,23 +169,14 @@ class PartitionBar(Panel):
                 "consensus tree" if name == TREE else name: name
                 for name in results["methods"].value
             }
-            self._offer(self._methods, "methods", names)
+            self.offer(self._methods, options=names)
         if results["rows"].ready and results["ensemble"].ready:
             ensemble = results["ensemble"].value
             names = {ensemble.names[t]: int(t) for t in results["rows"].value}
             selected = self.session.derived.get("selected")
             if selected.ready:
                 names.setdefault(ensemble.names[selected.value], selected.value)
-            self._offer(self._models, "models", names)
-
-    def _offer(self, widget: Any, key: str, options: dict[str, Any]) -> None:
-        """Give a select other options, and the value that it controls."""
-        if self._options.get(key) != options:
-            self._options[key] = options
-            self._updating = True
-            widget.options = options
-            self._updating = False
-            self._show_controls()
+            self.offer(self._models, options=names)
 
     def show(
         self,

@@ -20,6 +20,7 @@ class Threshold(Panel):
 
     needs = ("leaders", "agreement", "ensemble", "threshold_in_force")
     also = ("threshold?",)
+    empty = "Here stands how many models must agree, once a pool has run."
 
     def build(self) -> Any:
         self._figure = ThresholdFigure(self._drag, self._release)
