@@ -158,4 +158,4 @@ def _dots(
         )
         if known:
             text = f"{known} {fixed(value)}"
-            canvas.text(value, y + 0.3, text, place="above", bold=True)
+            canvas.text(min(value, 0.93), y + 0.3, text, place="above", bold=True)

@@ -29,11 +29,13 @@ PAIRS_CSS = """
 .pairs button:focus-visible { outline: 2px solid #0b8a8a; outline-offset: 1px; }
 .pairs .hatched { background-image: repeating-linear-gradient(45deg, transparent 0 4px,
   rgba(128, 128, 128, .45) 4px 6px) !important; }
+.pairs.some td, .pairs.some th, .pairs.some button { height: 22px;
+  line-height: 22px; font-size: .86em; font-weight: 400; }
 .pairs.many td, .pairs.many th, .pairs.many button { height: 20px; line-height: 20px;
   font-size: .82em; min-width: 14px; font-weight: 400; }
 """
-# Above so many classes cells hold no number, only a colour and a title.
-_NUMBERED = 14
+# Above so many classes cells are smaller, and hold only a colour and a title.
+_LARGE, _NUMBERED = 8, 14
 
 
 class LabelPairs(Panel):
@@ -103,7 +105,8 @@ def pair_table(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> st
             f"<tr><th title='{name}'>{at + 1} {name}</th>{cells}"
             f"<td class='size'>{judged.sizes[b]:,}</td></tr>"
         )
-    kind = "pairs" if numbered else "pairs many"
+    kind = "pairs" if len(classes) <= _LARGE else "pairs some"
+    kind = kind if numbered else "pairs many"
     foot = "".join(f"<td>{k + 1}</td>" for k in range(len(classes)))
     return f"<table class='{kind}'>{body}<tr><th></th>{foot}</tr></table>"
 

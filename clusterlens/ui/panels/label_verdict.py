@@ -89,9 +89,11 @@ class LabelVerdict(Panel):
 def _centres(check: LabelCheck) -> str:
     scores = check.pairs["score"].dropna()
     apart, mixed = int((scores >= APART).sum()), int((scores <= MIXED).sum())
+    differ = 0 < apart < len(scores) or 0 < mixed < len(scores)
+    hidden = f" The mean, {fixed(check.score)}, hides it." if differ else ""
     return (
         f"{apart} of {len(scores)} pairs score {APART:g} or more, {mixed} are as "
-        f"random classes ({MIXED:g} or less). The mean, {fixed(check.score)}, hides it."
+        f"random classes ({MIXED:g} or less).{hidden}"
     )
 
 
