@@ -20,7 +20,7 @@ def pytest_xdist_make_scheduler(config, log):
         """Tests of a file share fixtures; a server and a browser take a core."""
 
         def _split_scope(self, nodeid):
-            in_browser = "[chromium" in nodeid
+            in_browser = "chromium" in nodeid
             return "browser" if in_browser else super()._split_scope(nodeid)
 
     config.option.loadscopereorder = False
