@@ -147,7 +147,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "run_pool",
         ],
         "compute.pool.resampling": ["ResampledConsensus", "resample_consensus"],
-        "compute.pool.select_k": ["KSelection", "select_k"],
+        "compute.pool.select_k": ["KSelection", "select_k", "select_k_seconds"],
         "compute.pool.specs": ["POOLS", "pool_grids", "pool_specs"],
         "compute.pool.stability": ["ClusterStability", "cluster_stability"],
         "compute.warm": ["compile_kernels"],

@@ -151,10 +151,16 @@ td.cut { max-width: 110px; }
   z-index: 5; }
 @keyframes pulse { 50% { opacity: .45; } }
 .rows-of-k { display: grid; grid-auto-rows: 1fr; height: 100%; min-height: 0; }
-.row-of-k { display: grid; grid-template-columns: 26px minmax(0, 1.25fr)
-  minmax(0, 1fr); gap: 10px; align-items: center; min-height: 0; cursor: pointer;
-  border-radius: 4px; font-size: 12px; }
-.row-of-k:hover { background: color-mix(in srgb, #0b8a8a 7%, transparent); }
+.row-of-k { display: grid; grid-template-columns: 26px minmax(0, 1fr); gap: 10px;
+  align-items: center; min-height: 0; cursor: pointer; border-radius: 4px; font-size: 12px; }
+.row-of-k.judged { grid-template-columns: 26px minmax(0, 1.2fr) minmax(0, 1fr)
+  62px 62px 30px; }
+.row-of-k.head { cursor: default; align-items: end; line-height: 1.15; }
+.row-of-k .wide { white-space: nowrap; }
+@media (max-width: 1350px) {
+  .row-of-k.judged { grid-template-columns: 26px minmax(0, 1.2fr) minmax(0, 1fr) 30px; }
+  .row-of-k .wide { display: none; } }
+.row-of-k:not(.head):hover { background: color-mix(in srgb, #0b8a8a 7%, transparent); }
 .row-of-k.front { background: color-mix(in srgb, #0b8a8a 15%, transparent); }
 .row-of-k button { all: unset; cursor: pointer; text-align: right; }
 .row-of-k.front button { font-weight: 700; }

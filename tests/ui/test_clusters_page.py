@@ -348,3 +348,32 @@ def test_what_grows_with_the_square_is_offered_for_small_runs_only():
     assert "average" in functions_for(small)
     assert "average" not in functions_for(large)
     assert "kmeans" in functions_for(large)
+
+
+def test_evidence_for_k_is_found_on_request_and_stands_beside_each_cut(monkeypatch):
+    from clusterlens.compute.pool.select_k import select_k
+    from clusterlens.ui.nodes import k_selection
+
+    session = planted()
+
+    def quick(X, ks, seed, **told):
+        few = {"n_resamples": 4, "n_draws": 9, "level": 0.1, "n_jobs": 1}
+        return select_k(X, ks, seed, **few, **told)
+
+    monkeypatch.setattr(k_selection, "select_k", quick)
+
+    async def then(page):
+        card = panel(page, "KEvidence")
+        assert "Find out" in card._sentence.body
+        assert not card._curves.visible
+        session.derived.ask("k_selection")
+        await rest(session)
+        assert "stand" in card._sentence.body
+        assert "60 samples, seed 0" in card._sentence.body
+        assert card._cuts.body.count("strip-of-k") == 3
+        assert "CDF of the consensus, k = 3" in card._curves.body
+        session.look.param.update(group=Brush(np.arange(9)), partition="group")
+        await rest(session)
+        assert not page._numbers.visible
+
+    opened(session, then)

@@ -42,6 +42,7 @@ from clusterlens.compute.consensus.cluster_consensus import CONSENSUS_GRID
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.nulls import COPIES, MAX_COMPARED
+from clusterlens.compute.pool.pool import estimate_pool
 from clusterlens.compute.pool.resampling import (
     SubsampledClusterer,
     area_growth,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 K_MEANS: Spec = {"clusterer": "k-means", "n_init": 2}
 MEMORY_LIMIT = 4e9
 _SKEWED = 1.0
+_SECONDS_PER_PAIR = 1.5e-11  # of samples, for each partition
 _FLOOR = 0.002  # shares of pairs this small are as good as none
 _LEAST_GAIN = np.log10(2.0)  # of what stands out: half the ambiguous pairs of copies
 _UNAMBIGUOUS = 0.01  # of numbers with so few ambiguous pairs the largest is taken
@@ -386,6 +388,50 @@ def select_k(
         seed,
         tuple(notes),
     )
+
+
+def select_k_seconds(
+    X: npt.ArrayLike | tuple[int, int],
+    ks: Iterable[int] = range(2, 11),
+    *,
+    clusterer: str | Spec = K_MEANS,
+    references: Sequence[str] = ("gaussian", "uniform"),
+    n_resamples: int = 30,
+    n_draws: int = 19,
+    share: float = 0.8,
+    max_compared: int = MAX_COMPARED,
+    n_jobs: int | None = None,
+) -> float:
+    """Estimate how long `select_k` takes.
+
+    Parameters
+    ----------
+    X : array-like, shape (n_samples, n_features), or pair of int
+        The table, or its shape.
+    ks, clusterer, references, n_resamples, n_draws, share, max_compared, n_jobs
+        As for `select_k`.
+
+    Returns
+    -------
+    seconds : float
+        From the cost law of the clusterer and the number of pairs to count.
+
+    Examples
+    --------
+    >>> few, many = (select_k_seconds((500, 4), n_resamples=n) for n in (10, 30))
+    >>> round(many / few)
+    3
+    """
+    n_samples, n_features = X if isinstance(X, tuple) else check_features(X).shape
+    numbers = checked_numbers(ks, round(share * n_samples), name="ks")
+    spec = {"clusterer": clusterer} if isinstance(clusterer, str) else dict(clusterer)
+    grid = {**spec, number_parameter(str(spec["clusterer"])): numbers.tolist()}
+    fits = estimate_pool((round(share * n_samples), n_features), [grid], 1)
+    one = float(np.nansum(fits.model_seconds)) * n_resamples
+    pairs = min(max_compared, n_samples) ** 2 * n_resamples * len(numbers)
+    n_tables = 1 + len(references) * n_draws
+    workers = min(RunOptions(n_jobs).n_workers, n_tables)
+    return n_tables * (one / workers + pairs * _SECONDS_PER_PAIR)
 
 
 class _Job(NamedTuple):

@@ -10,6 +10,7 @@ from clusterlens.ui.nodes import (
     cns_study,
     fuzzy,
     inspector,
+    k_selection,
     labels,
     links,
     nulls,
@@ -20,6 +21,6 @@ from clusterlens.ui.nodes import (
 
 NODES = agreement.NODES | nulls.NODES | pictures.NODES | pools.NODES
 NODES |= inspector.NODES | tables.NODES | cns.NODES | links.NODES | labels.NODES
-NODES |= clusters.NODES
+NODES |= clusters.NODES | k_selection.NODES
 NODES |= fuzzy.NODES
 NODES |= cns_study.NODES

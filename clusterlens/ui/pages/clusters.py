@@ -32,15 +32,16 @@ class ClustersPage(Page):
         comparison, rows = Comparison(session), ClusterRows(session)
         self.panels = [bar, evidence, profiles, apart, comparison, rows]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
+        self._numbers = _share(evidence.view, "1.05 1 0")
         left, right = (
-            pn.Column(
-                *(_share(panel.view, flex) for panel, flex in cards),
-                styles={**COLUMN, "gap": "8px"},
-                **fill,
-            )
+            pn.Column(*cards, styles={**COLUMN, "gap": "8px"}, **fill)
             for cards in (
-                ((evidence, "1.05 1 0"), (profiles, "1 1 0"), (apart, "1 1 0")),
-                ((comparison, "2 1 0"), (rows, "1 1 0")),
+                (
+                    self._numbers,
+                    _share(profiles.view, "1 1 0"),
+                    _share(apart.view, "1 1 0"),
+                ),
+                (_share(comparison.view, "2 1 0"), _share(rows.view, "1 1 0")),
             )
         )
         # What is hidden must not say itself how it is displayed.
@@ -48,6 +49,7 @@ class ClustersPage(Page):
             pn.Column(left, right, stylesheets=[GRID], **fill), "1 1 0"
         )
         session.history.param.watch(self._arrange, ["steps", "cursor"])
+        session.look.param.watch(self._arrange, ["partition"])
         self._arrange()
         head = pn.Column(
             bar.view,
@@ -64,8 +66,9 @@ class ClustersPage(Page):
         )
 
     def _arrange(self, *events: Any) -> None:
-        """Show the cards where there is a run."""
+        """Show the cards where there is a run; a group has no number of clusters."""
         self._cards.visible = self.session.analysis.run is not None
+        self._numbers.visible = self.session.look.partition != "group"
 
 
 def _share(view: Any, flex: str) -> pn.Column:

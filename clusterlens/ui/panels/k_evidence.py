@@ -6,11 +6,15 @@ from typing import Any
 
 import pandas as pd
 
+from clusterlens.compute.pool.select_k import KSelection
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import COLUMN, RowSlider, Text, card, pn
+from clusterlens.ui.figures.k_evidence import curves, evidence, heads
+from clusterlens.ui.jobs import explain
+from clusterlens.ui.kit import COLUMN, RowSlider, Text, card, link, pn, safe
 from clusterlens.ui.nodes.clusters import Chosen, Tree
 from clusterlens.ui.palette import cluster_colour, ink_on
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.words import duration
 
 FEWEST_ROWS = 10
 # Parts of the width below which a number does not fit.
@@ -21,7 +25,7 @@ class KEvidence(Panel):
     """Slider, cuts of the consensus tree, and what speaks for each number."""
 
     needs = ("chosen", "partition_tree")
-    also = ("look.partition",)
+    also = ("k_selection", "k_seconds")
 
     def build(self) -> Any:
         self._slider = self.control(
@@ -42,9 +46,22 @@ class KEvidence(Panel):
             css_classes=["cl-icicle"],
         )
         self._heads = Text(styles={"flex": "none", "padding-left": "24px"})
+        self._curves = Text(
+            scrolls=True,
+            width=170,
+            sizing_mode="stretch_height",
+            visible=False,
+            css_classes=["cl-k-curves"],
+        )
+        self._sentence = Text(
+            does=lambda what: self.session.derived.ask(what),
+            styles={"flex": "none"},
+            css_classes=["cl-k-sentence"],
+        )
         axis = pn.Row(
             self._slider,
             self._cuts,
+            self._curves,
             sizing_mode="stretch_both",
             margin=0,
             styles={**COLUMN, "flex": "1 1 0", "display": "flex"},
@@ -53,6 +70,7 @@ class KEvidence(Panel):
             "How many clusters?",
             self._heads,
             axis,
+            self._sentence,
             note=self.status,
             css="cl-k-evidence",
         )
@@ -71,26 +89,76 @@ class KEvidence(Panel):
             look.param.update(partition="consensus", partition_k=k, cluster=None)
 
     def show(
-        self, chosen: Chosen, partition_tree: Tree, partition: Result, **evidence: Any
+        self,
+        chosen: Chosen,
+        partition_tree: Tree,
+        k_selection: Result,
+        k_seconds: Result,
     ) -> None:
-        """Draw one row per number of clusters."""
+        """Draw one row per number of clusters, with what speaks for it."""
         k = chosen.choice.k if chosen.choice.kind == "consensus" else 0
+        found = k_selection.value if k_selection.ready else None
         last = min(partition_tree.most, max(FEWEST_ROWS, k))
         if self._slider.end != last:
             self._slider.end = last
+        kind = "judged" if found else ""
         self._heads.body = (
-            "<div class='row-of-k muted' style='cursor:default'><span "
-            "style='text-align:right'>k</span><span>clusters of the consensus tree, as "
-            "wide as they have samples</span><span></span></div>"
+            f"<div class='row-of-k head {kind} muted'><span style='text-align:right'>k"
+            "</span><span>clusters of the consensus tree, as wide as they have samples"
+            f"</span>{heads(found) if found else ''}</div>"
         )
         rows = "".join(
-            _row(number, partition_tree.nodes, front=number == k)
+            _row(number, partition_tree.nodes, found, front=number == k)
             for number in range(2, last + 1)
         )
         self._cuts.body = f"<div class='rows-of-k'>{rows}</div>"
+        self._heads.styles = {
+            "flex": "none",
+            "padding": f"0 {182 if found else 0}px 0 24px",
+        }
+        self._curves.visible = found is not None
+        if found is not None:
+            self._curves.body = curves(found, k or int(found.n_clusters[0]))
+        self._sentence.body = f"<p>{_say(k_selection, k_seconds)}</p>"
 
 
-def _row(k: int, nodes: pd.DataFrame, *, front: bool) -> str:
+def _say(selection: Result, seconds: Result) -> str:
+    """Say which number stands out, or offer to find out."""
+    if selection.ready:
+        found: KSelection = selection.value
+        first, *rest = found.sentence.split(": ", 1)
+        notes = f" {' '.join(found.notes)}" if found.notes else ""
+        compared = (
+            f", pairs of {found.n_compared:,}"
+            if found.n_compared < found.n_samples
+            else ""
+        )
+        return (
+            f"<b>{safe(first)}:</b> {safe(''.join(rest))} <span class='muted'>"
+            f"Evidence: {safe(found.clusterer)} on {found.n_resamples} subsamples, "
+            f"{found.n_samples:,} samples{compared}, seed {found.random_state}."
+            f"{safe(notes)}</span>"
+        )
+    if selection.state == "pending":
+        return "<span class='muted'>Comparing with structureless data …</span>"
+    if selection.state == "failed":
+        again = link("Try again", "k_selection")
+        return f"{safe(explain(selection.error))} {again}"
+    if not seconds.ready:
+        return "<span class='muted'>Too few samples to compare numbers.</span>"
+    button = link(
+        f"Does a k stand out against structureless data? <b>Find out, "
+        f"{duration(seconds.value)}</b>",
+        "k_selection",
+        kind="pill",
+        css="cl-find-k",
+    )
+    return f"{button} <span class='muted'>k-means on subsamples and on copies</span>"
+
+
+def _row(
+    k: int, nodes: pd.DataFrame, selection: KSelection | None, *, front: bool
+) -> str:
     """Write the cut into k clusters as markup."""
     cut = nodes[(nodes["first_k"] <= k) & (nodes["last_k"] >= k)].sort_values("start")
     total = cut["size"].sum()
@@ -98,10 +166,12 @@ def _row(k: int, nodes: pd.DataFrame, *, front: bool) -> str:
         _part(int(size), size / total, int(number), front)
         for size, number in zip(cut["size"], cut["number"], strict=True)
     )
+    kinds = " ".join(["front"] * front + ["judged"] * (selection is not None))
     return (
-        f"<div class='row-of-k {'front' if front else ''}' data-do='{k}'>"
+        f"<div class='row-of-k {kinds}' data-do='{k}'>"
         f"<button data-do='{k}' aria-label='{k} clusters'>{k}</button>"
-        f"<div class='parts'>{parts}</div><div class='strip-of-k'></div></div>"
+        f"<div class='parts'>{parts}</div>"
+        f"{evidence(selection, k) if selection else ''}</div>"
     )
 
 
