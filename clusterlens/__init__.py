@@ -56,6 +56,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.ensemble.importing": ["load_partitions"],
         "compute.ensemble.make_up": ["PoolMakeUp", "pool_make_up"],
         "compute.ensemble.overlaps": ["sample_disagreement"],
+        "compute.ensemble.storing": ["load_ensemble"],
         "compute.ensemble.votes": ["mean_consensus", "votes_together"],
         "compute.ranking.hubs": ["Hubs", "find_hubs"],
         "compute.ranking.preview": ["LinkPreview", "preview_link"],

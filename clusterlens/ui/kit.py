@@ -152,7 +152,8 @@ td.cut { max-width: 110px; }
 @keyframes pulse { 50% { opacity: .45; } }
 .rows-of-k { display: grid; grid-auto-rows: 1fr; height: 100%; min-height: 0; }
 .row-of-k { display: grid; grid-template-columns: 26px minmax(0, 1fr); gap: 10px;
-  align-items: center; min-height: 0; cursor: pointer; border-radius: 4px; font-size: 12px; }
+  align-items: center; min-height: 0; cursor: pointer; border-radius: 4px;
+  font-size: 12px; }
 .row-of-k.judged { grid-template-columns: 26px minmax(0, 1.2fr) minmax(0, 1fr)
   62px 62px 30px; }
 .row-of-k.head { cursor: default; align-items: end; line-height: 1.15; }

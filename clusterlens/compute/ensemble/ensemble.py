@@ -7,6 +7,7 @@ kept here, or from contingency tables, which cost O(n) per pair of partitions.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -29,6 +30,7 @@ from clusterlens.compute._validation import (
     check_partition,
     read_only,
 )
+from clusterlens.compute.ensemble._stored import write_ensemble
 
 NOISE = UNLABELLED
 ROW_SUM_TOLERANCE = 1e-4  # memberships of single precision
@@ -234,6 +236,16 @@ class Ensemble(Frozen):
             raise ValueError("samples names no sample; give at least one.")
         soft = {t: read_only(m[chosen]) for t, m in self.memberships.items()}
         return self._with(labels=read_only(self.labels[:, chosen]), memberships=soft)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the ensemble to one Parquet file, which `load_ensemble` reads.
+
+        Parameters
+        ----------
+        path : path
+            File to write; it appears when it is complete.
+        """
+        write_ensemble(self, path)
 
     def _with(self, **changes: Any) -> Ensemble:
         """Return an ensemble with other checked fields, without notes."""

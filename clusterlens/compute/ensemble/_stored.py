@@ -1,0 +1,69 @@
+"""Writing an ensemble: Parquet with its metadata, nothing executable in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FORMAT = 1
+KEY = b"clusterlens.ensemble"
+
+
+def write_ensemble(ensemble: Any, path: str | os.PathLike[str]) -> None:
+    """Write an ensemble to one Parquet file.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Labels, names, families, specs, seconds, notes and memberships are kept.
+    path : path
+        File to write; it appears when it is complete.
+
+    Notes
+    -----
+    A column of labels per partition and one of numbers per column of memberships; the
+    rest is JSON in the metadata, with the version of the format and of the library.
+    Entries of specs that JSON does not know are written as text. O(n T) time.
+    """
+    columns = {f"label {t}": labels for t, labels in enumerate(ensemble.labels)}
+    for t, rows in ensemble.memberships.items():
+        columns |= {f"membership {t} {k}": column for k, column in enumerate(rows.T)}
+    table = pa.table({name: pa.array(column) for name, column in columns.items()})
+    table = table.replace_schema_metadata({KEY: json.dumps(_about(ensemble))})
+    target = Path(path)
+    handle, draft = tempfile.mkstemp(".part", target.name, target.parent)
+    os.close(handle)
+    try:
+        pq.write_table(table, draft, compression="zstd")
+        Path(draft).replace(target)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+
+
+def _about(ensemble: Any) -> dict[str, Any]:
+    """Everything but the numbers, as plain values."""
+    from clusterlens import __version__
+
+    seconds = [None if np.isnan(s) else float(s) for s in ensemble.seconds]
+    return {
+        "format": FORMAT,
+        "version": __version__,
+        "noise": ensemble.noise,
+        "names": list(ensemble.names),
+        "families": list(ensemble.families),
+        "specs": json.loads(json.dumps(ensemble.specs, default=_plain)),
+        "seconds": seconds,
+        "notes": list(ensemble.notes),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Write a value that JSON does not know: numbers of NumPy, else as text."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
