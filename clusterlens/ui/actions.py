@@ -14,8 +14,10 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.ensemble.importing import load_partitions
 from clusterlens.compute.fuzzy.importing import load_memberships
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.ranking.ranking import SCORES
@@ -181,6 +183,35 @@ def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
     )
     made = replace(analysis, runs=(*analysis.runs, copy), runs_made=number)
     return _read(made, copy.id)
+
+
+def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Read partitions made elsewhere as a new run, or with the models of this one."""
+    dataset, run = analysis.dataset, analysis.run
+    if dataset is None:
+        raise ValueError("no table is prepared; load one on the Data page.")
+    content = io.BytesIO(job.files[values["sha256"]])
+    content.name = values["name"]
+    found = load_partitions(content, dataset.table.index)
+    for note in found.notes:
+        job.notify("info", note)
+    if len(dataset.row_ids) < found.n_samples:
+        at = dataset.table.index.get_indexer(pd.Index(dataset.row_ids))
+        found = found.take_samples(at)
+    mixed = bool(values["mixed"]) and run is not None and run.dataset is dataset
+    base = run if mixed else None
+    number = analysis.runs_made + 1
+    made = Run(
+        f"r{number}",
+        f"{base.name} + {values['name']}" if base else str(values["name"]),
+        dataset,
+        base.pool if base else (),
+        base.random_state if base else 0,
+        _joined(base.ensemble, found) if base else found,
+        (*(base.kept if base else ()), {**values, "models": found.n_partitions}),
+    )
+    runs = (*analysis.runs, made)
+    return _read(replace(analysis, runs=runs, runs_made=number), made.id)
 
 
 def name_cluster(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -383,6 +414,7 @@ ACTIONS = {
     "run pool": Action("Run the pool", fit_pool, slow=True),
     "add CNS": Action("Add CNS to the pool", add_smoothing, slow=True),
     "keep partition": Action("Keep the partition", keep_partition, slow=True),
+    "import partitions": Action("Read the partitions", import_partitions, slow=True),
     "name cluster": Action("Name the cluster", name_cluster, slow=True),
     "add models": Action("Add models to the pool", add_models, slow=True),
     "add memberships": Action("Read the memberships", add_memberships, slow=True),

@@ -85,8 +85,11 @@ def draw_samples(
         picture = _points(xy, colours, view, size, spread)
     else:
         grey = np.broadcast_to(np.uint8(_FADED), colours.shape)
-        pale = colours if keep_hue else grey
-        faded = _points(xy, pale, view, size, spread, alpha=70)
+        if keep_hue:
+            # What keeps its colour must be seen, also on a small map.
+            spread = max(spread, 1)
+        pale, alpha = (colours, 110) if keep_hue else (grey, 70)
+        faded = _points(xy, pale, view, size, spread, alpha=alpha)
         bright = _points(xy[lit], colours[lit], view, size, spread + 1)
         picture = ds.tf.stack(faded, bright)
     return picture.to_numpy().astype(np.uint32)

@@ -16,8 +16,10 @@ from clusterlens.ui.jobs import Job
 DRAWS = 19
 
 
-def null_seconds(samples: Dataset, pool: tuple[Any, ...]) -> float:
-    """Estimate how long the check takes."""
+def null_seconds(samples: Dataset, pool: tuple[Any, ...]) -> float | None:
+    """Estimate how long the check takes; None where no pool was run."""
+    if not pool:
+        return None
     return null_agreement_seconds(samples.X.shape, list(pool), DRAWS)
 
 

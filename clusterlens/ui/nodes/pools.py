@@ -121,9 +121,11 @@ class Outcome:
 def outcome(job: Job, run: Run) -> Outcome:
     """Sort what is to be said of a run."""
     ensemble = run.ensemble
-    asked = len(pool_specs(list(run.pool), run.dataset.X.shape, run.random_state))
+    shape = run.dataset.X.shape
+    asked = len(pool_specs(list(run.pool), shape, run.random_state)) if run.pool else 0
+    added = sum(entry.get("models", 1) for entry in run.kept)
     return Outcome(
-        asked + len(run.kept),
+        asked + added,
         ensemble.n_partitions,
         len(distinct_partitions(ensemble)[0]),
         float(np.nansum(ensemble.seconds)),

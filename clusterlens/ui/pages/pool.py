@@ -6,6 +6,7 @@ from typing import Any
 
 from clusterlens.ui.kit import COLUMN, pn
 from clusterlens.ui.pages.page import Page
+from clusterlens.ui.panels.import_partitions import ImportPartitions
 from clusterlens.ui.panels.latest_run import LatestRun
 from clusterlens.ui.panels.pool_cost import PoolCost
 from clusterlens.ui.panels.pool_grid import PoolGrid
@@ -26,10 +27,12 @@ class PoolPage(Page):
     def build(self) -> Any:
         grid, cost = PoolGrid(self.session), PoolCost(self.session)
         latest, progress = LatestRun(self.session), RunProgress(self.session)
-        self.panels = [grid, cost, latest, progress]
+        imported = ImportPartitions(self.session)
+        self.panels = [grid, cost, imported, latest, progress]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         right = pn.Column(
             pn.Column(cost.view, styles={"flex": "none"}, margin=0),
+            pn.Column(imported.view, styles={"flex": "none"}, margin=0),
             pn.Column(progress.view, styles={"flex": "none"}, margin=0),
             latest.view,
             styles={**COLUMN, "gap": "8px"},

@@ -94,7 +94,7 @@ class ClusterApart(Panel):
                 line += f"{write(column, column.mean_outside)} in the rest"
             figures.append(
                 f"<figure><figcaption><div class='between'><b class='cut' title='"
-                f"{title}'>{title}</b><span class='muted'>{effect}</span></div>"
+                f"{title}'>{title}</b><span class='muted name'>{effect}</span></div>"
                 f"<div class='cut'>{line}</div></figcaption>"
                 f"{picture(column, colour, name)}</figure>"
             )

@@ -139,6 +139,10 @@ def _extent(agreement: Agreement, cost: AgreementCost, ranking: Ranking) -> str:
 def _null_chip(result: Result, seconds: float) -> str:
     """Offer to compare with structureless data, or say what came of it."""
     css = "cl-null-check"
+    if not seconds >= 0:
+        return (
+            "<span class='muted'>No pool was run, so none can be run on noise.</span>"
+        )
     if result.ready:
         return f"<span class='pill {css}'>{safe(result.value.sentence)}</span>"
     if result.state == "pending":

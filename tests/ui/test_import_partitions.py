@@ -1,0 +1,84 @@
+"""Partitions made elsewhere take part in the consensus."""
+
+import asyncio
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clusterlens.ui.panels.headline import Headline
+from clusterlens.ui.panels.import_partitions import ImportPartitions
+from tests.ui.loop import run
+from tests.ui.test_session import made_run, session_with
+
+# Panel's table is not yet ready for pandas 4.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
+
+
+async def rest(session):
+    await asyncio.sleep(0)
+    while not session.jobs.at_rest:
+        await asyncio.sleep(0.01)
+
+
+def csv(ids, **columns):
+    return pd.DataFrame({"id": ids, **columns}).to_csv(index=False).encode()
+
+
+def imported(session, content, *, mixed):
+    async def main():
+        key = session.keep_file(content)
+        return await session.act(
+            "import partitions", name="mine.csv", sha256=key, mixed=mixed
+        )
+
+    return run(main())
+
+
+def test_dropped_partitions_join_the_models_by_row_id_and_undo_takes_them_back():
+    session = session_with(made_run(1))
+    ids = np.arange(30)[::-1]
+    content = csv(ids, ours=np.where(ids < 10, "a", "b"), other=ids % 3)
+
+    async def main():
+        panel = ImportPartitions(session)
+        panel.look(True)
+        await rest(session)
+        assert panel._mixed.visible
+        panel._dropper.value = {"mine.csv": content}
+        await asyncio.sleep(0.05)
+        await rest(session)
+
+    run(main())
+    ensemble = session.analysis.ensemble
+    assert ensemble.names[-2:] == ("ours", "other")
+    assert ensemble.n_partitions == 7
+    assert len(set(ensemble.codes[5][:10])) == 1
+    assert ensemble.codes[5][0] != ensemble.codes[5][10]
+    assert session.look.page == "consensus"
+    session.undo()
+    assert session.analysis.ensemble.n_partitions == 5
+
+
+def test_alone_they_are_a_run_without_a_pool_that_can_be_read():
+    session = session_with(made_run(1))
+    assert imported(session, csv(np.arange(30), a=np.arange(30) % 2), mixed=False)
+    assert session.analysis.ensemble.n_partitions == 1
+    assert session.analysis.run.pool == ()
+
+    async def main():
+        panel = Headline(session)
+        panel.look(True)
+        await rest(session)
+        return panel._text.body, session.derived.get("outcome").state
+
+    body, _ = run(main())
+    assert "Closest to what this pool agrees on: <b>a</b>" in body
+    assert "No pool was run" in body
+
+
+def test_unknown_rows_are_named_and_nothing_changes():
+    session = session_with(made_run(1))
+    assert not imported(session, csv([*range(29), 77], a=[0, 1] * 15), mixed=True)
+    assert "77" in session.jobs.notices[0].text
+    assert len(session.analysis.runs) == 1
