@@ -21,8 +21,8 @@ from clusterlens.ui.words import count, duration, span
 class Headline(Panel):
     """Which model is closest to what the pool agrees on, and how far to trust it."""
 
-    needs = ("ranking", "ensemble", "agreement", "cost", "null_seconds", "run")
-    also = ("robustness", "null_check", "constraints?")
+    needs = ("ranking", "ensemble", "agreement", "cost", "run")
+    also = ("null_seconds", "robustness", "null_check", "constraints?")
 
     def build(self) -> Any:
         self._text = Text(does=self._do)
@@ -34,8 +34,8 @@ class Headline(Panel):
         ensemble: Ensemble,
         agreement: Agreement,
         cost: AgreementCost,
-        null_seconds: float,
         run: Run,
+        null_seconds: Result,
         robustness: Result,
         null_check: Result,
         constraints: Result,
@@ -136,13 +136,11 @@ def _extent(agreement: Agreement, cost: AgreementCost, ranking: Ranking) -> str:
     )
 
 
-def _null_chip(result: Result, seconds: float) -> str:
+def _null_chip(result: Result, seconds: Result) -> str:
     """Offer to compare with structureless data, or say what came of it."""
     css = "cl-null-check"
-    if not seconds >= 0:
-        return (
-            "<span class='muted'>No pool was run, so none can be run on noise.</span>"
-        )
+    if not seconds.ready:
+        return "<span class='muted'>No pool was run, so none is run on copies.</span>"
     if result.ready:
         return f"<span class='pill {css}'>{safe(result.value.sentence)}</span>"
     if result.state == "pending":
@@ -153,7 +151,7 @@ def _null_chip(result: Result, seconds: float) -> str:
             f"{safe(explain(result.error))} "
             f"{link('try again', 'null_check')}</span>"
         )
-    cost = duration(seconds)
+    cost = duration(seconds.value)
     return link(
         f"Agreement above structureless data: <b>check, {cost}</b>",
         "null_check",
