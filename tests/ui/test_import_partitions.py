@@ -62,9 +62,11 @@ def test_dropped_partitions_join_the_models_by_row_id_and_undo_takes_them_back()
 
 def test_alone_they_are_a_run_without_a_pool_that_can_be_read():
     session = session_with(made_run(1))
-    columns = {name: np.arange(30) // width for name, width in (("a", 10), ("b", 9))}
+    columns = {
+        name: np.arange(30) // width for name, width in (("a", 10), ("b", 9), ("c", 8))
+    }
     assert imported(session, csv(np.arange(30), **columns), mixed=False)
-    assert session.analysis.ensemble.n_partitions == 2
+    assert session.analysis.ensemble.n_partitions == 3
     assert session.analysis.run.pool == ()
 
     async def main():
