@@ -53,7 +53,7 @@ class PartitionBar(Panel):
             *self._deeds(),
             margin=0,
             sizing_mode="stretch_width",
-            styles={"gap": "8px", "flex": "none"},
+            styles={"gap": "8px", "flex": "none", "flex-wrap": "wrap"},
             align="center",
         )
         self._text = Text(css_classes=["cl-clusters-sentence"])
