@@ -152,7 +152,7 @@ PLACES = [
 UI_FILES = sorted((PACKAGE / "ui").rglob("*.py"))
 UI_MODULES = {module_name(path) for path in UI_FILES}
 # Panels that others are made of.
-SHARED_PANELS = {"live", "panel", "tab"}
+SHARED_PANELS = {"live", "panel", "saving", "tab"}
 COMPOSED = {"inspector", "links_tab"}
 
 

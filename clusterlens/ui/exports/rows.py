@@ -6,6 +6,8 @@ import io
 import json
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,14 +20,21 @@ from clusterlens.compute.table.export import attach_labels, to_csv_bytes
 from clusterlens.ui.analysis import Link
 
 
-def labelled_rows(samples: Dataset, ensemble: Ensemble, model: int) -> pd.DataFrame:
+def labelled_rows(
+    samples: Dataset,
+    ensemble: Ensemble,
+    model: int,
+    names: npt.NDArray[np.object_] | None = None,
+) -> pd.DataFrame:
     """Add the labels of a model, and its memberships, to the original rows.
 
     Columns and row ids stay as they were read; rows that the preparation left out have
-    no label.
+    no label. `names`, shape (n_samples,), are what the analyst calls the clusters.
     """
     name = ensemble.names[model]
-    columns = {f"cluster ({name})": ensemble.labels[model]}
+    columns: dict[str, npt.ArrayLike] = {f"cluster ({name})": ensemble.labels[model]}
+    if names is not None:
+        columns["cluster name"] = names
     soft = ensemble.memberships.get(model)
     if soft is not None:
         columns |= {

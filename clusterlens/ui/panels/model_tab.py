@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import io
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
-from clusterlens.compute.table.export import attach_labels, to_csv_bytes
 from clusterlens.ui.derived import Result
+from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
 from clusterlens.ui.jobs import explain
-from clusterlens.ui.kit import badge, mark, pmu, safe
+from clusterlens.ui.kit import badge, mark, safe
 from clusterlens.ui.palette import cluster_colour, cluster_name
+from clusterlens.ui.panels.saving import SaveButton
 from clusterlens.ui.panels.tab import Tab, effect_rows
 from clusterlens.ui.words import count, number
 
@@ -29,24 +30,22 @@ class ModelTab(Tab):
     empty = "<b>No model.</b> Run a pool first; its models are listed in the ranking."
 
     def below(self) -> list[Any]:
-        self._download = pmu.FileDownload(
-            label="Rows with labels",
-            callback=self._labelled_rows,
-            filename="labels.csv",
-            size="small",
-            variant="outlined",
+        self._download = SaveButton(
+            self.session,
+            "Rows with labels",
+            self._labelled_rows,
             margin=(6, 0, 0, 0),
             css_classes=["cl-download"],
             disabled=True,
         )
         self._shown = 0
         self._names: dict[int, str] = {}
-        return [self._download]
+        return [self._download.view]
 
     def prepare(self, results: Any) -> None:
         """Offer the rows only where there is a model."""
         super().prepare(results)
-        self._download.disabled = not results["selected"].ready
+        self._download.button.disabled = not results["selected"].ready
 
     def show(
         self,
@@ -129,17 +128,17 @@ class ModelTab(Tab):
             f"{body}"
         )
 
-    def _labelled_rows(self) -> io.BytesIO:
-        """Return the original rows with the labels of the selected model as CSV."""
-        analysis = self.session.analysis
-        model = self._shown
-        name = f"cluster ({analysis.ensemble.names[model]})"
-        labels: dict[str, Any] = {name: analysis.ensemble.labels[model]}
-        found = self.session.derived.get("clusters")
+    def _labelled_rows(self) -> tuple[str, Callable[[], bytes]]:
+        """Name the original rows with the labels of the model, and how to make them."""
+        analysis, model = self.session.analysis, self._shown
+        samples, ensemble = analysis.samples, analysis.ensemble
+        found, names = self.session.derived.get("clusters"), None
         if self._names and found.ready:
             words = [cluster_name(k, self._names) for k in found.value.tolist()]
-            labels["cluster name"] = np.array(words, object)
-        return io.BytesIO(to_csv_bytes(attach_labels(analysis.samples, labels)))
+            names = np.array(words, object)
+        return f"{samples.name} - {ensemble.names[model]}.csv", lambda: rows_to_csv(
+            labelled_rows(samples, ensemble, model, names)
+        )
 
 
 def _settings(ensemble: Ensemble, model: int) -> str:

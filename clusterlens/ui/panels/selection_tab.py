@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.compute.table.export import attach_labels, to_csv_bytes
+from clusterlens.compute.table.export import attach_labels
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import badge, link, mark, pmu, safe
+from clusterlens.ui.kit import badge, link, mark, safe
 from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.inspector import SelectionReading
 from clusterlens.ui.palette import cluster_colour, cluster_name
@@ -34,22 +33,20 @@ class SelectionTab(Tab):
     )
 
     def below(self) -> list[Any]:
-        self._download = pmu.FileDownload(
-            label="Rows",
-            callback=self._rows,
-            filename="selection.csv",
-            size="small",
-            variant="outlined",
+        self._download = SaveButton(
+            self.session,
+            "Rows",
+            self._selected_rows,
             margin=(6, 0, 0, 0),
             css_classes=["cl-download-selection"],
             disabled=True,
         )
-        return [self._download]
+        return [self._download.view]
 
     def prepare(self, results: Any) -> None:
         """Offer the rows only where there are some."""
         super().prepare(results)
-        self._download.disabled = not results["selection_reading"].ready
+        self._download.button.disabled = not results["selection_reading"].ready
 
     def do(self, what: str) -> Any:
         """Clear the selection, or what every tab does."""
@@ -92,11 +89,13 @@ class SelectionTab(Tab):
             + f"</table><h3>Rows</h3>{_rows(read, samples, clusters)}"
         )
 
-    def _rows(self) -> io.BytesIO:
-        """Return the original rows of the selection as CSV."""
+    def _selected_rows(self) -> tuple[str, Callable[[], bytes]]:
+        """Name the original rows of the selection, and how to make them."""
         samples, brush = self.session.analysis.samples, self.session.look.brush
-        wanted = attach_labels(samples, {}).loc[samples.row_ids[brush.positions]]
-        return io.BytesIO(to_csv_bytes(wanted))
+        rows = samples.row_ids[brush.positions]
+        return "selection.csv", lambda: rows_to_csv(
+            attach_labels(samples, {}).loc[rows]
+        )
 
 
 def _rows(read: SelectionReading, samples: Dataset, clusters: np.ndarray) -> str:

@@ -20,10 +20,10 @@ from clusterlens.ui.exports.rows import (
     rows_to_parquet,
 )
 from clusterlens.ui.findings import NEEDED, WELCOME, gather
-from clusterlens.ui.jobs import explain
-from clusterlens.ui.kit import Download, Text, card, link, pn, safe
+from clusterlens.ui.kit import Download, Text, card, link, safe
 from clusterlens.ui.memory.archive import SUFFIX, export_analysis
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.panels.saving import save_file
 from clusterlens.ui.session import Session
 
 
@@ -216,19 +216,8 @@ class TakeAway(Panel):
             return
         name = f"{_stem(found.analysis.table.name)}-{file.ending}"
 
-        def made(content: bytes | None, error: BaseException | None) -> None:
-            if content is None:
-                text = explain(error) if error else "cancelled"
-                session.jobs.notify("warning", f"{file.title}: {text}")
-            else:
-                pn.state.execute(partial(self._download.send, name, content))
-
-        session.jobs.live(
-            f"take away {key}",
-            f"Making {file.title.lower()}",
-            lambda job: file.make(found, session),
-            made,
-            long=True,
+        save_file(
+            session, self._download, name, file.title, lambda: file.make(found, session)
         )
 
 
