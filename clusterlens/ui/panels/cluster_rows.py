@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import io
+from collections.abc import Callable
 from typing import Any
 
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.compute.table.export import attach_labels, to_csv_bytes
+from clusterlens.compute.table.export import attach_labels
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, card, link, mark, pmu, safe, select
+from clusterlens.ui.exports.rows import rows_to_csv
+from clusterlens.ui.kit import Text, card, link, mark, safe, select
 from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.clusters import Chosen, Members
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.panels.saving import SaveButton
 from clusterlens.ui.words import number
 
 SHOWN_ROWS = 200
@@ -46,11 +48,11 @@ class ClusterRows(Panel):
             lambda: look.typical_first,
             lambda first: setattr(look, "typical_first", first),
         )
-        self._download = pmu.FileDownload(
-            label="Rows",
-            callback=self._csv,
-            filename="members.csv",
-            size="small",
+        self._name = "members.csv"
+        self._download = SaveButton(
+            self.session,
+            "Rows",
+            self._csv,
             margin=(0, 0, 0, 6),
             css_classes=["cl-members-download"],
         )
@@ -59,7 +61,7 @@ class ClusterRows(Panel):
             self._head,
             self._rows,
             note=self.status,
-            buttons=[self._order, self._download],
+            buttons=[self._order, self._download.view],
             css="cl-rows",
         )
 
@@ -89,9 +91,7 @@ class ClusterRows(Panel):
         columns = list(dict.fromkeys(top))[:SHOWN_COLUMNS]
         values = samples.table.loc[samples.row_ids[shown], columns]
         more = f" · the first {SHOWN_ROWS} shown" if total > SHOWN_ROWS else ""
-        self._download.filename = (
-            f"{samples.name} - {chosen.names[in_hand]}.csv".replace("/", "-")
-        )
+        self._name = f"{samples.name} - {chosen.names[in_hand]}.csv".replace("/", "-")
         name = mark(cluster_colour(in_hand), safe(chosen.names[in_hand]))
         self._head.body = (
             f"<p class='muted'>{name} · {total:,} rows{more} · {members.doubtful:,} go "
@@ -107,13 +107,17 @@ class ClusterRows(Panel):
             f"<th>next</th>{heads}</tr>{body}</table>"
         )
 
-    def _csv(self) -> io.BytesIO:
-        """Return the members as CSV, in the order shown."""
+    def _csv(self) -> tuple[str, Callable[[], bytes]]:
+        """Name the members, in the order shown, and how to make the file."""
         found = self.session.derived.get("members").value
         samples = self.session.analysis.samples
-        rows = attach_labels(samples, {}).loc[samples.row_ids[found.positions]]
-        rows = rows.assign(**{"consensus with own cluster": found.own})
-        return io.BytesIO(to_csv_bytes(rows))
+
+        def make() -> bytes:
+            rows = attach_labels(samples, {}).loc[samples.row_ids[found.positions]]
+            rows = rows.assign(**{"consensus with own cluster": found.own})
+            return rows_to_csv(rows)
+
+        return self._name, make
 
 
 def _row(

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import io
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from clusterlens.compute.consensus.cluster_consensus import ClusterConsensus
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.table.export import attach_labels, to_csv_bytes
+from clusterlens.compute.table.export import attach_labels
 from clusterlens.ui.derived import Result
+from clusterlens.ui.exports.rows import rows_to_csv
 from clusterlens.ui.kit import Text, card, pmu, pn, safe, select
 from clusterlens.ui.nodes.clusters import Chosen
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.panels.saving import SaveButton
 from clusterlens.ui.partitions import TREE
 from clusterlens.ui.words import count
 
@@ -135,22 +137,21 @@ class PartitionBar(Panel):
             sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"}},
             css_classes=["cl-keep-name"],
         )
-        self._rows = pmu.FileDownload(
-            label="Rows with labels",
-            callback=self._labelled,
-            filename="clusters.csv",
-            size="small",
+        self._rows = SaveButton(
+            self.session,
+            "Rows with labels",
+            self._labelled,
             margin=0,
             sx=_LOW,
             css_classes=["cl-clusters-download"],
         )
-        return [self._name, self._keep, self._rows]
+        return [self._name, self._keep, self._rows.view]
 
     def prepare(self, results: Any) -> None:
         """Offer what there is, also before a partition is made."""
         ready = results["chosen"].ready
         kind = self.session.look.partition
-        for widget in (self._kinds, self._name, self._keep, self._rows):
+        for widget in (self._kinds, self._name, self._keep, self._rows.view):
             widget.visible = results["ensemble"].ready
         self._methods.visible = ready and kind == "consensus"
         linked = results["constraints"].value is not None
@@ -158,7 +159,7 @@ class PartitionBar(Panel):
         self._models.visible = ready and kind == "model"
         self._keep.disabled = not ready or kind == "model"
         self._name.visible = self._keep.visible = ready and kind != "model"
-        self._rows.disabled = not ready
+        self._rows.button.disabled = not ready
         samples = results["samples"].value
         given = samples is not None and samples.labels_true is not None
         kinds = {name: key for name, key in KINDS.items() if given or key != "labels"}
@@ -188,7 +189,6 @@ class PartitionBar(Panel):
         """Write the sentence."""
         self._chosen = chosen
         self._name.placeholder = chosen.title
-        self._rows.filename = f"{self.session.analysis.samples.name} - clusters.csv"
         self._text.body = f"<p>{sentence(chosen, chosen_held, ensemble.value)}</p>"
 
     async def _keep_it(self, event: Any) -> None:
@@ -203,13 +203,20 @@ class PartitionBar(Panel):
             last = session.analysis.ensemble.n_partitions - 1
             session.look.param.update(model=last, partition="model")
 
-    def _labelled(self) -> io.BytesIO:
-        """Return the original rows with clusters and their names as CSV."""
+    def _labelled(self) -> tuple[str, Callable[[], bytes]]:
+        """Name the original rows with clusters and their names, and how to make them."""
         chosen, samples = self._chosen, self.session.analysis.samples
-        numbers = np.where(chosen.clusters < 0, -1, chosen.clusters + 1)
-        names = np.array([chosen.names[k] for k in chosen.clusters.tolist()], object)
-        columns = {f"cluster ({chosen.title})": numbers, "cluster name": names}
-        return io.BytesIO(to_csv_bytes(attach_labels(samples, columns)))
+
+        def make() -> bytes:
+            numbers = np.where(chosen.clusters < 0, -1, chosen.clusters + 1)
+            names = [chosen.names[k] for k in chosen.clusters.tolist()]
+            columns = {
+                f"cluster ({chosen.title})": numbers,
+                "cluster name": np.array(names, object),
+            }
+            return rows_to_csv(attach_labels(samples, columns))
+
+        return f"{samples.name} - clusters.csv", make
 
 
 def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:

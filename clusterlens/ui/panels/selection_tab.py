@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels
 from clusterlens.ui.derived import Result
+from clusterlens.ui.exports.rows import rows_to_csv
 from clusterlens.ui.kit import badge, link, mark, safe
 from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.inspector import SelectionReading
 from clusterlens.ui.palette import cluster_colour, cluster_name
+from clusterlens.ui.panels.saving import SaveButton
 from clusterlens.ui.panels.tab import Tab, effect_rows, share_bar
 from clusterlens.ui.words import number
 
