@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from clusterlens.ui.links import (
     TITLES,
     find_link,
     has_row,
+    links_from_text,
     plain_ids,
     refuse_contradiction,
     with_link,
@@ -359,6 +361,36 @@ def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return _linked(analysis, with_link(analysis.links, Link(kind, a, b)))
 
 
+def join_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Say that rows are of one class: must-links from each to the next span them."""
+    rows = list(dict.fromkeys(values["rows"]))
+    if analysis.table is None or len(rows) < 2:
+        raise ValueError("fewer than two rows are given; select at least two.")
+    unknown = [row for row in rows if not has_row(analysis.table.table.index, row)]
+    if unknown:
+        raise ValueError(f"there is no row {unknown[0]!r}; name rows by their ids.")
+    new = [Link("must", a, b) for a, b in pairwise(rows)]
+    return _with_links(analysis, new)
+
+
+def import_links(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Take the links of a file in; those between the same rows are replaced."""
+    if analysis.table is None:
+        raise ValueError("no table is loaded; load one on the Data page.")
+    new = links_from_text(values["text"], analysis.table.table.index)
+    if not new:
+        raise ValueError("the file holds no link.")
+    return _with_links(analysis, new)
+
+
+def _with_links(analysis: Analysis, new: Sequence[Link]) -> Analysis:
+    """Add links; of those between the same two rows the latest one holds."""
+    pairs = {frozenset((link.a, link.b)): link for link in (*analysis.links, *new)}
+    if any(len(pair) < 2 for pair in pairs):
+        raise ValueError("a row is linked with itself; link two different rows.")
+    return _linked(analysis, tuple(pairs.values()))
+
+
 def remove_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Take the link between two rows away."""
     at = _linked_at(analysis, values)
@@ -428,6 +460,8 @@ ACTIONS = {
     "set threshold": Action("Set the agreement needed", set_threshold, of_run=True),
     "count fully": Action("Count all pairs", count_fully, of_run=True),
     "add link": Action("Link two rows", add_link),
+    "join rows": Action("Must-link the selection", join_rows),
+    "import links": Action("Import links", import_links),
     "remove link": Action("Remove the link", remove_link),
     "swap link": Action("Swap the link", swap_link),
     "write note": Action("Write a note", write_note),

@@ -6,6 +6,8 @@ to a file, and found again in another run of the same table.
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -19,6 +21,7 @@ Kind = Literal["must", "cannot"]
 PlainId = int | str
 KINDS = get_args(Kind)
 OTHER: dict[Kind, Kind] = {"must": "cannot", "cannot": "must"}
+_SHOWN = 5  # ids that a message lists
 TITLES: dict[Kind, str] = {"must": "must-link", "cannot": "cannot-link"}
 
 
@@ -104,3 +107,68 @@ def refuse_contradiction(links: Sequence[Link]) -> None:
             f"must-links join them ({joined}); remove one of these links.",
             chain,
         ) from None
+
+
+def links_from_text(text: str, index: pd.Index) -> tuple[Link, ...]:
+    """Read links from CSV or JSON by row ids, as the Report page writes them.
+
+    Parameters
+    ----------
+    text : str
+        JSON with the lists must_link and cannot_link, or CSV with the columns kind
+        ("must-link" or "cannot-link"), row_a and row_b.
+    index : Index
+        Row ids of the table, those of rows that a preparation leaves out included.
+
+    Raises
+    ------
+    ValueError
+        If the text is neither, or names rows that the table does not have.
+    """
+    given = _pairs_of_json(text) if text.lstrip()[:1] == "{" else _pairs_of_csv(text)
+    known = {str(row): row for row in plain_ids(index)}
+
+    def find(end: str) -> PlainId | None:
+        # A spreadsheet is kept from computing some ids by an apostrophe in front.
+        return known.get(end, known.get(end.removeprefix("'")))
+
+    ends = {end: find(end) for _, *pair in given for end in pair}
+    unknown = [end for end, row in ends.items() if row is None]
+    if unknown:
+        more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+        raise ValueError(
+            f"the table has no row {', '.join(map(repr, unknown[:_SHOWN]))}{more}; "
+            "correct the file. None of its links was taken."
+        )
+    return tuple(Link(kind, ends[a], ends[b]) for kind, a, b in given)
+
+
+def _pairs_of_json(text: str) -> list[tuple[Kind, str, str]]:
+    try:
+        content = json.loads(text)
+        return [
+            (kind, str(a), str(b))
+            for kind in KINDS
+            for a, b in content.get(f"{kind}_link", [])
+        ]
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"the file is no JSON of links ({error}); give an object with the lists "
+            "must_link and cannot_link of pairs of row ids."
+        ) from None
+
+
+def _pairs_of_csv(text: str) -> list[tuple[Kind, str, str]]:
+    try:
+        table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+        columns = [table[name].tolist() for name in ("kind", "row_a", "row_b")]
+    except (ValueError, KeyError) as error:
+        raise ValueError(
+            f"the file is no CSV of links ({error}); give the columns kind, row_a and "
+            "row_b."
+        ) from None
+    kinds: dict[str, Kind] = {f"{kind}-link": kind for kind in KINDS}
+    odd = [kind for kind in columns[0] if kind not in kinds]
+    if odd:
+        raise ValueError(f"kind {odd[0]!r} is neither 'must-link' nor 'cannot-link'.")
+    return [(kinds[kind], a, b) for kind, a, b in zip(*columns, strict=True)]

@@ -82,6 +82,13 @@ def toggle_linking(session: Session) -> None:
         look.param.update(linking=True, tab="links")
 
 
+def link_from(session: Session) -> None:
+    """Let the inspected sample be A of a pair; the next click picks B."""
+    if session.look.inspected is not None and session.analysis.run is not None:
+        pair = (session.look.inspected,)
+        session.look.param.update(linking=True, pair=pair, tab="links")
+
+
 def pick(session: Session, position: int) -> None:
     """Take a sample into the pair: A first, then B; a third one replaces B."""
     first = session.look.pair[:1]

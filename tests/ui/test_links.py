@@ -14,7 +14,13 @@ from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.analysis import DEFAULT_LINK_WEIGHT, Analysis, Link, Run
 from clusterlens.ui.history import Step
-from clusterlens.ui.links import LinkError, plain_id, plain_ids, refuse_contradiction
+from clusterlens.ui.links import (
+    LinkError,
+    links_from_text,
+    plain_id,
+    plain_ids,
+    refuse_contradiction,
+)
 from clusterlens.ui.session import Session
 from tests.ui.loop import run
 
@@ -184,3 +190,75 @@ def test_the_weight_of_the_links_is_one_action():
     assert session.analysis.link_weight == 1.0
     session.undo()
     assert session.analysis.link_weight == DEFAULT_LINK_WEIGHT
+
+
+def index_of(*rows):
+    return pd.Index(rows)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kind,row_a,row_b\nmust-link,a,b\ncannot-link,'=1+1,7\n",
+        '{"must_link": [["a", "b"]], "cannot_link": [["=1+1", 7]]}',
+    ],
+)
+def test_links_of_a_file_find_their_rows_by_id(text):
+    found = links_from_text(text, index_of("a", "b", "=1+1", "7"))
+    assert found == (Link("must", "a", "b"), Link("cannot", "=1+1", "7"))
+
+
+def test_numbers_in_a_file_find_rows_that_are_numbered():
+    found = links_from_text("kind,row_a,row_b\nmust-link,3,5\n", pd.RangeIndex(9))
+    assert found == (Link("must", 3, 5),)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("kind,row_a,row_b\nmust-link,a,x\nmust-link,y,b\n", "no row 'x', 'y'"),
+        ('{"must_link": [["a", "x"]]}', "no row 'x'"),
+        ("kind,row_a\nmust-link,a\n", "no CSV"),
+        ("kind,row_a,row_b\nmaybe,a,b\n", "'maybe'"),
+        ('{"must_link": 5}', "no JSON"),
+        ('{"must_link": [["a"]]}', "no JSON"),
+        ("{", "no JSON"),
+        ("", "no CSV"),
+    ],
+)
+def test_a_file_that_is_no_list_of_known_links_is_refused(text, words):
+    with pytest.raises(ValueError, match=words):
+        links_from_text(text, index_of("a", "b"))
+
+
+def test_a_file_is_taken_in_whole_or_not_at_all():
+    session = Session()
+
+    async def main():
+        await session.act("load example", name="iris")
+
+    run(main())
+    session.act_now("add link", kind="must", a=0, b=1)
+    text = "kind,row_a,row_b\nmust-link,1,2\ncannot-link,0,1\n"
+    assert session.act_now("import links", text=text)
+    assert session.analysis.links == (Link("cannot", 0, 1), Link("must", 1, 2))
+    before = session.analysis
+    text = "kind,row_a,row_b\nmust-link,5,6\nmust-link,0,2\n"
+    assert not session.act_now("import links", text=text)
+    assert session.analysis is before
+    assert "apart" in session.jobs.notices[0].text
+
+
+def test_rows_of_one_class_are_spanned_by_must_links():
+    session = Session()
+
+    async def main():
+        await session.act("load example", name="iris")
+
+    run(main())
+    assert session.act_now("join rows", rows=[4, 9, 2, 9])
+    assert session.analysis.links == (Link("must", 4, 9), Link("must", 9, 2))
+    session.act_now("add link", kind="cannot", a=4, b=100)
+    assert not session.act_now("join rows", rows=[2, 100])
+    assert not session.act_now("join rows", rows=[2])
+    assert not session.act_now("join rows", rows=[2, 9999])

@@ -103,7 +103,8 @@ def test_file_to_ranking_to_download(app, tmp_path):
     rows = list(csv.DictReader(io.StringIO(content)))
     original = pd.read_csv(path)
     assert [float(row["length"]) for row in rows] == original["length"].tolist()
-    (added,) = set(rows[0]) - set(original.columns)
+    assert [row["row id"] for row in rows] == [str(k) for k in range(len(original))]
+    (added,) = set(rows[0]) - {*original.columns, "row id"}
     assert added.startswith("cluster (")
     assert len({row[added] for row in rows}) >= 2
 

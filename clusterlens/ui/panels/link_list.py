@@ -44,11 +44,20 @@ class LinkList(Panel):
             css_classes=["cl-link-weight"],
         )
         self._weight.param.watch(self._release, "value_throttled")
+        self._file = pmu.FileInput(
+            label="Import CSV or JSON by row ids",
+            accept=".csv,.json",
+            size="small",
+            margin=(4, 0),
+            css_classes=["cl-import-links"],
+        )
+        self._file.param.watch(self._import, "value")
         return pn.Column(
             self._text,
             self.status,
             self._weight,
             self._cost,
+            self._file,
             margin=0,
             sizing_mode="stretch_width",
         )
@@ -71,6 +80,12 @@ class LinkList(Panel):
             f"<p class='muted'>{_cost(ranking, constraints.value, link_weight)}</p>"
             f"<p class='muted'>{_REASON} {paper}</p>"
         )
+
+    def _import(self, event: Any) -> None:
+        """Take the links of a file in, all or none."""
+        if event.new:
+            text = bytes(event.new).decode("utf-8-sig", errors="replace")
+            self.session.act_now("import links", text=text)
 
     def _release(self, event: Any) -> None:
         if event.new is not None and event.new != self.session.analysis.link_weight:

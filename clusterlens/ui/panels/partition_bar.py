@@ -204,7 +204,7 @@ class PartitionBar(Panel):
             session.look.param.update(model=last, partition="model")
 
     def _labelled(self) -> tuple[str, Callable[[], bytes]]:
-        """Name the original rows with clusters and their names, and how to make them."""
+        """Name the rows with clusters and their names, and how to make the file."""
         chosen, samples = self._chosen, self.session.analysis.samples
 
         def make() -> bytes:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import mark, safe
+from clusterlens.ui.kit import link, mark, safe
+from clusterlens.ui.moves import link_from
 from clusterlens.ui.nodes.inspector import Place, SampleReading
 from clusterlens.ui.palette import DISAGREEMENT_COLOURS, cluster_colour, cluster_name
 from clusterlens.ui.panels.tab import Tab, row_link, share_bar
@@ -25,6 +28,13 @@ class SampleTab(Tab):
         "see its values and what the models say about it."
     )
 
+    def do(self, what: str) -> Any:
+        """Begin a link with the sample, or what every tab does."""
+        if what == "link":
+            link_from(self.session)
+        else:
+            super().do(what)
+
     def show(
         self,
         sample_reading: SampleReading,
@@ -43,7 +53,8 @@ class SampleTab(Tab):
         stops = ", ".join(DISAGREEMENT_COLOURS)
         self.text.body = (
             f"<p><b style='font-size:15px'>Row {safe(read.row_id)}</b> "
-            f"<span class='pill'>{chip}</span></p>"
+            f"<span class='pill'>{chip}</span>"
+            f"{link('Link from here', 'link', css='cl-link-here')}</p>"
             f"<h3>Disagreement of the pool<span class='right'>{read.disagreement:.2f}"
             "</span></h3>"
             f"<div class='scale' style='background:linear-gradient(90deg,{stops})'>"

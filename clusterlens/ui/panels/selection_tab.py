@@ -12,7 +12,8 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.rows import rows_to_csv
-from clusterlens.ui.kit import badge, link, mark, safe
+from clusterlens.ui.kit import badge, link, mark, pmu, pn, safe
+from clusterlens.ui.links import plain_ids
 from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.inspector import SelectionReading
 from clusterlens.ui.palette import cluster_colour, cluster_name
@@ -22,6 +23,8 @@ from clusterlens.ui.words import number
 
 SHOWN_COLUMNS = 6
 SHOWN_ROWS = 50
+# Rows that may be linked at once; each link is drawn and listed.
+MOST_JOINED = 1000
 
 
 class SelectionTab(Tab):
@@ -44,12 +47,25 @@ class SelectionTab(Tab):
             css_classes=["cl-download-selection"],
             disabled=True,
         )
-        return [self._download.view]
+        self._join = pmu.Button(
+            label="Must-link all",
+            size="small",
+            variant="outlined",
+            margin=(6, 0, 0, 6),
+            disabled=True,
+            on_click=self._join_all,
+            css_classes=["cl-join"],
+        )
+        return [pn.Row(self._download.view, self._join, margin=0)]
 
     def prepare(self, results: Any) -> None:
         """Offer the rows only where there are some."""
         super().prepare(results)
-        self._download.button.disabled = not results["selection_reading"].ready
+        ready = results["selection_reading"].ready
+        self._download.button.disabled = not ready
+        count = len(self.session.look.brush)
+        self._join.disabled = not ready or not 2 <= count <= MOST_JOINED
+        self._join.label = f"Must-link all, {max(0, count - 1):,} links"
 
     def do(self, what: str) -> Any:
         """Clear the selection, or what every tab does."""
@@ -91,6 +107,12 @@ class SelectionTab(Tab):
             + effect_rows(read.profiles.top(1, SHOWN_COLUMNS))
             + f"</table><h3>Rows</h3>{_rows(read, samples, clusters)}"
         )
+
+    def _join_all(self, event: Any) -> None:
+        """Say that the selected rows are of one class."""
+        samples, brush = self.session.analysis.samples, self.session.look.brush
+        rows = plain_ids(samples.row_ids[brush.positions])
+        self.session.act_now("join rows", rows=rows)
 
     def _selected_rows(self) -> tuple[str, Callable[[], bytes]]:
         """Name the original rows of the selection, and how to make them."""
