@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.table.dataset import prepare
+from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.analysis import Analysis, Run
 from clusterlens.ui.history import Step
-from clusterlens.ui.moves import press
+from clusterlens.ui.moves import link_from, press
+from clusterlens.ui.nodes.links import differences, spreads
 from clusterlens.ui.pages.consensus import ConsensusPage
 from clusterlens.ui.session import Session
 from tests.ui.loop import run
@@ -234,5 +235,57 @@ def test_what_is_drawn_anew_takes_no_room_from_what_is_there():
         assert "skeleton over" in opened.map.status.body
         await opened.rest()
         assert not opened.map.status.body
+
+    looked_at(scenario)
+
+
+def test_the_pair_card_says_in_which_columns_two_rows_differ():
+    async def scenario(opened):
+        opened.session.look.linking = True
+        await opened.tap(0)
+        await opened.tap(100)
+        session = opened.session
+        read = session.derived.get("pair_reading").value
+        table = session.analysis.samples.encoded.values
+        sd = np.abs(table[0] - table[100]) / table.std(axis=0)
+        names = [column.name for column in session.analysis.samples.encoded.columns]
+        order = [names[k] for k in np.argsort(-sd, kind="stable") if sd[k] > 0]
+        assert [one.column for one in read.differences] == order
+        np.testing.assert_allclose(
+            [one.by for one in read.differences], np.sort(sd[sd > 0])[::-1]
+        )
+        first = read.differences[0]
+        assert (first.a, first.b) == tuple(
+            session.analysis.table.table[first.column].iloc[[0, 100]]
+        )
+        body = opened.pair._text.body
+        assert f"{first.by:.1f} sd" in body
+        needed = session.derived.get("threshold_in_force").value
+        word = "together" if read.joined >= needed else "apart"
+        assert f"{needed} needed: <b>{word}</b>" in body
+
+    looked_at(scenario)
+
+
+def test_levels_without_an_order_differ_by_no_number():
+    frame = {"size": [1.0, 2.0, 4.0, 4.0], "word": ["a", "b", "a", "<b>"]}
+    samples = prepare(make_dataset(frame, name="t"))
+    found = differences(samples, spreads(None, samples), (0, 3))
+    assert [(one.column, one.a, one.b) for one in found] == [
+        ("size", 1.0, 4.0),
+        ("word", "a", "<b>"),
+    ]
+    assert found[1].by is None
+    assert differences(samples, spreads(None, samples), (2, 2)) == []
+
+
+def test_a_link_begins_at_the_inspected_sample():
+    async def scenario(opened):
+        opened.session.look.param.update(inspected=7, tab="sample")
+        await opened.rest()
+        link_from(opened.session)
+        assert (opened.session.look.pair, opened.session.look.linking) == ((7,), True)
+        await opened.tap(100)
+        assert opened.session.look.pair == (7, 100)
 
     looked_at(scenario)

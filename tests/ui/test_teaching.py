@@ -1,4 +1,4 @@
-"""Teaching the ranking in a real browser: clicks, keys, suggestions, undo, reopening."""
+"""Teaching the ranking in a real browser: clicks, keys, suggestions, reopening."""
 
 import re
 

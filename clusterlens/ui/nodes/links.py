@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,6 +118,54 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
+class Difference:
+    """A column in which two samples differ: both values as read, and by how much.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    a, b : object
+        The values.
+    by : float or None
+        In standard deviations of the column; None for levels without an order.
+    """
+
+    column: str
+    a: object
+    b: object
+    by: float | None
+
+
+def spreads(job: Job, samples: Dataset) -> np.ndarray:
+    """Standard deviation of each feature column as read, 0 where it has none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # columns without a value
+        return np.nan_to_num(np.nanstd(samples.encoded.values, axis=0))
+
+
+def differences(
+    samples: Dataset, spreads: np.ndarray, pair: tuple[int, ...]
+) -> list[Difference]:
+    """List the feature columns in which two samples differ, the most first.
+
+    Levels without an order come where a standard deviation would, as they are as far
+    apart as levels can be; columns in which a value is missing are left out.
+    """
+    encoded, found = samples.encoded, []
+    rows = samples.table.loc[samples.row_ids[list(pair)]]
+    for column, (a, b), spread in zip(
+        encoded.columns, encoded.values[list(pair)].T, spreads, strict=True
+    ):
+        if np.isfinite([a, b]).all() and a != b:
+            ordered = samples.roles[column.name] != "categorical"
+            by = abs(float(a - b)) / spread if ordered and spread else None
+            values = rows[column.name]
+            found.append(Difference(column.name, values.iloc[0], values.iloc[1], by))
+    return sorted(found, key=lambda one: -(1.0 if one.by is None else one.by))
+
+
+@dataclass(frozen=True, eq=False)
 class PairReading:
     """What is known of two samples before they are linked.
 
@@ -130,12 +179,15 @@ class PairReading:
         The link that there is.
     answers : dict of Answer
         What "must" and "cannot" would do.
+    differences : list of Difference
+        Columns in which they differ, the most first.
     """
 
     rows: tuple[PlainId, PlainId]
     votes: list[tuple[str, int, int]]
     linked: Link | None
     answers: dict[Kind, Answer]
+    differences: list[Difference]
 
     @property
     def joined(self) -> int:
@@ -151,6 +203,7 @@ def pair_reading(
     positions: dict[PlainId, int],
     ranking: Ranking,
     weight: float,
+    spreads: np.ndarray,
 ) -> PairReading | None:
     """Read what the models say about a pair, and what an answer would do."""
     if len(pair) != 2:
@@ -172,6 +225,7 @@ def pair_reading(
             kind: _answer(ranking, found, with_link(others, Link(kind, a, b)))
             for kind, found in ranks.items()
         },
+        differences(samples, spreads, pair),
     )
 
 
@@ -206,6 +260,7 @@ def suggestions(
 
 
 NODES = {
+    "spreads": Node(("samples",), spreads, "live", "Looking at the columns"),
     "link_states": Node(
         ("links", "row_positions", "ensemble", "selected"), link_states, keep=16
     ),
@@ -218,6 +273,7 @@ NODES = {
             "row_positions",
             "ranking",
             "link_weight",
+            "spreads",
         ),
         pair_reading,
         "live",

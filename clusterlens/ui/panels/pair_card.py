@@ -9,11 +9,13 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import Text, badge, link, pn, safe
 from clusterlens.ui.links import KINDS, TITLES, Kind
 from clusterlens.ui.moves import answer, skip
-from clusterlens.ui.nodes.links import Answer, PairReading
+from clusterlens.ui.nodes.links import Answer, Difference, PairReading
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.tab import share_bar
-from clusterlens.ui.words import count
+from clusterlens.ui.words import count, number
 
+SHOWN_DIFFERENCES = 6
+NAMED = 4
 KEYS: dict[Kind, str] = {"must": "M", "cannot": "C"}
 
 
@@ -21,7 +23,7 @@ class PairCard(Panel):
     """Row ids, votes by family, and the three answers."""
 
     needs = ("ensemble", "look.pair", "look.linking")
-    also = ("pair_reading",)
+    also = ("pair_reading", "threshold_in_force")
 
     def build(self) -> Any:
         self._text = Text(does=self._do, css_classes=["cl-pair"])
@@ -33,10 +35,13 @@ class PairCard(Panel):
         pair: tuple[int, ...],
         linking: bool,
         pair_reading: Result,
+        threshold_in_force: Result,
     ) -> None:
         """Describe the pair, or say how to pick one."""
         if pair_reading.ready:
-            self._text.body = _card(pair_reading.value, ensemble)
+            self._text.body = _card(
+                pair_reading.value, ensemble, threshold_in_force.value
+            )
         elif len(pair) == 2:
             self._text.body = '<div class="skeleton"></div>'
         else:
@@ -60,7 +65,7 @@ def _how_to(linking: bool, n_picked: int) -> str:
     return f'<div class="empty">{text}</div>'
 
 
-def _card(read: PairReading, ensemble: Ensemble) -> str:
+def _card(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:
     a, b = map(safe, read.rows)
     rows = "".join(
         f"<tr><td class='cut'>{safe(family)}</td>"
@@ -71,10 +76,46 @@ def _card(read: PairReading, ensemble: Ensemble) -> str:
     known = f" {badge(TITLES[read.linked.kind])}" if read.linked else ""
     return (
         f"<p style='font-size:15px'><b>A</b> row {a} and <b>B</b> row {b}{known}</p>"
-        f"<h3>Together in {read.joined} of {ensemble.n_partitions} models</h3>"
+        f"{_differences(read.differences)}"
+        f"<h3>Together in {read.joined} of {ensemble.n_partitions} models"
+        f"{_verdict(read.joined, needed)}</h3>"
         f"<table>{rows}</table><p>{_buttons(read)}</p>"
         + "".join(_effect(kind, read.answers[kind], ensemble) for kind in KINDS)
     )
+
+
+def _verdict(joined: int, needed: int | None) -> str:
+    """Say what the binarised matrix makes of a pair."""
+    if needed is None:
+        return ""
+    word = "together" if joined >= needed else "apart"
+    return f"<span class='right muted'>{needed} needed: <b>{word}</b></span>"
+
+
+def _differences(found: list[Difference]) -> str:
+    """Write the columns that differ most with both values, and name the next ones."""
+    if not found:
+        return "<p class='muted'>Equal in every column that goes in.</p>"
+    rows = "".join(
+        f"<tr><td class='cut'>{safe(one.column)}</td>"
+        f"<td class='number'>{safe(number(one.a))}</td>"
+        f"<td class='number'>{safe(number(one.b))}</td>"
+        f"<td class='number muted'>{_by(one)}</td></tr>"
+        for one in found[:SHOWN_DIFFERENCES]
+    )
+    rest = [one.column for one in found[SHOWN_DIFFERENCES:]]
+    closer = ""
+    if rest:
+        more = f" and {len(rest) - NAMED} more" if len(rest) > NAMED else ""
+        closer = f"<p class='muted'>Closer: {safe(', '.join(rest[:NAMED]))}{more}.</p>"
+    return (
+        "<table><tr><th>differ most in</th><th class='number'>A</th><th class='number'>"
+        f"B</th><th class='number'>by</th></tr>{rows}</table>{closer}"
+    )
+
+
+def _by(one: Difference) -> str:
+    return "other level" if one.by is None else f"{one.by:.1f} sd"
 
 
 def _buttons(read: PairReading) -> str:
