@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import param
@@ -41,6 +40,37 @@ class Brush:
 
     def __len__(self) -> int:
         return len(self.positions)
+
+
+# What is forgotten when another run is read, when another table is prepared, and when
+# either is so; all else stays.
+OF_RUN = (
+    "model",
+    "inspected",
+    "pair",
+    "brush",
+    "threshold_preview",
+    "partition",
+    "partition_k",
+    "group",
+    "cluster",
+    "compared",
+    "map_view",
+    "matrix_view",
+    "compare_view",
+)
+OF_TABLE = ("prepared_view", "cns_preview", "cns_step", "cns_sample", "cns_view")
+OF_EITHER = (
+    "judged",
+    "merged",
+    "label_pair",
+    "label_view",
+    "fuzzy_u",
+    "fuzzy_v",
+    "fuzzy_sort",
+    "fuzzy_sample",
+    "fuzzy_view",
+)
 
 
 class Look(param.Parameterized):
@@ -152,20 +182,6 @@ class Look(param.Parameterized):
         None, allow_None=True, doc="Threshold while its line is dragged."
     )
 
-    def forget_table(self) -> None:
-        """Look at all of it with automatic settings, as another table is prepared."""
-        whole: dict[str, Any] = {
-            name: Viewport(width=view.width, height=view.height)
-            for name in ("prepared_view", "cns_view")
-            if (view := getattr(self, name))
-        }
-        self.param.update(
-            cns_preview=None,
-            cns_step=None,
-            cns_sample=None,
-            **whole,
-        )
-
     def judge(self, source: str) -> None:
         """Judge the classes of another source, none merged, all pairs in view."""
         view = self.label_view
@@ -176,34 +192,11 @@ class Look(param.Parameterized):
             label_view=Viewport(width=view.width, height=view.height),
         )
 
-    def forget_fuzzy(self) -> None:
-        """Compare the first soft partitions, as there are other samples or models."""
-        view = self.fuzzy_view
-        self.param.update(
-            fuzzy_u="",
-            fuzzy_v="",
-            fuzzy_sort="",
-            fuzzy_sample=None,
-            fuzzy_view=Viewport(width=view.width, height=view.height),
-        )
-
-    def forget_samples(self) -> None:
-        """Look at no sample and at the leader, as another run is read."""
-        whole: dict[str, Any] = {
-            name: Viewport(width=view.width, height=view.height)
-            for name in ("map_view", "matrix_view", "compare_view")
-            if (view := getattr(self, name))
-        }
-        self.param.update(
-            model=None,
-            inspected=None,
-            pair=(),
-            brush=Brush(),
-            threshold_preview=None,
-            partition="consensus",
-            partition_k=None,
-            group=Brush(),
-            cluster=None,
-            compared="auto",
-            **whole,
-        )
+    def forget(self, *names: str) -> None:
+        """Put parameters back to their defaults; of viewports the size stays."""
+        values = {name: self.param[name].default for name in names}
+        for name, value in values.items():
+            if isinstance(value, Viewport):
+                shown = getattr(self, name)
+                values[name] = Viewport(width=shown.width, height=shown.height)
+        self.param.update(**values)

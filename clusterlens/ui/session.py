@@ -14,7 +14,7 @@ from clusterlens.ui.derived import Derived
 from clusterlens.ui.forming import RunSoFar
 from clusterlens.ui.history import History, Step, plain_values
 from clusterlens.ui.jobs import Job, Jobs, explain
-from clusterlens.ui.look import Look
+from clusterlens.ui.look import OF_EITHER, OF_RUN, OF_TABLE, Look
 from clusterlens.ui.memory.archive import import_analysis
 from clusterlens.ui.memory.memory import Kept, Memory, read
 from clusterlens.ui.memory.store import Store
@@ -156,7 +156,7 @@ class Session:
         with self.derived.paused():
             self.history.forming = run
             if (before is None) != (run is None):
-                self.look.forget_samples()
+                self.look.forget(*OF_RUN)
 
     def _commit(self, kind: str, values: dict[str, Any], analysis: Analysis) -> None:
         self._move(
@@ -242,11 +242,10 @@ class Session:
         with self.derived.paused():
             move()
             if self.analysis.ensemble is not before:
-                self.look.forget_samples()
+                self.look.forget(*OF_RUN)
             if self.analysis.dataset is not dataset:
-                self.look.forget_table()
+                self.look.forget(*OF_TABLE)
             if self.analysis.cns != cns:
                 self.look.param.update(cns_preview=None, cns_step=None)
             if (self.analysis.ensemble, self.analysis.dataset) != (before, dataset):
-                self.look.judge("labels")
-                self.look.forget_fuzzy()
+                self.look.forget(*OF_EITHER)

@@ -1,0 +1,28 @@
+"""What is looked at: defaults, and what each parameter is forgotten with."""
+
+from clusterlens.ui.look import OF_EITHER, OF_RUN, OF_TABLE, Look, Viewport
+
+# What another run or another table leaves as it is.
+STAYS = (
+    *("page", "tab", "large", "help", "drawer", "linking", "so_far"),
+    *("colour_by", "order_by", "shading", "rows_as", "consensus_by", "obey_links"),
+    *("profile_query", "profile_sort", "typical_first"),
+    *("column", "column_query", "column_role", "pool_draft", "pool_as_text"),
+    *("cns_metric", "cns_certain", "fuzzy_case", "fuzzy_model", "fuzzy_side"),
+    *("fuzzy_hidden", "fuzzy_precision", "fuzzy_set_model"),
+)
+
+
+def test_every_parameter_is_forgotten_with_something_or_stays_on_purpose():
+    said = [*OF_RUN, *OF_TABLE, *OF_EITHER, *STAYS]
+    assert len(said) == len(set(said))
+    assert set(said) == set(Look().param) - {"name"}
+
+
+def test_what_is_forgotten_is_as_it_was_first_but_for_the_size_of_views():
+    look = Look(model=3, pair=(1, 2), shading="eq_hist")
+    look.map_view = Viewport((0.0, 1.0), (2.0, 3.0), 300, 200)
+    look.forget(*OF_RUN)
+    assert (look.model, look.pair) == (None, ())
+    assert look.map_view == Viewport(width=300, height=200)
+    assert look.shading == "eq_hist"
