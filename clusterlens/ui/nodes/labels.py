@@ -336,7 +336,8 @@ def verdict(
     of_density = _of_density(evidence) if evidence else "unknown"
     best = (reached.merged or reached.given).values.max() if reached else None
     of_pool = "unknown" if best is None else _grade(float(best), *_REACHED)
-    return Verdict(_answer(of_centres, of_density), of_centres, of_density, of_pool)
+    answer = _answer(of_centres, of_density, measured=evidence is not None)
+    return Verdict(answer, of_centres, of_density, of_pool)
 
 
 def _of_centres(check: LabelCheck) -> Light:
@@ -363,9 +364,12 @@ def _grade(value: float, yes: float, part: float) -> Light:
     return "in part" if value >= part else "no"
 
 
-def _answer(centres: Light, density: Light) -> str:
+def _answer(centres: Light, density: Light, *, measured: bool) -> str:
     if centres == "yes":
         return "Yes"
+    # Nested rings have no centres: without their density nothing is known of them.
+    if not measured:
+        return "Not decided yet"
     if density == "yes" and centres == "no":
         return "Yes, but not each around a centre"
     if centres == "in part" or density in ("yes", "in part"):

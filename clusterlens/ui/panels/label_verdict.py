@@ -24,6 +24,9 @@ _SO = {
     "Yes, but not each around a centre": (
         "judge clusterings by these labels only if they can find groups of odd shape."
     ),
+    "Not decided yet": (
+        "wait until density has been measured: groups need not lie around a centre."
+    ),
     "Only in part": (
         "do not judge clusterings by all of these labels; see which pairs mix."
     ),
@@ -111,7 +114,7 @@ def _density(found: LabelEvidence | None) -> str:
 
 def _pool(found: Reached | None) -> str:
     if found is None:
-        return "no run to compare with."
+        return "not compared yet, or there is no run to compare with."
     now = found.merged or found.given
     return (
         f"the highest of {len(now.values)} models reaches ARI "
