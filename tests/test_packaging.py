@@ -89,6 +89,10 @@ def imported() -> set[str]:
                 found |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 found.add(node.module.split(".")[0])
+            elif isinstance(node, ast.Call):
+                match ast.unparse(node.func), node.args:
+                    case "lazy_loader.load", [ast.Constant(value=str(name))]:
+                        found.add(name.split(".")[0])
     owners = packages_distributions()
     others = found - sys.stdlib_module_names - {"clusterlens"}
     return {normal(name) for root in others for name in owners.get(root, [root])}
