@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import lazy_loader
 import numpy as np
 import xarray as xr
 from bokeh.events import SelectionGeometry, Tap
@@ -24,8 +23,6 @@ from clusterlens.compute.consensus.tiles import Tile
 from clusterlens.ui.figures.frame import Frame, View, no_image
 from clusterlens.ui.look import Viewport
 
-# Imported at the first picture: the first page comes sooner without it.
-ds = lazy_loader.load("datashader")
 STRIP = 0.03
 GAP = 0.01
 MARGIN = STRIP + GAP
@@ -108,6 +105,9 @@ def heatmap(
         },
         name="share",
     )
+    # Here, so that the first page comes sooner; a lazy module is torn between threads.
+    import datashader as ds
+
     canvas = ds.Canvas(port.width, port.height, x_range=tile.cols, y_range=tile.rows)
     with _RASTER:
         shown = canvas.raster(grid, interpolate="nearest", agg="mean")

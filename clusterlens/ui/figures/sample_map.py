@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import lazy_loader
 import numpy as np
 import pandas as pd
 from bokeh.events import SelectionGeometry, Tap
@@ -15,8 +14,6 @@ from clusterlens.ui.figures.frame import PictureFrame, View, no_image
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.palette import LINK_COLOURS
 
-# Imported at the first picture: the first page comes sooner without it.
-ds = lazy_loader.load("datashader")
 # How near to a sample a click must be, and how many clusters a legend names.
 CLICK_PIXELS = 10
 LEGEND_ENTRIES = 14
@@ -80,6 +77,9 @@ def draw_samples(
     pixels : array of uint32, shape (height, width)
         RGBA, the lowest y first.
     """
+    # Here, so that the first page comes sooner; a lazy module is torn between threads.
+    import datashader as ds
+
     spread = _point_size(len(xy), int(np.sqrt(size[0] * size[1])))
     if lit is None or not len(lit):
         picture = _points(xy, colours, view, size, spread)
@@ -104,6 +104,8 @@ def _points(
     alpha: int = 255,
 ) -> Any:
     """Average the colours of the samples in each pixel, then enlarge the points."""
+    import datashader as ds
+
     frame = pd.DataFrame(
         {"x": xy[:, 0], "y": xy[:, 1]}
         | {c: colours[:, k].astype(np.float32) for k, c in enumerate("rgb")}

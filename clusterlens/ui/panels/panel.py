@@ -145,11 +145,11 @@ class Panel:
         needed = {name.rstrip("?"): results[name.rstrip("?")] for name in self.needs}
         self._show_controls()
         states = {result.state for result in needed.values()}
-        # The style of cards hides what stands below a status of this class.
-        gone = ["cl-gone"] if states & {"empty", "failed"} else []
-        self.status.param.update(
-            body=self._say(needed), css_classes=["cl-status", *gone]
-        )
+        body = self._say(needed)
+        # The style of cards hides what stands below a status of this class; without a
+        # word to say it stays, as a figure must have its size before its picture.
+        gone = ["cl-gone"] if body and states & {"empty", "failed"} else []
+        self.status.param.update(body=body, css_classes=["cl-status", *gone])
         self.prepare(results)
         if all(result.ready for result in needed.values()):
             values = {_short(name): result.value for name, result in needed.items()}
