@@ -28,6 +28,7 @@ from clusterlens.compute.table.reading import load_table
 from clusterlens.ui import warm
 from clusterlens.ui.analysis import Analysis, Link, Run, SoftTable
 from clusterlens.ui.forming import Forming
+from clusterlens.ui.jobs import WORKERS
 from clusterlens.ui.links import (
     KINDS,
     OTHER,
@@ -122,6 +123,7 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
         on_plan=forming.planned,
         on_start=forming.started,
         on_model=forming.ended,
+        workers=WORKERS,
     )
     if values.get("distinct_only", False):
         ensemble = ensemble.select(distinct_partitions(ensemble)[0])
@@ -149,6 +151,7 @@ def add_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
         random_state=run.random_state,
         progress=job.report,
         cancel=job.cancelled,
+        workers=WORKERS,
     )
     number = analysis.runs_made + 1
     copy = replace(

@@ -21,9 +21,12 @@ from typing import Any, Literal
 import param
 
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute._run.processes import Workers
 
 # Kernels of all sessions share this executor and so take turns.
 KERNELS = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="kernel")
+# Fits run in processes, as those can be ended; these wait for the next run of anyone.
+WORKERS = Workers(os.cpu_count() or 1)
 _ACTIONS = ThreadPoolExecutor(16, thread_name_prefix="action")
 _LIVE = ThreadPoolExecutor(8, thread_name_prefix="live")
 _IDLE = ThreadPoolExecutor(8, thread_name_prefix="idle")

@@ -23,6 +23,7 @@ import numpy as np
 
 from clusterlens.compute._run.kernels import kernels_on_disk
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+from clusterlens.ui.jobs import WORKERS
 
 _LOG = logging.getLogger(__name__)
 # What is made ready, in this order.
@@ -117,6 +118,17 @@ def _work(done: dict[str, threading.Event]) -> None:
                 return  # the server is stopping
             _LOG.exception("The kernels of %s could not be made ready", part)
         event.set()
+    _start_workers()
+
+
+def _start_workers() -> None:
+    """Let worker processes wait for the first run."""
+    from clusterlens.compute.pool.pool import start_workers
+
+    try:
+        start_workers(WORKERS)
+    except OSError:
+        _LOG.exception("Worker processes could not be started")
 
 
 def _compile_beside() -> None:

@@ -1,5 +1,7 @@
 """From nothing to a run in a real browser: the pages Data and Pool."""
 
+import json
+
 import numpy as np
 import pandas as pd
 from playwright.sync_api import expect
@@ -89,3 +91,36 @@ def test_nothing_scrolls_on_one_screen(app):
             box = app.locator(f".cl-page-{page}").bounding_box()
             assert box["y"] + box["height"] <= height
             assert box["x"] + box["width"] <= width
+
+
+def test_a_run_with_a_failing_and_an_endless_model_is_kept_or_cancelled(app):
+    endless = {"n_components": 3, "tol": 0, "max_iter": 10**9, "init_params": "random"}
+    pool = [
+        {"clusterer": "k-means", "n_clusters": [2, 3, 4, 200]},
+        {"clusterer": "Gaussian mixture", **endless},
+    ]
+    app.locator(".cl-gallery button.example", has_text="Iris").click()
+    prepared(app).to_contain_text("150 samples", timeout=LONG)
+    app.get_by_role("button", name="Next: choose a pool").click()
+    app.get_by_role("button", name="Edit as text").click(timeout=LONG)
+    app.locator(".cl-pool-text textarea").first.fill(json.dumps(pool))
+    app.get_by_role("button", name="Take this pool").click()
+    start = app.get_by_role("button", name="Run the pool")
+    for button in ("Cancel the run", "Stop and keep"):
+        expect(app.locator(".cl-estimate")).to_contain_text("5models", timeout=LONG)
+        expect(start).to_be_enabled(timeout=LONG)
+        start.click()
+        grid = app.locator(".cl-progress-grid")
+        expect(grid.locator("i.d[data-at]")).to_have_count(3, timeout=LONG)
+        expect(grid.locator("i.r[data-at]")).to_have_count(1, timeout=LONG)
+        grid.locator("i.f[data-at]").hover()
+        expect(grid.locator(".tip")).to_contain_text("k-means k=200failed")
+        app.get_by_role("button", name=button).click()
+        expect(grid).to_be_hidden(timeout=LONG)
+        if button == "Cancel the run":
+            expect(app.locator(".cl-outcome")).not_to_contain_text("models kept")
+    expect(app.locator(".cl-map")).to_be_visible(timeout=LONG)
+    app.get_by_role("button", name="Pool", exact=True).click()
+    outcome = expect(app.locator(".cl-outcome"))
+    outcome.to_contain_text("3 of 5 models kept", timeout=LONG)
+    outcome.to_contain_text("Stopped after 4 of 5 models; not fitted: Gaussian mixture")

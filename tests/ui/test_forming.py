@@ -3,6 +3,7 @@
 import asyncio
 import time
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from sklearn.cluster import KMeans
@@ -18,17 +19,15 @@ POOL = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
 
 
 class Endless:
-    """A clusterer that ends when the test lets it."""
+    """A clusterer that ends when there is a file."""
 
-    go_on = False
-
-    def __init__(self, n_clusters=2):
-        self.n_clusters = n_clusters
+    def __init__(self, until):
+        self.until = until
 
     def fit_predict(self, X):
-        while not Endless.go_on:
+        while not Path(self.until).exists():
             time.sleep(0.01)
-        return KMeans(self.n_clusters).fit_predict(X)
+        return KMeans(2).fit_predict(X)
 
 
 class Failing:
@@ -44,13 +43,23 @@ class Failing:
 @pytest.fixture(autouse=True)
 def clusterers(monkeypatch):
     """Add an endless clusterer, the last to start, and one that fails."""
-    Endless.go_on = False
     nothing = {"seconds": lambda n, d, p: 0.0}
     for name, kind in (("endless", Endless), ("failing", Failing)):
-        entry = Clusterer("mine", f"{name} k={{n_clusters}}", kind, **nothing)
+        entry = Clusterer("mine", name, kind, **nothing)
         monkeypatch.setitem(CLUSTERERS, name, entry)
-    yield
-    Endless.go_on = True
+
+
+@pytest.fixture
+def play(tmp_path):
+    """Run a scenario with a session and every value it was told of a run so far."""
+
+    def watch(scenario):
+        async def main():
+            await scenario(Watched(tmp_path / "go on"))
+
+        run(main())
+
+    return watch
 
 
 async def until(condition):
@@ -61,7 +70,8 @@ async def until(condition):
 class Watched:
     """A session with iris and every value that it was told of a run so far."""
 
-    def __init__(self):
+    def __init__(self, go_on):
+        self.go_on = go_on
         self.session = Session()
         self.page = PoolPage(self.session)
         self.page.look(True)
@@ -70,6 +80,10 @@ class Watched:
         self.session.jobs.param.watch(
             lambda event: self.told.append(event.new), "partial"
         )
+
+    @property
+    def endless(self):
+        return {"clusterer": "endless", "until": str(self.go_on)}
 
     @property
     def latest(self):
@@ -83,25 +97,18 @@ class Watched:
 
     async def stuck(self, pool):
         """Begin a run of a pool with an endless model; wait for all others."""
-        action = await self.start([*pool, {"clusterer": "endless"}])
+        action = await self.start([*pool, self.endless])
         await until(lambda: self.latest and self.latest.n_ended >= 3)
         return action
 
 
-def watched(scenario):
-    async def main():
-        await scenario(Watched())
-
-    run(main())
-
-
-def test_models_go_from_waiting_over_running_to_what_became_of_them():
+def test_models_go_from_waiting_over_running_to_what_became_of_them(play):
     async def scenario(watched):
         action = await watched.stuck([*POOL, {"clusterer": "failing"}])
         await until(lambda: watched.latest.n_ended == 4)
         assert watched.latest.states == "dddfr"
         assert "it <b>fails</b>" in watched.latest.said[3]
-        Endless.go_on = True
+        watched.go_on.touch()
         assert await action
         assert watched.session.jobs.partial is None
         seen = [partial.states for partial in watched.told if partial]
@@ -112,42 +119,43 @@ def test_models_go_from_waiting_over_running_to_what_became_of_them():
                 for b, a in zip(before, after, strict=True)
             )
 
-    watched(scenario)
+    play(scenario)
 
 
-def test_stop_and_keep_makes_a_run_of_what_there_is_and_says_so():
+def test_stop_and_keep_makes_a_run_of_what_there_is_and_says_so(play):
     async def scenario(watched):
         action = await watched.stuck(POOL)
         watched.progress._stop_and_keep()
         assert watched.progress._keep.disabled
-        Endless.go_on = True
         assert await action
         run = watched.session.analysis.run
-        assert "k-means k=4" in run.ensemble.names
+        assert run.ensemble.names == ("k-means k=2", "k-means k=3", "k-means k=4")
+        assert "Stopped after 3 of 4 models; not fitted: endless" in str(
+            run.ensemble.notes
+        )
         assert run.n_asked == 0
         assert [step.kind for step in watched.session.history.done][-1] == "run pool"
 
-    watched(scenario)
+    play(scenario)
 
 
-def test_cancel_leaves_nothing_of_a_run():
+def test_cancel_leaves_nothing_of_a_run(play):
     async def scenario(watched):
         session = watched.session
         action = await watched.stuck(POOL)
         session.look.page = "consensus"
         await until(lambda: session.history.forming is not None)
         session.jobs.cancel()
-        Endless.go_on = True
         assert not await action
         assert session.analysis.runs == ()
         assert session.history.forming is None
         assert session.jobs.partial is None
         assert not watched.progress.view.visible
 
-    watched(scenario)
+    play(scenario)
 
 
-def test_the_first_run_is_looked_at_while_it_forms_and_is_no_step():
+def test_the_first_run_is_looked_at_while_it_forms_and_is_no_step(play):
     async def scenario(watched):
         session = watched.session
         action = await watched.stuck(POOL)
@@ -160,21 +168,21 @@ def test_the_first_run_is_looked_at_while_it_forms_and_is_no_step():
         assert session.history.steps is steps
         assert not session.act_now("set threshold", threshold=2)
         assert "not finished" in session.jobs.notices[-1].text
-        Endless.go_on = True
+        watched.go_on.touch()
         assert await action
         assert session.analysis.run.id == "r1"
         assert len(session.history.steps) == len(steps) + 1
 
-    watched(scenario)
+    play(scenario)
 
 
-def test_a_finished_run_stays_in_sight_until_the_next_is_asked_for():
+def test_a_finished_run_stays_in_sight_until_the_next_is_asked_for(play):
     async def scenario(watched):
         session = watched.session
         await (await watched.start(POOL))
         session.look.page = "pool"
         action = asyncio.create_task(
-            session.act("run pool", pool=[*POOL, {"clusterer": "endless"}])
+            session.act("run pool", pool=[*POOL, watched.endless])
         )
         await until(lambda: watched.latest and watched.latest.n_ended >= 3)
         session.look.page = "consensus"
@@ -183,22 +191,22 @@ def test_a_finished_run_stays_in_sight_until_the_next_is_asked_for():
         await until(lambda: session.analysis.run.n_asked)
         session.look.so_far = False
         assert session.analysis.run_id == "r1"
-        Endless.go_on = True
+        watched.go_on.touch()
         assert await action
         assert session.analysis.run_id == "r2"
 
-    watched(scenario)
+    play(scenario)
 
 
-def test_a_run_is_told_of_again_only_after_a_while(monkeypatch):
+def test_a_run_is_told_of_again_only_after_a_while(play, monkeypatch):
     async def scenario(watched):
         assert await (await watched.start(POOL))
         assert len([partial for partial in watched.told if partial]) == 1
 
     monkeypatch.setattr("clusterlens.ui.jobs._PARTIAL_SECONDS", 1e9)
-    watched(scenario)
+    play(scenario)
 
 
-def test_the_letters_of_states_are_the_ones_of_the_squares():
-    progress = Watched().progress
+def test_the_letters_of_states_are_the_ones_of_the_squares(tmp_path):
+    progress = Watched(tmp_path).progress
     assert "".join(progress._grid.titles) == STATES

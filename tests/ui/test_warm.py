@@ -23,6 +23,7 @@ def steps(monkeypatch):
     made = dict.fromkeys(warm.PARTS, lambda: None)
     monkeypatch.setattr(warm, "_steps", lambda: made)
     monkeypatch.setattr(warm, "kernels_on_disk", lambda: True)
+    monkeypatch.setattr(warm, "_start_workers", lambda: None)
     warm._begin.cache_clear()
     yield made
     warm._begin.cache_clear()

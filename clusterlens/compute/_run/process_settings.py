@@ -67,11 +67,13 @@ def limit_memory(n_bytes: float) -> None:
 
     For worker processes: the limit holds until the next one.
     """
-    if not (sys.platform == "linux" and np.isfinite(n_bytes)):
+    if sys.platform != "linux":
         return
     import resource
 
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    soft = pages * resource.getpagesize() + int(n_bytes)
+    soft = hard
+    if np.isfinite(n_bytes):
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        soft = pages * resource.getpagesize() + int(n_bytes)
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

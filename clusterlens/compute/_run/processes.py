@@ -10,7 +10,9 @@ the caller's main module, so that a script needs no `if __name__ == "__main__":`
 from __future__ import annotations
 
 import os
+import pickle
 import signal
+import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
@@ -55,6 +57,55 @@ class WorkerJob:
     seconds_limit: float = np.inf
 
 
+class Workers:
+    """Worker processes that wait for the next run of this process; any thread may ask.
+
+    A worker takes seconds to start, most of them imports. One that was ended in the
+    middle of a job is not kept. What waits still maps the files of its last job.
+
+    Parameters
+    ----------
+    n_spare : int
+        Most workers that wait.
+    """
+
+    def __init__(self, n_spare: int) -> None:
+        self.n_spare = n_spare
+        self._spare: list[_Worker] = []
+        self._lock = threading.Lock()
+
+    def start(self, function: Callable[[bytes], Any]) -> None:
+        """Start workers for a function until so many wait as may."""
+        while len(self._spare) < self.n_spare:
+            self.keep(_Worker(function))
+
+    def take(self, function: Callable[[bytes], Any]) -> _Worker:
+        """Return a worker that waits, or a new one for the function."""
+        while True:
+            with self._lock:
+                if not self._spare:
+                    return _Worker(function)
+                worker = self._spare.pop()
+            if worker.is_alive:
+                return worker
+            worker.stop()
+
+    def keep(self, worker: _Worker) -> None:
+        """Let a worker without a job wait, or end it where enough do."""
+        with self._lock:
+            if len(self._spare) < self.n_spare:
+                self._spare.append(worker)
+                return
+        worker.stop()
+
+    def close(self) -> None:
+        """End the workers that wait."""
+        with self._lock:
+            spare, self._spare = self._spare, []
+        for worker in spare:
+            worker.stop()
+
+
 def run_jobs(
     function: Callable[[bytes], Any],
     jobs: Sequence[WorkerJob],
@@ -63,13 +114,16 @@ def run_jobs(
     memory_limit: float,
     cancel: Cancel | None = None,
     on_start: Callable[[int], object] | None = None,
+    workers: Workers | None = None,
 ) -> Generator[tuple[int, Any]]:
     """Yield (position, result) of each job as it ends; WorkerDied where a worker died.
 
     Jobs start in the given order, except that one waits for those that it needs, and
     while it and the running ones need more than memory_limit bytes. `on_start` hears
-    the position of each. The workers end with the iterator.
+    the position of each. The workers end with the iterator,
+    except those that `workers` keeps.
     """
+    workers = workers or Workers(0)
     waiting, ended = list(range(len(jobs))), set[int]()
     idle: list[_Worker] = []
     busy: dict[Connection[Any, Any], tuple[_Worker, int, float]] = {}
@@ -82,8 +136,8 @@ def run_jobs(
                 if at is None:
                     break
                 waiting.remove(at)
-                worker = idle.pop() if idle else _Worker(function)
-                worker.send(jobs[at].payload)
+                worker = idle.pop() if idle else workers.take(function)
+                worker.send(function, jobs[at].payload)
                 # The clock of a new worker starts when its imports are done.
                 limit = jobs[at].seconds_limit if worker.is_ready else np.inf
                 busy[worker.connection] = worker, at, time.monotonic() + limit
@@ -110,8 +164,10 @@ def run_jobs(
                     idle.append(worker)
                 yield at, result
     finally:
-        for worker in [*idle, *(worker for worker, *_ in busy.values())]:
+        for worker, *_ in busy.values():
             worker.stop()
+        for worker in idle:
+            workers.keep(worker)
 
 
 def _next(
@@ -134,7 +190,10 @@ class _Ready:
 
 
 class _Worker:
-    """A process that answers payloads with results, one at a time."""
+    """A process that answers jobs with results, one at a time.
+
+    It is ready when it has imported what the function of its first job needs.
+    """
 
     is_ready = False
 
@@ -148,10 +207,15 @@ class _Worker:
         # The worker holds the only copy now: its death is the end of the file.
         far_end.close()
 
-    def send(self, payload: bytes) -> None:
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.exitcode is None
+
+    def send(self, function: Callable[[bytes], Any], payload: bytes) -> None:
         """Start a job; a worker already dead is noticed when its result is read."""
         with suppress(OSError):
-            self.connection.send_bytes(payload)
+            self.connection.send_bytes(pickle.dumps((function, payload)))
 
     def receive(self) -> Any:
         """Return the result of the job, or WorkerDied."""
@@ -184,9 +248,10 @@ def _cause(exitcode: int | None) -> str:
     return f"its worker process ended with code {exitcode}"
 
 
-def _serve(connection: Connection[Any, Any], function: Callable[[bytes], Any]) -> None:
-    """Answer payloads until the caller closes its end."""
+def _serve(connection: Connection[Any, Any], first: Callable[[bytes], Any]) -> None:
+    """Answer jobs until the caller closes its end; `first` came with its imports."""
     with suppress(EOFError, OSError, KeyboardInterrupt):
         connection.send(_Ready())
         while True:
-            connection.send(function(connection.recv_bytes()))
+            function, payload = connection.recv()
+            connection.send(function(payload))

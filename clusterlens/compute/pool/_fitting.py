@@ -33,7 +33,12 @@ from clusterlens.compute._run.process_settings import (
     one_thread,
     record_warnings,
 )
-from clusterlens.compute._run.processes import WorkerDied, WorkerJob, run_jobs
+from clusterlens.compute._run.processes import (
+    WorkerDied,
+    WorkerJob,
+    Workers,
+    run_jobs,
+)
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -110,6 +115,7 @@ def fit_jobs(
     limits: Limits,
     run: RunOptions,
     on_start: Started,
+    workers: Workers | None = None,
 ) -> Generator[Done]:
     """Yield each job as it ends; 0 workers: in this process.
 
@@ -119,7 +125,12 @@ def fit_jobs(
         return _on_cluster(X, jobs, run)
     if n_workers == 0:
         return _in_process(X, jobs, run, on_start)
-    return _in_workers(X, jobs, n_workers, limits, run, on_start)
+    return _in_workers(X, jobs, n_workers, limits, run, on_start, workers)
+
+
+def start_workers(workers: Workers) -> None:
+    """Let so many workers wait for a pool as may."""
+    workers.start(partial(_run_payload, "", np.inf))
 
 
 def _in_process(
@@ -141,6 +152,7 @@ def _in_workers(
     limits: Limits,
     run: RunOptions,
     on_start: Started,
+    workers: Workers | None,
 ) -> Generator[Done]:
     """Fit the jobs in worker processes, which map the same file of features."""
 
@@ -161,6 +173,7 @@ def _in_workers(
             memory_limit=run.memory_limit or np.inf,
             cancel=run.cancel,
             on_start=started,
+            workers=workers,
         )
         with closing(results):
             for at, outcome in results:

@@ -26,6 +26,7 @@ from clusterlens.compute._run.options import (
     check_callback,
     raise_if_cancelled,
 )
+from clusterlens.compute._run.processes import Workers
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -43,6 +44,7 @@ from clusterlens.compute.pool._fitting import (
     Limits,
     StepJob,
     fit_jobs,
+    start_workers,
 )
 from clusterlens.compute.pool._jobs import (
     WORKER_BYTES,
@@ -73,11 +75,13 @@ __all__ = [
     "PlannedStep",
     "PoolEstimate",
     "PoolModel",
+    "Workers",
     "estimate_pool",
     "iter_pool",
     "pool_grids",
     "pool_specs",
     "run_pool",
+    "start_workers",
 ]
 
 # Bytes that the models fitted at the same time may take together.
@@ -223,6 +227,7 @@ def run_pool(
     on_start: Callable[[str], object] | None = None,
     stop: Cancel | None = None,
     time_limit: float | None = None,
+    workers: Workers | None = None,
 ) -> Ensemble:
     """Fit a pool of clusterings to a table.
 
@@ -264,6 +269,9 @@ def run_pool(
         Seconds that the fit of a model may take; one that takes longer is ended and
         becomes a note. What models share may take as long as all of them together.
         Fits then run in worker processes, also with n_jobs=1; not on a cluster.
+    workers : Workers, optional
+        Worker processes that wait for the next run when this one has ended. Fits then
+        run in worker processes, also those of a small pool.
 
     Returns
     -------
@@ -311,7 +319,7 @@ def run_pool(
         (stop, "stop()"),
     ):
         check_callback(given, call)
-    work = _Work(X, pool, random_state, run, stop, time_limit)
+    work = _Work(X, pool, random_state, run, stop, time_limit, workers)
     run.report(0, work.n_models)
     if on_plan is not None:
         on_plan(work.estimate())
@@ -488,6 +496,7 @@ class _Work:
         run: RunOptions,
         stop: Cancel | None,
         time_limit: float | None,
+        workers: Workers | None = None,
     ) -> None:
         if time_limit is not None:
             check_range(time_limit, 0, np.inf, name="time_limit")
@@ -498,7 +507,7 @@ class _Work:
                 )
         memory_limit = run.memory_limit or MEMORY_LIMIT
         self.run = replace(run, memory_limit=memory_limit)
-        self.stop, self.time_limit = stop, time_limit
+        self.stop, self.time_limit, self.workers = stop, time_limit, workers
         self.features = read_only(np.ascontiguousarray(check_features(X)))
         self.plan = plan_pool(pool, self.features, random_state)
         self.jobs, self.refused = pool_jobs(self.plan, memory_limit)
@@ -509,8 +518,13 @@ class _Work:
 
     def estimate(self) -> PoolEstimate:
         """Say what the pool will cost, and what its models share."""
-        must = self.time_limit is not None
+        must = self.in_workers
         return _estimate(self.plan, self.jobs, self.refused, self.run, must)
+
+    @property
+    def in_workers(self) -> bool:
+        """Whether fits run in worker processes in any case."""
+        return self.time_limit is not None or self.workers is not None
 
     def models(
         self, on_start: Callable[[str], object] | None = None
@@ -547,8 +561,7 @@ class _Work:
             np.inf if self.time_limit is None else self.time_limit,
             self.run.memory_limit or MEMORY_LIMIT,
         )
-        must = self.time_limit is not None
-        n_workers = in_which_workers(self.jobs, self.run, must)
+        n_workers = in_which_workers(self.jobs, self.run, self.in_workers)
         return fit_jobs(
             self.features,
             self.jobs,
@@ -556,6 +569,7 @@ class _Work:
             limits=limits,
             run=run,
             on_start=started,
+            workers=self.workers,
         )
 
     def _halted(self) -> bool:

@@ -1,12 +1,18 @@
 """Facts about the scheduling of jobs on worker processes."""
 
+import os
 from multiprocessing import Pipe
 
 import pytest
 
 from clusterlens.compute._run import processes as _workers
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute._run.processes import WorkerDied, WorkerJob, run_jobs
+from clusterlens.compute._run.processes import (
+    WorkerDied,
+    WorkerJob,
+    Workers,
+    run_jobs,
+)
 
 
 @pytest.fixture
@@ -17,12 +23,11 @@ def running(monkeypatch):
     class Worker:
         def __init__(self, function):
             self.connection, self.far_end = Pipe()
-            self.is_ready = True
-            self.function = function
+            self.is_ready = self.is_alive = True
             started.append(self)
 
-        def send(self, payload):
-            self.payload = payload
+        def send(self, function, payload):
+            self.function, self.payload = function, payload
             running.append(payload)
             together.append(tuple(running))
             self.far_end.send_bytes(payload)
@@ -121,3 +126,39 @@ def test_a_job_over_its_time_is_stopped_and_the_others_go_on():
     assert isinstance(answers[0], WorkerDied)
     assert "limit of 0.5 seconds" in str(answers[0])
     assert answers[1] is None
+
+
+def test_workers_wait_for_the_next_run_up_to_a_number(running):
+    workers = Workers(1)
+    for _ in range(3):
+        assert len(list(run_jobs(len, jobs(1, 1), n_workers=2, memory_limit=9))) == 2
+        list(run_jobs(len, jobs(1), n_workers=1, memory_limit=9, workers=workers))
+    (kept,) = workers._spare
+    assert kept is workers.take(len)
+    kept.is_alive = False
+    workers.keep(kept)
+    other = workers.take(len)
+    assert other is not kept
+    other.stop()
+    workers.close()
+
+
+def test_a_worker_that_was_ended_is_not_kept():
+    workers = Workers(1)
+    died = list(run_jobs(_die, jobs(1), n_workers=1, memory_limit=9, workers=workers))
+    assert isinstance(died[0][1], WorkerDied)
+    assert not workers._spare
+    answers = [
+        list(run_jobs(_pid, jobs(1), n_workers=1, memory_limit=9, workers=workers))
+        for _ in range(2)
+    ]
+    assert answers[0] == answers[1]
+    workers.close()
+
+
+def _die(payload):
+    os._exit(3)
+
+
+def _pid(payload):
+    return os.getpid()
