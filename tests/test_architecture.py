@@ -133,6 +133,7 @@ PLACES = [
     "figures",
     "plots",
     "jobs",
+    "results",
     "warm",
     "partitions",
     "actions",

@@ -41,6 +41,7 @@ from clusterlens.ui.links import (
     with_link,
 )
 from clusterlens.ui.partitions import chosen_labels, named
+from clusterlens.ui.results import RESULTS, content_key
 
 Values = Mapping[str, Any]
 NOTE_LENGTH = 2000
@@ -113,18 +114,23 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
     seed, number = values.get("random_state", 0), analysis.runs_made + 1
     forming = Forming(number, dataset, tuple(pool), seed, job.tell)
     warm.hold(job)
-    ensemble = run_pool(
-        dataset.X,
-        pool,
-        random_state=seed,
-        progress=job.report,
-        cancel=job.cancelled,
-        stop=job.kept,
-        on_plan=forming.planned,
-        on_start=forming.started,
-        on_model=forming.ended,
-        workers=WORKERS,
-    )
+
+    def fit() -> tuple[Ensemble, bool]:
+        ensemble = run_pool(
+            dataset.X,
+            pool,
+            random_state=seed,
+            progress=job.report,
+            cancel=job.cancelled,
+            stop=job.kept,
+            on_plan=forming.planned,
+            on_start=forming.started,
+            on_model=forming.ended,
+            workers=WORKERS,
+        )
+        return ensemble, not job.kept()
+
+    ensemble = RESULTS.get(content_key(dataset.X, pool, seed), fit, job.cancelled)
     if values.get("distinct_only", False):
         ensemble = ensemble.select(distinct_partitions(ensemble)[0])
     run = Run(f"r{number}", f"run {number}", dataset, tuple(pool), seed, ensemble)

@@ -73,6 +73,7 @@ class Job:
     started: float = field(default_factory=time.monotonic)
     stop: threading.Event = field(default_factory=threading.Event)
     displaced: bool = False
+    loop: asyncio.AbstractEventLoop | None = None
     keep: threading.Event = field(default_factory=threading.Event)
     partial: Any = None
     notices: list[Notice] = field(default_factory=list)
@@ -91,8 +92,9 @@ class Job:
         self.partial = partial
 
     def cancelled(self) -> bool:
-        """Whether the work should stop."""
-        return self.stop.is_set()
+        """Whether the work should stop: asked to, or nobody is left to take it."""
+        is_left = self.loop is not None and not self.loop.is_running()
+        return is_left or self.stop.is_set()
 
     def kept(self) -> bool:
         """Whether the work should end early with what it has."""
@@ -286,7 +288,9 @@ class Jobs(param.Parameterized):
         self, pool: ThreadPoolExecutor, job: Job, work: Callable[[Job], Any]
     ) -> Any:
         """Run work on a thread and show how it goes."""
-        future = asyncio.get_running_loop().run_in_executor(pool, work, job)
+        # A server that is told to end waits for its threads, so that they must, too.
+        job.loop = asyncio.get_running_loop()
+        future = job.loop.run_in_executor(pool, work, job)
         while not future.done():
             await asyncio.wait({future}, timeout=_POLL_SECONDS)
             self._show()

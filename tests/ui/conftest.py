@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from clusterlens.ui import actions
+from clusterlens.ui.results import Results
 from tests.folders import ROOT
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -23,6 +25,12 @@ def find_browser() -> str | None:
     chosen = os.environ.get("CLUSTERLENS_BROWSER")
     found = (shutil.which(name) for name in BROWSERS)
     return chosen or next((path for path in found if path), None)
+
+
+@pytest.fixture(autouse=True)
+def no_results(monkeypatch):
+    """Let no test find what a pool found in another."""
+    monkeypatch.setattr(actions, "RESULTS", Results(10**8))
 
 
 @pytest.fixture(scope="session")

@@ -288,3 +288,21 @@ def test_an_outcome_that_cannot_be_drawn_does_not_stop_the_next(caplog):
     run(main())
     assert told == [2]
     assert "no such column" in jobs.notices[0].text
+
+
+def test_work_stops_when_its_server_ends():
+    jobs, begun, ended = Jobs(), threading.Event(), threading.Event()
+
+    def work(job):
+        begun.set()
+        while not job.cancelled():
+            ended.wait(0.01)
+        ended.set()
+
+    async def main():
+        action = asyncio.create_task(jobs.act("endless", lambda: work))
+        await until(begun.is_set)
+        assert not action.done()
+
+    run(main())
+    assert ended.wait(20)

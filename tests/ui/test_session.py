@@ -9,7 +9,9 @@ import param
 import pytest
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui import actions
 from clusterlens.ui.actions import ACTIONS, merge
 from clusterlens.ui.analysis import Analysis, Run
 from clusterlens.ui.history import Step
@@ -291,3 +293,25 @@ def test_the_size_of_text_is_looked_at_and_not_logged():
     assert len(session.history.steps) == 1
     MOVES["a"].make(session)
     assert not session.look.large
+
+
+def test_two_sessions_with_one_table_and_pool_fit_it_once(monkeypatch):
+    fitted = []
+
+    def fit(X, pool, **options):
+        fitted.append(1)
+        return run_pool(X, pool, random_state=options["random_state"], n_jobs=1)
+
+    monkeypatch.setattr(actions, "run_pool", fit)
+    sessions = [Session(), Session()]
+
+    async def main():
+        for session in sessions:
+            assert await session.act("load example", name="iris")
+        runs = [session.act("run pool", pool=POOL) for session in sessions]
+        assert all(await asyncio.gather(*runs))
+
+    run(main())
+    assert len(fitted) == 1
+    first, second = (session.analysis.run.ensemble for session in sessions)
+    assert first is second

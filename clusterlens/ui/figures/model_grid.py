@@ -72,6 +72,14 @@ export function render({model}) {
   };
   const title = (at) => model.titles[model.states[at]] || '';
   const ended = (at) => !'wr'.includes(model.states[at]);
+  let told = null;
+  const tell = () => {
+    tip.hidden = told === null;
+    if (tip.hidden) return;
+    const said = model.said[told] ? ', ' + model.said[told] : '';
+    tip.replaceChildren(make('b', '', model.models[told][0]), make('br'),
+      title(told) + said);
+  };
   const paint = () => {
     squares.forEach((square, at) => {
       square.className = model.states[at] || 'w';
@@ -79,9 +87,10 @@ export function render({model}) {
     });
     for (const [place, list] of counts)
       place.textContent = list.filter(ended).length + '/' + list.length;
+    tell();
   };
   const build = () => {
-    box.replaceChildren(); squares = []; counts = [];
+    box.replaceChildren(); squares = []; counts = []; told = null;
     const legend = make('div', 'legend');
     for (const [letter, name] of Object.entries(model.titles)) {
       const entry = make('span');
@@ -112,23 +121,23 @@ export function render({model}) {
   };
   const show = (event) => {
     const at = event.target.dataset?.at;
-    tip.hidden = at === undefined;
-    if (tip.hidden) return;
-    const name = make('b', '', model.models[at][0]);
-    tip.replaceChildren(name, make('br'), title(at)
-      + (model.said[at] ? ', ' + model.said[at] : ''));
+    told = at === undefined ? null : Number(at);
+    tell();
+    if (told === null) return;
     const here = event.target.getBoundingClientRect();
     const frame = box.getBoundingClientRect();
     tip.style.top = (here.bottom - frame.top + 6) + 'px';
     tip.style.left = Math.max(0, Math.min(here.left - frame.left, frame.width - 250))
       + 'px';
   };
+  const hide = () => { told = null; tell(); };
   box.addEventListener('mouseover', show);
   box.addEventListener('focusin', show);
-  box.addEventListener('mouseleave', () => { tip.hidden = true; });
-  box.addEventListener('focusout', () => { tip.hidden = true; });
+  box.addEventListener('mouseleave', hide);
+  box.addEventListener('focusout', hide);
   model.on('models', build);
   model.on('states', paint);
+  model.on('said', tell);
   build();
   return box;
 }"""

@@ -64,6 +64,9 @@ class RunProgress(Panel):
     def _tell(self, *events: Any) -> None:
         """Draw the run so far, if there is one."""
         partial = self.session.jobs.partial
+        if partial is None:
+            # The next run begins with nothing of this one.
+            self._grid.param.update(models=[], states="", said=[])
         self.view.visible = self._seen and isinstance(partial, RunSoFar)
         if self.view.visible:
             self.show(partial)
