@@ -425,8 +425,8 @@ class Download(JSComponent):
     _esm = """
 export function render({model}) {
   let pieces = [];
-  model.on('msg:custom', (event) => {
-    const {name, piece, last} = event.data;
+  model.on('msg:custom', (data) => {
+    const {name, piece, last} = data;
     pieces.push(Uint8Array.from(atob(piece), (c) => c.charCodeAt(0)));
     if (!last) return;
     const link = document.createElement('a');
