@@ -4,8 +4,10 @@ A name of `clusterlens.__all__` without a right call fails in those tests.
 """
 
 import inspect
+import tempfile
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -36,7 +38,14 @@ RESULTS = {
     ),
     *("Preparation", "ProgressiveRanking", "Projection", "Ranking"),
     *("ResampledConsensus", "Robustness", "SampleDiscordance", "SampleReport"),
-    *("ColumnSummary", "LinkPreview", "SmoothingStep", "Suggestion", "Tile"),
+    *(
+        "ColumnDistribution",
+        "ColumnSummary",
+        "LinkPreview",
+        "SmoothingStep",
+        "Suggestion",
+        "Tile",
+    ),
     *("PlannedStep", "PoolModel", "Uncertainty"),
 }
 # Entries of registries: records of functions that developers fill in.
@@ -75,6 +84,13 @@ def dataset():
 
 
 @cache
+def saved_ensemble():
+    path = Path(tempfile.mkdtemp(), "ensemble.parquet")
+    ensemble().save(path)
+    return path
+
+
+@cache
 def right_arguments(name):
     """The required arguments of a callable, each of a right kind."""
     over = {"ensemble": ensemble()}
@@ -105,7 +121,13 @@ def right_arguments(name):
         "inspect_sample": over | {"sample": 1},
         "iter_pool": {"X": X, "pool": POOL, "n_jobs": 1},
         "compare_partitions": {"a": LABELS, "b": np.arange(N) % 2},
+        "load_ensemble": {"path": saved_ensemble()},
         "load_example": {"name": "rings"},
+        "column_distributions": {
+            "ds": dataset(),
+            "samples": [0, 1],
+            "columns": ["a"],
+        },
         "column_summaries": {"ds": dataset()},
         "table_hints": {"ds": dataset()},
         "label_evidence": {
@@ -114,6 +136,7 @@ def right_arguments(name):
             "n_shuffles": 2,
             "n_permutations": 5,
         },
+        "select_k_seconds": {"X": X, "n_jobs": 1},
         "mean_consensus": over | {"samples": [0, 1]},
         "merge_classes": {"labels": LABELS, "classes": [0, 1]},
         "merge_gains": {"X": X, "labels": np.arange(N) // 8, "n_permutations": 5},

@@ -44,13 +44,15 @@ def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
     ...     load_ensemble(f"{folder}/e.parquet")
     Ensemble(2 partitions of 3 samples)
     """
+    if not isinstance(path, str | os.PathLike):
+        raise DataError(f"path is {path!r:.60}; give the path of a file.")
     try:
         table = pq.read_table(Path(path))
         about = json.loads((table.schema.metadata or {})[KEY])
     except (OSError, pa.ArrowException, ValueError, KeyError) as error:
         raise DataError(
-            f"{os.fspath(path)!r} is no ensemble ({type(error).__name__}); give a file "
-            "that Ensemble.save has written, or read labels by load_partitions."
+            f"path {os.fspath(path)!r} is no ensemble ({type(error).__name__}); give a "
+            "file that Ensemble.save has written, or read labels by load_partitions."
         ) from None
     if about["format"] > FORMAT:
         raise DataError(

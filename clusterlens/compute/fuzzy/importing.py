@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from clusterlens.compute._validation import DataError, check_flag
+from clusterlens.compute._validation import DataError, as_array, check_flag
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.reading import load_table
@@ -67,8 +67,19 @@ def load_memberships(
     found = load_table(source, name=name, row_id=row_id)
     rows = _numbers(found)
     if row_ids is not None:
-        rows = rows[_places(found, [str(one) for one in np.asarray(row_ids).tolist()])]
+        rows = rows[_places(found, _wanted(row_ids))]
     return FuzzyPartition(rows, normalize=normalize)
+
+
+def _wanted(row_ids: npt.ArrayLike) -> list[str]:
+    """Row ids as texts."""
+    ids = as_array(row_ids, "row_ids", "one id per sample")
+    if ids.ndim != 1:
+        raise DataError(
+            f"row_ids has shape {ids.shape}, found {row_ids!r:.60}; give one id per "
+            "sample."
+        )
+    return [str(one) for one in ids.tolist()]
 
 
 def _numbers(found: Dataset) -> npt.NDArray[np.float64]:
@@ -89,7 +100,7 @@ def _places(found: Dataset, wanted: list[str]) -> npt.NDArray[np.intp]:
     if "row id" not in found.roles.values():
         if len(found.table) != len(wanted):
             raise DataError(
-                f"{found.name} has {len(found.table)} rows for {len(wanted)} samples "
+                f"{found.name} has {len(found.table)} rows for {len(wanted)} row_ids "
                 "and no column of row ids; give one row per sample, or a column of ids."
             )
         return np.arange(len(wanted))

@@ -507,6 +507,8 @@ class _Work:
                 )
         memory_limit = run.memory_limit or MEMORY_LIMIT
         self.run = replace(run, memory_limit=memory_limit)
+        if not isinstance(workers, Workers | None):
+            raise ValueError(f"workers is {workers!r:.60}; give Workers or None.")
         self.stop, self.time_limit, self.workers = stop, time_limit, workers
         self.features = read_only(np.ascontiguousarray(check_features(X)))
         self.plan = plan_pool(pool, self.features, random_state)

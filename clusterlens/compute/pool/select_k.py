@@ -330,8 +330,7 @@ def select_k(
     """
     run = RunOptions(n_jobs, progress, cancel, None, client, memory_limit)
     features = check_features(X)
-    check_range(n_resamples, 2, 10_000, name="n_resamples", integer=True)
-    check_range(share, np.finfo(float).tiny, 1.0, name="share")
+    _check_subsamples(n_resamples, share, max_compared)
     check_range(level, 1e-4, 0.5, name="level")
     check_range(
         n_draws,
@@ -340,7 +339,6 @@ def select_k(
         name="n_draws",
         integer=True,
     )
-    check_range(max_compared, 2, 100_000, name="max_compared", integer=True)
     kinds = _checked_references(references, features.shape[1])
     numbers = checked_numbers(ks, round(share * len(features)), name="ks")
     seed = check_random_state(random_state)
@@ -423,15 +421,24 @@ def select_k_seconds(
     3
     """
     n_samples, n_features = X if isinstance(X, tuple) else check_features(X).shape
+    _check_subsamples(n_resamples, share, max_compared)
+    check_range(n_draws, 1, 10_000, name="n_draws", integer=True)
+    n_tables = 1 + len(_checked_references(references, n_features)) * n_draws
     numbers = checked_numbers(ks, round(share * n_samples), name="ks")
+    _models(clusterer, numbers)
     spec = {"clusterer": clusterer} if isinstance(clusterer, str) else dict(clusterer)
     grid = {**spec, number_parameter(str(spec["clusterer"])): numbers.tolist()}
     fits = estimate_pool((round(share * n_samples), n_features), [grid], 1)
     one = float(np.nansum(fits.model_seconds)) * n_resamples
     pairs = min(max_compared, n_samples) ** 2 * n_resamples * len(numbers)
-    n_tables = 1 + len(references) * n_draws
     workers = min(RunOptions(n_jobs).n_workers, n_tables)
     return n_tables * (one / workers + pairs * _SECONDS_PER_PAIR)
+
+
+def _check_subsamples(n_resamples: int, share: float, max_compared: int) -> None:
+    check_range(n_resamples, 2, 10_000, name="n_resamples", integer=True)
+    check_range(share, np.finfo(float).tiny, 1.0, name="share")
+    check_range(max_compared, 2, 100_000, name="max_compared", integer=True)
 
 
 class _Job(NamedTuple):

@@ -118,7 +118,7 @@ def column_distributions(
     known = {column.name: k for k, column in enumerate(encoded.columns)}
     found = []
     for name in check_entries(columns, "columns"):
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise ValueError(
                 f"columns has {name!r}, which is no feature column; give some of "
                 f"{', '.join(map(repr, list(known)[:10]))}."

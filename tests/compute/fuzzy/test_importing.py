@@ -29,7 +29,7 @@ def test_numbers_and_texts_name_the_same_row():
 @pytest.mark.parametrize(
     ("frame", "ids", "words"),
     [
-        (ROWS, ["a", "b"], "3 rows for 2 samples"),
+        (ROWS, ["a", "b"], "3 rows for 2 row_ids"),
         (ROWS.assign(id=IDS), ["a", "x"], "no row for the samples x"),
         (ROWS.assign(colour=["red", "red", "blue"]), IDS, "no numbers"),
         (ROWS * 2, IDS, "sum to 1"),

@@ -5,6 +5,7 @@ import errno
 import os
 import sqlite3
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -352,12 +353,14 @@ class History(RuleBasedStateMachine):
         self._folder = tempfile.TemporaryDirectory()
         self.folder = Path(self._folder.name)
         self.loop = asyncio.new_event_loop()
+        # That of the browser may be running in this thread.
+        self.thread = ThreadPoolExecutor(1)
         self.session = Session(Store(self.folder))
         self.done, self.undone = [], []
         self._act("load example", name="iris")
 
     def _run(self, coroutine):
-        return self.loop.run_until_complete(coroutine)
+        return self.thread.submit(self.loop.run_until_complete, coroutine).result()
 
     def _act(self, kind, /, **values):
         before = self.session.analysis
@@ -417,7 +420,8 @@ class History(RuleBasedStateMachine):
 
     def teardown(self):
         self.session.memory.store.close()
-        self.loop.close()
+        self.thread.submit(self.loop.close).result()
+        self.thread.shutdown()
         self._folder.cleanup()
 
 
