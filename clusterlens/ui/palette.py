@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
-import colorcet
 import numpy as np
 
 NOISE_COLOUR = "#8a8f98"
@@ -19,8 +19,8 @@ PAIR_OF_CLASSES = ("#0072b2", "#d55e00")
 DISCORDANCE_COLOURS = ("#f0e4d0", "#e0892b", "#6e1a10")
 APART_COLOURS = ("#b5562b", "#eee9e0", "#0b6e6e")
 
-# Okabe & Ito's colour-blind safe colours first, then distinct ones for many clusters.
-CLUSTER_COLOURS = (
+# Okabe & Ito's colour-blind safe colours.
+_FIRST_COLOURS = (
     "#0072b2",
     "#e69f00",
     "#009e73",
@@ -28,8 +28,16 @@ CLUSTER_COLOURS = (
     "#56b4e9",
     "#d55e00",
     "#b5a900",
-    *colorcet.palette["glasbey_bw_minc_20_maxl_70"],
 )
+
+
+@cache
+def palette() -> tuple[str, ...]:
+    """Return colours of clusters: safe ones first, then distinct ones for many."""
+    # Here, so that the first page comes sooner.
+    import colorcet
+
+    return (*_FIRST_COLOURS, *colorcet.palette["glasbey_bw_minc_20_maxl_70"])
 
 
 def cluster_name(cluster: int, names: Mapping[int, str] | None = None) -> str:
@@ -43,13 +51,15 @@ def cluster_colour(cluster: int) -> str:
     """Return the colour of a cluster; beyond the palette colours repeat."""
     if cluster < 0:
         return NOISE_COLOUR
-    return CLUSTER_COLOURS[cluster % len(CLUSTER_COLOURS)]
+    if cluster < len(_FIRST_COLOURS):
+        return _FIRST_COLOURS[cluster]
+    return palette()[cluster % len(palette())]
 
 
 def cluster_colours(clusters: np.ndarray) -> np.ndarray:
     """Colour cluster numbers, shape (n,), negative is noise; return uint8 (n, 3)."""
-    table = rgb([*CLUSTER_COLOURS, NOISE_COLOUR])
-    noise = len(CLUSTER_COLOURS)
+    table = rgb([*palette(), NOISE_COLOUR])
+    noise = len(palette())
     return table[np.where(clusters < 0, noise, clusters % noise)]
 
 

@@ -17,10 +17,10 @@ from clusterlens.ui.figures.canvas import Canvas, apart, data_address
 from clusterlens.ui.figures.prepared_map import PreparedMap
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.palette import (
-    CLUSTER_COLOURS,
     cluster_colour,
     cluster_colours,
     disagreement_colours,
+    palette,
     rgb,
 )
 from tests.ui.loop import run
@@ -167,14 +167,10 @@ def test_a_line_that_was_moved_by_the_server_is_no_drag():
 
 
 def test_cluster_colours_repeat_and_noise_is_grey():
-    many = len(CLUSTER_COLOURS)
+    many = len(palette())
     assert cluster_colour(many) == cluster_colour(0)
     values = cluster_colours(np.array([-1, 0, many]))
-    assert (
-        values[1].tolist()
-        == values[2].tolist()
-        == rgb([CLUSTER_COLOURS[0]])[0].tolist()
-    )
+    assert values[1].tolist() == values[2].tolist() == rgb([palette()[0]])[0].tolist()
     assert values[0].tolist() != values[1].tolist()
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from bokeh.events import SelectionGeometry, Tap
 from bokeh.models import (
     BoxSelectTool,
@@ -95,6 +94,10 @@ def heatmap(
     equalised : bool, default False
         Whether each colour shall cover equally many pixels.
     """
+    # Here, so that the first page comes sooner; a lazy module is torn between threads.
+    import datashader as ds
+    import xarray as xr
+
     rows, columns = tile.values.shape
     grid = xr.DataArray(
         tile.values,
@@ -105,9 +108,6 @@ def heatmap(
         },
         name="share",
     )
-    # Here, so that the first page comes sooner; a lazy module is torn between threads.
-    import datashader as ds
-
     canvas = ds.Canvas(port.width, port.height, x_range=tile.cols, y_range=tile.rows)
     with _RASTER:
         shown = canvas.raster(grid, interpolate="nearest", agg="mean")
