@@ -253,6 +253,10 @@ CARD_STYLE = {
     "flexDirection": "column",
     # Nothing is left on screen of what is not so any more.
     "& .cl-gone ~ *, & :has(> .cl-gone) ~ *": {"display": "none !important"},
+    "& .cl-unseen ~ *, & :has(> .cl-unseen) ~ *": {
+        "opacity": "0 !important",
+        "pointerEvents": "none !important",
+    },
 }
 # Buttons on the line of a title, no higher than it.
 SMALL_BUTTON = {"padding": "0 6px", "minHeight": 0, "lineHeight": 1.5}

@@ -17,7 +17,9 @@ class Opened:
         self.session = Session()
         self.page = PoolPage(self.session)
         self.page.look(True)
-        self.grid, self.cost, self.latest, _ = self.page.panels
+        named = {type(panel).__name__: panel for panel in self.page.panels}
+        self.grid, self.cost = named["PoolGrid"], named["PoolCost"]
+        self.latest = named["LatestRun"]
 
     async def load(self, name: str) -> None:
         self.session.look.page = "pool"

@@ -82,15 +82,41 @@ def test_keys_undo_redo_and_step_through_the_models(app, tmp_path):
 def test_nothing_is_left_on_screen_of_a_run_that_is_undone(app, tmp_path):
     open_run(app, tmp_path)
     parts = [".cl-threshold-mean", ".cl-map .bk-Canvas", ".cl-ranking-table"]
-    for css in parts:
-        expect(app.locator(css)).to_be_visible()
+    wait_until_seen(app, parts, True)
     app.locator(".cl-undo button").click()
-    for css in parts:
-        expect(app.locator(css)).to_be_hidden()
+    wait_until_seen(app, parts, False)
     app.keyboard.press("Control+Shift+Z")
-    for css in parts:
-        expect(app.locator(css)).to_be_visible()
+    wait_until_seen(app, parts, True)
     assert picture(app, ".cl-map")
+
+
+def wait_until_seen(app: Page, parts: list[str], seen: bool) -> None:
+    """Wait until all parts, or none, take room and let something through to the eye."""
+    for css in parts:
+        app.wait_for_function(
+            """([css, seen]) => {
+              const find = (root, css) => {
+                const hit = root.querySelector(css);
+                if (hit) return hit;
+                for (const e of root.querySelectorAll('*')) {
+                  const found = e.shadowRoot && find(e.shadowRoot, css);
+                  if (found) return found;
+                }
+                return null;
+              };
+              let place = document;
+              for (const part of css.split(' ')) {
+                place = find(place.shadowRoot || place, part);
+                if (!place) return !seen;
+              }
+              let shown = place.getBoundingClientRect().height > 0;
+              for (let e = place; e; e = e.parentElement || e.getRootNode().host)
+                shown = shown && getComputedStyle(e).opacity !== '0';
+              return shown === seen;
+            }""",
+            arg=[css, seen],
+            timeout=LONG,
+        )
 
 
 def test_the_score_on_screen_is_the_one_in_force_also_after_undo(app, tmp_path):

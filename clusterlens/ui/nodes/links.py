@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -139,9 +139,8 @@ class Difference:
 
 def spreads(job: Job, samples: Dataset) -> np.ndarray:
     """Standard deviation of each feature column as read, 0 where it has none."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # columns without a value
-        return np.nan_to_num(np.nanstd(samples.encoded.values, axis=0))
+    found = pd.DataFrame(samples.encoded.values).std(ddof=0)
+    return found.fillna(0.0).to_numpy()
 
 
 def differences(

@@ -146,9 +146,12 @@ class Panel:
         self._show_controls()
         states = {result.state for result in needed.values()}
         body = self._say(needed)
-        # The style of cards hides what stands below a status of this class; without a
-        # word to say it stays, as a figure must have its size before its picture.
-        gone = ["cl-gone"] if body and states & {"empty", "failed"} else []
+        gone = []
+        if states & {"empty", "failed"}:
+            # The style of cards takes away what stands below a status of this class.
+            # Without a word to say it keeps its place, unseen: a figure must have its
+            # size before its picture.
+            gone = ["cl-gone" if body else "cl-unseen"]
         self.status.param.update(body=body, css_classes=["cl-status", *gone])
         self.prepare(results)
         if all(result.ready for result in needed.values()):
