@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.kit import COLUMN, pn
-from clusterlens.ui.pages.page import Page
+from clusterlens.ui.pages.page import Page, share, under
 from clusterlens.ui.panels.cluster_apart import ClusterApart
 from clusterlens.ui.panels.cluster_profiles import ClusterProfilesTable
 from clusterlens.ui.panels.cluster_rows import ClusterRows
@@ -32,46 +32,26 @@ class ClustersPage(Page):
         comparison, rows = Comparison(session), ClusterRows(session)
         self.panels = [bar, evidence, profiles, apart, comparison, rows]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
-        self._numbers = _share(evidence.view, "1.05 1 0")
+        self._numbers = share(evidence.view, "1.05 1 0")
         left, right = (
             pn.Column(*cards, styles={**COLUMN, "gap": "8px"}, **fill)
             for cards in (
                 (
                     self._numbers,
-                    _share(profiles.view, "1 1 0"),
-                    _share(apart.view, "1 1 0"),
+                    share(profiles.view, "1 1 0"),
+                    share(apart.view, "1 1 0"),
                 ),
-                (_share(comparison.view, "2 1 0"), _share(rows.view, "1 1 0")),
+                (share(comparison.view, "2 1 0"), share(rows.view, "1 1 0")),
             )
         )
         # What is hidden must not say itself how it is displayed.
-        self._cards = _share(
-            pn.Column(left, right, stylesheets=[GRID], **fill), "1 1 0"
-        )
+        self._cards = share(pn.Column(left, right, stylesheets=[GRID], **fill), "1 1 0")
         session.history.param.watch(self._arrange, ["steps", "cursor"])
         session.look.param.watch(self._arrange, ["partition"])
         self._arrange()
-        head = pn.Column(
-            bar.view,
-            styles={"flex": "0 0 auto"},
-            sizing_mode="stretch_width",
-            margin=0,
-        )
-        return pn.Column(
-            head,
-            self._cards,
-            styles={**COLUMN, "gap": "8px"},
-            css_classes=["cl-page-clusters"],
-            **fill,
-        )
+        return under(bar.view, self._cards, css="cl-page-clusters")
 
     def _arrange(self, *events: Any) -> None:
         """Show the cards where there is a run; a group has no number of clusters."""
         self._cards.visible = self.session.analysis.run is not None
         self._numbers.visible = self.session.look.partition != "group"
-
-
-def _share(view: Any, flex: str) -> pn.Column:
-    """Give a card its share of the height."""
-    styles = {**COLUMN, "flex": flex}
-    return pn.Column(view, styles=styles, sizing_mode="stretch_both", margin=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.kit import COLUMN, pn
-from clusterlens.ui.pages.page import Page
+from clusterlens.ui.pages.page import Page, share, under
 from clusterlens.ui.panels.cns_certainty import CNSCertainty
 from clusterlens.ui.panels.cns_criterion import CNSCriterion
 from clusterlens.ui.panels.cns_headline import CNSHeadline
@@ -45,7 +45,7 @@ class CNSPage(Page):
         grid = pn.Column(
             *(
                 pn.Column(
-                    *(_share(panel.view, flex) for panel, flex in column),
+                    *(share(panel.view, flex) for panel, flex in column),
                     styles={**COLUMN, "gap": "8px"},
                     **fill,
                 )
@@ -55,28 +55,11 @@ class CNSPage(Page):
             **fill,
         )
         # What is hidden must not say itself how it is displayed.
-        self._cards = _share(grid, "1 1 0")
+        self._cards = share(grid, "1 1 0")
         self.session.history.param.watch(self._arrange, ["steps", "cursor"])
         self._arrange()
-        return pn.Column(
-            pn.Column(
-                headline.view,
-                styles={"flex": "0 0 auto"},
-                sizing_mode="stretch_width",
-                margin=0,
-            ),
-            self._cards,
-            styles={**COLUMN, "gap": "8px"},
-            css_classes=["cl-page-cns"],
-            **fill,
-        )
+        return under(headline.view, self._cards, css="cl-page-cns")
 
     def _arrange(self, *events: Any) -> None:
         """Show the cards where there is a prepared table."""
         self._cards.visible = self.session.analysis.dataset is not None
-
-
-def _share(view: Any, flex: str) -> pn.Column:
-    """Give a card its share of the height."""
-    styles = {**COLUMN, "flex": flex}
-    return pn.Column(view, styles=styles, sizing_mode="stretch_both", margin=0)

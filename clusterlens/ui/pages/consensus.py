@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.kit import COLUMN, pn
-from clusterlens.ui.pages.page import Page
+from clusterlens.ui.pages.page import Page, share
 from clusterlens.ui.panels.headline import Headline
 from clusterlens.ui.panels.inspector import Inspector
 from clusterlens.ui.panels.matrices import BinarisedMatrix, ConsensusMatrix
@@ -46,8 +46,8 @@ class ConsensusPage(Page):
             inspector,
         ]
         centre = pn.Column(
-            _share(headline.view, "0 0 auto"),
-            _share(sample_map.view, "1 1 0"),
+            share(headline.view, "0 0 auto"),
+            share(sample_map.view, "1 1 0"),
             pn.Row(
                 consensus.view,
                 binarised.view,
@@ -55,7 +55,7 @@ class ConsensusPage(Page):
                 sizing_mode="stretch_both",
                 margin=0,
             ),
-            _share(threshold.view, "0 0 98px"),
+            share(threshold.view, "0 0 98px"),
             styles={**COLUMN, "gap": "8px"},
             sizing_mode="stretch_both",
             margin=0,
@@ -69,13 +69,3 @@ class ConsensusPage(Page):
             sizing_mode="stretch_both",
             margin=0,
         )
-
-
-def _share(view: Any, flex: str) -> pn.Column:
-    """Give a card its share of the height of a column."""
-    return pn.Column(
-        view,
-        styles={**COLUMN, "flex": flex},
-        sizing_mode="stretch_width" if flex.endswith("auto") else "stretch_both",
-        margin=0,
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.kit import COLUMN, pn
-from clusterlens.ui.pages.page import Page
+from clusterlens.ui.pages.page import Page, share, under
 from clusterlens.ui.panels.fuzzy_guide import FuzzyGuide
 from clusterlens.ui.panels.fuzzy_headline import FuzzyHeadline
 from clusterlens.ui.panels.fuzzy_maps import FuzzyMaps
@@ -32,17 +32,17 @@ class FuzzyPage(Page):
         self.panels = [headline, values, self._maps, self._toy, *right]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         self._places = [
-            _share(panel.view, "1.05 1 0") for panel in (self._maps, self._toy)
+            share(panel.view, "1.05 1 0") for panel in (self._maps, self._toy)
         ]
         left = pn.Column(
-            _share(values.view, "1 1 0"),
+            share(values.view, "1 1 0"),
             *self._places,
             styles={**COLUMN, "gap": "8px"},
             **fill,
         )
         side = pn.Column(
             *(
-                _share(panel.view, flex)
+                share(panel.view, flex)
                 for panel, flex in zip(
                     right, ("1.45 1 0", "0.95 1 0", "1 1 0"), strict=True
                 )
@@ -52,22 +52,11 @@ class FuzzyPage(Page):
         )
         # What is hidden must not say itself how it is displayed.
         grid = pn.Column(left, side, stylesheets=[GRID], **fill)
-        self._cards = pn.Column(grid, styles={**COLUMN, "flex": "1 1 0"}, **fill)
+        self._cards = share(grid, "1 1 0")
         session.history.param.watch(self._arrange, ["steps", "cursor"])
         session.look.param.watch(self._arrange, ["fuzzy_case", "fuzzy_u"])
         self._arrange()
-        return pn.Column(
-            pn.Column(
-                headline.view,
-                styles={"flex": "0 0 auto"},
-                sizing_mode="stretch_width",
-                margin=0,
-            ),
-            self._cards,
-            styles={**COLUMN, "gap": "8px"},
-            css_classes=["cl-page-fuzzy"],
-            **fill,
-        )
+        return under(headline.view, self._cards, css="cl-page-fuzzy")
 
     def _arrange(self, *events: Any) -> None:
         """Show the cards where there is a pair; the toys in place of the maps."""
@@ -76,9 +65,3 @@ class FuzzyPage(Page):
         some = analysis.ensemble is not None or bool(analysis.memberships)
         self._cards.visible = toy or some
         self._places[0].visible, self._places[1].visible = not toy, toy
-
-
-def _share(view: Any, flex: str) -> pn.Column:
-    """Give a card its share of the height."""
-    styles = {**COLUMN, "flex": flex}
-    return pn.Column(view, styles=styles, sizing_mode="stretch_both", margin=0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import COLUMN, pn
-from clusterlens.ui.pages.page import Page
+from clusterlens.ui.kit import pn
+from clusterlens.ui.pages.page import Page, share, under
 from clusterlens.ui.panels.label_agreement import LabelAgreement
 from clusterlens.ui.panels.label_merges import LabelMerges
 from clusterlens.ui.panels.label_pairs import LabelPairs
@@ -39,22 +39,11 @@ class LabelsPage(Page):
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         grid = pn.Column(*(card.view for card in cards), stylesheets=[GRID], **fill)
         # What is hidden must not say itself how it is displayed.
-        self._cards = pn.Column(grid, styles={**COLUMN, "flex": "1 1 0"}, **fill)
+        self._cards = share(grid, "1 1 0")
         session.history.param.watch(self._arrange, ["steps", "cursor"])
         session.look.param.watch(self._arrange, ["judged"])
         self._arrange()
-        return pn.Column(
-            pn.Column(
-                headline.view,
-                styles={"flex": "0 0 auto"},
-                sizing_mode="stretch_width",
-                margin=0,
-            ),
-            self._cards,
-            styles={**COLUMN, "gap": "8px"},
-            css_classes=["cl-page-labels"],
-            **fill,
-        )
+        return under(headline.view, self._cards, css="cl-page-labels")
 
     def _arrange(self, *events: Any) -> None:
         """Show the cards where there is something to judge."""

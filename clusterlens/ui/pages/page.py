@@ -50,3 +50,28 @@ class Page:
         self.view.visible = seen
         for panel in self.panels:
             panel.look(seen)
+
+
+def share(view: Any, flex: str) -> pn.Column:
+    """Give a card its share of the height of a column, as CSS `flex` says."""
+    return pn.Column(
+        view,
+        styles={**COLUMN, "flex": flex},
+        sizing_mode="stretch_width" if flex.endswith("auto") else "stretch_both",
+        margin=0,
+    )
+
+
+def under(headline: Any, cards: Any, *, css: str) -> pn.Column:
+    """Put cards, which take what height is left, under a headline as high as it is."""
+    top = pn.Column(
+        headline, styles={"flex": "0 0 auto"}, sizing_mode="stretch_width", margin=0
+    )
+    return pn.Column(
+        top,
+        cards,
+        styles={**COLUMN, "gap": "8px"},
+        css_classes=[css],
+        sizing_mode="stretch_both",
+        margin=0,
+    )
