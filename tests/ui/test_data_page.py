@@ -37,10 +37,18 @@ class Opened:
         self.session = Session()
         self.page = DataPage(self.session)
         self.page.look(True)
-        named = {type(panel).__name__: panel for panel in self.page.panels}
-        self.load, self.columns = named["LoadTable"], named["Columns"]
-        self.preparation, self.notes = named["Preparation"], named["Notes"]
-        self.rows = named["FirstRows"]
+        self.load = self.page.panels[0]
+
+    def __getattr__(self, name: str):
+        """Return a card of the table, which is made when there is one."""
+        kinds = {
+            "columns": "Columns",
+            "preparation": "Preparation",
+            "notes": "Notes",
+            "rows": "FirstRows",
+        }
+        cards = self.page.parts[True].panels
+        return {type(card).__name__: card for card in cards}[kinds[name]]
 
     async def read(self, frame: pd.DataFrame, name: str = "t.csv") -> None:
         await self.load._read(name, frame.to_csv(index=False))
