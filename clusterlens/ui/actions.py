@@ -38,6 +38,8 @@ from clusterlens.ui.links import (
     links_from_text,
     plain_ids,
     refuse_contradiction,
+    rows_without,
+    shown_rows,
     with_link,
 )
 from clusterlens.ui.partitions import chosen_labels, named
@@ -103,7 +105,21 @@ def prepare_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
         name: role for name, role in roles.items() if role != guessed.get(name)
     }
     dataset = prepare(analysis.table, **given)
+    _tell_of_links(analysis, dataset, job)
     return replace(analysis, preparation=given, dataset=dataset, cns=None)
+
+
+def _tell_of_links(analysis: Analysis, dataset: Dataset, job: Any) -> None:
+    """Name the linked rows that a preparation leaves out."""
+    if analysis.links:
+        places = {row: k for k, row in enumerate(plain_ids(dataset.row_ids))}
+        gone = rows_without(analysis.links, places)
+        if gone:
+            job.notify(
+                "warning",
+                f"This preparation leaves out rows with links: {shown_rows(gone)}. "
+                "Their links are kept and count again once the rows are back.",
+            )
 
 
 def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:

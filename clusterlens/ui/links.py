@@ -87,6 +87,20 @@ def as_constraints(
     return Constraints(must_link=pairs["must"], cannot_link=pairs["cannot"])
 
 
+def rows_without(
+    links: Sequence[Link], positions: Mapping[PlainId, int]
+) -> list[PlainId]:
+    """Return the linked rows that are not among the samples, as they come."""
+    rows = dict.fromkeys(row for link in links for row in (link.a, link.b))
+    return [row for row in rows if row not in positions]
+
+
+def shown_rows(rows: Sequence[PlainId]) -> str:
+    """Name some rows, and say how many more there are."""
+    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+    return ", ".join(map(str, rows[:_SHOWN])) + more
+
+
 def refuse_contradiction(links: Sequence[Link]) -> None:
     """Raise LinkError if must-links lead from one end of a cannot-link to the other.
 

@@ -59,7 +59,15 @@ OF_RUN = (
     "matrix_view",
     "compare_view",
 )
-OF_TABLE = ("prepared_view", "cns_preview", "cns_step", "cns_sample", "cns_view")
+OF_TABLE = (
+    "since",
+    "refused",
+    "prepared_view",
+    "cns_preview",
+    "cns_step",
+    "cns_sample",
+    "cns_view",
+)
 OF_EITHER = (
     "judged",
     "merged",
@@ -99,6 +107,12 @@ class Look(param.Parameterized):
     linking = param.Boolean(False, doc="Whether clicks on the map pick a pair.")
     pair = param.ClassSelector(
         class_=tuple, default=(), doc="Positions of A and B, as far as they are picked."
+    )
+    refused = param.ClassSelector(
+        class_=tuple, default=(), doc="Links of the contradiction refused last."
+    )
+    since = param.ClassSelector(
+        class_=tuple, default=(), doc="Links that changes of rank are counted from."
     )
     map_view = param.ClassSelector(class_=Viewport, default=Viewport())
     matrix_view = param.ClassSelector(class_=Viewport, default=Viewport())

@@ -61,6 +61,8 @@ def clear(session: Session) -> None:
     look = session.look
     if look.help:
         look.help = False
+    elif look.refused:
+        look.refused = ()
     elif look.pair:
         look.pair = look.pair[:-1]
     elif look.linking:
@@ -94,6 +96,12 @@ def pick(session: Session, position: int) -> None:
     first = session.look.pair[:1]
     if position not in first:
         session.look.param.update(pair=(*first, position), tab="links")
+
+
+def pick_pair(session: Session, a: int, b: int) -> None:
+    """Ask about two samples at once."""
+    if a != b:
+        session.look.param.update(pair=(a, b), tab="links")
 
 
 def answer(session: Session, kind: Kind) -> None:

@@ -14,6 +14,7 @@ from clusterlens.ui.derived import Derived
 from clusterlens.ui.forming import RunSoFar
 from clusterlens.ui.history import History, Step, plain_values
 from clusterlens.ui.jobs import Job, Jobs, explain
+from clusterlens.ui.links import LinkError
 from clusterlens.ui.look import OF_EITHER, OF_RUN, OF_TABLE, Look
 from clusterlens.ui.memory.archive import import_analysis
 from clusterlens.ui.memory.memory import Kept, Memory, read
@@ -112,6 +113,7 @@ class Session:
                 raise ValueError("this run is not finished; wait, or stop and keep it.")
             result = action.apply(self.history.analysis, values, None)
         except ValueError as error:
+            self.look.refused = error.chain if isinstance(error, LinkError) else ()
             self.jobs.notify("warning", f"{action.title}: {explain(error)}")
             return False
         self._commit(kind, values, result)
@@ -241,6 +243,7 @@ class Session:
         cns = self.analysis.cns
         with self.derived.paused():
             move()
+            self.look.refused = ()
             if self.analysis.ensemble is not before:
                 self.look.forget(*OF_RUN)
             if self.analysis.dataset is not dataset:

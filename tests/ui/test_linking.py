@@ -45,7 +45,7 @@ class Opened:
         self.page.look(True)
         named = {type(panel).__name__: panel for panel in self.page.panels}
         self.map, self.headline = named["SampleMap"], named["Headline"]
-        self.ranking = named["RankingTable"]
+        self.ranking, self.matrix = named["RankingTable"], named["ConsensusMatrix"]
         tab = named["Inspector"].tabs["links"]
         self.pair, self.suggested, self.links = tab.parts
 
@@ -182,6 +182,96 @@ def test_an_answer_that_contradicts_is_not_offered_and_its_chain_is_shown():
         assert "cl-cannot" not in body
         await opened.press("c")
         assert len(session.analysis.links) == 2
+
+    looked_at(scenario)
+
+
+def ends_of(opened, source) -> set:
+    """The links that a source of the map draws, each as a set of two places."""
+    data = source.data
+    ends = zip(data["x0"], data["y0"], data["x1"], data["y1"], strict=True)
+    return {frozenset([(x0, y0), (x1, y1)]) for x0, y0, x1, y1 in ends}
+
+
+def test_the_chain_of_a_contradiction_is_lit_up_on_the_map():
+    async def scenario(opened):
+        session, figure = opened.session, opened.map._figure
+        xy = session.derived.get("projection").value.coordinates
+
+        def places(*pairs):
+            return {frozenset(tuple(xy[i].tolist()) for i in pair) for pair in pairs}
+
+        session.act_now("add link", kind="must", a=0, b=50)
+        session.act_now("add link", kind="must", a=50, b=100)
+        session.act_now("add link", kind="must", a=7, b=8)
+        await opened.rest()
+        assert ends_of(opened, figure._chain) == set()
+        session.look.pair = (0, 100)
+        await opened.rest()
+        chain = places((0, 50), (50, 100), (0, 100))
+        assert ends_of(opened, figure._chain) == chain
+        session.look.pair = ()
+        await opened.rest()
+        assert ends_of(opened, figure._chain) == set()
+        text = "kind,row_a,row_b\ncannot-link,100,0\n"
+        assert not session.act_now("import links", text=text)
+        await opened.rest()
+        assert ends_of(opened, figure._chain) == chain
+        await opened.press("escape")
+        assert ends_of(opened, figure._chain) == set()
+
+    looked_at(scenario)
+
+
+def test_the_ranking_shows_the_ranks_won_since_links_that_one_can_choose():
+    async def scenario(opened):
+        session, table = opened.session, opened.ranking._table
+
+        def ranks():
+            return session.derived.get("ranking").value.ranks
+
+        def shown():
+            at = opened.ranking._rows
+            return dict(zip(at.tolist(), table.value["since"], strict=True))
+
+        assert np.isnan(table.value["since"]).all()
+        plain = ranks()
+        session.act_now("add link", kind="must", a=0, b=100)
+        await opened.rest()
+        first = ranks()
+        assert shown() == {t: plain[t] - first[t] for t in shown()}
+        assert any(shown().values())
+        opened.ranking._note._handle_msg("now")
+        await opened.rest()
+        assert np.isnan(table.value["since"]).all()
+        session.act_now("add link", kind="cannot", a=3, b=120)
+        await opened.rest()
+        assert shown() == {t: first[t] - ranks()[t] for t in shown()}
+        assert "since there were 1 link" in opened.ranking._note.body
+        opened.ranking._note._handle_msg("none")
+        await opened.rest()
+        assert shown() == {t: plain[t] - ranks()[t] for t in shown()}
+
+    looked_at(scenario)
+
+
+def test_a_cell_of_a_zoomed_matrix_is_a_pair():
+    async def scenario(opened):
+        look, matrix = opened.session.look, opened.matrix
+        order = opened.session.derived.get("order").value
+        matrix.viewed(None, 300, 300)
+        await opened.press("l")
+        matrix.tap(4, 9)
+        assert look.pair == ()
+        assert "Zoom in" in opened.session.jobs.notices[0].text
+        matrix.viewed(((0.0, 30.0), (0.0, 30.0)), 300, 300)
+        matrix.tap(4, 9)
+        assert look.pair == (order[4], order[9])
+        matrix.tap(6, 6)
+        assert look.pair == (order[4], order[9])
+        await opened.press("l")
+        matrix.tap(4, 9)
+        assert (look.pair, look.inspected) == ((), order[4])
 
     looked_at(scenario)
 

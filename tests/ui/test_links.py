@@ -21,6 +21,7 @@ from clusterlens.ui.links import (
     plain_ids,
     refuse_contradiction,
 )
+from clusterlens.ui.nodes.links import link_states
 from clusterlens.ui.session import Session
 from tests.ui.loop import run
 
@@ -181,6 +182,28 @@ def test_links_of_rows_that_a_run_leaves_out_stay_and_do_not_count():
     session.history.do(Step("test", "Test", both))
     assert len(session.analysis.links) == 2
     assert linked_positions(session) == [[5, 6]]
+
+
+def test_linked_rows_that_a_preparation_leaves_out_are_named_and_come_back():
+    frame = pd.DataFrame({"x": [1.0, 2.0, np.nan, 4.0], "y": [0.0, 1.0, 5.0, 2.0]})
+    session, table = Session(), make_dataset(frame, name="t")
+    analysis = Analysis(table, {}, prepare(table))
+    session.history.do(Step("test", "Test", analysis))
+    session.act_now("add link", kind="must", a=0, b=2)
+
+    async def main():
+        await session.act("prepare", missing="drop rows")
+
+    run(main())
+    assert "rows with links: 2" in session.jobs.notices[0].text
+    fewer = session.analysis.dataset
+    rows = {row: k for k, row in enumerate(plain_ids(fewer.row_ids))}
+    models = Ensemble([[0, 0, 1], [0, 1, 1]])
+    (state,) = link_states(session.analysis.links, rows, models, 0)
+    assert (state.ends, state.missing) == (None, (2,))
+    session.undo()
+    assert 2 in plain_ids(session.analysis.dataset.row_ids)
+    assert made_links(session) == [("must", 0, 2)]
 
 
 def test_the_weight_of_the_links_is_one_action():

@@ -127,7 +127,14 @@ def _ranks_with(
         )
     except ConstraintError:
         return None
-    charge = violation_charge(ranking.ensemble, links, weight)
+    return ranks_under(ranking, links, weight)
+
+
+def ranks_under(
+    ranking: Ranking, constraints: Constraints | None, constraint_weight: float
+) -> RankArray:
+    """Rank of each partition by the same score under other links, (n_partitions,)."""
+    charge = violation_charge(ranking.ensemble, constraints, constraint_weight)
     sign = -1 if ranking.greater_is_better else 1
     values = ranking.unconstrained + sign * charge
     return read_only(rank_values(values, ranking.greater_is_better))

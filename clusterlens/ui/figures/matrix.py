@@ -49,6 +49,12 @@ def visible_items(view_range: tuple[float, float], n: int) -> tuple[int, int]:
     return low, int(np.clip(np.ceil(view_range[1]), low + 1, n))
 
 
+def cell_pixels(port: Viewport, n: int) -> float:
+    """Return the width of a cell on screen, in pixels."""
+    low, high = full_view(n)[0] if port.x is None else port.x
+    return port.width / (high - low)
+
+
 @dataclass(frozen=True, eq=False)
 class Heatmap:
     """A tile as pixels.

@@ -20,6 +20,7 @@ LEGEND_ENTRIES = 14
 _ROOM = 1.06
 _FADED = (150, 155, 163)
 LINK_STROKES = (("solid", LINK_COLOURS["must"]), ("dashed", LINK_COLOURS["cannot"]))
+_CONTRADICTS = {"line_width": 14, "line_color": "#e2a400", "line_alpha": 0.55}
 _CASING = {"line_color": "#ffffff", "line_alpha": 0.8}
 
 
@@ -200,6 +201,7 @@ class MapFigure(PictureFrame):
             dash: ColumnDataSource({"x0": [], "y0": [], "x1": [], "y1": []})
             for dash in ("solid", "dashed")
         }
+        self._chain = ColumnDataSource({"x0": [], "y0": [], "x1": [], "y1": []})
         self._broken = ColumnDataSource({"x": [], "y": []})
         self._numbers = ColumnDataSource({"x": [], "y": [], "text": []})
         self._draw()
@@ -221,8 +223,9 @@ class MapFigure(PictureFrame):
             text_color="#14181d",
             text_outline_color="#ffffff",
         )
+        ends = {"x0": "x0", "y0": "y0", "x1": "x1", "y1": "y1"}
+        self.figure.segment(**ends, source=self._chain, **_CONTRADICTS)
         for dash, colour in LINK_STROKES:
-            ends = {"x0": "x0", "y0": "y0", "x1": "x1", "y1": "y1"}
             source = self._links[dash]
             self.figure.segment(**ends, source=source, line_width=6, **_CASING)
             self.figure.segment(
@@ -268,11 +271,13 @@ class MapFigure(PictureFrame):
     def link(self, must: np.ndarray, cannot: np.ndarray, broken: np.ndarray) -> None:
         """Draw links, and mark broken ones; each of shape (n_links, 2 ends, 2)."""
         for dash, ends in (("solid", must), ("dashed", cannot)):
-            a, b = ends[:, 0], ends[:, 1]
-            line = {"x0": a[:, 0], "y0": a[:, 1], "x1": b[:, 0], "y1": b[:, 1]}
-            self.fill(self._links[dash], line)
+            self.fill(self._links[dash], _segments(ends))
         x, y = broken.mean(axis=1).T
         self.fill(self._broken, {"x": x, "y": y})
+
+    def contradict(self, ends: np.ndarray) -> None:
+        """Light up links that contradict each other, shape (n_links, 2 ends, 2)."""
+        self.fill(self._chain, _segments(ends))
 
     def number(self, places: np.ndarray, texts: Sequence[str]) -> None:
         """Write the number of each cluster at its place, shape (n, 2)."""
@@ -293,6 +298,12 @@ class MapFigure(PictureFrame):
         elif shape["type"] == "poly":
             x, y = (_values(shape[axis]) for axis in "xy")
             self._lassoed(np.column_stack([x, y]))
+
+
+def _segments(ends: np.ndarray) -> dict[str, np.ndarray]:
+    """Columns of lines between ends, shape (n_lines, 2 ends, 2)."""
+    (x0, x1), (y0, y1) = ends[..., 0].T, ends[..., 1].T
+    return {"x0": x0, "y0": y0, "x1": x1, "y1": y1}
 
 
 def _values(given: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.ranking.preview import preview_link
+from clusterlens.compute.ranking.preview import preview_link, ranks_under
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.ranking.suggestions import Suggestion, suggest_pairs
 from clusterlens.compute.table.dataset import Dataset
@@ -23,6 +23,7 @@ from clusterlens.ui.links import (
     as_constraints,
     plain_id,
     refuse_contradiction,
+    rows_without,
     with_link,
 )
 from clusterlens.ui.palette import LINK_COLOURS, PAIR_COLOUR
@@ -42,11 +43,14 @@ class LinkState:
         Positions of the two samples, None if the run leaves one of them out.
     broken : bool
         Whether the selected model breaks it.
+    missing : tuple of plain ids
+        Its rows that the run leaves out.
     """
 
     link: Link
     ends: tuple[int, int] | None
     broken: bool = False
+    missing: tuple[PlainId, ...] = ()
 
 
 def link_states(
@@ -64,7 +68,8 @@ def link_states(
             broken = (codes[i] == codes[j]) != (link.kind == "must")
             states.append(LinkState(link, (i, j), bool(broken)))
         else:
-            states.append(LinkState(link, None))
+            gone = tuple(rows_without([link], positions))
+            states.append(LinkState(link, None, missing=gone))
     return states
 
 
@@ -251,6 +256,43 @@ def _answer(
     return Answer(int(ranks.argmin()), int((change < 0).sum()), int((change > 0).sum()))
 
 
+def contradiction(
+    refused: tuple[Link, ...],
+    reading: PairReading | None,
+    positions: dict[PlainId, int],
+) -> np.ndarray:
+    """Ends of the links that contradict each other, positions of shape (n_links, 2).
+
+    Those that rule out an answer about the pair, else those of a refused action.
+    """
+    answers = reading.answers.values() if reading else ()
+    chain = next((one.chain for one in answers if one.chain), refused)
+    ends = [
+        (positions[link.a], positions[link.b])
+        for link in chain
+        if link.a in positions and link.b in positions
+    ]
+    return np.array(ends, np.intp).reshape(-1, 2)
+
+
+def rises(
+    ranking: Ranking,
+    links: tuple[Link, ...],
+    since: tuple[Link, ...],
+    positions: dict[PlainId, int],
+    weight: float,
+) -> np.ndarray | None:
+    """Ranks that each model has won by the links, shape (n_partitions,).
+
+    Compared with its rank under the links that changes are counted from; None where
+    these are the links there are.
+    """
+    if set(links) == set(since):
+        return None
+    before = as_constraints(since, positions)
+    return ranks_under(ranking, before, weight) - ranking.ranks
+
+
 def suggestions(
     job: Job, ensemble: Ensemble, linked: Constraints | None
 ) -> tuple[Suggestion, ...]:
@@ -262,6 +304,12 @@ NODES = {
     "spreads": Node(("samples",), spreads, "live", "Looking at the columns"),
     "link_states": Node(
         ("links", "row_positions", "ensemble", "selected"), link_states, keep=16
+    ),
+    "contradiction": Node(
+        ("look.refused", "pair_reading~", "row_positions"), contradiction
+    ),
+    "rises": Node(
+        ("ranking", "links", "look.since", "row_positions", "link_weight"), rises
     ),
     "link_marks": Node(("link_states", "look.pair", "order"), link_marks),
     "pair_reading": Node(

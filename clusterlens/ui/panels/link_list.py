@@ -10,7 +10,7 @@ from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import Text, badge, link, pmu, pn, safe
-from clusterlens.ui.links import OTHER, TITLES
+from clusterlens.ui.links import OTHER, TITLES, shown_rows
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.palette import LINK_COLOURS
 from clusterlens.ui.panels.panel import Panel
@@ -73,7 +73,17 @@ class LinkList(Panel):
         rows = "".join(_row(k, state) for k, state in enumerate(link_states))
         title = count(len(link_states), "link") if link_states else "No links yet"
         note = "by the selected model" if link_states else ""
-        self._text.body = f"<h3>{title} <small>{note}</small></h3><table>{rows}</table>"
+        gone = dict.fromkeys(row for state in link_states for row in state.missing)
+        waits = ""
+        if gone:
+            waits = (
+                f"<p class='warn cl-left-out'>Not in this run: "
+                f"{count(len(gone), 'linked row')} ({safe(shown_rows(list(gone)))}). "
+                "Their links are kept and count where the rows are.</p>"
+            )
+        self._text.body = (
+            f"<h3>{title} <small>{note}</small></h3>{waits}<table>{rows}</table>"
+        )
         self._weight.param.update(value=link_weight, end=max(1.0, link_weight))
         paper = link("take 1", "paper") if link_weight != PAPER_WEIGHT else ""
         self._cost.body = (
@@ -115,7 +125,8 @@ def _row(k: int, state: LinkState) -> str:
     if state.broken:
         verdict = badge("broken", kind="estimate")
     if state.ends is None:
-        verdict = "<span class='muted'>not in this run</span>"
+        why = f"not in this run: {' and '.join(map(str, state.missing))}"
+        verdict = f"<span class='muted' title='{safe(why)}'>waits</span>"
     stroke = (
         f"<svg width='22' height='8' role='img' aria-label='{TITLES[kind]}'>"
         f"<line x1='0' y1='4' x2='22' y2='4' stroke='{LINK_COLOURS[kind]}' "

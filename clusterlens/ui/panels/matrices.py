@@ -12,13 +12,17 @@ from clusterlens.ui.figures.matrix import (
     BINARISED_PALETTE,
     Heatmap,
     MatrixFigure,
+    cell_pixels,
 )
 from clusterlens.ui.jobs import Job
 from clusterlens.ui.kit import Text, badge, card, pn, select
 from clusterlens.ui.look import Brush, Viewport
+from clusterlens.ui.moves import pick_pair
 from clusterlens.ui.panels.panel import Panel
 
 ORDERS = {"selected model": "model", "consensus tree": "tree", "file order": "file"}
+# A cell that is smaller cannot be hit on purpose.
+CLICKED_PIXELS = 4
 SHADINGS = {"linear": "linear", "equalised": "eq_hist"}
 # A square as large as its place allows.
 _SQUARE = {
@@ -53,12 +57,19 @@ class Matrix(Panel):
         self.session.look.matrix_view = Viewport(x, y, width, height)
 
     def tap(self, row: int, column: int) -> None:
-        """Inspect the sample of the row."""
-        order = self.session.derived.get("order")
-        if order.ready:
-            self.session.look.param.update(
-                inspected=int(order.value[row]), tab="sample"
+        """Inspect the sample of the row; while linking, ask about the pair."""
+        order, look = self.session.derived.get("order"), self.session.look
+        if not order.ready:
+            return
+        a, b = map(int, order.value[[row, column]])
+        if not look.linking:
+            look.param.update(inspected=a, tab="sample")
+        elif cell_pixels(look.matrix_view, len(order.value)) < CLICKED_PIXELS:
+            self.session.jobs.notify(
+                "info", "Zoom in to pick a pair: its cell is too small to be clicked."
             )
+        else:
+            pick_pair(self.session, a, b)
 
     def brush(self, rows: tuple[int, int], columns: tuple[int, int]) -> None:
         """Brush the samples of the rows and columns of a dragged block."""

@@ -58,10 +58,11 @@ def _how_to(linking: bool, n_picked: int) -> str:
     if not linking:
         text = (
             "<b>Link two samples.</b> Press <kbd>L</kbd> and click two points of the "
-            "map, or take a suggestion below."
+            "map or a cell of a zoomed matrix, or take a suggestion below."
         )
     else:
-        text = f"<b>Click sample {'AB'[n_picked]}</b> on the map."
+        text = f"<b>Click sample {'AB'[n_picked]}</b> on the map"
+        text += "." if n_picked else ", or both at once: a cell of a zoomed matrix."
     return f'<div class="empty">{text}</div>'
 
 

@@ -13,10 +13,11 @@ from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.make_up import pool_make_up
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
+from clusterlens.ui.analysis import Link
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, card, pn, safe, select, table
+from clusterlens.ui.kit import Text, card, link, pn, safe, select, table
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import span
+from clusterlens.ui.words import count, span
 
 TITLES = {
     "rank": "#",
@@ -37,19 +38,28 @@ TYPES = {
     "full": "str",
     "charge": "float64",
     "broken": "str",
+    "since": "float64",
     "low": "float64",
     "high": "float64",
     "now": "float64",
 }
-HIDDEN = ("full", "charge", "broken", "low", "high", "now")
+HIDDEN = ("full", "charge", "broken", "since", "low", "high", "now")
 # The page draws the selection only when it has drawn the rows.
 _ROWS_DRAWN_SECONDS = 0.25
 
 _NAME = JSCode("""cell => {
-  const box = document.createElement('div');
-  box.textContent = cell.getValue();
-  box.title = cell.getRow().getData().full;
+  const box = document.createElement('div'), row = cell.getRow().getData();
+  box.title = row.full;
   box.style.cssText = 'overflow:hidden;text-overflow:ellipsis;white-space:nowrap';
+  if (row.since !== null && row.since !== undefined && !isNaN(row.since)) {
+    const won = document.createElement('span'), by = Math.abs(row.since);
+    won.className = 'cl-since';
+    won.textContent = row.since > 0 ? `▲${by}` : row.since < 0 ? `▼${by}` : '';
+    won.style.cssText = 'display:inline-block;width:30px;font-size:12px;' +
+      'font-weight:600;color:' + (row.since > 0 ? '#0b8a8a' : '#b0620c');
+    box.append(won);
+  }
+  box.append(cell.getValue());
   return box;
 }""")
 _BAR = JSCode("""cell => {
@@ -103,14 +113,23 @@ class RankingTable(Panel):
     """Ranking of the run that is read, the most typical model first."""
 
     needs = ("ranking", "rows", "ensemble", "copies")
-    also = ("robustness", "selected", "constraints?", "runs", "run_id?")
+    also = (
+        "robustness",
+        "selected",
+        "constraints?",
+        "rises?",
+        "links",
+        "look.since",
+        "runs",
+        "run_id?",
+    )
     empty = (
         "<b>No run yet.</b> Load a table on the <b>Data</b> page, then run a pool of "
         "clusterings on the <b>Pool</b> page; what the models agree on appears here."
     )
 
     def build(self) -> Any:
-        self._note = Text()
+        self._note = Text(does=self._count_from, css_classes=["cl-ranking-note"])
         self._rows = np.empty(0, np.intp)
         self._run_names: dict[str, str] = {}
         self._drawn: Any = None
@@ -201,17 +220,24 @@ class RankingTable(Panel):
         robustness: Result,
         selected: Result,
         constraints: Result,
+        rises: Result,
+        links: Result,
+        since: Result,
         **runs: Result,
     ) -> None:
         """Show the rows, then mark the selected one."""
-        self._note.body = f"<p class='muted'>{safe(pool_make_up(ensemble).text)}</p>"
-        drawn = (ranking, robustness.state, robustness.value)
+        self._note.body = (
+            f"<p class='muted'>{safe(pool_make_up(ensemble).text)}</p>"
+            f"{_counted_from(links.value, since.value)}"
+        )
+        drawn = (ranking, robustness.state, robustness.value, rises)
         fresh = drawn != self._drawn
         self._rows = rows
         if fresh:
             self._drawn = drawn
+            n_links = _count(constraints.value)
             self._table.value = frame(
-                ranking, rows, ensemble, robustness, _count(constraints.value)
+                ranking, rows, ensemble, robustness, n_links, rises.value
             )
         position = []
         if selected.ready:
@@ -219,6 +245,10 @@ class RankingTable(Panel):
             position = np.flatnonzero(same)[:1].tolist()
         if position != self._table.selection or fresh:
             self._mark(position, wait=fresh)
+
+    def _count_from(self, what: str) -> None:
+        """Count changes of rank from the links there are now, or from none."""
+        self.session.look.since = self.session.analysis.links if what == "now" else ()
 
     def _mark(self, position: list[int], *, wait: bool) -> None:
         self._wanted = position
@@ -245,6 +275,17 @@ class RankingTable(Panel):
             )
 
 
+def _counted_from(links: tuple[Link, ...], since: tuple[Link, ...]) -> str:
+    """Say what changes of rank are counted from, and what else they could be."""
+    if not links and not since:
+        return ""
+    text = "no change of links" if set(links) == set(since) else "ranks won and lost"
+    text += f" since there were {count(len(since), 'link')}" if since else " by links"
+    choices = [link("since now", "now", css="cl-since-now")] * (links != since)
+    choices += [link("since none", "none", css="cl-since-none")] * bool(since)
+    return f"<p class='muted'>▲▼ {text} · {' · '.join(choices)}</p>"
+
+
 def _count(links: Constraints | None) -> int:
     return 0 if links is None else links.n_pairs
 
@@ -255,10 +296,12 @@ def frame(
     ensemble: Ensemble,
     robustness: Result,
     n_links: int,
+    rises: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """One row per distinct partition, as the table shows it.
 
-    Bars run from 0 to 1; ranks are placed on a logarithmic axis from 0 to 1.
+    Bars run from 0 to 1; ranks are placed on a logarithmic axis from 0 to 1. `rises`,
+    shape (n_partitions,), are the ranks that each model has won by links.
     """
     values, alone = ranking.values[rows], ranking.unconstrained[rows]
     bar, charge = _bars(alone, values, ranking.greater_is_better)
@@ -274,6 +317,7 @@ def frame(
             "full": [_full(ranking, t, n_links) for t in rows],
             "charge": charge,
             "broken": [str(broken or "") for broken in _broken(ranking, n_links)[rows]],
+            "since": np.nan if rises is None else rises[rows].astype(float),
             "low": np.nan,
             "high": np.nan,
             "now": _on_axis(ranks, ensemble.n_partitions),

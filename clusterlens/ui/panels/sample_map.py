@@ -42,6 +42,7 @@ class SampleMap(Panel):
         "look.linking",
         "look.pair",
         "link_states",
+        "contradiction",
         "nearest",
         "samples",
     )
@@ -90,6 +91,7 @@ class SampleMap(Panel):
         linking: Result,
         pair: Result,
         link_states: Result,
+        contradiction: Result,
         nearest: Result,
         samples: Result,
     ) -> None:
@@ -99,6 +101,8 @@ class SampleMap(Panel):
         self._figure.show(map_picture.pixels, map_picture.view)
         self._ring(projection.coordinates, inspected.value, pair.value)
         self._draw_links(projection.coordinates, link_states.value or ())
+        if contradiction.ready:
+            self._figure.contradict(projection.coordinates[contradiction.value])
         self._say_linking(linking.value, pair.value, samples.value)
         self._figure.number(legend.places, legend.numbers)
         self._offer(samples.value)
