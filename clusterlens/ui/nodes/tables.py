@@ -200,7 +200,7 @@ def preview(table: Dataset, dataset: Dataset | None, rows_as: str) -> Preview:
 
 def prepared_projection(job: Job, dataset: Dataset) -> Projection:
     """The principal components of what goes into the pool."""
-    return project(dataset, min(AXES, max(2, *dataset.X.shape)))
+    return project(dataset, min(AXES, max(2, min(dataset.X.shape))))
 
 
 @dataclass(frozen=True, eq=False)
