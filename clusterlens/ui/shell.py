@@ -21,6 +21,7 @@ from clusterlens.ui.kit import (
     pmu,
     pn,
     safe,
+    scaled,
 )
 from clusterlens.ui.kit import THEME as THEME_CONFIG
 from clusterlens.ui.memory.store import Store, shared_store
@@ -53,6 +54,18 @@ OVERLAY = """
 :host { position: absolute !important; left: 50%%; transform: translateX(-50%%);
   width: min(760px, 94%%) !important; z-index: 30; %s; }
 """
+RAIL = scaled("""
+nav { padding-top: 6px; font-size: 12px; text-align: center; }
+nav p { margin: 8px 0 2px; color: color-mix(in srgb, currentColor 68%, transparent); }
+nav button { all: unset; box-sizing: border-box; width: 100%; min-height: 52px;
+  padding: 6px 2px; line-height: 1.2; cursor: pointer; }
+nav button:hover { background: color-mix(in srgb, currentColor 7%, transparent); }
+nav button:focus-visible { outline: 2px solid #0b8a8a; outline-offset: -2px; }
+nav button[aria-current] { color: color-mix(in srgb, #0b8a8a 78%, currentColor);
+  background: color-mix(in srgb, #0b8a8a 10%, transparent); font-weight: 700; }
+nav span { display: block; font: 20px/1.2 "Material Icons";
+  font-feature-settings: "liga"; }
+""")
 TEMPLATE = Path(__file__).with_name("page.html")
 RAIL_WIDTH = 72
 WARM_AFTER_SECONDS = 3
@@ -75,7 +88,14 @@ class Shell:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.pages = {key: page(session) for key, _, _, page in PAGES}
-        self._rail = self._make_rail()
+        self._rail = Text(
+            does=self._go,
+            width=RAIL_WIDTH,
+            sizing_mode="stretch_height",
+            styles={"flex": f"0 0 {RAIL_WIDTH}px"},
+            stylesheets=[RAIL],
+            css_classes=["cl-rail"],
+        )
         body = pn.Column(
             *(page.view for page in self.pages.values()),
             styles={**COLUMN, "flex": "1 1 0"},
@@ -129,48 +149,31 @@ class Shell:
         session.look.param.watch(self._turn, ["page"])
         self._turn()
 
-    def _make_rail(self) -> pn.Column:
-        """Return the navigation: one button per page, the current one marked."""
-        self._buttons = {
-            key: pmu.Button(
-                label=title,
-                icon=icon,
-                variant="text",
-                width=RAIL_WIDTH,
-                height=54,
-                margin=0,
-                css_classes=[f"cl-nav-{key}"],
-                sx={
-                    "flexDirection": "column",
-                    "textTransform": "none",
-                    "fontSize": "12px",
-                    "borderRadius": 0,
-                    "& .MuiButton-startIcon": {"margin": 0},
-                },
-                on_click=lambda event, key=key: setattr(self.session.look, "page", key),
-            )
-            for key, title, icon, _ in PAGES
-        }
-        parts: list[Any] = list(self._buttons.values())
-        lab = Text("<p style='text-align:center;font-size:12px;color:#808b95'>LAB</p>")
-        parts.insert(list(self._buttons).index(FIRST_OF_LAB), lab)
-        return pn.Column(
-            *parts,
-            width=RAIL_WIDTH,
-            margin=0,
-            styles={"flex": f"0 0 {RAIL_WIDTH}px"},
-            css_classes=["cl-rail"],
-        )
+    def _go(self, page: str) -> None:
+        self.session.look.page = page
 
     def _turn(self, *events: Any) -> None:
-        """Show the page that is looked at, and mark its button."""
+        """Show the page that is looked at, and mark it in the rail."""
         shown = self.session.look.page
         for key, page in self.pages.items():
             if key != shown:
                 page.look(False)
         self.pages[shown].look(True)
-        for key, button in self._buttons.items():
-            button.color = "primary" if key == shown else "default"
+        self._rail.body = _rail(shown)
+
+
+def _rail(shown: str) -> str:
+    """Return the navigation: one button per page, the current one marked."""
+    rows = []
+    for key, title, icon, _ in PAGES:
+        if key == FIRST_OF_LAB:
+            rows.append("<p>LAB</p>")
+        current = 'aria-current="page"' if key == shown else ""
+        rows.append(
+            f'<div class="cl-nav-{key}"><button data-do="{key}" {current}>'
+            f'<span aria-hidden="true">{icon}</span>{title}</button></div>'
+        )
+    return f'<nav aria-label="Pages">{"".join(rows)}</nav>'
 
 
 def _state(session: Session) -> Text:
