@@ -1,0 +1,91 @@
+"""What is said of the leader rests on the samples that it says it rests on."""
+
+import asyncio
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from clusterlens import (
+    Ensemble,
+    agreement_cost,
+    count_agreements,
+    estimate_agreements,
+    rank_partitions,
+)
+from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui.analysis import Run
+from clusterlens.ui.nodes import agreement as nodes
+from clusterlens.ui.panels.headline import Headline
+from clusterlens.ui.panels.inspector import ModelTab
+from tests.ui.loop import run
+from tests.ui.test_session import session_with
+
+
+def run_of(labels: np.ndarray) -> Run:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(labels.shape[1], 2)), columns=["x", "y"])
+    dataset = prepare(make_dataset(table, name="t"))
+    return Run("r1", "run 1", dataset, (), 0, Ensemble(labels))
+
+
+async def rest(session):
+    while not session.jobs.at_rest:
+        await asyncio.sleep(0.01)
+
+
+def test_an_estimate_says_so_and_is_made_exact_by_a_click(monkeypatch):
+    labels = np.random.default_rng(1).integers(0, 4, (6, 500))
+
+    def dear(ensemble):
+        return replace(agreement_cost(ensemble), affordable=False)
+
+    def rough(ensemble, n_compared, seed, **given):
+        return estimate_agreements(ensemble, 80, seed, **given)
+
+    monkeypatch.setattr(nodes, "agreement_cost", dear)
+    monkeypatch.setattr(nodes, "estimate_agreements", rough)
+    session = session_with(run_of(labels))
+
+    async def main():
+        headline = Headline(session)
+        headline.look(True)
+        await rest(session)
+        assert "estimate from 80 of 500 samples" in headline._text.body
+        assert "make exact" in headline._text.body
+        assert not session.derived.get("ranking").value.exact
+
+        await headline._do("exact")
+        await rest(session)
+        assert "all 500 samples" in headline._text.body
+        assert "make exact" not in headline._text.body
+        found = session.derived.get("ranking").value
+        session.undo()
+        await rest(session)
+        assert "estimate from 80 of 500 samples" in headline._text.body
+        return found
+
+    found = run(main())
+    whole = rank_partitions(count_agreements(Ensemble(labels)), score="discotec-binary")
+    assert found.exact
+    assert found.values.tolist() == whole.values.tolist()
+
+
+def test_noise_is_counted_apart_from_the_clusters():
+    labels = np.tile(np.repeat([0, 1, -1], [20, 13, 7]), (3, 1))
+    labels[1:] = np.repeat([0, 1], 20)
+    session = session_with(run_of(labels))
+    said = {}
+
+    async def main():
+        tab = ModelTab(session)
+        tab.look(True)
+        for model in range(2):
+            session.look.model = model
+            await rest(session)
+            said[model] = tab.text.body
+
+    run(main())
+    assert "2 clusters, 7 samples noise" in said[0]
+    assert "2 clusters" in said[1]
+    assert "noise" not in said[1]
