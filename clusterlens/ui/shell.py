@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
+
+from bokeh.util.warnings import BokehUserWarning
 
 from clusterlens.ui import warm
 from clusterlens.ui.address import LOOKED_AT, VIEWS, from_query, to_query
@@ -410,6 +413,9 @@ def serve_page(file: Path | None = None) -> None:
         Table that the page begins with.
     """
     pn.extension("tabulator", "filedropper")
+    # Browsers send the style sheets of widgets that came later back whole, as well as
+    # their names: harmless (Bokeh pull request 12915), and of no use in a log.
+    warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
     store = shared_store()
     session = Session(store if isinstance(store, Store) else None)
     if isinstance(store, str):
