@@ -158,6 +158,7 @@ class Shell:
     def _turn(self, *events: Any) -> None:
         """Show the page that is looked at, and mark it in the rail."""
         shown = self.session.look.page
+        self.pages[shown].make()  # which takes a moment: what is seen stays meanwhile
         for key, page in self.pages.items():
             if key != shown:
                 page.look(False)

@@ -43,10 +43,15 @@ class Page:
         """Make the panels and return their arrangement."""
         raise NotImplementedError
 
+    def make(self) -> None:
+        """Make the panels where there are none yet; nothing is shown or hidden."""
+        if not len(self.view):
+            self.view.append(self.build())
+
     def look(self, seen: bool) -> None:
         """Show or hide the page."""
-        if seen and not len(self.view):
-            self.view.append(self.build())
+        if seen:
+            self.make()
         self.view.visible = seen
         for panel in self.panels:
             panel.look(seen)
