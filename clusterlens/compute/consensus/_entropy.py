@@ -1,10 +1,10 @@
 """Entropy-based consensus: move single rows while the loss of the clusters falls.
 
-The loss of a cluster C of |C| samples is the sum over its members and the p partitions
-of -ln(share of the members that carry the member's label), |C| times the summed
-entropies of its labels. With n_f members in column f it is
+The loss of a cluster C of |C| samples is the sum over its members and the p votes of
+-ln(share of the members that carry the member's label), |C| times the summed entropies
+of its labels. With n_f members in column f it is
 
-    p |C| ln |C| - sum_f n_f ln n_f,
+    p |C| ln |C| - sum_f v_f n_f ln n_f, v_f the votes of the partition of f,
 
 so a move changes it by a few terms, exactly. Lloyd's algorithm is no use here: the
 divergence of a row from a cluster in which a label of it does not occur is infinite,
@@ -27,11 +27,11 @@ MAX_PASSES = 300
 _ROUNDING = 1e-12  # of the largest term: what a move must gain
 
 
-def entropy_loss(centres: Centres) -> float:
+def entropy_loss(rows: OneHotRows, centres: Centres) -> float:
     """Loss of clusters given by their members: counts (n_columns, k), masses (k,)."""
     counts, masses = centres
-    n_partitions = counts[:, 0].sum() / masses[0]
-    return float(n_partitions * _x_log_x(masses).sum() - _x_log_x(counts).sum())
+    within = rows.column_votes @ _x_log_x(counts).sum(axis=1)
+    return float(rows.n_votes * _x_log_x(masses).sum() - within)
 
 
 def lower_entropy(
@@ -46,7 +46,7 @@ def lower_entropy(
     counts, masses = start.centres.counts.copy(), start.centres.masses.copy()
     members = np.bincount(labels, minlength=len(masses))
     terms = _x_log_x(np.arange(rows.weights.sum() + 1))
-    least = _ROUNDING * rows.n_partitions * terms[-1]
+    least = _ROUNDING * rows.n_votes * terms[-1]
     step = max(1, LOOKUPS_PER_BLOCK // (rows.n_partitions * len(masses)))
     for _ in range(MAX_PASSES):
         moved = 0
@@ -55,6 +55,7 @@ def lower_entropy(
             block = slice(first, first + step)
             moved += _move_rows(
                 rows.columns[block],
+                rows.votes,
                 rows.weights[block],
                 labels[block],
                 counts,
@@ -66,7 +67,7 @@ def lower_entropy(
         if moved == 0:
             break
     centres = Centres(counts, masses)
-    return LloydResult(labels, entropy_loss(centres), centres)
+    return LloydResult(labels, entropy_loss(rows, centres), centres)
 
 
 def _x_log_x(counts: IntArray) -> FloatArray:
@@ -78,6 +79,7 @@ def _x_log_x(counts: IntArray) -> FloatArray:
 @kernel()
 def _move_rows(
     columns: Any,
+    votes: Any,
     weights: Any,
     labels: Any,
     counts: Any,
@@ -88,7 +90,7 @@ def _move_rows(
 ) -> int:
     """Move each row where that gains most, in place; return how many moved."""
     n_rows, n_partitions = columns.shape
-    n_clusters = len(masses)
+    n_clusters, n_votes = len(masses), votes.sum()
     cost = np.empty(n_clusters)
     moved = 0
     for i in range(n_rows):
@@ -97,12 +99,12 @@ def _move_rows(
             continue
         for c in range(n_clusters):
             after = masses[c] + (0 if c == own else weight)
-            cost[c] = n_partitions * (terms[after] - terms[after - weight])
+            cost[c] = n_votes * (terms[after] - terms[after - weight])
         for t in range(n_partitions):
             column = columns[i, t]
             for c in range(n_clusters):
                 after = counts[column, c] + (0 if c == own else weight)
-                cost[c] -= terms[after] - terms[after - weight]
+                cost[c] -= votes[t] * (terms[after] - terms[after - weight])
         best = np.argmin(cost)
         if cost[own] - cost[best] <= least:
             continue

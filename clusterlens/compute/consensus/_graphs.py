@@ -196,7 +196,9 @@ def _run_metis(
 def _agreement_graph(rows: OneHotRows, group: IntArray) -> csr_array:
     """Agreement counts of different samples, zeros left out: (n, n) of int32."""
     one_hot = as_sparse(rows)[group]
-    graph = (one_hot @ one_hot.T).tocsr()
+    voted = one_hot.copy()
+    voted.data = np.tile(rows.votes.astype(np.int32), len(group))
+    graph = (voted @ one_hot.T).tocsr()
     graph.setdiag(0)
     graph.eliminate_zeros()
     # METIS and the eigenvectors take 32-bit positions.

@@ -54,7 +54,7 @@ def linkage_partition(
         Average is unweighted: each sample counts once.
     similarity : array of float64, shape (n_columns, n_columns), optional
         Similarity of the clusters of each partition, 1 on the diagonal and 0 between
-        partitions. Default: the plain matrix.
+        partitions, of rows with one vote each. Default: the plain matrix.
     run : RunOptions
         Progress counts samples.
 
@@ -68,7 +68,7 @@ def linkage_partition(
     O(n² T) time for the matrix and O(n²) for the linkage; 8 n² bytes.
     """
     lines = plain_lines(rows) if similarity is None else enhanced_lines(similarity)
-    distances = condensed_distances(rows.columns[group], lines, run)
+    distances = condensed_distances(rows.columns[group], lines, rows.n_votes, run)
     merges = linkage(distances, linkage_method)[:, :2].astype(np.int64)
     # Merge m makes node n + m; leaving out the last k - 1 leaves k clusters.
     n_samples, kept = len(group), len(group) - n_clusters
@@ -79,9 +79,11 @@ def linkage_partition(
     return join_edges(edges, n_samples + kept)[:n_samples]
 
 
-def condensed_distances(columns: IntArray, lines: Lines, run: RunOptions) -> FloatArray:
+def condensed_distances(
+    columns: IntArray, lines: Lines, n_votes: int, run: RunOptions
+) -> FloatArray:
     """Distances 1 - A_ij for i < j, shape (n (n - 1) / 2,), of columns (n, T)."""
-    n, n_partitions = columns.shape
+    n = len(columns)
     distances = np.empty(n * (n - 1) // 2)
 
     def block(start: int, stop: int) -> None:
@@ -91,7 +93,7 @@ def condensed_distances(columns: IntArray, lines: Lines, run: RunOptions) -> Flo
         for i in range(start, stop):
             first = i * n - i * (i + 1) // 2
             agreements = sums[i - start + 1 :, i - start]
-            distances[first : first + n - i - 1] = 1.0 - agreements / n_partitions
+            distances[first : first + n - i - 1] = 1.0 - agreements / n_votes
 
     starts = range(0, n - 1, _LINES_PER_BLOCK)
     blocks = [(start, min(start + _LINES_PER_BLOCK, n - 1)) for start in starts]
@@ -103,11 +105,12 @@ def condensed_distances(columns: IntArray, lines: Lines, run: RunOptions) -> Flo
 
 
 def plain_lines(rows: OneHotRows) -> Lines:
-    """Lines of the plain matrix: the one-hot rows themselves."""
+    """Lines of the plain matrix: the one-hot rows, votes in place of the ones."""
+    votes = rows.votes[None, :].astype(float)
 
     def lines(columns: IntArray) -> FloatArray:
         table = np.zeros((len(columns), rows.n_columns))
-        np.put_along_axis(table, columns.astype(np.int64), 1.0, axis=1)
+        np.put_along_axis(table, columns.astype(np.int64), votes, axis=1)
         return table
 
     return lines

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,6 @@ from clusterlens.compute.consensus._lloyd import (
     LloydResult,
     OneHotRows,
     fill_empty,
-    mean_table,
 )
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints, Link
 
@@ -112,7 +111,7 @@ def linked_rows(
     # Equal samples of one unit are one row, and so are equal free samples.
     keys = np.where(linked, (unit_of + 1) * rows.n_rows + group, group)
     distinct, first, places = np.unique(keys, return_index=True, return_inverse=True)
-    own = OneHotRows(rows.columns[group[first]], np.bincount(places), rows.n_columns)
+    own = replace(rows, columns=rows.columns[group[first]], weights=np.bincount(places))
     unit = unit_of[first][distinct >= rows.n_rows]
     apart = _apart(unit_of, constraints)
     most = min(n_clusters, own.n_rows - len(unit) + apart.shape[0])
@@ -348,7 +347,7 @@ class LinkedLloyd(Lloyd):
         free, n_free = self.free, self.free.rows.n_rows
         empty = np.empty(0, np.int64), np.empty(0)
         labels, paid = free._assign(centres) if n_free else empty
-        costs = np.concatenate(list(self.bound._cost_blocks(*mean_table(*centres))))
+        costs = np.concatenate(list(self.bound._cost_blocks(*self.mean_table(centres))))
         sums = np.asarray(self.unit_sums @ costs)
         colours = self._colour(sums)
         # An empty cluster takes a free row, or a unit, which breaks no link alone.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,11 +56,17 @@ class OneHotRows:
         How often each row occurs.
     n_columns : int
         Number of clusters of all partitions together.
+    votes : array of int64, shape (n_partitions,)
+        Votes of each partition: how often its columns count.
+    column_votes : array of int64, shape (n_columns,)
+        Those of the partition of each column.
     """
 
     columns: IntArray
     weights: IntArray
     n_columns: int
+    votes: IntArray
+    column_votes: IntArray
 
     @property
     def n_rows(self) -> int:
@@ -72,9 +78,26 @@ class OneHotRows:
         """Number of ones in each row."""
         return int(self.columns.shape[1])
 
+    @property
+    def n_votes(self) -> int:
+        """Number of votes of all partitions."""
+        return int(self.votes.sum())
+
+    def repeated(self) -> OneHotRows:
+        """The same with a partition for each vote."""
+        if self.n_votes == self.n_partitions:
+            return self
+        lows, highs = self.columns.min(axis=0), self.columns.max(axis=0)
+        sizes = np.repeat(highs.astype(np.int64) - lows + 1, self.votes)
+        starts, n_columns = np.cumsum(sizes) - sizes, int(sizes.sum())
+        codes = np.repeat(self.columns - lows, self.votes, axis=1)
+        columns = (codes + starts).astype(column_type(n_columns))
+        ones = np.ones(self.n_votes, np.int64), np.ones(n_columns, np.int64)
+        return OneHotRows(columns, self.weights, n_columns, *ones)
+
     def take(self, chosen: IntArray) -> OneHotRows:
         """Return some of the rows."""
-        return OneHotRows(self.columns[chosen], self.weights[chosen], self.n_columns)
+        return replace(self, columns=self.columns[chosen], weights=self.weights[chosen])
 
     def compact(self) -> OneHotRows:
         """Renumber the columns if there are more of them than these rows can fill."""
@@ -82,7 +105,8 @@ class OneHotRows:
             return self
         used, flat = np.unique(self.columns, return_inverse=True)
         columns = flat.reshape(self.columns.shape).astype(self.columns.dtype)
-        return OneHotRows(columns, self.weights, len(used))
+        votes = self.column_votes[used]
+        return replace(self, columns=columns, n_columns=len(used), column_votes=votes)
 
 
 class Centres(NamedTuple):
@@ -101,7 +125,7 @@ class LloydResult(NamedTuple):
 
 
 def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
-    """Merge the samples that no partition tells apart.
+    """Merge the samples that no partition with a vote tells apart.
 
     Parameters
     ----------
@@ -120,16 +144,21 @@ def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
     Samples are told apart by as many partitions at a time as fit into one 64-bit key:
     O(n T) time; memory is that of the distinct rows and O(n).
     """
+    ensemble = ensemble.voters
     group = group_samples(ensemble)
     first = np.unique(group, return_index=True)[1]
     starts = np.concatenate([[0], np.cumsum(ensemble.n_codes)])
     n_columns = int(starts[-1])
-    # Two types at most, so that kernels compile at most twice.
-    kind = np.uint16 if n_columns <= np.iinfo(np.uint16).max else np.uint32
-    columns = np.empty((len(first), ensemble.n_partitions), dtype=kind)
+    columns = np.empty((len(first), ensemble.n_partitions), column_type(n_columns))
     for t, codes in enumerate(ensemble.codes):
         columns[:, t] = codes[first] + starts[t]
-    return OneHotRows(columns, np.bincount(group), n_columns), group
+    votes = ensemble.votes, np.repeat(ensemble.votes, ensemble.n_codes)
+    return OneHotRows(columns, np.bincount(group), n_columns, *votes), group
+
+
+def column_type(n_columns: int) -> type[np.unsignedinteger[Any]]:
+    """Type of column numbers: one of two, so that kernels compile at most twice."""
+    return np.uint16 if n_columns <= np.iinfo(np.uint16).max else np.uint32
 
 
 def group_samples(ensemble: Ensemble) -> IntArray:
@@ -152,10 +181,10 @@ def group_samples(ensemble: Ensemble) -> IntArray:
 class Lloyd:
     """Lloyd's algorithm, with its seeding, on weighted one-hot rows.
 
-    The cost of row i in cluster c is p / mass_i² + bias_c - lookups_ic / mass_i, where
-    lookups_ic sums p entries of the table of the centres: the squared distance of
-    h_i / mass_i to the weighted mean of the members. Mass 1 is k-means, other masses
-    are spectral ensemble clustering.
+    The cost of row i in cluster c is p / mass_i² + bias_c - lookups_ic / mass_i with p
+    votes, where lookups_ic sums an entry of the table of the centres per partition: the
+    squared distance of h_i / mass_i to the weighted mean of the members. Mass 1 is
+    k-means, other masses are spectral ensemble clustering.
     """
 
     def __init__(
@@ -230,10 +259,16 @@ class Lloyd:
 
     def _costs_to_rows(self, chosen: IntArray) -> FloatArray:
         """Squared distances of all rows to some, shape (n_rows, n_chosen)."""
-        table, bias = mean_table(*self._rows_as_centres(chosen))
+        table, bias = self.mean_table(self._rows_as_centres(chosen))
         costs = np.concatenate(list(self._cost_blocks(table, bias)))
         costs[chosen, np.arange(len(chosen))] = 0.0
         return np.maximum(costs, 0.0)
+
+    def mean_table(self, centres: Centres) -> tuple[FloatArray, FloatArray]:
+        """Table and bias of squared distances to the means, by the votes of columns."""
+        means = centres.counts / centres.masses
+        weighted = self.rows.column_votes[:, None] * means
+        return 2.0 * weighted, np.einsum("fc,fc->c", weighted, means)
 
     def _assign(self, centres: Centres) -> tuple[IntArray, FloatArray]:
         """Cheapest cluster of each row and its cost, each of shape (n_rows,)."""
@@ -242,7 +277,7 @@ class Lloyd:
             labels = costs.argmin(axis=1)
             return labels, costs[np.arange(len(labels)), labels]
 
-        blocks = list(self._cost_blocks(*mean_table(*centres), cheapest))
+        blocks = list(self._cost_blocks(*self.mean_table(centres), cheapest))
         labels, costs = zip(*blocks, strict=True)
         return np.concatenate(labels), np.concatenate(costs)
 
@@ -253,8 +288,8 @@ class Lloyd:
         use: Callable[[FloatArray], Any] = lambda costs: costs,
     ) -> Iterator[Any]:
         """Costs of short blocks of rows, (n_block, k) each, passed through `use`."""
-        p, k = self.rows.n_partitions, len(bias)
-        length = max(64, LOOKUPS_PER_BLOCK // (p * k))
+        p, k = self.rows.n_votes, len(bias)
+        length = max(64, LOOKUPS_PER_BLOCK // (self.rows.n_partitions * k))
         table = np.ascontiguousarray(table.T if k <= FEW_CENTRES else table)
 
         def block(start: int) -> Any:
@@ -273,12 +308,6 @@ class Lloyd:
             return iter([block(0)])
         work = [length] * len(blocks)
         return run_blocks(block, blocks, work, self.options)
-
-
-def mean_table(counts: IntArray, masses: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Table and bias of squared Euclidean distances to counts / masses."""
-    means = counts / masses
-    return 2.0 * means, np.einsum("fc,fc->c", means, means)
 
 
 def best_of_starts(

@@ -40,9 +40,9 @@ class AgreementTree(Frozen):
     edges : array of int64, shape (n_samples - 1, 2)
         Pairs of samples, largest agreement first.
     counts : array of int64, shape (n_samples - 1,)
-        Number of partitions that join each pair, from 0 to n_partitions.
+        Number of votes that join each pair, from 0 to n_partitions.
     n_partitions : int
-        Number of partitions T.
+        Number of votes, that of the partitions T unless the ensemble has weights.
     """
 
     edges: IntArray
@@ -159,16 +159,16 @@ def agreement_tree(
     """
     # One thread, as each block goes on where the one before it ended.
     run = RunOptions(1, progress, cancel, executor)
-    check_ensemble(ensemble)
+    ensemble = check_ensemble(ensemble).voters
     group = group_samples(ensemble)
     first = np.unique(group, return_index=True)[1]
     copies = np.setdiff1d(np.arange(ensemble.n_samples), first)
-    rows, counts = _prim(ensemble.codes[:, first], run)
+    rows, counts = _prim(ensemble.codes[:, first], ensemble.votes, run)
     edges = np.concatenate([np.stack([first[group[copies]], copies], 1), first[rows]])
-    counts = np.concatenate([np.full(len(copies), ensemble.n_partitions), counts])
+    counts = np.concatenate([np.full(len(copies), ensemble.n_votes), counts])
     order = np.argsort(-counts, kind="stable")
     return AgreementTree(
-        read_only(edges[order]), read_only(counts[order]), ensemble.n_partitions
+        read_only(edges[order]), read_only(counts[order]), ensemble.n_votes
     )
 
 
@@ -182,12 +182,13 @@ def join_edges(edges: npt.NDArray[Any], n_samples: int) -> IntArray:
 
 def _prim(
     codes: npt.NDArray[Any],
+    votes: IntArray,
     run: RunOptions,
 ) -> tuple[IntArray, IntArray]:
     """Edges (u - 1, 2) and counts (u - 1,) of a tree over codes (T, u)."""
-    n_partitions, n_rows = codes.shape
-    kind = np.min_scalar_type(max(n_partitions, int(codes.max())))
-    codes = np.ascontiguousarray(codes, dtype=kind)
+    n_rows = codes.shape[1]
+    kind = np.min_scalar_type(max(int(votes.sum()), int(codes.max())))
+    codes, votes = np.ascontiguousarray(codes, dtype=kind), votes.astype(kind)
     edges = np.zeros((n_rows - 1, 2), np.int64)
     counts = np.zeros(n_rows - 1, np.int64)
     best, link = np.full(n_rows, -1, np.int64), np.zeros(n_rows, np.int64)
@@ -198,7 +199,7 @@ def _prim(
         for start in range(0, n_rows - 1, length)
     ]
     for _ in run_blocks(
-        lambda *block: _grow(codes, best, link, outside, edges, counts, *block),
+        lambda *block: _grow(codes, votes, best, link, outside, edges, counts, *block),
         blocks,
         [stop - start for start, stop in blocks],
         run,
@@ -208,7 +209,9 @@ def _prim(
 
 
 @kernel()
-def _grow(codes, best, link, outside, edges, counts, start, stop):  # type: ignore[no-untyped-def]
+def _grow(  # type: ignore[no-untyped-def]
+    codes, votes, best, link, outside, edges, counts, start, stop
+):
     """Reach rows start + 1 to stop of the tree.
 
     `outside[start:]` lists the rows not reached; `best` and `link` hold the largest
@@ -220,9 +223,9 @@ def _grow(codes, best, link, outside, edges, counts, start, stop):  # type: igno
         agreements[:] = 0
         for t in range(codes.shape[0]):
             row = codes[t]
-            code = row[newest]
+            code, vote = row[newest], votes[t]
             for j in range(row.size):
-                agreements[j] += row[j] == code
+                agreements[j] += vote if row[j] == code else 0
         nearest = step
         for place in range(step, outside.size):
             j = outside[place]

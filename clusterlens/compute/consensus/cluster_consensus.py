@@ -34,7 +34,7 @@ from clusterlens.compute.ensemble.ensemble import (
     NOISE,
     Ensemble,
     check_ensemble,
-    distinct_partitions,
+    distinct_votes,
 )
 
 MAX_BYTES = 4 << 30
@@ -206,7 +206,7 @@ def cluster_consensus(
     )
     sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
     sums, joined = _vote_sums(ensemble, codes, sizes, run)
-    votes = ensemble.n_partitions
+    votes = ensemble.n_votes
     inside = votes * sizes * (sizes - 1)
     joined_inside = joined.diagonal() - votes * sizes
     within = np.divide(
@@ -248,12 +248,12 @@ def _vote_sums(
     Shapes (n_samples, k) and (k, k); a sample and its own copy count.
     """
     n_samples, k = len(codes), len(sizes)
-    most = ensemble.n_partitions * int(sizes.max())
+    most = ensemble.n_votes * int(sizes.max())
     kind = np.int32 if most <= np.iinfo(np.int32).max else np.int64
     sums = np.zeros((n_samples, k), kind)
     joined = np.zeros((k, k))
-    first, group = distinct_partitions(ensemble)
-    votes = np.bincount(group)
+    first, votes = distinct_votes(ensemble)
+    first, votes = first[votes > 0], votes[votes > 0]
     narrow = ensemble.n_codes[first] * k <= _TABLE_CELLS
     for models in _chunks(ensemble.n_codes[first] * k, np.flatnonzero(narrow)):
         tables = [_table(ensemble.codes[first[m]], codes, k) for m in models]
@@ -345,9 +345,9 @@ def consensus_cdf(agreement: Agreement) -> FloatArray:
 
     Returns
     -------
-    shares : array of float64, shape (n_partitions + 1,)
-        Entry c: share of the pairs that at most c partitions join, in [0, 1],
-        ascending; the last is 1. A flat middle means that the partitions agree.
+    shares : array of float64, shape (n_votes + 1,)
+        Entry c: share of the pairs that at most c votes join, in [0, 1], ascending; the
+        last is 1. A flat middle means that the partitions agree.
 
     Notes
     -----

@@ -2,7 +2,8 @@
 
 Everything follows from alpha_f, the number of samples that a cluster C shares with
 column f of the one-hot matrix (a cluster of one of the T partitions): the consensus
-inside C sums to sum_f alpha_f² / T. No matrix of pairs is made; time is O(n T).
+inside C sums to sum_f alpha_f² / T. Where partitions have other votes than one, each
+counts as often and T is the number of votes. No matrix of pairs is made; O(n T) time.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ def cluster_densities(ensemble: Ensemble, codes: IntArray) -> FloatArray:
     cluster f of the ensemble.
     """
     sizes = np.bincount(codes)
-    pairs = ensemble.n_partitions * sizes * (sizes - 1)
-    agreeing = _square_sums(ensemble, codes) - ensemble.n_partitions * sizes
+    pairs = ensemble.n_votes * sizes * (sizes - 1)
+    agreeing = _square_sums(ensemble, codes) - ensemble.n_votes * sizes
     return np.divide(agreeing, pairs, out=np.zeros(len(sizes)), where=pairs > 0)
 
 
@@ -113,7 +114,7 @@ def one_hot_loss(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
     1.0
     """
     codes = compact_codes(ensemble, labels)
-    total = ensemble.n_partitions * ensemble.n_samples
+    total = ensemble.n_votes * ensemble.n_samples
     return float(total - (_square_sums(ensemble, codes) / np.bincount(codes)).sum())
 
 
@@ -156,7 +157,7 @@ def ensemble_nmi(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
     """
     own = compact_codes(ensemble, labels)
     tables = (contingency_table(codes, own) for codes in ensemble.codes)
-    return float(np.mean([_nmi(table) for table in tables]))
+    return float(np.average([_nmi(table) for table in tables], weights=ensemble.votes))
 
 
 def _nmi(table: coo_array) -> float:
@@ -185,9 +186,9 @@ def compact_codes(ensemble: Ensemble, labels: npt.ArrayLike) -> IntArray:
 def _square_sums(ensemble: Ensemble, codes: IntArray) -> IntArray:
     """Sum of alpha_f² over the columns f, for each cluster: shape (n_clusters,)."""
     sums = np.zeros(int(codes.max()) + 1, np.int64)
-    for own in ensemble.codes:
+    for own, votes in zip(ensemble.codes, ensemble.votes, strict=True):
         table = contingency_table(own, codes)
-        np.add.at(sums, table.col, table.data**2)
+        np.add.at(sums, table.col, votes * table.data**2)
     return sums
 
 
@@ -195,7 +196,7 @@ def weight_between(ensemble: Ensemble, codes: IntArray) -> IntArray:
     """Sum of alpha_f alpha'_f over the columns, for each pair of clusters: (k, k)."""
     k = int(codes.max()) + 1
     sums = np.zeros((k, k), np.int64)
-    for own in ensemble.codes:
+    for own, votes in zip(ensemble.codes, ensemble.votes, strict=True):
         table = contingency_table(own, codes).tocsr()
-        sums += (table.T @ table).toarray()
+        sums += votes * (table.T @ table).toarray()
     return sums

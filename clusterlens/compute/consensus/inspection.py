@@ -44,7 +44,7 @@ class SampleReport(Frozen):
         Item consensus: mean consensus with the other members of each cluster, in [0,
         1]; 0 where there are none.
     n_partitions : int
-        Number of partitions T.
+        Number of votes, that of the partitions T unless the ensemble has weights.
     """
 
     sample: int
@@ -133,7 +133,7 @@ def inspect_sample(
     check_ensemble(ensemble)
     n_nearest = check_range(n_nearest, 0, np.inf, name="n_nearest", integer=True)
     votes = votes_together(ensemble, sample)
-    share = votes / ensemble.n_partitions
+    share = votes / ensemble.n_votes
     others = np.delete(np.arange(ensemble.n_samples), sample)
     by_votes = np.argsort(-votes[others], kind="stable")[:n_nearest]
     clusters, consensus = _with_clusters(ensemble, sample, votes, labels)
@@ -145,7 +145,7 @@ def inspect_sample(
         nearest=read_only(others[by_votes]),
         clusters=read_only(clusters),
         consensus=read_only(consensus),
-        n_partitions=ensemble.n_partitions,
+        n_partitions=ensemble.n_votes,
     )
 
 
@@ -161,9 +161,9 @@ def _with_clusters(
     array = check_labels(labels, n_samples=ensemble.n_samples)
     clusters, codes = np.unique(array, return_inverse=True)
     sums, sizes = np.bincount(codes, weights=votes), np.bincount(codes)
-    sums[codes[sample]] -= ensemble.n_partitions
+    sums[codes[sample]] -= ensemble.n_votes
     sizes[codes[sample]] -= 1
-    return clusters, sums / np.maximum(ensemble.n_partitions * sizes, 1)
+    return clusters, sums / np.maximum(ensemble.n_votes * sizes, 1)
 
 
 def _share_below(

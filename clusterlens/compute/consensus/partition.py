@@ -86,7 +86,8 @@ class ConsensusFunction:
     run : callable
         Takes a ConsensusTask, returns labels of shape (n_samples,).
     cost : str
-        Time and memory in n samples, T partitions, d clusters in all, k clusters.
+        Time and memory in n samples, T partitions, d clusters in all, k clusters. Where
+        partitions have several votes, d counts theirs as often.
     reference : str
         Where it was published.
     n_bytes : callable, optional
@@ -217,7 +218,7 @@ def consensus_partition(
     max_bytes = check_range(max_bytes, 0, np.inf, name="max_bytes", integer=True)
     links = check_constraints(constraints, ensemble.n_samples)
     function = CONSENSUS_FUNCTIONS[method]
-    n_columns = int(ensemble.n_codes.sum())
+    n_columns = int(ensemble.n_codes @ ensemble.votes)
     check_memory(
         function.n_bytes(ensemble.n_samples, n_columns),
         max_bytes,
@@ -308,6 +309,7 @@ def _sec(task: ConsensusTask) -> IntArray:
     sizes = np.zeros(rows.n_columns)
     for columns in rows.columns.T:
         sizes += np.bincount(columns, rows.weights, minlength=rows.n_columns)
+    sizes *= rows.column_votes
     degrees = np.empty((rows.n_rows, 1))
     sums_by_centre(rows.columns, sizes[None, :], degrees)
     return _lloyd(task, masses=degrees[:, 0].astype(np.int64))
@@ -335,12 +337,13 @@ def _linkage(
     similarity: Callable[[OneHotRows], FloatArray] | None = None,
 ) -> IntArray:
     """Linkage on the plain or the enhanced matrix."""
+    rows = task.rows if similarity is None else task.rows.repeated()
     return linkage_partition(
-        task.rows,
+        rows,
         task.group,
         task.n_clusters,
         method,
-        similarity=None if similarity is None else similarity(task.rows),
+        similarity=None if similarity is None else similarity(rows),
         run=task.run,
     )
 
@@ -354,7 +357,8 @@ def _graph(
     """Partition of a graph; a missing METIS is noticed before the graph is made."""
     if metis:
         import_metis()
-    return partition(task.rows, task.group, task.n_clusters, task.random_state)
+    rows = task.rows.repeated() if partition is mcla else task.rows
+    return partition(rows, task.group, task.n_clusters, task.random_state)
 
 
 def _bytes_of_linkage(n: int, d: int) -> int:

@@ -26,9 +26,9 @@ from clusterlens.compute._validation import (
 from clusterlens.compute.ensemble.ensemble import (
     Ensemble,
     check_ensemble,
-    distinct_partitions,
+    distinct_votes,
 )
-from clusterlens.compute.ensemble.pairs import joined_pairs
+from clusterlens.compute.ensemble.pairs import joined_votes
 
 SOURCE_BYTES = 4_000_000_000
 
@@ -53,7 +53,7 @@ class TileSource(Frozen):
     Attributes
     ----------
     votes : array of int64, shape (n_models,)
-        Number of identical partitions that each distinct one stands for.
+        Votes of the identical partitions that each distinct one stands for.
     codes : array of unsigned int, shape (n_samples, n_models)
         Codes of the distinct partitions, samples in order.
     running : array of uint32, shape (n_blocks + 1, n_columns)
@@ -111,7 +111,7 @@ class TileSource(Frozen):
 
     def _prepare(self, ensemble: Ensemble, order: IntArray, max_bytes: int) -> None:
         """Fill the fields for the samples of order, which may be some of all."""
-        first, group = distinct_partitions(ensemble)
+        first, votes = distinct_votes(ensemble)
         sizes = ensemble.n_codes[first]
         narrow = np.where(sizes > _WIDE, 0, sizes)
         starts = np.concatenate([[0], np.cumsum(narrow)])
@@ -131,7 +131,7 @@ class TileSource(Frozen):
             "codes": read_only(codes),
             "running": read_only(_running_counts(codes, starts, block, shape[0])),
             "block": block,
-            "votes": read_only(np.bincount(group)),
+            "votes": read_only(votes),
             "starts": read_only(starts),
         }
         for name, value in fields.items():
@@ -145,8 +145,7 @@ class TileSource(Frozen):
     @cached_property
     def threshold(self) -> int:
         """Smallest agreement count that reaches the mean over all pairs."""
-        total = sum(joined_pairs(self.ensemble).tolist())
-        return -(-total // self.ensemble.n_samples**2)
+        return -(-joined_votes(self.ensemble) // self.ensemble.n_samples**2)
 
     def __repr__(self) -> str:
         """Say the size."""

@@ -188,7 +188,7 @@ def consensus_tile(
     if threshold is None:
         threshold = source.threshold
     threshold = check_range(
-        threshold, 0, partitions.n_partitions + 1, name="threshold", integer=True
+        threshold, 0, partitions.n_votes + 1, name="threshold", integer=True
     )
     values, sampled = _joined_share(
         source,

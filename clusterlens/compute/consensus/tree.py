@@ -313,9 +313,9 @@ def _split(
     if trials is not lloyd:
         best = lloyd.run(best.centres, max_iter=MAX_ITER)
     counts, sizes = best.centres
-    squares = np.einsum("fc,fc->c", counts, counts)
-    scatters = own.n_partitions * sizes - squares / sizes
-    weights = (squares / own.n_partitions - sizes) / np.maximum(sizes - 1, 1)
+    squares = own.column_votes @ counts**2
+    scatters = own.n_votes * sizes - squares / sizes
+    weights = (squares / own.n_votes - sizes) / np.maximum(sizes - 1, 1)
     return [
         _Leaf(
             members[best.labels == part],
@@ -359,7 +359,7 @@ def _leaf_order(
     if n_leaves < 3:
         return np.arange(n_leaves)
     sizes = np.bincount(leaf)
-    scale = ensemble.n_partitions * np.outer(sizes, sizes)
+    scale = ensemble.n_votes * np.outer(sizes, sizes)
     distances = 1.0 - weight_between(ensemble, leaf) / scale
     np.fill_diagonal(distances, 0.0)
     linkage = _as_linkage(nodes, parents)

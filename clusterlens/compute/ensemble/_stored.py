@@ -22,7 +22,7 @@ def write_ensemble(ensemble: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     ensemble : Ensemble
-        Labels, names, families, specs, seconds, notes and memberships are kept.
+        Labels, names, families, specs, seconds, notes, memberships, weights are kept.
     path : path
         File to write; it appears when it is complete.
 
@@ -61,6 +61,7 @@ def _about(ensemble: Any) -> dict[str, Any]:
         "specs": json.loads(json.dumps(ensemble.specs, default=_plain)),
         "seconds": seconds,
         "notes": list(ensemble.notes),
+        "weights": ensemble.weights.tolist(),
     }
 
 

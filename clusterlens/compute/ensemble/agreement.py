@@ -38,7 +38,7 @@ from clusterlens.compute.ensemble.pairs import (
     count_columns,
     count_groups,
     count_items,
-    joined_pairs,
+    joined_votes,
     pair_layout,
 )
 
@@ -67,19 +67,19 @@ class Agreement(Frozen):
     ----------
     ensemble : Ensemble
         The T partitions of n samples that were counted.
-    pair_counts : array of int64, shape (n_partitions + 1,)
+    pair_counts : array of int64, shape (n_votes + 1,)
         Entry c: ordered pairs of samples, the n pairs (i, i) included, that exactly c
-        partitions join.
-    joint_counts : array of int64, shape (n_partitions, n_partitions + 1)
+        votes join; partitions have one vote each unless the ensemble has weights.
+    joint_counts : array of int64, shape (n_partitions, n_votes + 1)
         Entry (t, c): those of them that partition t joins.
     exact : bool, default True
         False if only some of the samples were compared with each other.
     samples : array of int, shape (n_compared,), optional
         Those samples, in random order; None if exact.
-    group_pairs : array of int64, shape (n_groups, n_partitions + 1), optional
+    group_pairs : array of int64, shape (n_groups, n_votes + 1), optional
         Ordered pairs (i, j), j another sample, by random groups of equal size of the
         first sample: their spread gives the errors of an estimate.
-    group_joint : array of int64, shape (n_groups, n_partitions, n_partitions + 1)
+    group_joint : array of int64, shape (n_groups, n_partitions, n_votes + 1)
         Those of them that each partition joins.
 
     Raises
@@ -103,17 +103,19 @@ class Agreement(Frozen):
     def __post_init__(self) -> None:
         """Check the tables and make them read-only."""
         n_partitions = check_ensemble(self.ensemble).n_partitions
+        n_votes = self.ensemble.n_votes
         check_flag(self.exact, name="exact")
         shapes = {
-            "pair_counts": (n_partitions + 1,),
-            "joint_counts": (n_partitions, n_partitions + 1),
+            "pair_counts": (n_votes + 1,),
+            "joint_counts": (n_partitions, n_votes + 1),
         }
         for name, shape in shapes.items():
             table = as_array(getattr(self, name), name, f"whole numbers, shape {shape}")
             if table.shape != shape or table.dtype.kind not in "iu":
                 raise ValueError(
                     f"{name} has shape {table.shape} for {n_partitions} partitions "
-                    f"and type {table.dtype}; give whole numbers, shape {shape}."
+                    f"with {n_votes} votes and type {table.dtype}; give whole numbers, "
+                    f"shape {shape}."
                 )
             object.__setattr__(self, name, read_only(table.astype(np.int64)))
         for name in ("samples", "group_pairs", "group_joint"):
@@ -139,13 +141,12 @@ class Agreement(Frozen):
     @cached_property
     def total(self) -> int:
         """Sum of the agreement counts of all n² ordered pairs."""
-        return sum(joined_pairs(self.ensemble).tolist())
+        return joined_votes(self.ensemble)
 
     @property
     def mean(self) -> float:
         """Mean of the consensus matrix over all n² ordered pairs, in (0, 1]."""
-        n_samples, n_partitions = self.ensemble.n_samples, self.ensemble.n_partitions
-        return self.total / (n_samples**2 * n_partitions)
+        return self.total / (self.ensemble.n_samples**2 * self.ensemble.n_votes)
 
     @property
     def threshold(self) -> int:
@@ -196,8 +197,9 @@ def count_agreements(
     -------
     agreement : Agreement
         `pair_counts[c]`: ordered pairs (diagonal included) that exactly c partitions
-        join; `joint_counts[t, c]`: those of them that partition t joins. The sums are
-        n² and the sum of squared cluster sizes of t.
+        join (votes, where the ensemble has weights); `joint_counts[t, c]`: those of
+        them that partition t joins. The sums are n² and the sum of squared cluster
+        sizes of t.
 
     Raises
     ------
@@ -441,7 +443,7 @@ def agreement_cost(
     budget = int(check_range(max_comparisons, 0, np.inf, name="max_comparisons"))
     n_items, n_models = count_items(ensemble), len(distinct_partitions(ensemble)[0])
     pairs = n_items * (n_items - 1) // 2
-    most = max(int(ensemble.codes.max()), ensemble.n_partitions)
+    most = max(int(ensemble.codes.max()), ensemble.n_votes)
     row_bytes = -(-n_models // LANES) * LANES * np.min_scalar_type(most).itemsize
     each = _SECONDS_PER_PAIR + _SECONDS_PER_BYTE * row_bytes
     cost = 1 if n_items == ensemble.n_samples else _WEIGHTED_COST

@@ -7,10 +7,12 @@ kept here, or from contingency tables, which cost O(n) per pair of partitions.
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
@@ -35,6 +37,8 @@ from clusterlens.compute.ensemble._stored import write_ensemble
 NOISE = UNLABELLED
 ROW_SUM_TOLERANCE = 1e-4  # memberships of single precision
 _FEW = 10  # partitions that need not be more than a hand-made example
+_MOST_VOTES = 4096  # of weights that are no whole numbers; tables have a row per vote
+_KEPT = ("codes", "n_codes", "n_noise", "n_clusters", "_distinct")
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -64,6 +68,10 @@ class Ensemble(Frozen):
         What happened while the pool ran: failed, degenerate or skipped models.
     memberships : mapping of int to array of shape (n_samples, n_clusters), optional
         Soft memberships of the partitions that have them, by position.
+    weights : array-like of float, shape (n_partitions,), optional
+        How much each partition counts in what all of them say, 0 or more; weight 2 is
+        the partition twice. One of weight 0 is scored and ranked but has no say.
+        Default 1 each. See the Notes.
 
     Attributes
     ----------
@@ -74,6 +82,11 @@ class Ensemble(Frozen):
         Number of clusters of each partition, noise not counted.
     n_noise : array of int64, shape (n_partitions,)
         Number of samples that each partition calls noise (label -1).
+    votes : array of int64, shape (n_partitions,)
+        Whole votes in the ratio of the weights; agreement counts and thresholds count
+        votes.
+    n_votes : int
+        Their sum, n_partitions where all weights are 1.
 
     Raises
     ------
@@ -91,6 +104,10 @@ class Ensemble(Frozen):
     -----
     Time and memory O(n_partitions n_samples). Arrays are read-only.
 
+    Weights that are whole numbers are the votes. Others become the smallest whole
+    numbers in their ratio, or, where these would sum to more than 4096 and 8 votes per
+    partition, are rounded to votes that do: `votes` says what counts.
+
     Examples
     --------
     >>> ensemble = Ensemble([[5, 5, 9], [0, 1, 1]])
@@ -106,6 +123,7 @@ class Ensemble(Frozen):
     seconds: FloatArray
     notes: tuple[str, ...]
     memberships: Mapping[int, FloatArray]
+    weights: FloatArray
 
     def __init__(
         self,
@@ -118,6 +136,7 @@ class Ensemble(Frozen):
         seconds: npt.ArrayLike | None = None,
         notes: Sequence[str] = (),
         memberships: Mapping[int, npt.ArrayLike] | None = None,
+        weights: npt.ArrayLike | None = None,
     ) -> None:
         if isinstance(labels, pd.DataFrame):
             names = labels.columns.tolist() if names is None else names
@@ -138,6 +157,7 @@ class Ensemble(Frozen):
             "noise": check_choice(noise, ("cluster", "singletons"), name="noise"),
             "notes": tuple(map(str, check_entries(notes, "notes"))),
             "memberships": _soft(memberships, *matrix.shape),
+            "weights": _weights(weights, count),
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -167,6 +187,21 @@ class Ensemble(Frozen):
         """Number of clusters of each partition without noise, (n_partitions,)."""
         single = self.noise == "singletons"
         return read_only(self.n_codes - (self.n_noise if single else self.n_noise > 0))
+
+    @cached_property
+    def votes(self) -> IntArray:
+        """Whole votes in the ratio of the weights, shape (n_partitions,)."""
+        return read_only(_whole_votes(self.weights))
+
+    @property
+    def n_votes(self) -> int:
+        """Number of all votes, n_partitions where all weights are 1."""
+        return int(self.votes.sum())
+
+    @cached_property
+    def voters(self) -> Ensemble:
+        """The partitions that have a vote; the ensemble itself if all do."""
+        return self if self.votes.all() else self.select(self.votes > 0)
 
     @cached_property
     def _distinct(self) -> tuple[IntArray, IntArray]:
@@ -200,7 +235,8 @@ class Ensemble(Frozen):
         Returns
         -------
         ensemble : Ensemble
-            The chosen partitions in the given order, without notes.
+            The chosen partitions in the given order with their weights, without notes.
+            Where none of them has a vote each gets one.
         """
         chosen = np.arange(self.n_partitions)[_positions(models)]
         if not chosen.size:
@@ -211,6 +247,7 @@ class Ensemble(Frozen):
             families=tuple(self.families[t] for t in chosen),
             specs=tuple(self.specs[t] for t in chosen),
             seconds=read_only(self.seconds[chosen]),
+            weights=_some_weights(self.weights[chosen]),
             memberships={
                 new: self.memberships[old]
                 for new, old in enumerate(chosen.tolist())
@@ -237,6 +274,25 @@ class Ensemble(Frozen):
         soft = {t: read_only(m[chosen]) for t, m in self.memberships.items()}
         return self._with(labels=read_only(self.labels[:, chosen]), memberships=soft)
 
+    def with_weights(self, weights: npt.ArrayLike | None) -> Ensemble:
+        """Return the same partitions with other weights.
+
+        Parameters
+        ----------
+        weights : array-like of float, shape (n_partitions,), or None
+            As for `Ensemble`; None gives each partition weight 1.
+
+        Returns
+        -------
+        ensemble : Ensemble
+            Equal but for the weights, and so the votes.
+        """
+        checked = _weights(weights, self.n_partitions)
+        new = self._with(weights=checked)
+        object.__setattr__(new, "notes", self.notes)
+        vars(new).update({k: v for k, v in vars(self).items() if k in _KEPT})
+        return new
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the ensemble to one Parquet file, which `load_ensemble` reads.
 
@@ -257,8 +313,10 @@ class Ensemble(Frozen):
         return new
 
     def __repr__(self) -> str:
-        """Say the size."""
-        return f"Ensemble({self.n_partitions} partitions of {self.n_samples} samples)"
+        """Say the size, and the votes if they are not one each."""
+        votes = "" if (self.votes == 1).all() else f", {self.n_votes} votes"
+        size = f"{self.n_partitions} partitions of {self.n_samples} samples"
+        return f"Ensemble({size}{votes})"
 
 
 def check_ensemble(
@@ -294,6 +352,31 @@ def distinct_partitions(ensemble: Ensemble) -> tuple[IntArray, IntArray]:
     O(T n) time on the first call for an ensemble, which keeps the answer.
     """
     return ensemble._distinct
+
+
+def distinct_votes(ensemble: Ensemble) -> tuple[IntArray, IntArray]:
+    """Find the distinct partitions of an ensemble and what votes they have together.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions.
+
+    Returns
+    -------
+    first : array of int, shape (n_distinct,)
+        Position of the first copy of each distinct partition, ascending.
+    votes : array of int64, shape (n_distinct,)
+        Sum of the votes of its copies, 0 where none has a vote.
+
+    Notes
+    -----
+    O(T n) time on the first call for an ensemble.
+    """
+    first, group = distinct_partitions(ensemble)
+    votes = np.zeros(len(first), np.int64)
+    np.add.at(votes, group, ensemble.votes)
+    return first, votes
 
 
 def _label_matrix(labels: Any) -> IntArray:
@@ -365,6 +448,46 @@ def _seconds(seconds: list[Any]) -> FloatArray:
             "partition, NaN where it is unknown."
         )
     return read_only(array.astype(np.float64))
+
+
+def _weights(weights: Any, count: int) -> FloatArray:
+    """Return checked weights, shape (n_partitions,), 1 each by default."""
+    if weights is None:
+        return read_only(np.ones(count))
+    array = as_array(weights, "weights", "one number per partition")
+    if array.shape != (count,) or array.dtype.kind not in "iuf":
+        raise ValueError(
+            f"weights has shape {array.shape} and type {array.dtype} for {count} "
+            "partitions; give one number per partition."
+        )
+    array = array.astype(np.float64)
+    if not (np.isfinite(array).all() and array.min() >= 0 and array.max() > 0):
+        raise ValueError(
+            f"weights holds values from {array.min():g} to {array.max():g}; give "
+            "finite numbers of 0 or more, at least one above 0."
+        )
+    return read_only(array)
+
+
+def _some_weights(weights: FloatArray) -> FloatArray:
+    """Weights of chosen partitions, 1 each where none of them has a vote."""
+    return read_only(weights if weights.any() else np.ones(len(weights)))
+
+
+def _whole_votes(weights: FloatArray) -> IntArray:
+    """Whole numbers in the ratio of weights (T,), none of a positive one 0."""
+    most = max(_MOST_VOTES, 8 * len(weights))
+    whole = weights.max() <= most and (weights == np.rint(weights)).all()
+    if whole and weights.sum() <= most:
+        return weights.astype(np.int64)
+    shares = weights / weights.max()
+    parts = [Fraction(share).limit_denominator(most) for share in shares.tolist()]
+    unit = math.lcm(*(part.denominator for part in parts))
+    exact = np.allclose([float(part) for part in parts], shares, rtol=1e-9, atol=0)
+    if exact and sum(parts) * unit <= most:
+        return np.array([int(part * unit) for part in parts], np.int64)
+    scaled = np.rint(shares * (most / shares.sum())).astype(np.int64)
+    return np.maximum(scaled, weights > 0)
 
 
 def _soft(memberships: Any, n_partitions: int, n_samples: int) -> dict[int, FloatArray]:

@@ -30,12 +30,15 @@ class PoolMakeUp:
         Partitions of each family, most first.
     distinct : mapping of str to int
         Distinct partitions of each family.
+    votes : mapping of str to int
+        Votes of each family.
     """
 
     n_partitions: int
     n_distinct: int
     families: Mapping[str, int]
     distinct: Mapping[str, int]
+    votes: Mapping[str, int]
 
     @property
     def text(self) -> str:
@@ -45,8 +48,8 @@ class PoolMakeUp:
 
     @property
     def largest_share(self) -> float:
-        """Share of the votes that the largest family has, in (0, 1]."""
-        return max(self.families.values()) / self.n_partitions
+        """Share of the votes that the family with most has, in (0, 1]."""
+        return max(self.votes.values()) / sum(self.votes.values())
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per family.
@@ -59,10 +62,11 @@ class PoolMakeUp:
         """
         counts = pd.Series(self.families, dtype=np.int64)
         distinct = pd.Series(self.distinct, dtype=np.int64)
+        votes = pd.Series(self.votes, dtype=np.int64)
         columns = {
             "models": counts,
             "distinct": distinct,
-            "share": counts / self.n_partitions,
+            "share": votes / votes.sum(),
         }
         return pd.DataFrame(columns).loc[list(self.families)].rename_axis("family")
 
@@ -94,9 +98,13 @@ def pool_make_up(ensemble: Ensemble) -> PoolMakeUp:
     families = dict(Counter(ensemble.families).most_common())
     kinds = set(zip(ensemble.families, group.tolist(), strict=True))
     distinct = Counter(family for family, _ in kinds)
+    votes: Counter[str] = Counter()
+    for family, vote in zip(ensemble.families, ensemble.votes.tolist(), strict=True):
+        votes[family] += vote
     return PoolMakeUp(
         ensemble.n_partitions,
         len(first),
         families,
         {name: distinct[name] for name in families},
+        {name: votes[name] for name in families},
     )

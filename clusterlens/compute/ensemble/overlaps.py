@@ -24,6 +24,7 @@ from clusterlens.compute.ensemble.ensemble import (
     Ensemble,
     check_ensemble,
     distinct_partitions,
+    distinct_votes,
 )
 
 _BLOCK_LOOKUPS = 50_000_000  # about a tenth of a second
@@ -192,8 +193,8 @@ def sample_disagreement(
     Returns
     -------
     disagreement : array of float, shape (n_samples,)
-        u_i = 4 mean_j C_ij (1 - C_ij) in [0, 1], j = i included. 0: all partitions give
-        the sample the same companions; 1: half of them join it with each other sample.
+        u_i = 4 mean_j C_ij (1 - C_ij) in [0, 1], j = i included. 0: all votes give the
+        sample the same companions; 1: half of them join it with each other sample.
 
     Raises
     ------
@@ -203,7 +204,7 @@ def sample_disagreement(
     Notes
     -----
     The sum over j of C_ij is the mean size of the clusters of i, that of C_ij² the mean
-    size of their intersections over all pairs of partitions. Exact, O(n T²) time for T
+    size of their intersections over all pairs of the V votes. Exact, O(n T²) time for T
     distinct partitions, O(n) memory per thread.
 
     Examples
@@ -213,17 +214,18 @@ def sample_disagreement(
     """
     run = RunOptions(n_jobs, progress, cancel, executor)
     check_ensemble(ensemble)
-    first, group = distinct_partitions(ensemble)
-    codes, votes = ensemble.codes[first], np.bincount(group).astype(float)
-    shared = np.zeros(ensemble.n_samples)  # T² times the sum over j of C_ij²
+    first, whole = distinct_votes(ensemble)
+    first, votes = first[whole > 0], whole[whole > 0].astype(float)
+    codes = ensemble.codes[first]
+    shared = np.zeros(ensemble.n_samples)  # V² times the sum over j of C_ij²
     for *_, part in _compare_all(codes, votes, run):
         shared += part
     sizes = sum(
         vote * np.bincount(row)[row] for vote, row in zip(votes, codes, strict=True)
     )
-    n_partitions = ensemble.n_partitions
-    twice_mean = sizes * n_partitions - shared  # T² times the sum of C (1 - C)
-    return 4 * twice_mean / (n_partitions**2 * ensemble.n_samples)
+    n_votes = ensemble.n_votes
+    twice_mean = sizes * n_votes - shared  # V² times the sum of C (1 - C)
+    return 4 * twice_mean / (n_votes**2 * ensemble.n_samples)
 
 
 def _compare_all(

@@ -44,7 +44,7 @@ class PairLayout:
     by_sample : array of unsigned int, shape (n_items, width)
         The same transposed, padded to whole registers.
     votes : array of unsigned int, shape (n_models,)
-        Votes of the identical partitions that each model stands for.
+        Votes of the identical partitions that each model stands for; 0 counts nothing.
     weights : array of int64, shape (n_items,), or None
         Number of identical samples that each item stands for; None: one each.
     group : array of int, shape (n_partitions,)
@@ -85,6 +85,16 @@ def joined_pairs(ensemble: Ensemble) -> CountArray:
     return np.array([size @ size for size in sizes], dtype=np.int64)
 
 
+def joined_votes(ensemble: Ensemble, votes: npt.ArrayLike | None = None) -> int:
+    """Sum the votes that join each ordered pair of samples, pairs (i, i) included.
+
+    The votes (n_partitions,) are by default those of the ensemble.
+    """
+    each = ensemble.votes if votes is None else np.asarray(votes)
+    pairs = zip(each.tolist(), joined_pairs(ensemble).tolist(), strict=True)
+    return sum(vote * joined for vote, joined in pairs)
+
+
 def pair_layout(
     ensemble: Ensemble,
     samples: npt.ArrayLike | None = None,
@@ -100,7 +110,7 @@ def pair_layout(
         Samples to compare with each other, in this order. Default all, identical ones
         merged where that pays.
     votes : array-like of int, shape (n_partitions,), optional
-        Votes of each partition, at least 1. Default one each.
+        Votes of each partition. Default those of the ensemble.
 
     Returns
     -------
@@ -112,7 +122,7 @@ def pair_layout(
     O(n T) time and memory.
     """
     first, group = distinct_partitions(ensemble)
-    each = np.ones(len(group), np.int64) if votes is None else np.asarray(votes)
+    each = ensemble.votes if votes is None else np.asarray(votes)
     kind = np.min_scalar_type(max(int(ensemble.codes.max()), int(each.sum())))
     by_model = ensemble.codes[first]
     weights = None
@@ -161,8 +171,8 @@ def count_columns(
     check_memory(
         levels * (8 * levels + 9 * width * (run.n_workers + 2)),
         _TABLE_BYTES,
-        what=f"Counting the agreements of {levels - 1} partitions",
-        remedy="give fewer partitions.",
+        what=f"Counting the agreements of {len(layout.group)} partitions",
+        remedy="give fewer partitions, or smaller weights.",
     )
     columns = (start, layout.n_items if stop is None else stop)
     blocks = _pair_blocks(columns, n_models)
@@ -249,8 +259,8 @@ def count_groups(
     check_memory(
         8 * n_groups * levels * (n_models + 1),
         _TABLE_BYTES,
-        what=f"Estimating the agreements of {levels - 1} partitions",
-        remedy="give fewer partitions.",
+        what=f"Estimating the agreements of {len(layout.group)} partitions",
+        remedy="give fewer partitions, or smaller weights.",
     )
     sizes = np.diff(edges)
     filled = np.flatnonzero(sizes).tolist()

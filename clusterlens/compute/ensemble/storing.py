@@ -69,6 +69,7 @@ def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
         [read_only(table[f"label {t}"].to_numpy()) for t in range(count)],
         noise=about["noise"],
         notes=about["notes"],
+        weights=about.get("weights"),
         memberships={t: np.column_stack(rows) for t, rows in soft.items()},
         **{**given, "seconds": np.array(given["seconds"], float)},
     )

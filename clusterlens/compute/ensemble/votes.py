@@ -1,4 +1,4 @@
-"""Votes: how many partitions put samples together, for one sample or a set of them.
+"""Votes: how many votes put samples together, for one sample or a set of them.
 
 One row of the consensus matrix, or the mean of a block of it, in time linear in the
 number of samples; the matrix itself is never made.
@@ -13,12 +13,12 @@ from clusterlens.compute._validation import IntArray, as_array, check_range
 from clusterlens.compute.ensemble.ensemble import (
     Ensemble,
     check_ensemble,
-    distinct_partitions,
+    distinct_votes,
 )
 
 
 def votes_together(ensemble: Ensemble, sample: int) -> npt.NDArray[np.int32]:
-    """Count for each sample the partitions that join it with one sample.
+    """Count for each sample the votes that join it with one sample.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def votes_together(ensemble: Ensemble, sample: int) -> npt.NDArray[np.int32]:
     Returns
     -------
     votes : array of int32, shape (n_samples,)
-        From 0 to T; T for the sample itself. Over T it is one row of the consensus
-        matrix.
+        From 0 to n_votes, T unless the ensemble has weights, which the sample itself
+        has. Over n_votes it is one row of the consensus matrix.
 
     Raises
     ------
@@ -49,9 +49,8 @@ def votes_together(ensemble: Ensemble, sample: int) -> npt.NDArray[np.int32]:
     """
     check_ensemble(ensemble)
     sample = check_range(sample, 0, ensemble.n_samples - 1, name="sample", integer=True)
-    first, group = distinct_partitions(ensemble)
     votes = np.zeros(ensemble.n_samples, np.int32)
-    for model, count in zip(first, np.bincount(group).tolist(), strict=True):
+    for model, count in zip(*distinct_votes(ensemble), strict=True):
         codes = ensemble.codes[model]
         votes += np.int32(count) * (codes == codes[sample])
     return votes
@@ -79,8 +78,8 @@ def mean_consensus(ensemble: Ensemble, samples: npt.ArrayLike) -> float:
 
     Notes
     -----
-    (sum of x² - T m) / (T m (m - 1)) over the numbers x of members in each cluster of
-    each partition. O(m T) time.
+    (sum of x² - V m) / (V m (m - 1)) over the numbers x of members in each cluster of
+    each of the V votes. O(m T) time.
 
     Examples
     --------
@@ -92,11 +91,11 @@ def mean_consensus(ensemble: Ensemble, samples: npt.ArrayLike) -> float:
     size = len(chosen)
     if size < 2:
         return float("nan")
-    first, group = distinct_partitions(ensemble)
+    first, votes = distinct_votes(ensemble)
     counts = (np.bincount(ensemble.codes[t][chosen]) for t in first)
     squares = np.array([count @ count for count in counts])
-    joined = int(squares @ np.bincount(group)) - ensemble.n_partitions * size
-    return joined / (ensemble.n_partitions * size * (size - 1))
+    joined = int(squares @ votes) - ensemble.n_votes * size
+    return joined / (ensemble.n_votes * size * (size - 1))
 
 
 def _positions(samples: npt.ArrayLike, n_samples: int) -> IntArray:

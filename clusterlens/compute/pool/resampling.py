@@ -345,8 +345,8 @@ def measure_consensus(
     Notes
     -----
     O(n² T) comparisons of bytes, O(n T) memory. The stability follows from the same
-    counts: with q_t the pairs that partition t joins, N all pairs, E the mean over
-    t != u of q_t q_u / N, it is (mean of pairs joined by t and u - E) / (mean q_t - E).
+    counts: with q_t the pairs that vote t joins, N all pairs, E the mean over t != u
+    of q_t q_u / N, it is (mean of pairs joined by t and u - E) / (mean q_t - E).
     """
     agreement = count_agreements(ensemble, cancel=cancel)
     shares = consensus_cdf(agreement)
@@ -361,15 +361,15 @@ def measure_consensus(
 
 def _stability(ensemble: Ensemble, pair_counts: IntArray) -> float:
     """Adjusted Rand index of two runs, both parts of the ratio averaged over pairs."""
-    n, count = ensemble.n_samples, ensemble.n_partitions
+    n, count, votes = ensemble.n_samples, ensemble.n_votes, ensemble.votes
     pairs = pair_counts.astype(float)
     pairs[-1] -= n
     c = np.arange(count + 1)
     joined = np.array([(np.bincount(row) ** 2.0).sum() - n for row in ensemble.codes])
     both = pairs @ (c * (c - 1)) / (count * (count - 1))
-    chance = (joined.sum() ** 2 - (joined**2).sum()) / (count * (count - 1))
+    chance = ((votes @ joined) ** 2 - votes @ joined**2) / (count * (count - 1))
     chance /= max(n * (n - 1), 1)
-    most = joined.mean() - chance
+    most = votes @ joined / count - chance
     return float((both - chance) / most) if most > 0 else 1.0
 
 

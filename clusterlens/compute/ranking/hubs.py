@@ -62,7 +62,8 @@ class Hubs(Frozen):
     def weights(self) -> FloatArray:
         """Weight of each model that gives hubs equal votes, shape (n_partitions,).
 
-        Models in no hub keep weight 1; the sum is n_partitions.
+        Models in no hub keep weight 1; the sum is n_partitions. For
+        `Ensemble.with_weights`; the weights there are do not matter.
         """
         weights = np.ones(len(self.labels))
         attached = self.labels >= 0
@@ -87,6 +88,7 @@ class Hubs(Frozen):
             "seconds": old.seconds,
             "notes": old.notes,
             "memberships": old.memberships,
+            "weights": old.weights,
         }
         return Ensemble(old.labels, old.names, names, old.noise, **details)
 

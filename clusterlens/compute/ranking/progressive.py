@@ -41,7 +41,7 @@ from clusterlens.compute.ensemble.ensemble import (
 )
 from clusterlens.compute.ensemble.pairs import (
     count_columns,
-    joined_pairs,
+    joined_votes,
     pair_layout,
 )
 from clusterlens.compute.ranking._contributions import mean_costs
@@ -292,7 +292,7 @@ def _check_arguments(
                 f"threshold is {threshold}, but score {score!r} has none; leave it "
                 "out or choose 'discotec-binary'."
             )
-        most = ensemble.n_partitions + 1
+        most = ensemble.n_votes + 1
         check_range(threshold, 0, most, name="threshold", integer=True)
     check_confidence(confidence)
     check_range(first_size, _SMALLEST, np.inf, name="first_size", integer=True)
@@ -329,9 +329,8 @@ class _Sample:
         drawn = rng.permutation(ensemble.n_samples)[: sizes[-1]]
         self.layout = pair_layout(ensemble, drawn)
         if threshold is None:
-            total = sum(joined_pairs(ensemble).tolist())
-            threshold = -(-total // ensemble.n_samples**2)
-        votes = ensemble.n_partitions
+            threshold = -(-joined_votes(ensemble) // ensemble.n_samples**2)
+        votes = ensemble.n_votes
         self.costs = pair_costs(variant, votes, threshold)
         n_models = len(self.layout.by_model)
         self.pairs = np.zeros(votes + 1, dtype=np.int64)

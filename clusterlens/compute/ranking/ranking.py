@@ -168,7 +168,8 @@ class Ranking(Frozen):
             Columns model, family, n_clusters, n_noise (samples called noise), score,
             unconstrained, violated, rank and copies (partitions of the ensemble
             identical to this one, itself included), one row per partition; the index is
-            its position in the ensemble. An estimate adds low, high, rank_low and
+            its position in the ensemble. Where the ensemble has weights, votes. An
+            estimate adds low, high, rank_low and
             rank_high: what the score and the rank may be.
         """
         group = distinct_partitions(self.ensemble)[1]
@@ -185,6 +186,8 @@ class Ranking(Frozen):
                 "copies": np.bincount(group)[group],
             }
         )
+        if (self.ensemble.weights != 1).any():
+            frame["votes"] = self.ensemble.votes
         if self.uncertainty is not None:
             frame[["low", "high"]] = self.intervals
             frame[["rank_low", "rank_high"]] = self.rank_ranges

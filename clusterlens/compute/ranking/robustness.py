@@ -20,6 +20,7 @@ from clusterlens.compute._run.options import Cancel, Progress, RunOptions, repor
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
+    IntArray,
     check_choice,
     check_range,
     read_only,
@@ -32,7 +33,7 @@ from clusterlens.compute.ensemble.agreement import (
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import partition_overlaps, select_partitions
-from clusterlens.compute.ensemble.pairs import joined_pairs, pair_layout, sum_costs
+from clusterlens.compute.ensemble.pairs import joined_votes, pair_layout, sum_costs
 from clusterlens.compute.ranking.ranking import (
     SCORES,
     RankArray,
@@ -246,11 +247,11 @@ def rank_robustness(
     the whole pool. The models of f have no such rank themselves. Fewer than three
     models left are not ranked.
 
-    Equal votes, DISCOTEC: a model of a family of size s has weight 1/s in the consensus
-    and in the mean threshold. Weights become whole votes (their least common multiple;
-    above 2^18 votes per family rounded, families then equal to within 0.1 %), so that
-    ties at the threshold stay exact. Average indices: the mean over families of the
-    mean over the other models of the family. A score of one's own has no such rank.
+    Equal votes, DISCOTEC: a model of a family of s votes has 1/s times its votes in the
+    consensus and in the mean threshold. Weights become whole votes (their least common
+    multiple; above 2^18 votes per family rounded, families then equal to within 0.1 %),
+    so that ties at the threshold stay exact. Average indices: the mean over families of
+    the mean over the other models of the family. A score of one's own has no such rank.
 
     Cost: one pass O(n² T) for the agreements if not given, one per family over the
     models left, and one about twice as dear for equal votes, left out where all
@@ -286,11 +287,11 @@ def rank_robustness(
 
     def ranks_of(left: npt.NDArray[np.bool_], stage: int) -> RankArray:
         pool = _agreement_of(ensemble, left, run(stage))
-        at = _same_share(threshold, int(left.sum()), left.size)
+        at = _same_share(threshold, pool.ensemble.n_votes, partitions.n_votes)
         return rank_partitions(pool, score, at, *links, **run(stage).threads).ranks
 
     without, reasons = _ranks_without(partitions, names, ranks, ranks_of)
-    majority = partitions.n_partitions // 2 + 1
+    majority = partitions.n_votes // 2 + 1
     equal = _equal_family_values(ensemble, score, threshold, run(n_stages - 1))
     if equal is None:
         reasons.append(f"Equal votes of the families are not defined for {score!r}.")
@@ -339,8 +340,8 @@ def _ranks_without(
     without, reasons = {}, []
     for stage, family in enumerate(families, start=2):
         left = np.asarray(ensemble.families) != family
-        n_left = np.count_nonzero(left)
-        if n_left < _FEWEST:
+        votes, n_left = ensemble.votes[left], np.count_nonzero(left)
+        if votes.sum() < _FEWEST or np.count_nonzero(votes) < 2:
             reasons.append(
                 f"Without {family!r} {n_left} of {left.size} models are left, too few "
                 f"to rank; the pool needs {_FEWEST} or more of other families."
@@ -358,25 +359,26 @@ def _equal_family_values(
 ) -> FloatArray | None:
     """Values of the score with equal votes of all families, None if not defined."""
     ensemble = agreement.ensemble
-    families, sizes = np.unique(
-        ensemble.families, return_inverse=True, return_counts=True
-    )[1:]
+    families = np.unique(ensemble.families, return_inverse=True)[1]
+    sizes = np.zeros(int(families.max()) + 1, np.int64)
+    np.add.at(sizes, families, ensemble.votes)
     if score in _INDICES:
         index = getattr(partition_overlaps(ensemble, **run.threads), _INDICES[score])
-        return _mean_over_families(index, families)
+        return _mean_over_families(index, families, ensemble.votes)
     variant = SCORES[score].variant
     if variant is None:
         return None
     if len(set(sizes)) == 1:
         return discotec(agreement, variant, threshold)
-    votes = _family_votes(sizes)[families]
+    votes = _family_votes(sizes)[families] * ensemble.votes
     return _weighted_discotec(agreement, variant, threshold, votes, run)
 
 
 def _family_votes(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Votes of a model of each family, whole numbers, such that totals are equal."""
-    total = min(math.lcm(*sizes.tolist()), _MOST_VOTES)
-    return np.maximum(np.round(total / sizes), 1).astype(np.int64)
+    """Factor of the votes of each family, a whole number, so that totals are equal."""
+    some = np.maximum(sizes, 1)  # a family without a vote keeps none
+    total = min(math.lcm(*some.tolist()), _MOST_VOTES)
+    return np.maximum(np.round(total / some), 1).astype(np.int64)
 
 
 def _weighted_discotec(
@@ -393,11 +395,9 @@ def _weighted_discotec(
     ensemble, samples = agreement.ensemble, agreement.samples
     layout = pair_layout(ensemble, samples, votes)
     n_votes = int(votes.sum())
-    needed = _same_share(threshold, n_votes, ensemble.n_partitions)
+    needed = _same_share(threshold, n_votes, ensemble.n_votes)
     if needed is None:
-        joined = joined_pairs(ensemble).tolist()
-        total = sum(int(v) * q for v, q in zip(votes, joined, strict=True))
-        needed = -(-total // ensemble.n_samples**2)
+        needed = -(-joined_votes(ensemble, votes) // ensemble.n_samples**2)
     costs = sum_costs(layout, *pair_costs(variant, n_votes, needed), run=run)
     size = ensemble.n_samples if samples is None else len(samples)
     mean = 2 * costs / max(size * (size - 1), 1)
@@ -405,13 +405,14 @@ def _weighted_discotec(
 
 
 def _mean_over_families(
-    index: FloatArray, families: npt.NDArray[np.int64]
+    index: FloatArray, families: npt.NDArray[np.int64], votes: IntArray
 ) -> FloatArray:
-    """Mean over families of the mean index with the other models of each family."""
-    other = 1.0 - np.eye(len(index))
+    """Mean over families of the mean index with the other votes of each family."""
+    own = np.diag(np.minimum(votes, 1))
+    others = np.broadcast_to(votes, index.shape) - own
     member = np.equal.outer(families, np.unique(families)).astype(float)
-    counts = other @ member
-    means = (index * other) @ member / np.maximum(counts, 1)
+    counts = others @ member
+    means = (index * others) @ member / np.maximum(counts, 1)
     return means.sum(axis=1) / (counts > 0).sum(axis=1)
 
 

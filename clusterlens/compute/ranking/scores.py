@@ -14,7 +14,12 @@ from typing import Literal, get_args
 import numpy as np
 
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
-from clusterlens.compute._validation import FloatArray, check_choice, check_range
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_range,
+)
 from clusterlens.compute.ensemble.agreement import (
     Agreement,
     check_agreement,
@@ -44,14 +49,16 @@ def discotec(
     Parameters
     ----------
     ensemble : Ensemble or Agreement
-        T >= 2 partitions, or their counted agreements, which make the call instant.
+        T >= 2 partitions, or their counted agreements, which make the call instant. A
+        partition without a vote is scored against what the others agree on.
     variant : {"binary", "kl", "tv", "hellinger"}, default "binary"
         Distance for a pair of samples. With p the share of partitions that treat the
         pair as this one does: -ln p (kl), 1 - p (tv), 1 - sqrt p (hellinger), or
         whether this partition contradicts the binarised consensus (binary).
     threshold : int, optional
         For "binary": agreement count from 0 to T + 1 from which a pair counts as
-        joined. Default the smallest count that reaches the mean.
+        joined; votes, n_votes + 1 at most, where the ensemble has weights. Default the
+        smallest count that reaches the mean.
     constraints : Constraints, optional
         Pairs that should be joined or separated.
     constraint_weight : float, default 1.0
@@ -109,10 +116,11 @@ def discotec(
                 "out or choose 'binary'."
             )
         check_range(
-            threshold, 0, partitions.n_partitions + 1, name="threshold", integer=True
+            threshold, 0, partitions.n_votes + 1, name="threshold", integer=True
         )
     if isinstance(ensemble, Ensemble) and variant == "tv":
-        scores = _total_variation(partition_overlaps(ensemble, **run.threads))
+        overlaps = partition_overlaps(ensemble, **run.threads)
+        scores = _total_variation(overlaps, ensemble.votes)
     else:
         if isinstance(ensemble, Ensemble):
             ensemble = count_agreements(ensemble, **run.threads)
@@ -133,7 +141,7 @@ def average_ari(
     Parameters
     ----------
     ensemble : Ensemble or Agreement
-        T >= 2 partitions; identical copies count as others.
+        T >= 2 partitions; identical copies and further votes count as others.
     n_jobs, progress, cancel, executor
         As in `count_agreements`.
 
@@ -156,14 +164,15 @@ def average_ari(
     >>> average_ari(Ensemble([[0, 0, 1], [1, 1, 0], [0, 1, 1]])).round(2).tolist()
     [0.25, 0.25, -0.5]
     """
+    partitions = _several(ensemble)
     overlaps = partition_overlaps(
-        _several(ensemble),
+        partitions,
         n_jobs=n_jobs,
         progress=progress,
         cancel=cancel,
         executor=executor,
     )
-    return _mean_over_others(overlaps.adjusted_rand)
+    return _mean_over_others(overlaps.adjusted_rand, partitions.votes)
 
 
 def average_nmi(
@@ -179,7 +188,7 @@ def average_nmi(
     Parameters
     ----------
     ensemble : Ensemble or Agreement
-        T >= 2 partitions; identical copies count as others.
+        T >= 2 partitions; identical copies and further votes count as others.
     n_jobs, progress, cancel, executor
         As in `count_agreements`.
 
@@ -202,14 +211,15 @@ def average_nmi(
     >>> average_nmi(Ensemble([[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1]])).tolist()
     [0.5, 0.5, 0.0]
     """
+    partitions = _several(ensemble)
     overlaps = partition_overlaps(
-        _several(ensemble),
+        partitions,
         n_jobs=n_jobs,
         progress=progress,
         cancel=cancel,
         executor=executor,
     )
-    return _mean_over_others(overlaps.normalized_information)
+    return _mean_over_others(overlaps.normalized_information, partitions.votes)
 
 
 def threshold_scores(agreement: Agreement) -> FloatArray:
@@ -222,9 +232,9 @@ def threshold_scores(agreement: Agreement) -> FloatArray:
 
     Returns
     -------
-    scores : array of float, shape (n_partitions, n_partitions + 2)
+    scores : array of float, shape (n_partitions, n_votes + 2)
         Entry (t, k): share of pairs where t contradicts the consensus binarised at k
-        partitions, in [0, 1]; lower is better. At 0 all pairs are joined, at T + 1
+        votes, in [0, 1]; lower is better. At 0 all pairs are joined, at n_votes + 1
         none. `rank_values(scores, False)` has the ranks.
 
     Notes
@@ -261,24 +271,21 @@ def pair_costs(
     Returns
     -------
     joined, apart : array of float, shape (votes + 1,)
-        Costs by the votes that join the pair. A pair that the partition itself joins
-        cannot have 0 votes, one it separates not all: these entries are 0.
+        Costs by the votes that join the pair. Only a partition without a vote joins a
+        pair of 0 votes or separates one of all; "kl" then charges, as otherwise at
+        most, what a single vote on its side costs.
     """
     counts = np.arange(votes + 1)
     if variant == "binary":
         apart = (counts >= threshold).astype(float)
-        joined = 1 - apart
-    else:
-        share = counts[1:] / votes
-        agreeing = {
-            "kl": -np.log(share),
-            "tv": 1 - share,
-            "hellinger": 1 - np.sqrt(share),
-        }[variant]
-        joined = np.append(0.0, agreeing)
-        apart = np.append(agreeing[::-1], 0.0)
-    joined[0] = apart[-1] = 0.0
-    return joined, apart
+        return 1 - apart, apart
+    share = counts / votes
+    joined = {
+        "kl": -np.log(np.maximum(counts, 1) / votes),
+        "tv": 1 - share,
+        "hellinger": 1 - np.sqrt(share),
+    }[variant]
+    return joined, joined[::-1].copy()
 
 
 def partitions_of(source: Ensemble | Agreement) -> Ensemble:
@@ -291,11 +298,17 @@ def partitions_of(source: Ensemble | Agreement) -> Ensemble:
 def _several(source: Ensemble | Agreement) -> Ensemble:
     """Return the ensemble, at least two partitions; warn if it is only two."""
     ensemble = partitions_of(source)
+    n_voters = int(np.count_nonzero(ensemble.votes))
     if ensemble.n_partitions < 2:
         raise ValueError(
             "ensemble has 1 partition; give at least two, better three, to compare."
         )
-    if ensemble.n_partitions == 2:
+    if n_voters < 2:
+        raise ValueError(
+            "ensemble has 1 partition with a vote; give at least two of them a weight "
+            "above 0, better three."
+        )
+    if ensemble.n_partitions == 2 and ensemble.n_votes == 2:
         warnings.warn(
             "ensemble has 2 partitions, which most scores cannot tell apart; give "
             "three or more.",
@@ -324,14 +337,15 @@ def _mean_cost(
     return costs / agreement.pair_counts.sum()
 
 
-def _total_variation(overlaps: Overlaps) -> FloatArray:
+def _total_variation(overlaps: Overlaps, votes: IntArray) -> FloatArray:
     """Mean of abs(A - C): A + C - 2 A C per pair, because A is 0 or 1."""
     sizes = overlaps.squares.diagonal()
-    means = overlaps.squares.mean(axis=1)
-    return (sizes + sizes.mean() - 2 * means) / overlaps.n_samples**2
+    shares = votes / votes.sum()
+    means = overlaps.squares @ shares
+    return (sizes + sizes @ shares - 2 * means) / overlaps.n_samples**2
 
 
-def _mean_over_others(index: FloatArray) -> FloatArray:
-    """Row means of an index of all pairs of partitions, without the diagonal."""
-    others = index.sum(axis=1) - index.diagonal()
-    return others / (len(index) - 1)
+def _mean_over_others(index: FloatArray, votes: IntArray) -> FloatArray:
+    """Mean index (T,) of each partition with all votes but one of its own."""
+    own = votes > 0
+    return (index @ votes - own * index.diagonal()) / (votes.sum() - own)

@@ -104,7 +104,7 @@ def suggest_pairs(
 
     Notes
     -----
-    Distinct models count equally at first, and a model loses the factor
+    Distinct models with a vote count equally at first, and a model loses the factor
     ERROR_RATE / (1 - ERROR_RATE) with every answer it breaks. An answer is a noisy look
     at the vector of what the models do with the pair. Pairs are taken one by one by how
     much an answer reduces the variance of the answers to all candidates, in a linear
@@ -132,7 +132,7 @@ def suggest_pairs(
     >>> suggest_pairs(ensemble, n=1)[0].reason
     '2 of 4 models join the pair and 2 separate it.'
     """
-    check_ensemble(ensemble)
+    ensemble = check_ensemble(ensemble).voters
     seed = check_random_state(random_state)
     n = check_range(n, 1, np.inf, name="n", integer=True)
     known = check_constraints(constraints)
@@ -145,7 +145,7 @@ def suggest_pairs(
     chosen, information = _most_informative(joined, weights, n, independent)
     rest = _checks(joined.mean(axis=1), n - len(chosen), independent)
     every = np.append(chosen, rest).astype(np.int64)
-    votes = _joined(ensemble.codes, pairs[every]).sum(axis=1)
+    votes = _joined(ensemble.codes, pairs[every]) @ ensemble.votes
     shares = joined[every] @ weights
     return tuple(
         _suggestion(ensemble, known, pairs[k], int(vote), resolved, share)
@@ -175,22 +175,23 @@ def _candidates(ensemble: Ensemble, rng: np.random.Generator) -> PairArray:
         local = np.stack(np.triu_indices(size, k=1), axis=1)
     else:
         anywhere = rng.integers(0, size, (_CANDIDATES // 2, 2))
-        inside = _pairs_inside_clusters(ensemble.codes[:, samples], rng)
+        shares = ensemble.votes / ensemble.n_votes
+        inside = _pairs_inside_clusters(ensemble.codes[:, samples], shares, rng)
         local = np.sort(np.concatenate([anywhere, inside]), axis=1)
         local = np.unique(local[local[:, 0] < local[:, 1]], axis=0)
     return samples[rng.permutation(local)]
 
 
 def _pairs_inside_clusters(
-    codes: npt.NDArray[Any], rng: np.random.Generator
+    codes: npt.NDArray[Any], shares: FloatArray, rng: np.random.Generator
 ) -> PairArray:
-    """Pairs of samples that a random model joins; with many clusters others are rare.
+    """Pairs of samples that a random vote joins; with many clusters others are rare.
 
-    Each model, shape (n_samples,) of codes, gives a random sample and a random one of
-    its cluster.
+    Each model, shape (n_samples,) of codes, gives by its share of the votes a random
+    sample and a random one of its cluster.
     """
-    n_models, n_samples = codes.shape
-    drawn = rng.multinomial(_CANDIDATES // 2, np.full(n_models, 1 / n_models))
+    n_samples = codes.shape[1]
+    drawn = rng.multinomial(_CANDIDATES // 2, shares)
     pairs = []
     for row, count in zip(codes, drawn, strict=True):
         order = np.argsort(row, kind="stable")
@@ -300,25 +301,31 @@ def _suggestion(
     share: float,
 ) -> Suggestion:
     """Put a pair and its reason into words."""
-    total = ensemble.n_partitions
+    total = ensemble.n_votes
+    voters = "models" if total == ensemble.n_partitions else "votes"
     return Suggestion(
         pair=(int(pair[0]), int(pair[1])),
         joined=joined,
         separated=total - joined,
         information=float(information),
-        reason=_reason(joined, total, information, share if known.n_pairs else None),
+        reason=_reason(
+            joined, total, voters, information, share if known.n_pairs else None
+        ),
     )
 
 
-def _reason(joined: int, total: int, information: float, share: float | None) -> str:
-    """Say what the models do with a pair, and the share of those that fit."""
+def _reason(
+    joined: int, total: int, voters: str, information: float, share: float | None
+) -> str:
+    """Say what the models or votes do with a pair, and the share of those that fit."""
     if joined in (0, total):
         verb = "join" if joined else "separate"
         return (
-            f"All {total} models {verb} the pair: the answer checks what they share, "
+            f"All {total} {voters} {verb} the pair: the answer checks what they share, "
             "but cannot change the ranking."
         )
-    split = f"{joined} of {total} models join the pair and {total - joined} separate it"
+    split = f"{joined} of {total} {voters} join the pair and {total - joined} separate"
+    split += " it"
     if not information:
         return f"{split}, but those that fit the answers so far agree on it."
     if share is None:

@@ -113,7 +113,7 @@ def estimate_uncertainty(
         unknown = np.full((len(values), len(values)), np.nan)
         return make_uncertainty(values, unknown, group, size, confidence, t(1).isf)
     level = agreement.threshold if threshold is None else threshold
-    joined, apart = pair_costs(variant, agreement.joint_counts.shape[0], level)
+    joined, apart = pair_costs(variant, agreement.ensemble.n_votes, level)
     pairs, joint = agreement.group_pairs, agreement.group_joint
     costs = joint @ joined + (pairs[:, None] - joint) @ apart
     means = costs / pairs.sum(axis=1)[:, None] * (1 - 1 / n_samples)

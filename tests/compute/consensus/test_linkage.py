@@ -84,7 +84,9 @@ def test_overlaps_and_jaccard_equal_their_definitions(labels):
 @given(label_matrices)
 def test_plain_distances_equal_their_definition(labels):
     rows, group = one_hot_rows(Ensemble(labels))
-    found = condensed_distances(rows.columns[group], plain_lines(rows), RunOptions())
+    found = condensed_distances(
+        rows.columns[group], plain_lines(rows), rows.n_votes, RunOptions()
+    )
     agreement = (labels[:, :, None] == labels[:, None, :]).mean(axis=0)
     assert_allclose(squareform(found), 1 - agreement, atol=1e-12)
 
@@ -99,7 +101,9 @@ def test_enhanced_distances_equal_their_definitions(labels):
         (wct_similarity(rows), naive_wct(labels, jaccard)),
     ):
         lines = enhanced_lines(similarity)
-        found = condensed_distances(rows.columns[group], lines, RunOptions())
+        found = condensed_distances(
+            rows.columns[group], lines, rows.n_votes, RunOptions()
+        )
         matrix = 1 - naive_enhanced(labels, expected)
         assert_allclose(squareform(found), matrix, atol=1e-9)
 
@@ -108,12 +112,16 @@ def test_enhanced_distances_equal_their_definitions(labels):
 @given(label_matrices)
 def test_enhancing_only_adds_agreement(labels):
     rows, group = one_hot_rows(Ensemble(labels))
-    plain = condensed_distances(rows.columns[group], plain_lines(rows), RunOptions())
+    plain = condensed_distances(
+        rows.columns[group], plain_lines(rows), rows.n_votes, RunOptions()
+    )
     for similarity in (ecpcs_similarity(rows), wct_similarity(rows)):
         assert similarity.min() >= 0
         assert similarity.max() <= 1 + 1e-9
         lines = enhanced_lines(similarity)
-        enhanced = condensed_distances(rows.columns[group], lines, RunOptions())
+        enhanced = condensed_distances(
+            rows.columns[group], lines, rows.n_votes, RunOptions()
+        )
         assert (enhanced <= plain + 1e-9).all()
 
 
