@@ -12,3 +12,10 @@ def run(coroutine, seconds=120):
 
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(work).result()
+
+
+async def rest(owner):
+    """Return when no job of a session, or of another owner of jobs, is under way."""
+    await asyncio.sleep(0)
+    while not owner.jobs.at_rest:
+        await asyncio.sleep(0.01)

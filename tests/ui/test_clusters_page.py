@@ -1,7 +1,5 @@
 """The page Clusters: a partition chosen, read, named, kept, compared."""
 
-import asyncio
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,7 +17,7 @@ from clusterlens.ui.partitions import (
     named,
     names_of,
 )
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
 from tests.ui.test_session import session_with
 
 # Panel's table is not yet ready for pandas 4.
@@ -52,12 +50,6 @@ def planted(*, labels=True):
     made = make_dataset(table, name="planted", label="truth" if labels else None)
     prepared = prepare(made, roles={"kind": "categorical"})
     return session_with(Run("r1", "run 1", prepared, (), 0, ensemble))
-
-
-async def rest(session):
-    await asyncio.sleep(0)
-    while not session.jobs.at_rest:
-        await asyncio.sleep(0.01)
 
 
 def opened(session, then):

@@ -15,7 +15,7 @@ from clusterlens.ui.history import Step
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.pages.cns import CNSPage
 from clusterlens.ui.session import Session
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
 from tests.ui.test_main_job import assert_changes, picture
 
 LONG = 90_000
@@ -52,8 +52,7 @@ class Opened:
         await self.rest()
 
     async def rest(self):
-        while not self.session.jobs.at_rest:
-            await asyncio.sleep(0.01)
+        await rest(self.session)
 
     async def move(self, field, value):
         self.settings._sliders[field].value = value

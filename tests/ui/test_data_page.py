@@ -13,7 +13,7 @@ from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.tables import columns, preview, roles, shading, write_cell
 from clusterlens.ui.pages.data import DataPage
 from clusterlens.ui.session import Session
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
 
 # Bokeh hands tables on by a way that pandas is about to give up.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
@@ -55,8 +55,7 @@ class Opened:
         await self.rest()
 
     async def rest(self) -> None:
-        while not self.session.jobs.at_rest:
-            await asyncio.sleep(0.01)
+        await rest(self.session)
 
 
 def looked_at(scenario):

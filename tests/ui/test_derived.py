@@ -15,7 +15,7 @@ from clusterlens.ui.history import History, Step
 from clusterlens.ui.jobs import Jobs
 from clusterlens.ui.look import Look
 from clusterlens.ui.nodes import NODES
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
 
 
 class Bench:
@@ -30,8 +30,7 @@ class Bench:
         self.history.do(Step("test", "Test", analysis))
 
     async def rest(self) -> None:
-        while not self.jobs.at_rest:
-            await asyncio.sleep(0.01)
+        await rest(self)
 
 
 def states(told, name):

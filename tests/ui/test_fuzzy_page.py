@@ -1,7 +1,5 @@
 """The Fuzzy page: what it shows against the library, and what clicks do."""
 
-import asyncio
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,7 +20,7 @@ from clusterlens.ui.panels.fuzzy_pairs import sorted_keys
 from clusterlens.ui.panels.fuzzy_toy import rank_with_ties
 from clusterlens.ui.session import Session
 from clusterlens.ui.words import fixed
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
 
 LONG = 90_000
 
@@ -65,8 +63,7 @@ class Opened:
         await self.rest()
 
     async def rest(self):
-        while not self.session.jobs.at_rest:
-            await asyncio.sleep(0.01)
+        await rest(self.session)
 
     def value(self, name):
         return self.session.derived.get(name).value

@@ -1,6 +1,5 @@
 """What is said of the leader rests on the samples that it says it rests on."""
 
-import asyncio
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +17,7 @@ from clusterlens.ui.analysis import Run
 from clusterlens.ui.nodes import agreement as nodes
 from clusterlens.ui.panels.headline import Headline
 from clusterlens.ui.panels.inspector import ModelTab
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
 from tests.ui.test_session import session_with
 
 
@@ -27,11 +26,6 @@ def run_of(labels: np.ndarray) -> Run:
     table = pd.DataFrame(rng.normal(size=(labels.shape[1], 2)), columns=["x", "y"])
     dataset = prepare(make_dataset(table, name="t"))
     return Run("r1", "run 1", dataset, (), 0, Ensemble(labels))
-
-
-async def rest(session):
-    while not session.jobs.at_rest:
-        await asyncio.sleep(0.01)
 
 
 def test_an_estimate_says_so_and_is_made_exact_by_a_click(monkeypatch):

@@ -8,17 +8,11 @@ import pytest
 
 from clusterlens.ui.panels.headline import Headline
 from clusterlens.ui.panels.import_partitions import ImportPartitions
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
 from tests.ui.test_session import made_run, session_with
 
 # Panel's table is not yet ready for pandas 4.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
-
-
-async def rest(session):
-    await asyncio.sleep(0)
-    while not session.jobs.at_rest:
-        await asyncio.sleep(0.01)
 
 
 def csv(ids, **columns):

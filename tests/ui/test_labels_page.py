@@ -1,7 +1,5 @@
 """The Class labels page: what it shows against the library, and what clicks do."""
 
-import asyncio
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,7 +18,7 @@ from clusterlens.ui.pages.labels import LabelsPage
 from clusterlens.ui.panels.sample_map import SampleMap
 from clusterlens.ui.session import Session
 from clusterlens.ui.words import fixed
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
 
 LONG = 90_000
 
@@ -52,8 +50,7 @@ class Opened:
         await self.rest()
 
     async def rest(self):
-        while not self.session.jobs.at_rest:
-            await asyncio.sleep(0.01)
+        await rest(self.session)
 
     def value(self, name):
         return self.session.derived.get(name).value

@@ -1,7 +1,5 @@
 """Linking on the Consensus page without a browser."""
 
-import asyncio
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,7 @@ from clusterlens.ui.moves import link_from, press
 from clusterlens.ui.nodes.links import differences, spreads
 from clusterlens.ui.pages.consensus import ConsensusPage
 from clusterlens.ui.session import Session
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
 
 # What the widget set and Bokeh do is about to be given up.
 pytestmark = [
@@ -57,8 +55,7 @@ class Opened:
         await self.rest()
 
     async def rest(self) -> None:
-        while not self.session.jobs.at_rest:
-            await asyncio.sleep(0.01)
+        await rest(self.session)
 
     async def press(self, *keys: str) -> None:
         for key in keys:

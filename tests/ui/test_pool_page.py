@@ -7,7 +7,7 @@ import pytest
 
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.session import Session
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
 
 
 class Opened:
@@ -27,8 +27,7 @@ class Opened:
         await self.rest()
 
     async def rest(self) -> None:
-        while not self.session.jobs.at_rest:
-            await asyncio.sleep(0.01)
+        await rest(self.session)
 
     @property
     def chips(self) -> list[str]:

@@ -5,16 +5,11 @@ import asyncio
 import pytest
 
 from clusterlens.ui.panels.ranking import RankingTable
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
 from tests.ui.test_session import made_run, session_with
 
 # Panel's table is not yet ready for pandas 4.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
-
-
-async def rest(session):
-    while not session.jobs.at_rest:
-        await asyncio.sleep(0.01)
 
 
 def test_one_run_needs_no_choice_and_of_several_the_one_read_is_chosen():
