@@ -1,67 +1,129 @@
-"""Make the pictures of the README: serve the app, use it, take screenshots.
+"""Make the pictures of the README and of the manual: use the served app, page by page.
 
 Run from the root of the project, with Playwright and a Chromium installed:
-`python assets/make_screenshots.py`.
+`python assets/make_screenshots.py`, or with names of pages to make only those.
 """
 
+import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-ASSETS = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs" / "pictures"
 SIZE = {"width": 1440, "height": 900}
+COLOURS = 160  # enough for flat cards, and a third of the size
+LONG = 300_000
 
 
-def main() -> None:
-    """Take the Consensus page of the default example in light and dark."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "panel", "serve", "app.py", "--port", str(port)]
-    server = subprocess.Popen([*command, "--warm"], cwd=ASSETS.parent)
+def main(wanted: list[str]) -> None:
+    """Take every page of an analysis of the iris, and Consensus of five groups too."""
+    PICTURES.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "clusterlens", "--port=0", "--no-browser"]
+    server = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=os.environ | {"CLUSTERLENS_HOME": "off"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
-        wait_for(f"http://localhost:{port}/app")
+        address = server.stdout.readline().split()[3]
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox"]
             )
-            page = browser.new_page(viewport=SIZE)
-            page.goto(f"http://localhost:{port}/app")
-            use(page)
-            page.screenshot(path=ASSETS / "consensus.png")
+            for theme in ("light", "dark"):
+                page = browser.new_page(viewport=SIZE)
+                page.goto(address)
+                rest(page)
+                if theme == "dark":
+                    page.get_by_role("button", name="Toggle theme").click()
+                take_all(page, wanted, "" if theme == "light" else "-dark")
+                page.close()
             browser.close()
     finally:
         server.terminate()
 
 
-def wait_for(address: str) -> None:
-    """Return when the server answers."""
-    while True:
-        try:
-            urllib.request.urlopen(address).close()
-        except urllib.error.URLError:
-            time.sleep(0.2)
-        else:
-            return
+def take_all(page: Page, wanted: list[str], ending: str) -> None:
+    """Go through the pages in reading order; a picture of each that is wanted."""
+    for name, go in PAGES.items():
+        go(page)
+        dark_too = name in ("start", "consensus")
+        if (not wanted or name in wanted) and (not ending or dark_too):
+            rest(page)
+            page.screenshot(path=PICTURES / f"{name}{ending}.png")
+            shrink(PICTURES / f"{name}{ending}.png")
 
 
-def use(page: Page) -> None:
-    """Load the default example, run the default pool, wait for the answer."""
-    page.locator(".cl-load-example button").click()
-    page.get_by_role("button", name="Next: choose a pool").click()
+def start(page: Page) -> None:
+    """Stay on the page that a visitor sees first."""
+
+
+def data(page: Page) -> None:
+    """Open the iris."""
+    page.get_by_text("Iris flowers").first.click()
+    page.locator(".cl-prepared").get_by_text("go into the pool").wait_for(timeout=LONG)
+
+
+def pool(page: Page) -> None:
+    """Run the default pool, and stay on its page."""
+    turn(page, "pool")
     page.get_by_role("button", name="Run the pool").click()
-    page.get_by_text("if a majority must agree").wait_for(timeout=300_000)
-    page.locator(".cl-binarised-matrix .bk-Canvas").wait_for(timeout=60_000)
-    page.wait_for_function("Bokeh.documents.every(d => d.is_idle)")
-    page.wait_for_timeout(2_000)
+    page.get_by_text("if a majority must agree").wait_for(timeout=LONG)
+    turn(page, "pool")
+
+
+def labels(page: Page) -> None:
+    """Wait until density has been measured as well."""
+    turn(page, "labels")
+    page.get_by_text("of these labels shuffled").wait_for(timeout=LONG)
+
+
+def consensus(page: Page) -> None:
+    """Wait for both matrices."""
+    turn(page, "consensus")
+    page.locator(".cl-binarised-matrix .bk-Canvas").wait_for(timeout=LONG)
+
+
+def turn(page: Page, key: str) -> None:
+    """Turn to a page by the rail."""
+    page.locator(f".cl-nav-{key} button").click()
+
+
+def turned(key: str) -> Callable[[Page], None]:
+    return lambda page: turn(page, key)
+
+
+PAGES: dict[str, Callable[[Page], None]] = {
+    "start": start,
+    "data": data,
+    "pool": pool,
+    "consensus": consensus,
+    **{key: turned(key) for key in ("clusters", "report", "fuzzy", "cns")},
+    "labels": labels,
+}
+
+
+def rest(page: Page) -> None:
+    """Wait until nothing more arrives."""
+    page.wait_for_function("Bokeh.documents.every(d => d.is_idle)", timeout=LONG)
+    page.wait_for_timeout(3_000)
+    page.locator(".cl-job").wait_for(state="hidden", timeout=LONG)
+    page.wait_for_timeout(1_000)
+
+
+def shrink(path: Path) -> None:
+    """Save a picture with few colours, which text and flat cards do not miss."""
+    few = Image.open(path).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

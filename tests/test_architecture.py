@@ -119,6 +119,7 @@ def test_fresh_interpreter_imports_compute_without_ui():
 # The roads of the app, from the ground up; a file imports only from places before its
 # own, from its own place (panels: see below) and from compute.
 PLACES = [
+    "manual",
     "palette",
     "words",
     "kit",

@@ -173,6 +173,8 @@ def make_server(
     """
     from panel.io.server import get_server
 
+    from clusterlens.ui.manual import served_folders
+
     port = _choose_port(port, address)
 
     def page() -> None:
@@ -185,6 +187,7 @@ def make_server(
         websocket_origin=[*(f"{host}:{port}" for host in LOOPBACK), *origins],
         title="ClusterLens",
         liveness=True,
+        static_dirs=served_folders(),
         **SERVER_SETTINGS,
     )
 

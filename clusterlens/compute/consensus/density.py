@@ -33,9 +33,9 @@ def density(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
     Returns
     -------
     density : float
-        S = (1 / n) sum_C |C| D(C), in [0, 1]; higher is denser. D(C) is the mean of
-        the consensus matrix over the pairs of different samples in C; a cluster of one
-        sample has D = 0.
+        `S = (1 / n) sum_C |C| D(C)`, in [0, 1]; higher is denser. D(C) is the mean
+        of the consensus matrix over the pairs of different samples in C; a cluster of
+        one sample has D = 0.
 
     Raises
     ------
@@ -79,8 +79,8 @@ def cluster_densities(ensemble: Ensemble, codes: IntArray) -> FloatArray:
 
     Notes
     -----
-    D(C) = (sum_f alpha_f² - T |C|) / (T |C| (|C| - 1)), alpha_f the samples of C in
-    cluster f of the ensemble.
+    `D(C) = (sum_f alpha_f² - T |C|) / (T |C| (|C| - 1))`, alpha_f the samples of C
+    in cluster f of the ensemble.
     """
     sizes = np.bincount(codes)
     pairs = ensemble.n_votes * sizes * (sizes - 1)
@@ -101,8 +101,8 @@ def one_hot_loss(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
     Returns
     -------
     loss : float
-        T n - sum_C sum_f alpha_f² / |C|, in [0, T (n - k)] for k clusters; lower is
-        tighter. Unlike the density it is exactly what k-means minimises.
+        `T n - sum_C sum_f alpha_f² / |C|`, in [0, T (n - k)] for k clusters; lower
+        is tighter. Unlike the density it is exactly what k-means minimises.
 
     Notes
     -----

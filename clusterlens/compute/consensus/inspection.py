@@ -62,7 +62,18 @@ class SampleReport(Frozen):
         return int(np.count_nonzero(self.votes == self.n_partitions)) - 1
 
     def n_together(self, threshold: int) -> int:
-        """Number of other samples that at least `threshold` partitions join it with."""
+        """Number of other samples that enough partitions join it with.
+
+        Parameters
+        ----------
+        threshold : int
+            So many partitions at least, 0 to T + 1.
+
+        Returns
+        -------
+        n_together : int
+            0 to n_samples - 1.
+        """
         enough = np.count_nonzero(self.votes >= threshold)
         return int(enough) - (threshold <= self.n_partitions)
 

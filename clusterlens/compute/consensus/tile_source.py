@@ -104,7 +104,20 @@ class TileSource(Frozen):
 
     @classmethod
     def of_some(cls, ensemble: Ensemble, samples: IntArray) -> TileSource:
-        """Prepare only some of the samples, in the given order."""
+        """Prepare only some of the samples, in the given order.
+
+        Parameters
+        ----------
+        ensemble : Ensemble
+            Partitions of all samples.
+        samples : array of int, shape (n_some,)
+            Positions of the samples, each once.
+
+        Returns
+        -------
+        source : TileSource
+            Its pixels are those of the chosen samples.
+        """
         source = object.__new__(cls)
         source._prepare(ensemble, samples, SOURCE_BYTES)
         return source

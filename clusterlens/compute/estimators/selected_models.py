@@ -222,7 +222,7 @@ class GaussianMixtureBIC(ClusterMixin, BaseEstimator):
 
         Returns
         -------
-        memberships : array of float64, shape (n_samples, n_clusters_)
+        memberships : array of float64, shape (n_samples, n_clusters)
             Rows sum to 1.
         """
         check_is_fitted(self)

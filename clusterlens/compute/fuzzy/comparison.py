@@ -97,7 +97,8 @@ def sample_discordance(
 
     Notes
     -----
-    The mean over j of |a_U(i, j) - a_V(i, j)|, a the agreement of a pair as in `ndc`.
+    The mean over j of `|a_U(i, j) - a_V(i, j)|`, a the agreement of a pair as in
+    `ndc`.
     Time O(n² K), or O(n) for two hard partitions; memory O(n K) and blocks of 64 MB.
 
     Examples

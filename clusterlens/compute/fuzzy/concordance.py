@@ -127,8 +127,8 @@ def ndc(
 
     Notes
     -----
-    With the agreement a(i, j) = 1 - sum_k |u_ik - u_jk| / 2 of a pair in each
-    partition, NDC is the mean over pairs i < j of 1 - |a_U(i, j) - a_V(i, j)|.
+    With the agreement `a(i, j) = 1 - sum_k |u_ik - u_jk| / 2` of a pair in each
+    partition, NDC is the mean over pairs i < j of `1 - |a_U(i, j) - a_V(i, j)|`.
     Time O(n_samples) for two hard partitions, O(n K log n) if one is hard or both have
     two clusters, else O(n² K) for K clusters in both together; memory O(n K).
 

@@ -121,7 +121,7 @@ class CNS(ClusterMixin, BaseEstimator):
         Clusters that own a sample, numbered 0, 1, ... in the order of their seeds.
     seed_labels_ : array of int, shape (n_samples,)
         Position in `seeds_` of each sample's largest membership, the first on ties.
-    memberships_ : array of float64, shape (n_samples, n_clusters_)
+    memberships_ : array of float64, shape (n_samples, n_clusters)
         Probabilities; rows sum to 1.
     n_clusters_, n_occupied_ : int
         Number of seeds, and how many of them own at least one sample.
@@ -130,13 +130,13 @@ class CNS(ClusterMixin, BaseEstimator):
     tied_ : array of bool, shape (n_samples,)
         Samples whose largest membership several seeds share, to rounding, the
         undecided ones left out; they get the first of these seeds.
-    seed_shares_ : array of float64, shape (n_samples, n_clusters_)
+    seed_shares_ : array of float64, shape (n_samples, n_clusters)
         Share of seed stops: a walk that starts at the sample and stops at a seed stops
         at this one with this probability. Rows sum to 1; 1/K where no seed is reached.
     stop_share_ : array of float64, shape (n_samples,)
         Share of the walks from the sample that stop at a seed at all, in [0, 1];
         usually a few percent, so that memberships lie near 1/K.
-    seeds_ : array of int, shape (n_clusters_,)
+    seeds_ : array of int, shape (n_clusters,)
         Indices of the seeds in greedy order.
     n_neighbors_, alpha_ : int, float
         The values selected.
@@ -279,7 +279,7 @@ class CNS(ClusterMixin, BaseEstimator):
 
         Returns
         -------
-        memberships : array of float64, shape (n_new, n_clusters_)
+        memberships : array of float64, shape (n_new, n_clusters)
             Rows sum to 1.
 
         Notes

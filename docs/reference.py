@@ -1,0 +1,122 @@
+"""Write the reference: one page per room of the library, from its docstrings.
+
+What is public, and the room it is at home in, is read from `clusterlens/__init__.py`.
+"""
+
+import ast
+from pathlib import Path
+from types import FunctionType
+
+from sphinx.application import Sphinx
+
+import clusterlens
+
+ROOMS = {
+    "table": ("Tables", "Reading a table, what its columns are, preparing it."),
+    "pool": ("Pools", "Running many clusterings, and what their agreement is worth."),
+    "ensemble": ("Partitions", "Partitions of one table, and what they agree on."),
+    "ranking": ("Ranking", "Scores of the models of a pool, and how firm they are."),
+    "consensus": ("Consensus", "Consensus partitions, trees and matrices."),
+    "indices": ("Indices", "Indices, and what speaks for class labels."),
+    "fuzzy": ("Fuzzy partitions", "Agreement of memberships under random models."),
+    "estimators": ("Estimators", "Clustering methods with scikit-learn's interface."),
+    "plots": ("Plots", "Two figures for notebooks."),
+    "run": ("Errors and kernels", "What stops a computation, and compiling ahead."),
+}
+HOMES = {"_validation": "run", "_run": "run", "warm": "run"}
+
+
+def setup(app: Sphinx) -> dict:
+    """Write the pages before the sources are read."""
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True}
+
+
+def write(app: Sphinx) -> None:
+    """Write a page per room and the page that lists them."""
+    folder = Path(app.srcdir) / "reference"
+    folder.mkdir(exist_ok=True)
+    names = names_by_room()
+    for room, (title, sentence) in ROOMS.items():
+        parts = [heading(title), sentence, summary(names[room])]
+        parts += [entry(name) for name in names[room]]
+        put(folder / f"{room}.rst", "\n\n".join(parts) + "\n")
+    toctree = ".. toctree::\n\n" + "".join(f"   {room}\n" for room in ROOMS)
+    intro = (
+        "All public names, as ``import clusterlens as cl`` gives them, by the room "
+        "of the library they are at home in. Every computation in the browser is a "
+        "call of one of them."
+    )
+    lists = [f"**{ROOMS[room][0]}**\n\n{summary(names[room])}" for room in ROOMS]
+    put(
+        folder / "index.rst",
+        "\n\n".join([heading("Reference"), intro, toctree, *lists]) + "\n",
+    )
+
+
+def names_by_room() -> dict[str, list[str]]:
+    """Return the public names of every room, in the order of the package."""
+    tree = ast.parse(Path(clusterlens.__file__).read_text(encoding="utf-8"))
+    (attributes,) = (
+        keyword.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg == "submod_attrs"
+    )
+    found: dict[str, list[str]] = {room: [] for room in ROOMS}
+    for module, names in ast.literal_eval(attributes).items():
+        place = module.split(".")[1]
+        found[HOMES.get(place, place)] += names
+    return found
+
+
+def heading(title: str) -> str:
+    return f"{title}\n{'=' * len(title)}"
+
+
+def summary(names: list[str]) -> str:
+    lines = "".join(f"   ~clusterlens.{name}\n" for name in names if callable_(name))
+    lists = [f"``{name}``" for name in names if not callable_(name)]
+    also = f"\nLists to look into: {', '.join(lists)}.\n" if lists else ""
+    return f".. autosummary::\n\n{lines}{also}"
+
+
+def callable_(name: str) -> bool:
+    return callable(getattr(clusterlens, name))
+
+
+def entry(name: str) -> str:
+    """Return the directive that documents one name."""
+    value = getattr(clusterlens, name)
+    if isinstance(value, type):
+        kind = "exception" if issubclass(value, BaseException) else "class"
+        members = ", ".join(own_members(value))
+        asked = f"\n   :members: {members}" if members else ""
+        return f".. auto{kind}:: clusterlens.{name}{asked}"
+    if callable(value):
+        return f".. autofunction:: clusterlens.{name}"
+    return f".. data:: clusterlens.{name}\n\n   {listing(name)}"
+
+
+def own_members(kind: type) -> list[str]:
+    """Return the public methods and properties that a class defines itself."""
+    return [
+        name
+        for name, value in vars(kind).items()
+        if not name.startswith("_")
+        and isinstance(value, FunctionType | property | classmethod | staticmethod)
+        and value.__doc__
+    ]
+
+
+def listing(name: str) -> str:
+    """Say what a list holds, and where the manual shows it."""
+    count = len(getattr(clusterlens, name))
+    return f"{count} entries: see :doc:`/lists`."
+
+
+def put(path: Path, text: str) -> None:
+    """Write a file only where its text changed, so that nothing is built twice."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")

@@ -1,0 +1,99 @@
+"""The manual: it builds without a warning, asks no other host, and its code runs."""
+
+import doctest
+import html.parser
+import re
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from clusterlens.ui import manual
+from tests.folders import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+BLOCK = re.compile(r"^```(python|pycon)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The manual, built as the README says; a warning is an error."""
+    folder = tmp_path_factory.mktemp("manual")
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-j", "1"]
+    command += ["-d", folder / "doctrees", DOCS, folder / "html"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+class Resources(html.parser.HTMLParser):
+    """Addresses that a browser fetches by itself, and those it goes to on a click."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.linked: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        (self.linked if tag == "a" else self.fetched).extend(
+            given[name] for name in ("src", "href", "data", "srcset") if given.get(name)
+        )
+
+
+def test_no_page_of_the_manual_asks_another_host(built):
+    pages = sorted(built.rglob("*.html"))
+    assert len(pages) > 25
+    for page in pages:
+        for address in Resources(page.read_text(encoding="utf-8")).fetched:
+            assert not urlsplit(address).netloc, f"{page.name} fetches {address}"
+    for style in built.rglob("*.css"):
+        text = style.read_text(encoding="utf-8")
+        assert not re.search(r"(url\(|@import)\s*[\"']?(https?:)?//", text), style.name
+
+
+def test_every_link_within_the_manual_leads_somewhere(built):
+    for page in built.rglob("*.html"):
+        for address in Resources(page.read_text(encoding="utf-8")).linked:
+            parts = urlsplit(address)
+            if not parts.scheme and not parts.netloc and parts.path:
+                target = (page.parent / parts.path).resolve()
+                assert target.exists(), f"{page.name} links to {address}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_code_of_the_page_runs(page, tmp_path, monkeypatch):
+    """Blocks of a page run one after the other, in a folder with a table."""
+    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).normal(size=(60, 3)) + np.repeat([[0], [6]], 30, 0)
+    pd.DataFrame(X, columns=["length", "width", "mass"]).to_csv("measurements.csv")
+    names = {"__name__": "manual", "X": X}
+    for kind, code in blocks:
+        if "scheduler:8786" in code:  # needs a cluster
+            continue
+        if kind == "python":
+            exec(compile(code, page.name, "exec"), names)
+        else:
+            example = doctest.DocTestParser().get_doctest(
+                code, names, page.name, str(page), 0
+            )
+            runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+            assert not runner.run(example, clear_globs=False).failed
+            names = example.globs
+
+
+def test_the_app_names_the_manual_only_where_it_is_built(tmp_path, monkeypatch):
+    monkeypatch.setattr(manual, "FOLDER", tmp_path)
+    monkeypatch.setattr(manual, "_served", False)
+    assert manual.served_folders() == {}
+    assert manual.manual_address() is None
+    (tmp_path / "index.html").write_text("<h1>Manual</h1>")
+    assert manual.served_folders() == {"manual": str(tmp_path)}
+    assert manual.manual_address() == "manual/index.html"
+    assert manual.manual_address("glossary#noise") == "manual/glossary.html#noise"
