@@ -196,8 +196,8 @@ def cluster_stability(
     n_resamples + 1 fits, and O(n) per run to compare. A bootstrap sample holds 63 % of
     the samples on average; with d and c the drawn members of a cluster and of a cluster
     of the run, the similarity is `|d and c| / |d or c|`, and 0 if the run has none.
-    Noise of the partition is not judged, noise of a run is in none of its clusters. A cluster
-    no member of which is drawn is left out of that run.
+    Noise of the partition is not judged, noise of a run is in none of its clusters. A
+    cluster no member of which is drawn is left out of that run.
 
     References
     ----------
