@@ -149,6 +149,10 @@ class Shell:
             sidebar=[],
             sx=HEADER_STYLE,
         )
+        # It would be told of each event that it is busy, and then that it is not, which
+        # walks over all its models: half of the event loop's time while a slider moves.
+        with pn.util.edit_readonly(self.view):
+            self.view.busy = False
         session.look.param.watch(self._turn, ["page"])
         self._turn()
 

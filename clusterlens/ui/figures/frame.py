@@ -28,10 +28,14 @@ def no_image() -> ColumnDataSource:
 def _equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether columns are the same, those of arrays of arrays included."""
     return one.keys() == other.keys() and all(
-        len(one[name]) == len(other[name])
-        and all(map(np.array_equal, one[name], other[name]))
-        for name in one
+        _same(one[name], other[name]) for name in one
     )
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return len(one) == len(other) and all(map(np.array_equal, one, other))
 
 
 class Frame:

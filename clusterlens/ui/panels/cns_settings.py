@@ -96,6 +96,8 @@ class CNSSettings(LivePanel):
             visible=False,
             css_classes=[SLIDERS[field][0]],
         )
+        # Panel would gather moves for 50 ms; live work drops older wishes by itself.
+        slider._debounce = 0
         for parameter, act in (("value", self._moved), ("value_throttled", self._left)):
             slider.param.watch(lambda event, act=act: act(field, event.new), parameter)
         return slider
