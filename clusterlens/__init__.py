@@ -70,6 +70,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "threshold_scores",
         ],
         "compute.ranking.uncertainty": ["Uncertainty"],
+        "compute.ranking.voting": ["near_copies", "vote_weights"],
         "compute.ranking.suggestions": ["Suggestion", "suggest_pairs"],
         "compute.consensus.agreement_tree": ["AgreementTree", "agreement_tree"],
         "compute.consensus.cluster_consensus": [

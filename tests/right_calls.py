@@ -179,6 +179,7 @@ def right_arguments(name):
         "make_dataset": {"table": pd.DataFrame(X, columns=["a", "b"])},
         "match_labels": {"reference": LABELS, "labels": LABELS},
         "ndc": fuzzy,
+        "near_copies": over | {"model": 1},
         "null_agreement": {"X": X, "pool": POOL, "n_draws": 2, "n_jobs": 1},
         "one_hot_loss": judged,
         "order_by_partition": over | {"model": 1},

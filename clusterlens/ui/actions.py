@@ -22,6 +22,7 @@ from clusterlens.compute.ensemble.importing import load_partitions
 from clusterlens.compute.fuzzy.importing import load_memberships
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.ranking.ranking import SCORES
+from clusterlens.compute.ranking.voting import VoteBy, vote_weights
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.compute.table.reading import load_table
@@ -181,13 +182,17 @@ def add_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
         id=f"r{number}",
         name=f"run {number}",
         pool=(*run.pool, *entries),
-        ensemble=_joined(run.ensemble, added),
+        ensemble=_weighed(_joined(run.ensemble, added), run.votes, job),
     )
     return replace(analysis, runs_made=number).with_run(copy)
 
 
 def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Put a partition among the models of a copy of the run, under a name."""
+    """Put a partition among the models of a copy of the run, without a vote.
+
+    It is made of what the models say, or of what the analyst thinks, so that a vote
+    would count that twice.
+    """
     run = analysis.run
     choice, labels = chosen_labels(analysis, values["partition"], **job.kernels)
     if run is None or choice.kind == "model":
@@ -205,7 +210,7 @@ def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
         run,
         id=f"r{number}",
         name=f"{run.name} + {name}",
-        ensemble=_joined(run.ensemble, kept),
+        ensemble=_joined(run.ensemble, kept, votes=False),
         kept=(*run.kept, values),
     )
     made = replace(analysis, runs=(*analysis.runs, copy), runs_made=number)
@@ -234,8 +239,9 @@ def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
         dataset,
         base.pool if base else (),
         base.random_state if base else 0,
-        _joined(base.ensemble, found) if base else found,
+        _weighed(_joined(base.ensemble, found), base.votes, job) if base else found,
         (*(base.kept if base else ()), {**values, "models": found.n_partitions}),
+        votes=base.votes if base else "models",
     )
     runs = (*analysis.runs, made)
     return _read(replace(analysis, runs=runs, runs_made=number), made.id)
@@ -291,8 +297,24 @@ def set_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, cns=chosen)
 
 
-def _joined(first: Ensemble, second: Ensemble) -> Ensemble:
-    """The partitions of both, in order."""
+def weigh_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Give models, families or hubs of the run equal votes."""
+    run = analysis.run
+    if run is None:
+        raise ValueError("there is no run whose models could vote; run a pool first.")
+    ensemble = _weighed(run.ensemble, values["by"], job)
+    weighed = replace(run, ensemble=ensemble, votes=values["by"])
+    runs = tuple(weighed if one is run else one for one in analysis.runs)
+    return replace(analysis, runs=runs, threshold=None)
+
+
+def _weighed(ensemble: Ensemble, by: VoteBy, job: Any) -> Ensemble:
+    """Give models, families or hubs equal votes; whoever has none keeps none."""
+    return ensemble.with_weights(vote_weights(ensemble, by, **job.kernels))
+
+
+def _joined(first: Ensemble, second: Ensemble, *, votes: bool = True) -> Ensemble:
+    """The partitions of both, in order; those of the second may have no votes."""
     shift = first.n_partitions
     soft = {shift + t: rows for t, rows in second.memberships.items()}
     return Ensemble(
@@ -304,6 +326,7 @@ def _joined(first: Ensemble, second: Ensemble) -> Ensemble:
         seconds=np.concatenate([first.seconds, second.seconds]),
         notes=(*first.notes, *second.notes),
         memberships={**first.memberships, **soft},
+        weights=np.concatenate([first.weights, second.weights * votes]),
     )
 
 
@@ -355,10 +378,10 @@ def set_threshold(analysis: Analysis, values: Values, job: Any) -> Analysis:
     threshold, ensemble = values["threshold"], analysis.ensemble
     if ensemble is None:
         raise ValueError("there is no run to set a threshold of; run a pool first.")
-    if threshold is not None and not 0 <= threshold <= ensemble.n_partitions + 1:
+    if threshold is not None and not 0 <= threshold <= ensemble.n_votes + 1:
         raise ValueError(
-            f"threshold is {threshold}; give a number of models from 0 to "
-            f"{ensemble.n_partitions + 1}."
+            f"threshold is {threshold}; give a number of votes from 0 to "
+            f"{ensemble.n_votes + 1}."
         )
     return replace(analysis, threshold=threshold)
 
@@ -483,6 +506,9 @@ ACTIONS = {
     "delete run": Action("Delete the run", delete_run),
     "set score": Action("Set the score", set_score),
     "set threshold": Action("Set the agreement needed", set_threshold, of_run=True),
+    "weigh models": Action(
+        "Set what has equal votes", weigh_models, slow=True, of_run=True
+    ),
     "count fully": Action("Count all pairs", count_fully, of_run=True),
     "add link": Action("Link two rows", add_link),
     "join rows": Action("Must-link the selection", join_rows),
@@ -517,6 +543,8 @@ def merge(base: Analysis, result: Analysis, current: Analysis) -> Analysis:
     if "run_id" in changed:
         changed["threshold"] = result.threshold
     if "runs" in changed:
-        new = tuple(run for run in result.runs if run not in base.runs)
-        changed["runs"] = (*current.runs, *new)
+        new = {run.id: run for run in result.runs if run not in base.runs}
+        stayed = tuple(new.get(run.id, run) for run in current.runs)
+        known = {run.id for run in (*base.runs, *current.runs)}
+        changed["runs"] = (*stayed, *(r for k, r in new.items() if k not in known))
     return replace(current, **changed)

@@ -14,6 +14,7 @@ import numpy as np
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.compute.ranking.voting import VoteBy
 from clusterlens.compute.table.dataset import Dataset
 
 DEFAULT_LINK_WEIGHT = 0.2
@@ -41,6 +42,8 @@ class Run:
         How each kept partition was made, plain values.
     n_asked : int, default 0
         Number of models asked for, of a run that is not finished; else 0.
+    votes : {"models", "families", "hubs"}, default "models"
+        What has equal votes. Kept partitions have none.
     """
 
     id: str
@@ -51,6 +54,7 @@ class Run:
     ensemble: Ensemble
     kept: tuple[Mapping[str, Any], ...] = ()
     n_asked: int = 0
+    votes: VoteBy = "models"
 
 
 @dataclass(frozen=True)

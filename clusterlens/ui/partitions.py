@@ -107,7 +107,7 @@ def _index(row_ids: Any) -> pd.Index:
 
 def functions_for(ensemble: Ensemble) -> list[str]:
     """Consensus functions that are affordable for the size of an ensemble."""
-    n, columns = ensemble.n_samples, int(ensemble.n_codes.sum())
+    n, columns = ensemble.n_samples, int(ensemble.n_codes @ ensemble.votes)
     return [
         name
         for name, function in CONSENSUS_FUNCTIONS.items()

@@ -7,6 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute.ensemble.ensemble import Ensemble
+
+
+def voters(ensemble: Ensemble) -> str:
+    """Say how many votes there are: "56 models", or votes where these differ."""
+    one_each = (ensemble.votes == 1).all()
+    return f"{ensemble.n_votes:,} {'models' if one_each else 'votes'}"
+
 
 def number(value: Any, *, spread: float = 0.0) -> str:
     """Write a number with three digits or all of its whole part.

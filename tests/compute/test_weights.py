@@ -265,10 +265,12 @@ COUNT_VOTES = {
     "rank_robustness",
     "sample_disagreement",
     "suggest_pairs",
+    "vote_weights",
     "votes_together",
 }
 OF_PARTITIONS_ALONE = {
     "find_hubs",
+    "near_copies",
     "order_by_partition",
     "pool_agreement",
 }

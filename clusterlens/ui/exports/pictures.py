@@ -31,6 +31,7 @@ from clusterlens.ui.palette import (
     cluster_colours,
     cluster_name,
 )
+from clusterlens.ui.words import voters
 
 Format = Literal["png", "svg"]
 FORMATS: tuple[Format, ...] = ("png", "svg")
@@ -130,9 +131,9 @@ def draw_matrix(
         side_of([0, *edges, ensemble.n_samples], labels=[])
     bar = figure.colorbar(image, ax=axes, shrink=0.8)
     bar.set_label(
-        f"joined by at least {threshold} of {ensemble.n_partitions} models"
+        f"joined by at least {threshold} of {voters(ensemble)}"
         if binary
-        else f"share of the {ensemble.n_partitions} models that join two samples"
+        else f"share of the {voters(ensemble)} that join two samples"
     )
     return figure
 

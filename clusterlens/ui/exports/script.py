@@ -186,10 +186,12 @@ def _selected(run: Run) -> bool:
 
 def _pool(run: Run) -> str:
     """Return the lines that run the pool."""
-    call = f"ens = cl.run_pool(ds, POOL, random_state={run.random_state!r})"
-    if not _selected(run):
-        return call
-    return call + "\n    ens = ens.select([ens.names.index(name) for name in MODELS])"
+    lines = [f"ens = cl.run_pool(ds, POOL, random_state={run.random_state!r})"]
+    if _selected(run):
+        lines.append("ens = ens.select([ens.names.index(name) for name in MODELS])")
+    if run.votes != "models":
+        lines.append(f"ens = ens.with_weights(cl.vote_weights(ens, {run.votes!r}))")
+    return "\n    ".join(lines)
 
 
 def _ranking(analysis: Analysis) -> str:

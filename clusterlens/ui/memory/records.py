@@ -12,13 +12,15 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
-from typing import Any
+from typing import Any, get_args
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
+from clusterlens.compute._validation import check_choice
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.compute.ranking.voting import VoteBy
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
 from clusterlens.ui.analysis import Analysis, ClusterName, Link, Run, SoftTable
@@ -186,6 +188,7 @@ class Records:
                 "random_state": run.random_state,
                 "found": self._keep(run.ensemble, lambda run=run: _pack(run.ensemble)),
                 "kept": _plain(run.kept),
+                "votes": run.votes,
             }
             for run in runs
         ]
@@ -219,6 +222,9 @@ class Records:
             record["random_state"],
             ensemble,
             tuple(record.get("kept", ())),
+            votes=check_choice(
+                record.get("votes", "models"), get_args(VoteBy), name="votes"
+            ),
         )
 
     def _write_soft(self, tables: Iterable[SoftTable], analysis: Analysis) -> list[Any]:
@@ -356,6 +362,7 @@ def _pack(ensemble: Ensemble) -> bytes:
             "labels": labels.astype(small),
             "type": np.zeros(0, labels.dtype),
             "seconds": ensemble.seconds,
+            "weights": ensemble.weights,
             **soft,
         },
         about,
@@ -377,6 +384,7 @@ def _unpack(data: bytes) -> Ensemble:
         seconds=arrays["seconds"],
         notes=about["notes"],
         memberships={t: arrays[f"memberships {t}"] for t in about["memberships"]},
+        weights=arrays.get("weights"),
     )
 
 

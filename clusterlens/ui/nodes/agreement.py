@@ -27,6 +27,7 @@ from clusterlens.compute.ranking.ranking import (
 )
 from clusterlens.compute.ranking.robustness import Robustness, rank_robustness
 from clusterlens.compute.ranking.scores import threshold_scores
+from clusterlens.compute.ranking.voting import near_copies
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.analysis import Link
 from clusterlens.ui.derived import Node
@@ -128,6 +129,11 @@ def clusters(job: Job, ensemble: Ensemble, model: int, reference: int) -> np.nda
     return np.where(ensemble.labels[model] == NOISE, NOISE, matched)
 
 
+def copies_of_leader(job: Job, ranking: Ranking) -> np.ndarray:
+    """The models that are nearly the same as the leader, itself among them."""
+    return near_copies(ranking.ensemble, int(ranking.order[0]))
+
+
 def copies(job: Job, ensemble: Ensemble) -> np.ndarray:
     """Number of the distinct partition of each model, shape (n_partitions,)."""
     return distinct_partitions(ensemble)[1]
@@ -199,6 +205,9 @@ NODES = {
         keep=8,
     ),
     "copies": Node(("ensemble",), copies, "live", "Comparing partitions"),
+    "copies_of_leader": Node(
+        ("ranking",), copies_of_leader, "live", "Looking for near-copies", keep=16
+    ),
     "rows": Node(("ranking", "copies"), rows),
     "disagreement": Node(("ensemble",), disagreement, "live", "Measuring disagreement"),
     "tree_order": Node(("ensemble",), tree_order, "live", "Ordering the samples"),

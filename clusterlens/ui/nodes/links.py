@@ -234,12 +234,13 @@ def pair_reading(
 
 
 def _votes(ensemble: Ensemble, pair: tuple[int, ...]) -> list[tuple[str, int, int]]:
-    """Count the models of each family that join a pair."""
+    """Count the votes of each family that join a pair."""
     joined = ensemble.codes[:, pair[0]] == ensemble.codes[:, pair[1]]
-    families = np.array(ensemble.families)
+    families, votes = np.array(ensemble.families), ensemble.votes
     return [
-        (str(name), int(joined[families == name].sum()), int((families == name).sum()))
+        (name, int(votes[own & joined].sum()), int(votes[own].sum()))
         for name in dict.fromkeys(ensemble.families)
+        if votes[own := families == name].any()
     ]
 
 

@@ -17,12 +17,23 @@ from clusterlens.ui.kit import Text, badge, card, link, safe
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import count, duration, span
 
+EQUAL = {"models": "models", "families": "families", "hubs": "hubs"}
+# Near-copies of the leader that are so many, with so much of the votes, decide.
+FEWEST_COPIES = 3
+DECIDING_SHARE = 1 / 3
+
 
 class Headline(Panel):
     """Which model is closest to what the pool agrees on, and how far to trust it."""
 
     needs = ("ranking", "ensemble", "agreement", "cost", "run")
-    also = ("null_seconds", "robustness", "null_check", "constraints?")
+    also = (
+        "null_seconds",
+        "robustness",
+        "null_check",
+        "constraints?",
+        "copies_of_leader",
+    )
 
     def build(self) -> Any:
         self._text = Text(does=self._do)
@@ -39,10 +50,12 @@ class Headline(Panel):
         robustness: Result,
         null_check: Result,
         constraints: Result,
+        copies_of_leader: Result,
     ) -> None:
         """Write the answer, its caveat and the chips."""
         chips = (
             _so_far(run),
+            _equal_votes(run),
             _extent(agreement, cost, ranking),
             _kept(ranking, constraints.value),
             _null_chip(null_check, null_seconds),
@@ -50,6 +63,7 @@ class Headline(Panel):
         self._text.body = (
             f"<p>{_answer(ranking, ensemble)}"
             f"{stability(robustness, ranking)} {_decided(ranking)}"
+            f"{_outvoted(copies_of_leader, ranking, run)}"
             "<span class='muted'>Most typical of this pool, not proven true.</span></p>"
             f"<p>{''.join(chips)}</p>"
         )
@@ -57,6 +71,8 @@ class Headline(Panel):
     async def _do(self, what: str) -> None:
         if what == "exact":
             await self.session.act("count fully")
+        elif what in EQUAL:
+            await self.session.act("weigh models", by=what)
         else:
             self.session.derived.ask(what)
 
@@ -77,6 +93,32 @@ def _so_far(run: Run) -> str:
         return ""
     text = f"{run.ensemble.n_partitions} of {count(run.n_asked, 'model')} so far"
     return badge(text, kind="estimate cl-so-far") + " "
+
+
+def _equal_votes(run: Run) -> str:
+    """Say what has equal votes where it is not each model, with the way back."""
+    if run.votes == "models":
+        return ""
+    text = f"{EQUAL[run.votes]} have equal votes"
+    back = link("one vote per model", "models", kind="pill", css="cl-vote-alike")
+    return f"{badge(text, kind='estimate cl-equal-votes')} {back}"
+
+
+def _outvoted(copies: Result, ranking: Ranking, run: Run) -> str:
+    """Say so where near-copies of the leader hold much of the votes, as markup."""
+    ensemble = ranking.ensemble
+    if not copies.ready or run.votes != "models" or run.n_asked:
+        return ""
+    alike = copies.value[ensemble.votes[copies.value] > 0]
+    share = ensemble.votes[alike].sum() / ensemble.n_votes
+    if len(alike) < FEWEST_COPIES or share < DECIDING_SHARE:
+        return ""
+    name = safe(ensemble.names[ranking.order[0]])
+    offer = link("give hubs equal votes", "hubs", css="cl-vote-hubs")
+    return (
+        f"<span class='cl-near-copies'><b>{len(alike)} near-copies of {name} hold "
+        f"{share:.0%} of the votes</b>; {offer}.</span> "
+    )
 
 
 def _decided(ranking: Ranking) -> str:

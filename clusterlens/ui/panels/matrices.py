@@ -19,6 +19,7 @@ from clusterlens.ui.kit import Text, badge, card, pn, select
 from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.moves import pick_pair
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.words import voters
 
 ORDERS = {"selected model": "model", "consensus tree": "tree", "file order": "file"}
 # A cell that is smaller cannot be hit on purpose.
@@ -142,7 +143,7 @@ class ConsensusMatrix(Matrix):
     ) -> None:
         """Show the matrix in view."""
         self._note.body = (
-            f'<p class="muted spare">Share of the {ensemble.n_partitions} models that '
+            f'<p class="muted spare">Share of the {voters(ensemble)} that '
             "join two samples.</p>"
         )
         self.draw(consensus, matrix_edges, link_marks)
@@ -206,6 +207,6 @@ class BinarisedMatrix(Matrix):
             sampled = " " + badge(text, kind="estimate")
         self._note.body = (
             f'<p class="muted cut">Filled: joined by at least {threshold_in_force} of '
-            f"{ensemble.n_partitions} models.{sampled}</p>"
+            f"{voters(ensemble)}.{sampled}</p>"
         )
         self.draw(binarised, matrix_edges, link_marks)

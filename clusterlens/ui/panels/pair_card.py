@@ -12,7 +12,7 @@ from clusterlens.ui.moves import answer, skip
 from clusterlens.ui.nodes.links import Answer, Difference, PairReading
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.tab import share_bar
-from clusterlens.ui.words import count, number
+from clusterlens.ui.words import count, number, voters
 
 SHOWN_DIFFERENCES = 6
 NAMED = 4
@@ -78,7 +78,7 @@ def _card(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:
     return (
         f"<p style='font-size:15px'><b>A</b> row {a} and <b>B</b> row {b}{known}</p>"
         f"{_differences(read.differences)}"
-        f"<h3>Together in {read.joined} of {ensemble.n_partitions} models"
+        f"<h3>Together in {read.joined:,} of {voters(ensemble)}"
         f"{_verdict(read.joined, needed)}</h3>"
         f"<table>{rows}</table><p>{_buttons(read)}</p>"
         + "".join(_effect(kind, read.answers[kind], ensemble) for kind in KINDS)

@@ -17,7 +17,7 @@ from clusterlens.ui.nodes.clusters import Chosen
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.saving import SaveButton
 from clusterlens.ui.partitions import TREE
-from clusterlens.ui.words import count
+from clusterlens.ui.words import count, voters
 
 KINDS = {
     "Consensus partition": "consensus",
@@ -126,7 +126,8 @@ class PartitionBar(Panel):
             margin=0,
             sx=_LOW,
             css_classes=["cl-keep-partition"],
-            description="Put this partition among the models of a copy of the run",
+            description="Put this partition among the models of a copy of the run; "
+            "it is ranked but has no vote",
             on_click=self._keep_it,
         )
         self._name = pmu.TextInput(
@@ -235,17 +236,17 @@ def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:
         text += f", {count(noise, 'sample')} noise." if noise else "."
     text += f" <span class='muted'>{safe(chosen.title)}, {n:,} samples.</span>"
     if held.ready and len(sizes) > 1:
-        text += f" {_holding(chosen, held.value, ensemble.n_partitions)}"
+        text += f" {_holding(chosen, held.value, ensemble)}"
     return text
 
 
-def _holding(chosen: Chosen, held: ClusterConsensus, n_models: int) -> str:
+def _holding(chosen: Chosen, held: ClusterConsensus, ensemble: Ensemble) -> str:
     """Name the clusters that the pool holds together best and least."""
     real = np.flatnonzero(held.clusters >= 0)
     within = held.within[real]
     best, least = real[within.argmax()], real[within.argmin()]
     names = [safe(chosen.names[int(held.clusters[k])]) for k in (best, least)]
     return (
-        f"The {n_models:,} models hold {names[0]} together best "
+        f"The {voters(ensemble)} hold {names[0]} together best "
         f"({held.within[best]:.2f}), {names[1]} least ({held.within[least]:.2f})."
     )

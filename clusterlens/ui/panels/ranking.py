@@ -27,6 +27,11 @@ TITLES = {
     "range": "range",
     "majority": "maj.",
 }
+VOTES = {
+    "each model": "models",
+    "families equal": "families",
+    "hubs equal": "hubs",
+}
 WIDTHS = {"rank": 28, "k": 26, "bar": 52, "range": 50, "majority": 34}
 TYPES = {
     "rank": "int64",
@@ -174,6 +179,25 @@ class RankingTable(Panel):
             lambda: session.analysis.score,
             lambda score: session.act_now("set score", score=score),
         )
+        self._votes = self.control(
+            select(
+                "Votes",
+                VOTES,
+                css="cl-votes",
+                margin=(8, 0, 4, 0),
+                width=130,
+                visible=False,
+            ),
+            lambda: session.analysis.run.votes if session.analysis.run else "models",
+            lambda by: session.act("weigh models", by=by),
+        )
+        ranked_by = pn.Row(
+            self._score,
+            self._votes,
+            margin=0,
+            sizing_mode="stretch_width",
+            styles={"gap": "6px", "flex": "none"},
+        )
         keys = Text(
             "<p class='muted'><kbd>↑</kbd> <kbd>↓</kbd> select</p>",
             styles={"flex": "none"},
@@ -187,7 +211,7 @@ class RankingTable(Panel):
         return card(
             "Ranking",
             self._run,
-            self._score,
+            ranked_by,
             self._note,
             place,
             keys,
@@ -226,8 +250,10 @@ class RankingTable(Panel):
         **runs: Result,
     ) -> None:
         """Show the rows, then mark the selected one."""
+        self._votes.visible = True
         self._note.body = (
-            f"<p class='muted'>{safe(pool_make_up(ensemble).text)}</p>"
+            f"<p class='muted'>{safe(pool_make_up(ensemble).text)}{_silent(ensemble)}"
+            "</p>"
             f"{_counted_from(links.value, since.value)}"
         )
         drawn = (ranking, robustness.state, robustness.value, rises)
@@ -273,6 +299,12 @@ class RankingTable(Panel):
             self.session.look.param.update(
                 model=int(self._rows[event.new[0]]), tab="model"
             )
+
+
+def _silent(ensemble: Ensemble) -> str:
+    """Say how many partitions are ranked without a vote."""
+    silent = int(np.count_nonzero(ensemble.votes == 0))
+    return f" · {count(silent, 'kept partition')} without a vote" if silent else ""
 
 
 def _counted_from(links: tuple[Link, ...], since: tuple[Link, ...]) -> str:

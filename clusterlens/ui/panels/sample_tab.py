@@ -75,8 +75,8 @@ class SampleTab(Tab):
             "<h3>Most often together with</h3><table>"
             + "".join(
                 f"<tr><td class='cut'>{row_link(i, row)}</td><td>"
-                f"{share_bar(votes / ensemble.n_partitions, '#5b6169')}</td>"
-                f"<td class='number'>{votes} of {ensemble.n_partitions}</td></tr>"
+                f"{share_bar(votes / ensemble.n_votes, '#5b6169')}</td>"
+                f"<td class='number'>{votes:,} of {ensemble.n_votes:,}</td></tr>"
                 for i, row, votes in read.company
             )
             + "</table>"

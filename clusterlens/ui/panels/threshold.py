@@ -11,6 +11,7 @@ from clusterlens.ui.figures.threshold import ThresholdFigure, legend
 from clusterlens.ui.kit import COLUMN, Text, card, link, pn, safe
 from clusterlens.ui.nodes.agreement import Leaders
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.words import voters
 
 _STROKES = {"solid": "none", "dashed": "6 3", "dotdash": "2 2 7 2"}
 
@@ -67,7 +68,7 @@ class Threshold(Panel):
         rule = "by the mean rule" if threshold.value is None else "chosen"
         self._text.body = (
             "<h2>Agreement needed</h2>"
-            f"<p><b>{threshold_in_force}</b> of {ensemble.n_partitions} models "
+            f"<p><b>{threshold_in_force}</b> of {voters(ensemble)} "
             f"<span class='muted'>{rule}</span></p>"
             f"<p>{link('Mean', 'mean', css='cl-threshold-mean')} · "
             f"{link('Majority', 'majority', css='cl-threshold-majority')}</p>"
@@ -85,7 +86,7 @@ class Threshold(Panel):
 
     def _majority(self) -> int:
         ensemble = self.session.analysis.ensemble
-        return ensemble.n_partitions // 2 + 1 if ensemble else 0
+        return ensemble.n_votes // 2 + 1 if ensemble else 0
 
     def _drag(self, threshold: int) -> None:
         self.session.look.threshold_preview = self._allowed(threshold)
@@ -94,7 +95,7 @@ class Threshold(Panel):
         ensemble = self.session.analysis.ensemble
         if ensemble is None:
             return None
-        return min(max(threshold, 0), ensemble.n_partitions + 1)
+        return min(max(threshold, 0), ensemble.n_votes + 1)
 
     def _release(self, threshold: int) -> None:
         """Act once, when the line is let go."""

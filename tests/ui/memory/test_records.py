@@ -100,13 +100,13 @@ def assert_same_dataset(one, other):
 
 
 def assert_same_run(one, other):
-    for name in ("id", "name", "pool", "kept"):
+    for name in ("id", "name", "pool", "kept", "votes"):
         assert getattr(one, name) == getattr(other, name), name
     assert one.random_state == other.random_state
     assert_same_dataset(one.dataset, other.dataset)
     a, b = one.ensemble, other.ensemble
     assert a.labels.dtype == b.labels.dtype
-    for name in ("labels", "seconds"):
+    for name in ("labels", "seconds", "weights"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
     for name in ("names", "families", "noise", "specs", "notes"):
         assert getattr(a, name) == getattr(b, name), name

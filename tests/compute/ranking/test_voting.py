@@ -1,0 +1,52 @@
+"""Weights that give models, families or hubs equal votes; models nearly the same."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.hubs import find_hubs
+from clusterlens.compute.ranking.voting import near_copies, vote_weights
+
+ROWS = [[0, 0, 0, 1, 1, 1, 2, 2, 2]]
+COLUMNS = [[0, 1, 2, 0, 1, 2, 0, 1, 2]]
+
+
+@pytest.mark.parametrize("by", ["families", "hubs"])
+def test_groups_get_equal_votes_and_the_mean_weight_is_one(by):
+    families = ["rows"] * 6 + ["columns"] * 3
+    ensemble = Ensemble(6 * ROWS + 3 * COLUMNS, families=families)
+    weights = vote_weights(ensemble, by)
+    assert weights[:6].sum() == pytest.approx(weights[6:].sum())
+    assert weights.mean() == pytest.approx(1)
+    votes = ensemble.with_weights(weights).votes
+    assert votes.tolist() == [1] * 6 + [2] * 3
+
+
+def test_models_without_a_vote_get_none_and_split_no_family():
+    families = ["a", "a", "a", "b", "b"]
+    ensemble = Ensemble(
+        3 * ROWS + 2 * COLUMNS, families=families, weights=[1, 1, 0, 2, 5]
+    )
+    assert vote_weights(ensemble, "models").tolist() == [1, 1, 0, 1, 1]
+    assert vote_weights(ensemble, "families").tolist() == [1, 1, 0, 1, 1]
+    voting = ensemble.select([0, 1, 3, 4])
+    expected = find_hubs(voting).weights
+    assert vote_weights(ensemble, "hubs")[[0, 1, 3, 4]].tolist() == expected.tolist()
+
+
+def test_near_copies_are_those_by_the_adjusted_rand_index():
+    rng = np.random.default_rng(0)
+    truth = np.arange(200) % 4
+    labels = np.tile(truth, (8, 1))
+    for t, row in enumerate(labels):
+        moved = rng.integers(0, 200, 2 * t)
+        row[moved] = rng.integers(0, 4, len(moved))
+    similarity = [adjusted_rand_score(labels[3], row) for row in labels]
+    found = near_copies(Ensemble(labels), 3, min_similarity=0.9)
+    assert found.tolist() == np.flatnonzero(np.array(similarity) >= 0.9).tolist()
+    assert 1 < len(found) < 8
+
+
+def test_one_model_is_its_only_near_copy():
+    assert near_copies(Ensemble([[0, 0, 0]]), 0).tolist() == [0]

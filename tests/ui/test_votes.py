@@ -1,0 +1,125 @@
+"""Votes on the pages: equal for hubs or families, none for kept partitions."""
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.dataset import prepare
+from clusterlens.compute.table.examples import load_example
+from clusterlens.ui.actions import ACTIONS, merge
+from clusterlens.ui.analysis import Run
+from clusterlens.ui.memory.contents import Contents
+from clusterlens.ui.memory.records import Records
+from clusterlens.ui.pages.consensus import ConsensusPage
+from tests.ui.loop import run
+from tests.ui.test_session import session_with
+
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
+
+DATA = prepare(load_example("iris"))
+ROWS, COLUMNS = np.arange(150) // 50, np.arange(150) % 3
+
+
+def two_hubs():
+    """Six copies of one structure and three of another, of two families."""
+    ensemble = Ensemble(
+        [ROWS] * 6 + [COLUMNS] * 3,
+        [f"rows {t} k=3" for t in range(6)] + [f"columns {t}" for t in range(3)],
+        ["rows"] * 6 + ["columns"] * 3,
+    )
+    return session_with(Run("r1", "run 1", DATA, (), 0, ensemble))
+
+
+async def rest(session):
+    await asyncio.sleep(0)
+    while not session.jobs.at_rest:
+        await asyncio.sleep(0.01)
+
+
+def opened(session, then):
+    async def main():
+        page = ConsensusPage(session)
+        page.look(True)
+        await rest(session)
+        await then({type(panel).__name__: panel for panel in page.panels})
+
+    run(main(), 300)
+
+
+def test_equal_votes_of_hubs_are_one_step_that_is_seen_and_undone():
+    session = two_hubs()
+
+    async def then(panels):
+        headline = panels["Headline"]._text
+        assert "6 near-copies of rows 0 k=3 hold 67% of the votes" in headline.body
+        await panels["Headline"]._do("hubs")
+        await rest(session)
+        assert session.analysis.run.votes == "hubs"
+        assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [2] * 3
+        assert session.history.undoable.title == "Set what has equal votes"
+        assert "hubs have equal votes" in headline.body
+        assert "near-copies" not in headline.body
+        assert panels["RankingTable"]._votes.value == "hubs"
+        assert "of 12 votes" in panels["Threshold"]._text.body
+        ranking = session.derived.get("ranking").value
+        assert len(set(ranking.values[[0, 8]].round(9))) == 1
+        session.undo()
+        await rest(session)
+        assert panels["RankingTable"]._votes.value == "models"
+        assert "near-copies" in headline.body
+        assert "of 9 models" in panels["Threshold"]._text.body
+
+    opened(session, then)
+
+
+def test_a_kept_partition_is_ranked_without_a_vote():
+    session = two_hubs()
+
+    async def then(panels):
+        before = session.derived.get("agreement").value
+        values = {"kind": "consensus", "k": 2, "method": "kmeans", "obeys": False}
+        await session.act("keep partition", partition=values, name="mine")
+        await rest(session)
+        kept = session.analysis.ensemble
+        assert kept.votes.tolist() == [1] * 9 + [0]
+        after = session.derived.get("agreement").value
+        assert np.array_equal(before.pair_counts, after.pair_counts)
+        assert "1 kept partition without a vote" in panels["RankingTable"]._note.body
+        await session.act("weigh models", by="families")
+        assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [2] * 3 + [0]
+
+    opened(session, then)
+
+
+def test_votes_survive_the_memory(tmp_path):
+    session = two_hubs()
+
+    async def main():
+        await session.act("weigh models", by="hubs")
+        records = Records(Contents(tmp_path))
+        rows, before = [], None
+        for step in session.history.steps:
+            rows.append(records.write(step, before, {}))
+            before = step.analysis
+        read = Records(Contents(tmp_path)).read(rows)[-1].analysis
+        assert read.run.votes == "hubs"
+        assert read.ensemble.votes.tolist() == [1] * 6 + [2] * 3
+
+    run(main())
+
+
+def test_what_happens_while_votes_change_is_kept():
+    session = two_hubs()
+
+    class Job:
+        kernels = {}  # noqa: RUF012
+
+    base = session.analysis
+    weighed = ACTIONS["weigh models"].apply(base, {"by": "hubs"}, Job())
+    meanwhile = ACTIONS["set score"].apply(base, {"score": "aari"}, Job())
+    merged = merge(base, weighed, meanwhile)
+    assert (merged.score, merged.run.votes, len(merged.runs)) == ("aari", "hubs", 1)
+    gone = ACTIONS["delete run"].apply(base, {"id": "r1"}, Job())
+    assert merge(base, weighed, gone).runs == ()
