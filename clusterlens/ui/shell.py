@@ -71,7 +71,7 @@ nav span { display: block; font: 20px/1.2 "Material Icons";
 """)
 TEMPLATE = Path(__file__).with_name("page.html")
 RAIL_WIDTH = 72
-WARM_AFTER_SECONDS = 3
+WARM_AFTER_SECONDS = 1
 # How much larger text is for a projector.
 LARGE = 1.3
 HEADER_HEIGHT = 48
