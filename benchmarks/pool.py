@@ -3,13 +3,18 @@
     python -m benchmarks.pool                     # all rows, some 20 minutes
     python -m benchmarks.pool --out rows.jsonl    # goes on where it was stopped
     python -m benchmarks.pool --rows 10000x10 100000x2
+    python -m benchmarks.pool --estimates         # estimate against truth, no more
     python -m benchmarks.pool --libraries         # trees of other libraries
 
-Data are eight overlapping Gaussian groups. A row gives, for one size: seconds of wall
-and processor time of `run_pool` and of the same models fitted one by one by their
-estimators (up to n=10,000) with the same number of processes, their ratio, whether the
-partitions are equal, the families kept, the estimate over the wall time, and the peak
-memory of the largest worker. Ratios mean more than seconds on a machine in use.
+Data are eight overlapping Gaussian groups; with --estimates also twenty groups far
+apart, and noise, as fits take longest where there is nothing to be found. The machine
+is calibrated first, if it is not yet; each run then adds to what is known of it.
+
+A row gives, for one size: seconds of wall and processor time of `run_pool` and of the
+same models fitted one by one by their estimators (up to n=10,000) with the same number
+of processes, their ratio, whether the partitions are equal, the families kept, the
+estimate over the wall time, and the peak memory of the largest worker. Ratios mean more
+than seconds on a machine in use.
 """
 
 from __future__ import annotations
@@ -35,39 +40,49 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from clusterlens.compute._run.options import RunOptions
+from clusterlens.compute.pool.calibration import calibrate
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.pool import estimate_pool, run_pool
 
 SIZES = ["1000x2", "1000x10", "1000x50", "10000x2", "10000x10", "10000x50"]
 SIZES += ["100000x2", "100000x10"]
+ESTIMATES = ["groups:1000x2", "noise:1000x10", "apart:1000x50", "noise:3000x10"]
+ESTIMATES += ["apart:10000x2", "groups:10000x10", "noise:10000x50", "noise:30000x2"]
+ESTIMATES += ["groups:30000x10", "apart:30000x50", "groups:100000x2"]
+ESTIMATES += ["apart:100000x10", "groups:100000x50"]
 # One by one takes too long above.
 MAX_ALONE = 10_000
 
 
-def data(n: int, d: int) -> Any:
-    """Eight overlapping Gaussian groups."""
-    return make_blobs(n, d, centers=8, cluster_std=2.5, random_state=0)[0]
+def data(n: int, d: int, kind: str = "groups") -> Any:
+    """Gaussian groups, overlapping or far apart, or one Gaussian."""
+    if kind == "noise":
+        return np.random.default_rng(0).normal(size=(n, d))
+    centers, spread = (8, 2.5) if kind == "groups" else (20, 0.7)
+    return make_blobs(n, d, centers=centers, cluster_std=spread, random_state=0)[0]
 
 
-def measure(size: str, n_jobs: int) -> dict[str, Any]:
+def measure(case: str, n_jobs: int, alone: bool) -> dict[str, Any]:
     """Run the pool on data of one size, and where small, its models one by one."""
+    kind, _, size = case.rpartition(":")
     n, d = map(int, size.split("x"))
-    X = data(n, d)
-    estimate = estimate_pool(X, n_jobs=n_jobs)
+    X = data(n, d, kind or "groups")
+    estimate = estimate_pool(X, n_jobs=n_jobs, memory_limit=8e9)
     start, processor = time.perf_counter(), _processor_seconds()
     ensemble = run_pool(X, n_jobs=n_jobs, memory_limit=8e9)
     row: dict[str, Any] = {
-        "size": size,
+        "size": case,
         "n_jobs": n_jobs,
         "models": ensemble.n_partitions,
         "families": dict(Counter(ensemble.families)),
         "wall": time.perf_counter() - start,
         "processor": _processor_seconds() - processor,
         "estimate": estimate.seconds,
+        "estimated fits": sum(estimate.family_seconds.values()),
         "peak_gb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6,
     }
     row["estimate / wall"] = row["estimate"] / row["wall"]
-    if n <= MAX_ALONE:
+    if alone and n <= MAX_ALONE:
         row |= _alone(X, ensemble, n_jobs, row)
     return row
 
@@ -161,24 +176,26 @@ def _time(name: str, function: Any) -> None:
 def main() -> None:
     """Measure the rows that are not there yet."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", nargs="*", default=SIZES)
+    parser.add_argument("--rows", nargs="*")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--n-jobs", type=int, default=-1)
+    parser.add_argument("--estimates", action="store_true")
     parser.add_argument("--libraries", action="store_true")
     given = parser.parse_args()
     if given.libraries:
         compare_libraries()
         return
+    calibrate()
     n_jobs = RunOptions(n_jobs=given.n_jobs).n_workers
-    done = set()
+    rows: dict[str, dict[str, Any]] = {}
     if given.out and given.out.exists():
-        rows = map(json.loads, given.out.read_text().splitlines())
-        done = {row["size"] for row in rows}
-    for size in given.rows:
-        if size in done:
+        lines = map(json.loads, given.out.read_text().splitlines())
+        rows = {row["size"]: row for row in lines}
+    for case in given.rows or (ESTIMATES if given.estimates else SIZES):
+        if case in rows:
             continue
-        row = measure(size, n_jobs)
-        for key, value in row.items():
+        rows[case] = measure(case, n_jobs, not given.estimates)
+        for key, value in rows[case].items():
             print(
                 f"{key:>18}: {value:.3g}"
                 if isinstance(value, float)
@@ -187,7 +204,19 @@ def main() -> None:
         print(flush=True)
         if given.out:
             with given.out.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+                file.write(json.dumps(rows[case]) + "\n")
+    _summarise(list(rows.values()))
+
+
+def _summarise(rows: list[dict[str, Any]]) -> None:
+    """Print estimates against the clock, and how many are within a factor of two."""
+    for row in rows:
+        print(
+            f"{row['size']:>16}  estimated {row['estimate']:7.1f} s  took "
+            f"{row['wall']:7.1f} s  ratio {row['estimate / wall']:.2f}"
+        )
+    near = sum(0.5 <= row["estimate / wall"] <= 2 for row in rows)
+    print(f"{near} of {len(rows)} estimates within a factor of two")
 
 
 if __name__ == "__main__":

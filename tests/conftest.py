@@ -2,6 +2,14 @@
 
 import pytest
 
+from clusterlens.compute.pool import paces
+
+
+@pytest.fixture(autouse=True)
+def no_paces(monkeypatch):
+    """Neither read nor keep how fast this machine is: tests do not see each other."""
+    monkeypatch.setattr(paces, "directories", list)
+
 
 def pytest_collection_modifyitems(items):
     """Mark the tests in a browser; they come first, as they take longest."""

@@ -122,11 +122,13 @@ def _work(done: dict[str, threading.Event]) -> None:
 
 
 def _start_workers() -> None:
-    """Let worker processes wait for the first run."""
+    """Let worker processes wait for the first run; one of them shows how fast it is."""
+    from clusterlens.compute.pool.calibration import calibrate
     from clusterlens.compute.pool.pool import start_workers
 
     try:
         start_workers(WORKERS)
+        calibrate(workers=WORKERS)
     except OSError:
         _LOG.exception("Worker processes could not be started")
 

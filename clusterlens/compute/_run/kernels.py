@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import dis
 import hashlib
+import inspect
 import os
 import pickle
 import sys
@@ -41,6 +42,7 @@ from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
+from numba.extending import _Intrinsic
 
 SOURCES = Path(__file__).parents[1]
 # Files of former versions of a kernel go when they have not been used for so long.
@@ -210,6 +212,8 @@ def _identity(value: Any, function: Any) -> str:
     """Return what tells a global value of a kernel from another one."""
     if isinstance(value, CPUDispatcher):
         return str(value.py_func.__qualname__)
+    if isinstance(value, _Intrinsic):  # its instructions, and what makes them
+        return inspect.getsource(sys.modules[value._defn.__module__])
     if isinstance(value, bool | int | float | str | np.generic):
         return repr(value)
     if isinstance(value, ModuleType | type | BuiltinFunctionType):

@@ -74,6 +74,11 @@ class Workers:
         self._spare: list[_Worker] = []
         self._lock = threading.Lock()
 
+    @property
+    def n_waiting(self) -> int:
+        """Number of workers that wait."""
+        return len(self._spare)
+
     def start(self, function: Callable[[bytes], Any]) -> None:
         """Start workers for a function until so many wait as may."""
         while len(self._spare) < self.n_spare:

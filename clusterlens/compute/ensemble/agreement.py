@@ -27,13 +27,13 @@ from clusterlens.compute._validation import (
     read_only,
 )
 from clusterlens.compute.ensemble._distributed import count_columns_on_workers
+from clusterlens.compute.ensemble._registers import REGISTER_BYTES
 from clusterlens.compute.ensemble.ensemble import (
     Ensemble,
     check_ensemble,
     distinct_partitions,
 )
 from clusterlens.compute.ensemble.pairs import (
-    LANES,
     CountArray,
     count_columns,
     count_groups,
@@ -54,9 +54,9 @@ _GROUPS = 24  # of the compared samples, whose spread gives the errors of an est
 _SMALLEST_GROUP = 8
 
 # Measured on one core of a 2024 server processor, per pair and per compared byte.
-_SECONDS_PER_PAIR = 1.5e-9
-_SECONDS_PER_BYTE = 4.5e-11
-_WEIGHTED_COST = 2  # weighted pairs are added to 64-bit counters
+_SECONDS_PER_PAIR = 2e-9
+_SECONDS_PER_BYTE = 2e-11
+_WEIGHTED_COST = 4  # weighted pairs are added to 64-bit counters
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -444,7 +444,8 @@ def agreement_cost(
     n_items, n_models = count_items(ensemble), len(distinct_partitions(ensemble)[0])
     pairs = n_items * (n_items - 1) // 2
     most = max(int(ensemble.codes.max()), ensemble.n_votes)
-    row_bytes = -(-n_models // LANES) * LANES * np.min_scalar_type(most).itemsize
+    row_bytes = (n_models + 1) * np.min_scalar_type(most).itemsize
+    row_bytes = -(-row_bytes // REGISTER_BYTES) * REGISTER_BYTES
     each = _SECONDS_PER_PAIR + _SECONDS_PER_BYTE * row_bytes
     cost = 1 if n_items == ensemble.n_samples else _WEIGHTED_COST
     affordable = pairs * n_models <= budget

@@ -18,6 +18,11 @@ from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import IntArray, check_memory
+from clusterlens.compute.ensemble._registers import (
+    book_equal,
+    register_zeros,
+    sum_votes,
+)
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 
 CountArray = npt.NDArray[np.int64]
@@ -26,7 +31,6 @@ CountArray = npt.NDArray[np.int64]
 TILE_COLUMNS = 256
 
 _BLOCK_COMPARISONS = 2_000_000_000  # about a tenth of a second
-LANES = 32  # rows of codes are padded to whole vector registers
 _TABLE_BYTES = 4_000_000_000
 
 
@@ -42,7 +46,7 @@ class PairLayout:
     by_model : array of unsigned int, shape (n_models, n_items)
         Distinct partitions of the items.
     by_sample : array of unsigned int, shape (n_items, width)
-        The same transposed, padded to whole registers.
+        The same transposed, with at least one column of zeros, in whole registers.
     votes : array of unsigned int, shape (n_models,)
         Votes of the identical partitions that each model stands for; 0 counts nothing.
     weights : array of int64, shape (n_items,), or None
@@ -131,8 +135,8 @@ def pair_layout(
     elif (merged := _identical_samples(by_model)) is not None:
         by_model, weights = by_model[:, merged[0]], merged[1]
     by_model = np.ascontiguousarray(by_model, dtype=kind)
-    width = -(-len(first) // LANES) * LANES
-    by_sample = np.zeros((by_model.shape[1], width), dtype=kind)
+    # One lane more, which is the same for all samples: it counts pairs.
+    by_sample = register_zeros((by_model.shape[1], len(first) + 1), kind)
     by_sample[:, : len(first)] = by_model.T
     per_model = np.zeros(len(first), dtype=np.int64)
     np.add.at(per_model, group, each)
@@ -365,9 +369,11 @@ def _count_block(
     codes = (layout.by_model, layout.by_sample, layout.votes)
     if layout.weights is not None:
         return _count_weighted(*codes, layout.weights, layout.n_levels, *block)
-    limit = np.iinfo(layout.by_model.dtype).max
-    pairs, joint, used, small = _count_equal(*codes, limit, layout.n_levels, *block)
-    return pairs + used, joint + small
+    dtype = layout.by_model.dtype
+    booked = register_zeros((layout.n_levels, layout.by_sample.shape[1]), dtype)
+    tile = register_zeros((len(layout.by_model), 1), dtype)
+    count = register_zeros((1, 1), dtype)[0]
+    return _count_equal(*codes, booked, tile, count, *block)
 
 
 @kernel()
@@ -394,36 +400,44 @@ def count_votes(by_model, votes, i, tile, count):  # type: ignore[no-untyped-def
 
 @kernel()
 def _count_equal(  # type: ignore[no-untyped-def]
-    by_model, by_sample, votes, limit, n_levels, row_start, row_stop, start, stop
+    by_model, by_sample, votes, booked, tile, count, row_start, row_stop, start, stop
 ):
-    """Tables of a block of pairs of weight one, and what is still in the counters.
+    """Tables of a block of pairs of weight one; booked is left at zero.
 
-    Joint counts grow in counters as narrow as the codes, which are emptied into the
-    64-bit table before they can overflow.
+    Columns are taken one register at a time, so that what is read and written stays in
+    the first-level cache. Pairs are booked in counters as narrow as the codes. The last
+    lane is padding, equal for all samples, so that its counters tell how many pairs a
+    level has; those that the next rows might overflow are emptied into 64-bit tables.
     """
-    width = by_sample.shape[1]
-    one, zero = by_sample.dtype.type(1), by_sample.dtype.type(0)
-    tile = column_tile(by_model, start, stop)
-    count = np.empty(TILE_COLUMNS, by_model.dtype)
-    small = np.zeros((n_levels, width), by_model.dtype)
-    used = np.zeros(n_levels, np.int64)
-    pairs = np.zeros(n_levels, np.int64)
+    n_levels, width = booked.shape
+    lanes = tile.shape[1]
+    most = np.int64(np.iinfo(booked.dtype).max)
+    n_rows = most // 2 // lanes + 1  # between two looks at the counters
     joint = np.zeros((n_levels, width), np.int64)
-    for i in range(row_start, min(row_stop, stop - 1)):
-        count_votes(by_model, votes, i, tile, count)
-        for j in range(max(i + 1, start), stop):
-            level = np.intp(count[j - start])
+    for left in range(start, stop, lanes):
+        right = min(left + lanes, stop)
+        for t in range(by_model.shape[0]):
+            for j in range(left, right):
+                tile[t, j - left] = by_model[t, j]
+        for i in range(row_start, min(row_stop, right - 1)):
+            first = max(i + 1, left)
+            sum_votes(tile, by_sample, votes, i, count)
+            book_equal(booked, count, by_sample, i, left, first, right)
+            if (i - row_start) % n_rows == n_rows - 1:
+                _empty(booked, joint, most - n_rows * lanes)
+        _empty(booked, joint, 0)
+    return joint[:, width - 1].copy(), joint
+
+
+@kernel()
+def _empty(booked, joint, most):  # type: ignore[no-untyped-def]
+    """Add the counters of levels with more pairs than most to the 64-bit tables."""
+    n_levels, width = booked.shape
+    for level in range(n_levels):
+        if booked[level, width - 1] > most:
             for t in range(width):
-                equal = by_sample[i, t] == by_sample[j, t]
-                small[level, t] += one if equal else zero
-            used[level] += 1
-            if used[level] == limit:
-                pairs[level] += limit
-                used[level] = 0
-                for t in range(width):
-                    joint[level, t] += small[level, t]
-                    small[level, t] = zero
-    return pairs, joint, used, small
+                joint[level, t] += booked[level, t]
+                booked[level, t] = 0
 
 
 @kernel()

@@ -46,6 +46,7 @@ from clusterlens.compute._validation import (
     check_partition,
     read_only,
 )
+from clusterlens.compute.pool.paces import Seen
 from clusterlens.compute.pool.sharing import Made, Shelf, Step, save_step
 
 _FEATURES = "X.npy"
@@ -55,7 +56,8 @@ _FEATURES = "X.npy"
 class FitJob:
     """One fit: what makes its estimator, the models it serves, and what it costs.
 
-    The estimator fits to X and the arrays of each of its steps.
+    The estimator fits to X and the arrays of each of its steps. The cost law says
+    `seconds / pace`.
     """
 
     make: Callable[[], Any]
@@ -63,6 +65,8 @@ class FitJob:
     seconds: float
     n_bytes: float
     steps: tuple[Step, ...] = ()
+    law: str = ""
+    pace: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,12 @@ class StepJob:
     n_models: int
     seconds: float
     n_bytes: float
+    pace: float = 1.0
+
+    @property
+    def law(self) -> str:
+        """Name of the cost law."""
+        return self.step.law
 
 
 @dataclass(frozen=True)
@@ -96,11 +106,15 @@ class Limits:
 
 @dataclass(frozen=True)
 class Done:
-    """A job that ended: its models and their fit, and the seconds of steps made."""
+    """A job that ended: its models and their fit, and the seconds of steps made.
+
+    `seen` is what it took against what its law says, where that is known.
+    """
 
     models: tuple[int, ...]
     fit: Fit
     step_seconds: Mapping[str, float] = field(default_factory=dict)
+    seen: Seen | None = None
 
 
 Job = FitJob | StepJob
@@ -282,6 +296,7 @@ def run_job(shelf: Shelf, job: Job) -> Done:
     known = set(shelf.made)
     models: tuple[int, ...] = ()
     fit = Fit()
+    start = time.thread_time()
     with one_thread():
         if isinstance(job, StepJob):
             shelf.take(job.step)
@@ -290,7 +305,13 @@ def run_job(shelf: Shelf, job: Job) -> Done:
             models, fit = job.models, _fit_job(shelf.X, job, inputs)
     made = {key: shelf.made[key].seconds for key in shelf.made.keys() - known}
     # A step that another process made takes no time here: it is not to be told again.
-    return Done(models, fit, {key: seconds for key, seconds in made.items() if seconds})
+    told = {key: seconds for key, seconds in made.items() if seconds}
+    failed = any(shelf.made[key].error for key in told)
+    seen = None
+    if not (failed or fit.error or (told and models)):
+        law = job.seconds / job.pace
+        seen = Seen.of(job.law, shelf.X.shape, time.thread_time() - start, law)
+    return Done(models, fit, told, seen)
 
 
 def _fit_job(X: FloatArray, job: FitJob, inputs: Sequence[Made]) -> Fit:

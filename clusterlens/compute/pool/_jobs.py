@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,17 +13,20 @@ import numpy as np
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute.pool._fitting import Fit, FitJob, Job, StepJob
 from clusterlens.compute.pool._neighbors import WithNeighbors, neighbors_step
+from clusterlens.compute.pool.paces import Paces
 from clusterlens.compute.pool.sharing import SharedModel, Step, merge_steps
 from clusterlens.compute.pool.specs import Model, Plan
 
 # What a worker process costs before its first fit: imports, mostly.
-START_SECONDS = 2.5
+START_SECONDS = 1.7
 WORKER_BYTES = 2e8
 # Pools estimated to take less run in this process.
 _IN_PROCESS_SECONDS = 1.0
 
 
-def pool_jobs(plan: Plan, limit: float) -> tuple[list[Job], list[tuple[int, Fit]]]:
+def pool_jobs(
+    plan: Plan, limit: float, paces: Paces
+) -> tuple[list[Job], list[tuple[int, Fit]]]:
     """Return the jobs of a pool, most urgent first, and the models that are refused.
 
     A model is refused if it, or a step that it needs, takes more bytes than the limit.
@@ -41,7 +45,7 @@ def pool_jobs(plan: Plan, limit: float) -> tuple[list[Job], list[tuple[int, Fit]
             refused += [(at, Fit(error=_too_large(need, limit))) for at in job.models]
         else:
             kept.append(job)
-    return _most_urgent_first(kept, shape), refused
+    return _most_urgent_first(_paced(kept, shape, paces), shape, paces), refused
 
 
 def in_which_workers(jobs: Sequence[Job], run: RunOptions, must: bool) -> int:
@@ -53,10 +57,12 @@ def in_which_workers(jobs: Sequence[Job], run: RunOptions, must: bool) -> int:
     return min(run.n_workers, len(jobs))
 
 
-def wall_seconds(jobs: Sequence[Job], n_workers: int) -> float:
+def wall_seconds(
+    jobs: Sequence[Job], n_workers: int, start_seconds: float = 0.0
+) -> float:
     """Wall time when each job goes to the worker that is free first."""
     ended: dict[str, float] = {}
-    free_at = [START_SECONDS if n_workers else 0.0] * max(n_workers, 1)
+    free_at = [start_seconds] * max(n_workers, 1)
     for job in jobs:
         steps = job.steps if isinstance(job, FitJob) else job.step.needs
         ready = max([free_at[0], *(ended[step.key] for step in steps)])
@@ -67,7 +73,20 @@ def wall_seconds(jobs: Sequence[Job], n_workers: int) -> float:
     return max(free_at)
 
 
-def _most_urgent_first(fits: Sequence[FitJob], shape: tuple[int, int]) -> list[Job]:
+def _paced(
+    fits: Sequence[FitJob], shape: tuple[int, int], paces: Paces
+) -> list[FitJob]:
+    """Correct what the laws say of the fits by what this machine has shown."""
+    found = [paces.pace(job.law, shape) for job in fits]
+    return [
+        replace(job, seconds=job.seconds * pace, pace=pace)
+        for job, pace in zip(fits, found, strict=True)
+    ]
+
+
+def _most_urgent_first(
+    fits: Sequence[FitJob], shape: tuple[int, int], paces: Paces
+) -> list[Job]:
     """Order fits and their steps by the time from their start to the end of the last.
 
     Of a step that counts what waits for it, so that each comes after its needs.
@@ -79,19 +98,20 @@ def _most_urgent_first(fits: Sequence[FitJob], shape: tuple[int, int]) -> list[J
     for job in fits:
         merged = tuple(steps[step.key] for step in job.steps)
         urgency = float(np.nan_to_num(job.seconds, nan=1e9))
-        jobs.append(
-            (urgency, FitJob(job.make, job.models, job.seconds, job.n_bytes, merged))
-        )
+        jobs.append((urgency, replace(job, steps=merged)))
         for key in {step.key for step in merge_steps(merged).values()}:
             n_models[key] += len(job.models)
             waiting[key] = max(waiting[key], urgency)
     for step in reversed(steps.values()):
-        seconds = step.seconds(*shape, step.size)
+        pace = paces.pace(step.law, shape)
+        seconds = pace * step.seconds(*shape, step.size)
         urgency = waiting[step.key] + seconds
         for need in step.needs:
             waiting[need.key] = max(waiting[need.key], urgency)
         n_bytes = step.n_bytes(*shape, step.size)
-        jobs.append((urgency, StepJob(step, n_models[step.key], seconds, n_bytes)))
+        jobs.append(
+            (urgency, StepJob(step, n_models[step.key], seconds, n_bytes, pace))
+        )
     return [job for _, job in sorted(jobs, key=lambda pair: -pair[0])]
 
 
@@ -117,11 +137,13 @@ def _fit_job(plan: Plan, models: tuple[int, ...]) -> FitJob:
         make = model.make or partial(model.clusterer.make, **model.parameters)
         if steps:
             make = partial(WithNeighbors, make)
-        return FitJob(make, models, *_cost(plan, model), steps)
+        law = model.spec["clusterer"]
+        return FitJob(make, models, *_cost(plan, model), steps, law)
     make = partial(SharedModel, share.labels, model.parameters)
     shape = plan.scale.n_samples, plan.scale.n_features
     seconds = share.seconds(*shape, model.parameters)
-    return FitJob(make, models, seconds, 1e7 + 100.0 * shape[0], steps)
+    law = f"{model.spec['clusterer']} from its steps"
+    return FitJob(make, models, seconds, 1e7 + 100.0 * shape[0], steps, law)
 
 
 def _steps(plan: Plan, model: Model) -> tuple[Step, ...]:

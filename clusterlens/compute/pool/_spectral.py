@@ -78,4 +78,4 @@ def spectral_labels(
 
 
 def _embedding_seconds(n: int, d: int, size: int) -> float:
-    return 0.05 + n * 1e-6 * (size + 10) + n**1.5 * 1.5e-7 * (1 + d)
+    return 0.05 + n * 1e-6 * (size + 10) + n**1.5 * 1.5e-7 * (1 + min(d, 10))

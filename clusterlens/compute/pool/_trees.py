@@ -95,11 +95,12 @@ def _has_ties(heights: FloatArray) -> bool:
 
 def _fitted_tree(fit: Mapping[str, Any]) -> Step:
     """Return the step that takes the tree from scikit-learn's own fit."""
-    key = sha256(repr(sorted(fit.items())).encode()).hexdigest()[:16]
+    said = repr(sorted(fit.items()))
+    number = int(sha256(said.encode()).hexdigest()[:16], 16)
     title = f"tree of {fit.get('linkage', 'ward')} linkage"
     single = fit.get("linkage") == "single"
     return Step(
-        f"tree-{key}",
+        f"{'single' if single else 'full'}-tree-{number}",
         title,
         partial(_fit_tree, fit=dict(fit)),
         seconds=_single_seconds if single else _linkage_seconds,

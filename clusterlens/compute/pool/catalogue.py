@@ -174,7 +174,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         "mini-batch k-means",
         MiniBatchKMeans,
         grid={"n_clusters": [3, 6]},
-        seconds=lambda n, d, p: 0.015 + 1e-9 * n * _k(p) * (d + 10),
+        seconds=lambda n, d, p: 0.015 + 2e-9 * n * _k(p) * (d + 10),
         reference="Sculley (2010), Web-scale k-means clustering",
     ),
     "bisecting k-means": Clusterer(
@@ -248,7 +248,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         },
         seconds=lambda n, d, p: 0.01 + n * n * (1.5e-9 + 4.5e-10 * d),
         max_samples=300_000,
-        share=Share(hdbscan_steps, hdbscan_labels, lambda n, d, p: 0.02 + 3e-6 * n),
+        share=Share(hdbscan_steps, hdbscan_labels, lambda n, d, p: 0.01 + 1e-6 * n),
         reference="Campello, Moulavi & Sander (2013)",
     ),
     "OPTICS": Clusterer(
@@ -262,7 +262,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         },
         seconds=lambda n, d, p: 5e-4 * n + 1.5e-8 * n * n,
         max_samples=300_000,
-        share=Share(optics_steps, optics_labels, lambda n, d, p: 0.02 + 5e-5 * n),
+        share=Share(optics_steps, optics_labels, lambda n, d, p: 0.01 + 3e-7 * n),
         reference="Ankerst, Breunig, Kriegel & Sander (1999)",
     ),
     "mean shift": Clusterer(
@@ -354,7 +354,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         "affinity propagation",
         AffinityPropagation,
         grid={"damping": [0.9]},
-        seconds=lambda n, d, p: 0.01 + 4e-7 * n * n,
+        seconds=lambda n, d, p: 0.01 + 1e-6 * n * n,
         n_bytes=lambda n, d, p: 1e7 + 34.0 * n * n,
         max_samples=2_000,
         reference="Frey & Dueck (2007)",

@@ -96,7 +96,7 @@ def _ordering(n: int, min_samples: int) -> Step:
     plain = n <= MAX_PLAIN_SAMPLES
     title = f"{_TITLE}, min_samples={min_samples}"
     return Step(
-        f"optics-{min_samples}",
+        f"optics-{min_samples}" if plain else f"graph-optics-{min_samples}",
         title if plain else title + " of the neighbour graph",
         partial(
             make_ordering if plain else make_graph_ordering, min_samples=min_samples
@@ -240,8 +240,9 @@ def _order_graph(table: Any, core: Any) -> Any:
 
 def _fitted(fit: Mapping[str, Any]) -> Step:
     """Return the step that takes the ordering from scikit-learn's own fit."""
+    said = repr(sorted(fit.items()))
     return Step(
-        f"optics-{sha256(repr(sorted(fit.items())).encode()).hexdigest()[:16]}",
+        f"fitted-optics-{int(sha256(said.encode()).hexdigest()[:16], 16)}",
         _TITLE,
         partial(_fit, fit=dict(fit)),
         seconds=lambda n, d, k: 5e-4 * n + 8e-8 * n * n,

@@ -9,8 +9,7 @@ order in which models end. A model that fails, or finds one cluster or n, is a n
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -39,26 +38,27 @@ from clusterlens.compute._validation import (
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool._fitting import (
     Fit,
-    FitJob,
-    Job,
     Limits,
     StepJob,
     fit_jobs,
     start_workers,
 )
-from clusterlens.compute.pool._jobs import (
-    WORKER_BYTES,
-    in_which_workers,
-    pool_jobs,
-    wall_seconds,
-)
+from clusterlens.compute.pool._jobs import in_which_workers, pool_jobs
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.clusterer import Clusterer
+from clusterlens.compute.pool.estimate import (
+    MEMORY_LIMIT,
+    PlannedStep,
+    PoolEstimate,
+    estimate_plan,
+    estimate_pool,
+    notes_of_steps,
+    told,
+)
+from clusterlens.compute.pool.paces import Seen, known_paces, learn
 from clusterlens.compute.pool.sharing import merge_steps
 from clusterlens.compute.pool.specs import (
     POOLS,
-    Model,
-    Plan,
     Pool,
     plan_pool,
     pool_grids,
@@ -83,9 +83,6 @@ __all__ = [
     "run_pool",
     "start_workers",
 ]
-
-# Bytes that the models fitted at the same time may take together.
-MEMORY_LIMIT = 4e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,92 +121,6 @@ class PoolModel(Frozen):
     seconds: float
     reason: str | None
     warnings: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class PlannedStep:
-    """What several models of a pool share.
-
-    Parameters
-    ----------
-    title : str
-        What is made.
-    models : tuple of str
-        Names of the models that it serves.
-    seconds, n_bytes : float
-        What it costs.
-    note : str
-        What differs from the models fitted alone, and why; mostly empty.
-    """
-
-    title: str
-    models: tuple[str, ...]
-    seconds: float
-    n_bytes: float
-    note: str
-
-
-@dataclass(frozen=True, eq=False)
-class PoolEstimate(Frozen):
-    """What a pool will cost, from the cost laws of its clusterers.
-
-    Parameters
-    ----------
-    seconds : float
-        Wall time of the whole pool.
-    n_bytes : float
-        Peak memory of the fits and their processes, above that of this process.
-    names, families : tuple of str
-        One per model.
-    model_seconds : array of float, shape (n_models,)
-        Fit time of each model, with its part of what it shares; NaN where its clusterer
-        has no cost law.
-    notes : tuple of str
-        What would be left out or refused, and why.
-    plan : tuple of PlannedStep
-        What models share, in the order in which it is made.
-    """
-
-    seconds: float
-    n_bytes: float
-    names: tuple[str, ...]
-    families: tuple[str, ...]
-    model_seconds: FloatArray
-    notes: tuple[str, ...]
-    plan: tuple[PlannedStep, ...] = ()
-
-    @property
-    def family_seconds(self) -> dict[str, float]:
-        """Fit time of each family, unknown times not counted."""
-        known = np.nan_to_num(self.model_seconds)
-        return {
-            family: float(sum(known[np.array(self.families) == family]))
-            for family in dict.fromkeys(self.families)
-        }
-
-    def seconds_left(self, ended: Mapping[int, float]) -> float:
-        """Estimate the wall time that is left from the models that have ended.
-
-        Parameters
-        ----------
-        ended : mapping of int to float
-            Seconds that each model took that has ended, by its place in the pool; NaN
-            where its worker died.
-
-        Returns
-        -------
-        seconds : float
-            Wall time, corrected by how far the models so far were from what was said.
-        """
-        said = np.nan_to_num(self.model_seconds)
-        places = [at for at, seconds in ended.items() if np.isfinite(seconds)]
-        took = sum(ended[at] for at in places)
-        total = float(said.sum())
-        left = total - float(said[list(ended)].sum())
-        # One short fit says little: the estimate counts as a twentieth of the pool.
-        prior = 0.05 * total or 1.0
-        pace = (took + prior) / (float(said[places].sum()) + prior)
-        return self.seconds * pace * left / total if total else 0.0
 
 
 def run_pool(
@@ -380,111 +291,6 @@ def iter_pool(
         yield from found
 
 
-def estimate_pool(
-    X: npt.ArrayLike | tuple[int, int],
-    pool: Pool = "default",
-    n_jobs: int | None = None,
-    *,
-    random_state: RandomState = 0,
-    memory_limit: float | None = MEMORY_LIMIT,
-) -> PoolEstimate:
-    """Estimate time and memory of a pool before running it.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features), or tuple of int
-        The data or their shape. With the data, the cost of DBSCAN is better known.
-    pool : str or sequence, default "default"
-        As for `run_pool`.
-    n_jobs : int, optional
-        As for `run_pool`.
-    random_state : int, default 0
-        As for `run_pool`.
-    memory_limit : float, default 4e9
-        As for `run_pool`.
-
-    Returns
-    -------
-    estimate : PoolEstimate
-        Seconds within a factor of about two on ordinary cores, one per worker; the
-        number of iterations, and so the time, depends on the data.
-
-    Examples
-    --------
-    >>> estimate_pool((1000, 4), "quick").seconds < estimate_pool((9000, 4)).seconds
-    True
-    >>> pool = [{"clusterer": "agglomerative", "n_clusters": [2, 3]}]
-    >>> [(step.title, len(step.models)) for step in estimate_pool((500, 2), pool).plan]
-    [('tree of ward linkage (euclidean)', 2)]
-    """
-    run = RunOptions(n_jobs, memory_limit=memory_limit)
-    limit = run.memory_limit or MEMORY_LIMIT
-    plan = plan_pool(pool, X, random_state)
-    return _estimate(plan, *pool_jobs(plan, limit), replace(run, memory_limit=limit))
-
-
-def _estimate(
-    plan: Plan,
-    jobs: Sequence[Job],
-    refused: Sequence[tuple[int, Fit]],
-    run: RunOptions,
-    must: bool = False,
-) -> PoolEstimate:
-    """Estimate a plan; with `must`, fits run in worker processes in any case."""
-    n_workers = in_which_workers(jobs, run, must)
-    peaks = sorted((job.n_bytes for job in jobs), reverse=True)
-    unknown = int(np.isnan([job.seconds for job in jobs]).sum())
-    notes = plan.notes + _told((plan.models[at], str(fit.error)) for at, fit in refused)
-    if unknown:
-        notes.append(f"The time of {unknown} fits is unknown and not counted.")
-    return PoolEstimate(
-        seconds=wall_seconds(jobs, n_workers),
-        n_bytes=WORKER_BYTES * n_workers
-        + min(sum(peaks[: max(n_workers, 1)]), run.memory_limit or MEMORY_LIMIT),
-        names=tuple(model.name for model in plan.models),
-        families=tuple(model.family for model in plan.models),
-        model_seconds=read_only(_model_seconds(plan, jobs)),
-        notes=tuple(notes + _notes_of_steps(jobs)),
-        plan=tuple(_planned(plan, jobs)),
-    )
-
-
-def _model_seconds(plan: Plan, jobs: Sequence[Job]) -> FloatArray:
-    """Seconds (n_models,) of each model with its part of the steps; NaN if unknown."""
-    parts = {
-        job.step.key: job.seconds / job.n_models
-        for job in jobs
-        if isinstance(job, StepJob)
-    }
-    seconds = np.full(len(plan.models), np.nan)
-    for job in jobs:
-        if isinstance(job, FitJob):
-            shared = sum(parts[key] for key in merge_steps(job.steps))
-            seconds[list(job.models)] = job.seconds / len(job.models) + shared
-    return seconds
-
-
-def _planned(plan: Plan, jobs: Sequence[Job]) -> Iterable[PlannedStep]:
-    """Describe the steps among the jobs."""
-    for made in jobs:
-        if isinstance(made, StepJob):
-            served = sorted(
-                at
-                for job in jobs
-                if isinstance(job, FitJob) and made.step.key in merge_steps(job.steps)
-                for at in job.models
-            )
-            names = tuple(plan.models[at].name for at in served)
-            step = made.step
-            yield PlannedStep(step.name, names, made.seconds, made.n_bytes, step.note)
-
-
-def _notes_of_steps(jobs: Sequence[Job]) -> list[str]:
-    """Say which steps differ from what models have alone."""
-    steps = (job.step for job in jobs if isinstance(job, StepJob))
-    return [step.note for step in steps if step.note]
-
-
 class _Work:
     """A pool on its way: its plan, its jobs, and what became of the models so far."""
 
@@ -512,16 +318,25 @@ class _Work:
         self.stop, self.time_limit, self.workers = stop, time_limit, workers
         self.features = read_only(np.ascontiguousarray(check_features(X)))
         self.plan = plan_pool(pool, self.features, random_state)
-        self.jobs, self.refused = pool_jobs(self.plan, memory_limit)
+        self.paces = known_paces()
+        self.jobs, self.refused = pool_jobs(self.plan, memory_limit, self.paces)
         self.n_models = len(self.plan.models)
         self.ended: dict[int, PoolModel] = {}
         self.step_seconds: dict[str, float] = {}
+        self.seen: list[Seen | None] = []
         self.is_cancelled = False
 
     def estimate(self) -> PoolEstimate:
         """Say what the pool will cost, and what its models share."""
-        must = self.in_workers
-        return _estimate(self.plan, self.jobs, self.refused, self.run, must)
+        return estimate_plan(
+            self.plan,
+            self.jobs,
+            self.refused,
+            self.run,
+            self.paces,
+            self.workers,
+            self.in_workers,
+        )
 
     @property
     def in_workers(self) -> bool:
@@ -538,12 +353,16 @@ class _Work:
             with closing(self._running(on_start)) as results:
                 for done in results:
                     # On a cluster a step is made by each worker; the first one counts.
+                    self.seen.append(done.seen)
                     self.step_seconds = {**done.step_seconds, **self.step_seconds}
                     for at in done.models:
                         yield self._ended(at, done.fit)
         except Cancelled:
             if self.is_cancelled:
                 raise
+        finally:
+            if self.run.client is None:  # other machines have other paces
+                learn(self.seen)
         raise_if_cancelled(self.run.cancel)
 
     def _running(self, on_start: Callable[[str], object] | None) -> Any:
@@ -612,8 +431,8 @@ class _Work:
         """Keep the models that found something; the rest and the warnings are notes."""
         ended = [self.ended[at] for at in sorted(self.ended)]
         kept = [model for model in ended if model.reason is None]
-        notes = self.plan.notes + _notes_of_steps(self.jobs) + self._missing()
-        notes += _told(
+        notes = self.plan.notes + notes_of_steps(self.jobs) + self._missing()
+        notes += told(
             (self.plan.models[model.position], text)
             for model in ended
             for text in _said_of(model)
@@ -661,18 +480,6 @@ def _said_of(model: PoolModel) -> list[str]:
     if model.reason is not None:
         return [model.reason]
     return [f"warned, {text}" for text in model.warnings]
-
-
-def _told(said: Iterable[tuple[Model, str]]) -> list[str]:
-    """Make one note of what is said of several models; runs of a model are counted."""
-    titles: dict[str, Counter[str]] = {}
-    for model, text in said:
-        titles.setdefault(text, Counter())[model.title] += 1
-    return [
-        ", ".join(t + (f" ({m} runs)" if m > 1 else "") for t, m in counts.items())
-        + f": {text}"
-        for text, counts in titles.items()
-    ]
 
 
 def _degenerate(labels: IntArray) -> str | None:

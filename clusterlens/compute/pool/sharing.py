@@ -11,6 +11,7 @@ process, or on a worker of a cluster, they stay in memory.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -65,6 +66,11 @@ class Step:
     def name(self) -> str:
         """Title with the size filled in."""
         return self.title.format(size=f"{self.size:,}")
+
+    @property
+    def law(self) -> str:
+        """Name of the cost law: the key without its numbers."""
+        return re.sub(r"-\d+", "", self.key)
 
 
 # Steps that a model needs, from n_samples, n_features and its parameters; none where it

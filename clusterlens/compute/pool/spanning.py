@@ -56,7 +56,12 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
             "ties may be broken another way than by scikit-learn."
         )
         return Step(
-            key, title, make, seconds=_searched_seconds, n_bytes=n_bytes, note=note
+            f"searched-{key}",
+            title,
+            make,
+            seconds=_searched_seconds,
+            n_bytes=n_bytes,
+            note=note,
         )
     make = partial(_graph_tree, min_samples=min_samples)
     note = (
@@ -66,11 +71,11 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
     )
     table = neighbors_step(max(_GRAPH_NEIGHBORS, min_samples - 1))
     return Step(
-        key,
+        f"graph-{key}",
         title + " of the neighbour graph",
         make,
         needs=(table,),
-        seconds=lambda n, d, k: 0.05 + 2e-5 * n,
+        seconds=lambda n, d, k: 0.05 + 1e-5 * n,
         n_bytes=n_bytes,
         note=note,
     )
@@ -248,4 +253,4 @@ def _plain_seconds(n: int, d: int, size: int) -> float:
 
 
 def _searched_seconds(n: int, d: int, size: int) -> float:
-    return 0.1 + n * 1e-6 * np.log2(n) * 1.5**d
+    return 0.1 + n * 1.4e-6 * np.log2(n) * 1.28**d

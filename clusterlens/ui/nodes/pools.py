@@ -16,7 +16,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.analysis import Run
 from clusterlens.ui.derived import Node
 from clusterlens.ui.drafts import Entries, PoolDraft, draft_entries
-from clusterlens.ui.jobs import Job
+from clusterlens.ui.jobs import WORKERS, Job
 
 
 def pool_entries(dataset: Dataset, draft: PoolDraft) -> Entries:
@@ -73,7 +73,8 @@ def pool_cost(
         return Cost(None, "Every clusterer is switched off; switch at least one on.")
     try:
         seed = draft.random_state
-        return Cost(estimate_pool(dataset.X, grids, random_state=seed))
+        X = dataset.X
+        return Cost(estimate_pool(X, grids, random_state=seed, workers=WORKERS))
     except ValueError as error:
         return Cost(None, str(error))
 

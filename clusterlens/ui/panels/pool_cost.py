@@ -98,11 +98,11 @@ def _estimate(estimate: PoolEstimate, shape: tuple[int, int]) -> str:
     return (
         "<div style='display:flex;gap:26px;margin:2px 0 6px'>"
         f"{_figure(str(n_models), 'models')}"
-        f"{_figure(duration(estimate.seconds), 'within a factor of 3')}"
+        f"{_figure(duration(estimate.seconds), 'within a factor of 2')}"
         f"{_figure(f'{estimate.n_bytes / 1e6:,.0f} MB', 'at the peak')}</div>"
         f"<p class='muted'>on {shape[0]:,} samples × {shape[1]:,} features "
         f"{badge('estimate', kind='estimate')}</p>"
-        f"{_make_up(families, n_models)}{warning}"
+        f"{_make_up(families, n_models)}{_by_family(estimate)}{warning}"
         f"{_plan(estimate)}{_limits(shape[0])}<ul class='muted'>{notes}</ul>"
     )
 
@@ -127,6 +127,15 @@ def _make_up(families: list[tuple[str, int]], n_models: int) -> str:
         f"<div style='display:flex' aria-hidden='true'>{bars}</div>"
         f"<p class='muted'>{names}</p>"
     )
+
+
+def _by_family(estimate: PoolEstimate) -> str:
+    """Say what each family takes of the processors, the longest first."""
+    longest = sorted(estimate.family_seconds.items(), key=lambda pair: -pair[1])
+    names = "&ensp;".join(
+        f"{safe(name)} <b>{duration(seconds)}</b>" for name, seconds in longest
+    )
+    return f"<p class='muted cl-family-seconds'>Time of the fits: {names}</p>"
 
 
 def _plan(estimate: PoolEstimate) -> str:

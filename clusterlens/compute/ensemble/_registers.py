@@ -1,0 +1,151 @@
+"""Registers: equal codes, summed and booked a whole vector register at a time.
+
+The two inner loops behind every count of agreements, as vector instructions. Written as
+plain loops they are vectorised, but the compiler, to which any two arrays may overlap,
+checks that before each and leaves sums in memory: half the speed. Vectors have
+REGISTER_BYTES whatever the processor; narrower registers take several.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+REGISTER_BYTES = 64
+
+
+def register_zeros(shape: tuple[int, int], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Zeros at an address that registers read best, rows padded to whole registers.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Rows, and columns before the padding.
+    dtype : dtype
+        Unsigned integers.
+
+    Returns
+    -------
+    zeros : array, shape (rows, padded columns)
+        Contiguous.
+    """
+    item = np.dtype(dtype).itemsize
+    n_rows, lanes = shape[0], REGISTER_BYTES // item
+    n_columns = -(-shape[1] // lanes) * lanes
+    n_bytes = n_rows * n_columns * item
+    raw = np.zeros(n_bytes + REGISTER_BYTES, np.uint8)
+    start = -raw.ctypes.data % REGISTER_BYTES
+    return raw[start : start + n_bytes].view(dtype).reshape(n_rows, n_columns)
+
+
+@intrinsic
+def sum_votes(typingctx, tile, codes, votes, i, count):  # type: ignore[no-untyped-def]
+    """Set count to the votes of the models that join sample i and each column.
+
+    tile (n_models, lanes) holds the codes of one register of columns, codes (n_samples,
+    width) those of all samples, votes (n_models,), count (lanes,). The sums stay in one
+    register until all models have voted.
+    """
+    signature = types.void(tile, codes, votes, i, count)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        vector = _register(context, tile.dtype)
+        arrays = [
+            context.make_array(kind)(context, builder, argument)
+            for kind, argument in zip(signature.args, arguments, strict=True)
+            if isinstance(kind, types.Array)
+        ]
+        columns, samples, weights, out = arrays
+        width = cgutils.unpack_tuple(builder, samples.shape)[1]
+        row = builder.gep(samples.data, [builder.mul(arguments[3], width)])
+        sums = cgutils.alloca_once_value(builder, ir.Constant(vector, None))
+        n_models = cgutils.unpack_tuple(builder, columns.shape)[0]
+        with cgutils.for_range(builder, n_models) as loop:
+            own = _filled(builder, vector, builder.load(builder.gep(row, [loop.index])))
+            vote = builder.load(builder.gep(weights.data, [loop.index]))
+            at = builder.mul(loop.index, loop.index.type(vector.count))
+            others = _load(builder, columns.data, at, vector)
+            equal = builder.sext(builder.icmp_unsigned("==", own, others), vector)
+            more = builder.and_(equal, _filled(builder, vector, vote))
+            builder.store(builder.add(builder.load(sums), more), sums)
+        _store(builder, builder.load(sums), out.data, n_models.type(0), vector)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def book_equal(  # type: ignore[no-untyped-def]
+    typingctx, booked, count, codes, i, left, first, right
+):
+    """Add to booked[count[j - left]] where codes[i] equals codes[j], j in the range.
+
+    booked (n_levels, width) are counters as wide as the codes (n_samples, width); they
+    must not overflow meanwhile. The codes of sample i stay in a register.
+    """
+    signature = types.void(booked, count, codes, i, left, first, right)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        vector = _register(context, codes.dtype)
+        counters, levels, samples = (
+            context.make_array(kind)(context, builder, argument)
+            for kind, argument in zip(signature.args[:3], arguments[:3], strict=True)
+        )
+        row, left, first, right = arguments[3:]
+        width = cgutils.unpack_tuple(builder, samples.shape)[1]
+        own_start = builder.mul(row, width)
+        one = width.type(1)
+        step = width.type(vector.count)
+        with cgutils.for_range_slice(builder, width.type(0), width, step) as (part, _):
+            own_at = builder.add(own_start, part)
+            own = _load(builder, samples.data, own_at, vector)
+            with cgutils.for_range_slice(builder, first, right, one) as (j, _):
+                place = builder.gep(levels.data, [builder.sub(j, left)])
+                level = builder.zext(builder.load(place), width.type)
+                counter = builder.add(builder.mul(level, width), part)
+                at = builder.add(builder.mul(j, width), part)
+                other = _load(builder, samples.data, at, vector)
+                equal = builder.sext(builder.icmp_unsigned("==", own, other), vector)
+                sums = _load(builder, counters.data, counter, vector)
+                sums = builder.sub(sums, equal)
+                _store(builder, sums, counters.data, counter, vector)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+def _register(context: Any, dtype: Any) -> Any:
+    """Vector type of one register of codes."""
+    return ir.VectorType(
+        context.get_data_type(dtype), 8 * REGISTER_BYTES // dtype.bitwidth
+    )
+
+
+def _load(builder: Any, data: Any, position: Any, vector: Any) -> Any:
+    """Register that starts at a position of contiguous data, at whatever address."""
+    return builder.load(_at(builder, data, position, vector), align=1)
+
+
+def _store(builder: Any, value: Any, data: Any, position: Any, vector: Any) -> None:
+    """Write a register there."""
+    builder.store(value, _at(builder, data, position, vector), align=1)
+
+
+def _at(builder: Any, data: Any, position: Any, vector: Any) -> Any:
+    """Pointer to a register that starts at a position of contiguous data."""
+    return builder.bitcast(builder.gep(data, [position]), vector.as_pointer())
+
+
+def _filled(builder: Any, vector: Any, value: Any) -> Any:
+    """Register with the value in every lane."""
+    index = ir.IntType(32)
+    unknown = ir.Constant(vector, ir.Undefined)
+    first = builder.insert_element(unknown, value, index(0))
+    everywhere = ir.Constant(ir.VectorType(index, vector.count), [0] * vector.count)
+    return builder.shuffle_vector(first, unknown, everywhere)

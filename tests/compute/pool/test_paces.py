@@ -1,0 +1,133 @@
+"""What a machine has shown so far corrects what the cost laws say."""
+
+import json
+
+import numpy as np
+import pytest
+
+from clusterlens.compute.pool import paces
+from clusterlens.compute.pool.calibration import calibrate
+from clusterlens.compute.pool.estimate import estimate_pool
+from clusterlens.compute.pool.paces import Paces, Seen, known_paces, learn
+from clusterlens.compute.pool.pool import run_pool
+
+POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
+
+
+@pytest.fixture
+def places(monkeypatch, tmp_path):
+    """Two folders for the file."""
+    places = [tmp_path / "first", tmp_path / "second"]
+    monkeypatch.setattr(paces, "directories", lambda: places)
+    return places
+
+
+def seen(law="k-means", n=1000, d=4, pace=2.0):
+    return Seen(law, n, d, pace)
+
+
+def test_what_was_seen_at_the_size_decides():
+    found = Paces(tuple(seen(pace=pace) for pace in (4.0, 4.0, 4.0, 4.0)))
+    assert found.pace("k-means", (1000, 4)) == pytest.approx(4.0)
+
+
+def test_near_sizes_count_more_than_far_ones():
+    found = Paces((seen(n=1000, pace=1.0), seen(n=100_000, pace=4.0)))
+    near = [found.pace("k-means", (n, 4)) for n in (1000, 10_000, 100_000)]
+    assert near == sorted(near)
+    assert near[0] < 2 < near[2]
+    assert found.pace("k-means", (10_000, 4)) == pytest.approx(2.0)
+
+
+def test_a_law_never_seen_takes_the_pace_of_the_others():
+    found = Paces((seen("a", pace=3.0), seen("b", pace=3.0)))
+    assert found.pace("c", (500, 2)) == pytest.approx(3.0)
+    assert Paces().pace("c", (500, 2)) == 1.0
+
+
+def test_newer_fits_of_one_size_replace_older_ones():
+    found = Paces()
+    for pace in range(1, 9):
+        found = found.with_more([seen(pace=float(pace)), seen(n=50_000)])
+    assert [one.pace for one in found.seen if one.n_samples == 1000] == [5, 6, 7, 8]
+
+
+def test_a_pace_beyond_any_machine_is_bounded():
+    assert Seen.of("a", (10, 2), 30.0, 1e-3).pace == 10
+    assert Seen.of("a", (10, 2), 0.03, 30.0).pace == 0.1
+
+
+@pytest.mark.parametrize(
+    ("took", "said"), [(1e-4, 1.0), (1.0, 0.0), (1.0, np.nan)], ids=str
+)
+def test_times_that_say_nothing_are_left_out(took, said):
+    assert Seen.of("a", (10, 2), took, said) is None
+
+
+def test_what_is_learned_is_known_to_the_next_process(places):
+    learn([seen(), None])
+    assert known_paces().seen == (seen(),)
+    learn([seen(n=5000)])
+    assert known_paces().seen == (seen(), seen(n=5000))
+
+
+def test_an_estimate_follows_what_was_seen(places):
+    before = estimate_pool((1000, 4), POOL, n_jobs=1)
+    learn([seen(pace=3.0)] * 4)
+    after = estimate_pool((1000, 4), POOL, n_jobs=1)
+    assert after.seconds == pytest.approx(3 * before.seconds)
+    assert after.family_seconds["k-means"] == pytest.approx(after.seconds)
+
+
+def test_what_a_run_saw_is_kept(places):
+    X = np.random.default_rng(0).normal(size=(20_000, 8))
+    run_pool(X, [{"clusterer": "k-means", "n_clusters": 15, "n_init": 3}], n_jobs=1)
+    (one,) = known_paces().seen
+    assert (one.law, one.n_samples, one.n_features) == ("k-means", 20_000, 8)
+
+
+def test_a_fit_that_fails_teaches_nothing(places):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(ValueError, match="survived"):
+        run_pool(X, [{"clusterer": "k-means", "n_clusters": 50}], n_jobs=1)
+    assert known_paces().seen == ()
+
+
+def test_a_calibration_runs_once(places):
+    assert calibrate()
+    assert len({one.law for one in known_paces().seen}) > 5
+    assert not calibrate()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\x00",
+        b"[]",
+        b"{}",
+        b'{"machine": null, "seen": []}',
+        *(
+            json.dumps({"machine": paces._machine(), "seen": wrong}).encode()
+            for wrong in (None, [1], [["a"]], [["a", 0, 2, 1.0]], [["a", 9, 2, 1e9]])
+        ),
+        json.dumps({"machine": paces._machine() | {"laws": 0}, "seen": []}).encode(),
+    ],
+    ids=lambda content: content[-30:].decode("latin-1"),
+)
+def test_a_file_that_is_damaged_or_of_another_machine_counts_as_none(places, content):
+    places[0].mkdir()
+    (places[0] / paces.FILE).write_bytes(content)
+    assert known_paces().seen == ()
+    learn([seen()])
+    assert known_paces().seen == (seen(),)
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(places):
+    for place in places:
+        place.write_text("a file where the folder should be")
+    learn([seen()])
+    assert known_paces().seen == ()
+    places[1].unlink()
+    learn([seen()])
+    assert known_paces().seen == (seen(),)
