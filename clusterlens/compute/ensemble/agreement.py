@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+from clusterlens.compute._run.registers import REGISTER_BYTES
 from clusterlens.compute._validation import (
     Frozen,
     IntArray,
@@ -27,7 +28,6 @@ from clusterlens.compute._validation import (
     read_only,
 )
 from clusterlens.compute.ensemble._distributed import count_columns_on_workers
-from clusterlens.compute.ensemble._registers import REGISTER_BYTES
 from clusterlens.compute.ensemble.ensemble import (
     Ensemble,
     check_ensemble,

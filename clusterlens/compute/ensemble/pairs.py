@@ -17,12 +17,12 @@ import pandas as pd
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
-from clusterlens.compute._validation import IntArray, check_memory
-from clusterlens.compute.ensemble._registers import (
+from clusterlens.compute._run.registers import (
     book_equal,
     register_zeros,
     sum_votes,
 )
+from clusterlens.compute._validation import IntArray, check_memory
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 
 CountArray = npt.NDArray[np.int64]

@@ -3,7 +3,8 @@
 The two inner loops behind every count of agreements, as vector instructions. Written as
 plain loops they are vectorised, but the compiler, to which any two arrays may overlap,
 checks that before each and leaves sums in memory: half the speed. Vectors have
-REGISTER_BYTES whatever the processor; narrower registers take several.
+REGISTER_BYTES whatever the processor; narrower registers take several. They are parts
+of kernels and not for calls from Python.
 """
 
 from __future__ import annotations
