@@ -66,6 +66,11 @@ def test_every_link_within_the_manual_leads_somewhere(built):
                 assert target.exists(), f"{page.name} links to {address}"
 
 
+def test_the_login_asks_no_other_host():
+    text = (ROOT / "clusterlens" / "ui" / "login.html").read_text(encoding="utf-8")
+    assert not any(urlsplit(a).netloc for a in Resources(text).fetched)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_code_of_the_page_runs(page, tmp_path, monkeypatch):
     """Blocks of a page run one after the other, in a folder with a table."""

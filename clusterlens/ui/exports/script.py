@@ -104,7 +104,7 @@ def main():
         file.write(cl.to_csv_bytes(table, index=True))
 
 
-if __name__ == "__main__":  # the pool runs in processes that import this file
+if __name__ == "__main__":
     main()
 '''
 
