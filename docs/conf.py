@@ -1,7 +1,9 @@
-"""Settings of the manual: `sphinx-build -W docs clusterlens/manual`."""
+"""Settings of the manual: `sphinx-build -d build/doctrees docs clusterlens/manual`."""
 
 import sys
 from pathlib import Path
+
+from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
@@ -50,3 +52,13 @@ html_theme_options = {
     "show_nav_level": 2,
     "show_prev_next": True,
 }
+
+
+def setup(app: Sphinx) -> None:
+    """Leave out the maps of the theme's sources, a third of all bytes."""
+    app.connect("build-finished", _drop_maps)
+
+
+def _drop_maps(app: Sphinx, error: Exception | None) -> None:
+    for path in Path(app.outdir).glob("_static/**/*.map"):
+        path.unlink()

@@ -1,7 +1,7 @@
 """Where the manual is: built into the package, served beside the page, read offline.
 
-`sphinx-build docs clusterlens/manual` builds it, with what the extra `docs` brings; a
-wheel made after that holds it.
+`sphinx-build -d build/doctrees docs clusterlens/manual` builds it, with what the extra
+`docs` brings; a wheel made after that holds it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ SLUG = "manual"
 # What stands where the link would be.
 MISSING = (
     "The manual is not part of this installation. In the folder of the project, "
-    'pip install -e ".[docs]" and sphinx-build docs clusterlens/manual make it.'
+    'pip install -e ".[docs]" and '
+    "sphinx-build -d build/doctrees docs clusterlens/manual make it."
 )
 _served = False
 
