@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.importing import load_partitions
 from clusterlens.compute.fuzzy.importing import load_memberships
 from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.pool.specs import plan_pool
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.ranking.voting import VoteBy, vote_weights
 from clusterlens.compute.table.dataset import Dataset, prepare
@@ -148,10 +150,25 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
         return ensemble, not job.kept()
 
     ensemble = RESULTS.get(content_key(dataset.X, pool, seed), fit, job.cancelled)
+    if forming.is_unfinished and job.kept():
+        pool = _repeatable(pool, ensemble, dataset.X, seed)
     if values.get("distinct_only", False):
         ensemble = ensemble.select(distinct_partitions(ensemble)[0])
     run = Run(f"r{number}", f"run {number}", dataset, tuple(pool), seed, ensemble)
     return replace(analysis, runs_made=number).with_run(run)
+
+
+def _repeatable(
+    pool: list[Any], ensemble: Ensemble, X: FloatArray, random_state: int
+) -> list[Any]:
+    """Return the pool that gives what a run had when it was stopped, so far as it can.
+
+    That of the models it kept, one entry each, so that doing it again does not fit the
+    others; the pool as asked where copies of one model would be numbered anew.
+    """
+    kept = [dict(spec) for spec in ensemble.specs]
+    names = [model.name for model in plan_pool(kept, X, random_state).models]
+    return kept if names == list(ensemble.names) else pool
 
 
 def add_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:

@@ -115,6 +115,12 @@ class Forming:
         self._of = number, dataset, pool, random_state
         self._tell = tell
         self._began = time.monotonic()
+        self._states: list[str] = []
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether models wait or run."""
+        return not {WAITING, RUNNING}.isdisjoint(self._states)
 
     def planned(self, estimate: PoolEstimate) -> None:
         """Take the models of the run and what they were said to cost."""

@@ -5,11 +5,14 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.clusterer import Clusterer
+from clusterlens.compute.pool.pool import run_pool
+from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.forming import STATES
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.session import Session
@@ -134,6 +137,11 @@ def test_stop_and_keep_makes_a_run_of_what_there_is_and_says_so(play):
             run.ensemble.notes
         )
         assert run.n_asked == 0
+        # Done again, it is what was kept, and does not wait for what was not fitted.
+        again = run_pool(run.dataset.X, list(run.pool), random_state=run.random_state)
+        assert again.names == run.ensemble.names
+        assert np.array_equal(again.labels, run.ensemble.labels)
+        assert "endless" not in write_script(watched.session.history.done, 0)
         assert [step.kind for step in watched.session.history.done][-1] == "run pool"
 
     play(scenario)

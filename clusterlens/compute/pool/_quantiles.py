@@ -65,6 +65,8 @@ class DataScale:
                     check_range(rest["at_most"], _N_NEIGHBORS, np.inf, name="at_most")
                     size = min(size, int(rest["at_most"]))
                 return max(_N_NEIGHBORS, size)
+            case {"of": "samples", "root": _, **rest} if rest.keys() <= {"at_least"}:
+                return root_of(ref, self.n_samples)
             case {"of": str(kind), "quantile": [low, high], "at": at} if (
                 kind in _DISTANCES and len(ref) == 3
             ):
@@ -124,6 +126,19 @@ class DataScale:
         return pdist(self._X[self._sample(_MAX_COST_SAMPLES)])
 
 
+def root_of(ref: Mapping[str, Any], n_samples: int) -> int:
+    """Return the number that {"root": 3, "of": "samples", "at_least": 15} stands for.
+
+    Raises
+    ------
+    ValueError
+        If the root is below 1, or `at_least` no positive number.
+    """
+    root = check_range(ref["root"], 1, np.inf, name="root")
+    least = check_range(ref.get("at_least", 1), 1, np.inf, name="at_least")
+    return max(int(least), round(n_samples ** (1 / root)))
+
+
 def _pair_distances(X: FloatArray, rows: Rows) -> FloatArray:
     """Euclidean distances of all pairs of the given rows, (m (m - 1) / 2,)."""
     return pdist(X[rows])
@@ -150,7 +165,8 @@ def _what_a_reference_needs(ref: Mapping[str, Any]) -> str:
     if kind == "samples":
         return (
             "give a 'share', and 'at_most' if it has a limit, e.g. "
-            "{'share': 0.02, 'of': 'samples'}."
+            "{'share': 0.02, 'of': 'samples'}, or a 'root', and 'at_least' if it has "
+            "a limit, e.g. {'root': 3, 'of': 'samples'}."
         )
     if kind in list(_DISTANCES):
         return (

@@ -110,6 +110,18 @@ def _share(share: float, at_most: int | None = None) -> dict[str, Any]:
     return {"share": share, "of": "samples", **limit}
 
 
+def _root(root: float, at_least: int) -> dict[str, Any]:
+    """Refer to a root of the number of samples."""
+    return {"root": root, "of": "samples", "at_least": at_least}
+
+
+# Numbers of clusters that grow with the table: large ones hold more groups, which no
+# model could find if all stopped at 15. The cube root is how fast the bins of a
+# histogram grow (Rice's rule), and above 3,375 samples it is more than 15; the other
+# lies between. K-means and the trees take them; mixtures would pay for them dearly.
+_MANY = [_root(3.5, 15), _root(3, 15)]
+
+
 def _on_features(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Take linkages that need all distances on features; single linkage as it is."""
     given = grid.get("linkage", "ward")
@@ -165,7 +177,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         "k-means",
         "k-means",
         KMeans,
-        grid={"n_clusters": [2, 3, 4, 5, 6, 8, 10, 15]},
+        grid={"n_clusters": [2, 3, 4, 5, 6, 8, 10, 15, *_MANY]},
         seconds=lambda n, d, p: 0.01 + 8e-9 * _assignments(n, p) * (d + 10),
         reference="Arthur & Vassilvitskii (2007), k-means++",
     ),
@@ -193,7 +205,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         AgglomerativeClustering,
         grid={
             "linkage": ["ward", "average", "complete", "single"],
-            "n_clusters": [3, 5, 10],
+            "n_clusters": [3, 5, 10, _root(3, 10)],
         },
         seconds=lambda n, d, p: (
             0.02 + n * n * (2e-9 + 1.4e-10 * d)
@@ -210,7 +222,10 @@ CLUSTERERS: dict[str, Clusterer] = {
         "agglomerative",
         "{linkage} linkage on features",
         FeatureLinkage,
-        grid={"linkage": ["ward", "average", "complete"], "n_clusters": [3, 5, 10]},
+        grid={
+            "linkage": ["ward", "average", "complete"],
+            "n_clusters": [3, 5, 10, _root(3, 10)],
+        },
         seconds=lambda n, d, p: 0.1 + 1000 * n * (1.1e-8 + 4e-10 * d),
         n_bytes=lambda n, d, p: 1e8 + 24.0 * n * (d + 1),
         share=Share(feature_tree_steps, feature_tree_labels),

@@ -9,7 +9,9 @@ data decide is a mapping:
 - {"quantile": 0.9, "of": "neighbour distances"}: to the fifth nearest neighbour;
 - {"quantile": [0.01, 0.25], "at": 0.5, "of": ...}: that far between two quantiles;
 - {"share": 0.02, "of": "samples"}: that share of the number of samples, at least 5;
-  with "at_most": 200 it grows up to there.
+  with "at_most": 200 it grows up to there;
+- {"root": 3, "of": "samples"}: that root of the number of samples; with "at_least": 15
+  it grows from there.
 
 The spec of a fitted model has the number in its place.
 """
@@ -30,7 +32,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from clusterlens.compute._validation import RandomState, check_random_state, check_range
-from clusterlens.compute.pool._quantiles import DataScale
+from clusterlens.compute.pool._quantiles import DataScale, root_of
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.clusterer import Clusterer
 
@@ -261,7 +263,25 @@ def _entries(pool: Pool, n_samples: int, notes: list[str]) -> list[Any]:
         preset = _preset(*pool)
     else:
         return list(pool)
-    return [form for entry in preset for form in _scaled(entry, n_samples, notes)]
+    grown = (_grown(entry, n_samples) for entry in preset)
+    return [form for entry in grown for form in _scaled(entry, n_samples, notes)]
+
+
+def _grown(entry: Any, n_samples: int) -> Any:
+    """Put the numbers of a preset that grow with the samples where they stand, once."""
+    if not isinstance(entry, Mapping):
+        return entry
+    grown = dict(entry)
+    for key, values in entry.items():
+        if _is_list(values) and any(map(_is_root, values)):
+            numbers = [root_of(v, n_samples) if _is_root(v) else v for v in values]
+            grown[key] = list(dict.fromkeys(numbers))
+    return grown
+
+
+def _is_root(value: Any) -> bool:
+    """Whether a value of a grid is a root of the number of samples."""
+    return isinstance(value, Mapping) and "root" in value
 
 
 def _preset(name: str, n_clusters: Any = None) -> Sequence[Spec]:

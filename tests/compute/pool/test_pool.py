@@ -590,3 +590,32 @@ def test_dbscan_pools_have_the_published_sizes(name, runs, distinct):
     ensemble = run_pool(X, dbscan, n_jobs=1)
     assert ensemble.n_partitions == runs
     assert len(distinct_partitions(ensemble)[0]) == distinct
+
+
+def test_numbers_of_clusters_grow_with_the_table():
+    def numbers(n, clusterer):
+        grids, _ = pool_grids("default", n)
+        return next(g["n_clusters"] for g in grids if g["clusterer"] == clusterer)
+
+    assert numbers(1_000, "k-means") == [2, 3, 4, 5, 6, 8, 10, 15]
+    assert numbers(100_000, "k-means")[-2:] == [27, 46]
+    assert numbers(100_000, "agglomerative on features") == [3, 5, 10, 46]
+    assert numbers(8_000, "agglomerative")[-1] == 20
+
+
+def test_a_root_of_the_number_of_samples_is_a_plain_number_in_the_model():
+    root = {"root": 3, "of": "samples", "at_least": 4}
+    pool = [{"clusterer": "k-means", "n_clusters": [2, 4, root]}]
+    for n, found in ((8, [2, 4]), (1000, [2, 4, 10])):
+        assert [spec["n_clusters"] for spec in pool_specs(pool, (n, 2))] == found
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"root": 0}, {"root": "x"}, {"root": 3, "at_least": 0}, {"root": 3, "most": 1}],
+    ids=str,
+)
+def test_a_wrong_root_is_refused(wrong):
+    pool = [{"clusterer": "k-means", "n_clusters": [{"of": "samples", **wrong}]}]
+    with pytest.raises(ValueError, match="n_clusters is"):
+        pool_specs(pool, (100, 2))
