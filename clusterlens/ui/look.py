@@ -65,6 +65,7 @@ OF_TABLE = (
     "prepared_view",
     "cns_preview",
     "cns_step",
+    "cns_version",
     "cns_sample",
     "cns_view",
 )
@@ -162,6 +163,9 @@ class Look(param.Parameterized):
     )
     cns_step = param.Integer(
         None, allow_None=True, doc="State of the smoothing on the map; None for exact."
+    )
+    cns_version = param.String(
+        "", doc='Published version on the map, as "v2 cosine"; empty for the setting.'
     )
     cns_sample = param.Integer(
         None, allow_None=True, doc="Position of the sample read on the page CNS."

@@ -154,7 +154,7 @@ def go_to_setting(session: Session, setting: Setting, **changed: Any) -> None:
     """Choose a setting of CNS that differs from another one in some fields."""
     wanted = {**vars(setting), **changed}
     with session.derived.paused():
-        session.look.param.update(cns_preview=None, cns_step=None)
+        session.look.param.update(cns_preview=None, cns_step=None, cns_version="")
         if tuple(wanted.values()) != session.analysis.cns:
             session.act_now("set CNS", **wanted)
 
@@ -162,7 +162,9 @@ def go_to_setting(session: Session, setting: Setting, **changed: Any) -> None:
 def preview_setting(session: Session, setting: Setting, **changed: Any) -> None:
     """Look at a setting of CNS while a slider is held; nothing is logged."""
     wanted = {**vars(setting), **changed}
-    session.look.param.update(cns_preview=tuple(wanted.values()), cns_step=None)
+    session.look.param.update(
+        cns_preview=tuple(wanted.values()), cns_step=None, cns_version=""
+    )
 
 
 _RANKED = ("consensus",)

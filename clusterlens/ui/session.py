@@ -249,6 +249,6 @@ class Session:
             if self.analysis.dataset is not dataset:
                 self.look.forget(*OF_TABLE)
             if self.analysis.cns != cns:
-                self.look.param.update(cns_preview=None, cns_step=None)
+                self.look.param.update(cns_preview=None, cns_step=None, cns_version="")
             if (self.analysis.ensemble, self.analysis.dataset) != (before, dataset):
                 self.look.forget(*OF_EITHER)

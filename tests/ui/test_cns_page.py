@@ -374,13 +374,30 @@ def test_the_published_versions_are_fitted_when_asked_for():
         assert "Fit all three" in opened.versions.status.body
         opened.versions.status._handle_msg("retry")
         await opened.rest()
-        table = opened.value("cns_versions")
+        table = opened.value("cns_versions").table
         assert len(table) == 6
         X = opened.session.analysis.dataset.X
         model = CNS(version="v2", metric="cosine").fit(X)
         row = table[(table["version"] == "v2") & (table["metric"] == "cosine")].iloc[0]
         assert row["n_clusters"] == model.n_clusters_
         assert row["alpha"] == model.alpha_
+        before = opened.value("cns_picture").pixels
+        await opened.versions._do("show v2 cosine")
+        await opened.rest()
+        shown = opened.value("cns_shown")
+        assert np.array_equal(shown.labels, model.seed_labels_)
+        assert np.array_equal(shown.seeds, model.seeds_)
+        assert shown.certainty == pytest.approx(model.seed_shares_.max(axis=1))
+        assert (opened.value("cns_picture").pixels != before).any()
+        assert "v2 cosine, chosen by itself" in opened.map._how.body
+        assert opened.versions._text.body.count("aria-pressed='true'") == 1
+        await opened.versions._do("show v2 cosine")
+        await opened.rest()
+        assert np.array_equal(opened.value("cns_picture").pixels, before)
+        await opened.versions._do("show v1 euclidean")
+        await opened.move("n_clusters", 5)
+        assert not opened.look.cns_version
+        assert not opened.session.derived.get("cns_shown").ready
 
     looked_at(scenario)
 

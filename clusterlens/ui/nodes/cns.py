@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -196,15 +197,52 @@ def step_colours(step: SmoothingStep) -> np.ndarray:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A published version as it chose by itself.
+
+    Parameters
+    ----------
+    title : str
+        Version and distance.
+    labels, hues : array of int, shape (n_samples,), (n_clusters,)
+        Likeliest seed of each sample, -1 if undecided, and cluster colour of each seed.
+    certainty : array of float, shape (n_samples,)
+        Share of seed stops at the likeliest seed.
+    seeds : array of int, shape (n_clusters,)
+        Indices of the seeds.
+    """
+
+    title: str
+    labels: np.ndarray
+    hues: np.ndarray
+    certainty: np.ndarray
+    seeds: np.ndarray
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Decided samples of each seed, shape (n_clusters,)."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=len(self.seeds))
+
+
+def cns_shown(fits: Mapping[str, Fitted] | None, version: str) -> Fitted | None:
+    """The published version on the map, none where it is the setting in force."""
+    return fits.get(version) if fits is not None else None
+
+
 def cns_colours(
     job: Job,
     solution: LiveSolution,
     steps: tuple[SmoothingStep, ...] | None,
-    shown: int | None,
+    step: int | None,
+    fitted: Fitted | None,
 ) -> np.ndarray:
     """Hue by the likeliest seed, saturation by its share of the seed stops."""
-    if steps is not None and shown is not None and shown < len(steps):
-        return step_colours(steps[shown])
+    if fitted is not None:
+        hues = np.append(fitted.hues, -1)[fitted.labels]
+        return certain_colours(hues, fitted.certainty, len(fitted.seeds))
+    if steps is not None and step is not None and step < len(steps):
+        return step_colours(steps[step])
     return certain_colours(
         np.where(solution.undecided, -1, solution.labels),
         solution.certainty,
@@ -266,8 +304,9 @@ NODES = {
     "cns_summary": Node(
         ("cns_solution", "look.cns_certain"), cns_summary, "live", "Summing up"
     ),
+    "cns_shown": Node(("cns_fits~", "look.cns_version"), cns_shown),
     "cns_colours": Node(
-        ("cns_solution", "cns_steps~", "look.cns_step?"),
+        ("cns_solution", "cns_steps~", "look.cns_step?", "cns_shown?"),
         cns_colours,
         "live",
         "Colouring the memberships",

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute._run.options import raise_if_cancelled
+from clusterlens.compute.ensemble.contingency import contingency_table, match_clusters
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.cns.graph import (
@@ -26,7 +27,7 @@ from clusterlens.ui.figures.canvas import data_address
 from clusterlens.ui.figures.sample_map import draw_samples, map_view
 from clusterlens.ui.jobs import Job
 from clusterlens.ui.look import Viewport
-from clusterlens.ui.nodes.cns import Setting, step_colours
+from clusterlens.ui.nodes.cns import Fitted, Setting, step_colours
 
 # Size of the pictures of single steps, in pixels.
 STEP_SIZE = (118, 74)
@@ -102,19 +103,37 @@ def cns_thumbnails(
     )
 
 
-def cns_versions(job: Job, dataset: Dataset) -> pd.DataFrame:
-    """What each published version chooses by itself, under both distances."""
+@dataclass(frozen=True, eq=False)
+class Versions:
+    """What each published version chooses by itself, under both distances.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A row for each, with what it chose.
+    models : dict of str to CNS
+        The fitted models by "version metric".
+    """
+
+    table: pd.DataFrame
+    models: Mapping[str, CNS]
+
+
+def cns_versions(job: Job, dataset: Dataset) -> Versions:
+    """Fit each published version under both distances."""
     if len(dataset.X) > MOST_COMPARED:
         raise ValueError(
             f"the table has {len(dataset.X):,} samples; the published versions are "
             f"compared up to {MOST_COMPARED:,}. Fit them one by one with CNS(version=)."
         )
     rows: list[dict[str, Any]] = []
+    models: dict[str, CNS] = {}
     first = None
     for done, (version, metric) in enumerate(VERSIONS):
         job.report(done, len(VERSIONS))
         raise_if_cancelled(job.cancelled)
         model = CNS(version=version, metric=metric).fit(dataset.X)
+        models[f"{version} {metric}"] = model
         first = model.labels_ if first is None else first
         rows.append(
             {
@@ -128,7 +147,30 @@ def cns_versions(job: Job, dataset: Dataset) -> pd.DataFrame:
                 "ari": float(external_index("ari", first, model.labels_)),
             }
         )
-    return pd.DataFrame(rows)
+    return Versions(pd.DataFrame(rows), models)
+
+
+def cns_fits(versions: Versions, solution: LiveSolution) -> dict[str, Fitted]:
+    """The versions as they are drawn: their hues follow those of the solution."""
+    return {
+        key: _fitted(key, model, solution) for key, model in versions.models.items()
+    }
+
+
+def _fitted(key: str, model: CNS, solution: LiveSolution) -> Fitted:
+    labels = np.where(model.undecided_, -1, model.seed_labels_)
+    seeds, certainty = model.seeds_, model.seed_shares_.max(axis=1)
+    return Fitted(key, labels, _hues(model, solution), certainty, seeds)
+
+
+def _hues(model: CNS, solution: LiveSolution) -> np.ndarray:
+    """Colour of each seed: of the cluster of the solution it overlaps most with."""
+    own, other = match_clusters(contingency_table(model.seed_labels_, solution.labels))
+    hues = np.full(len(model.seeds_), -1)
+    hues[own] = other
+    free = hues < 0
+    hues[free] = solution.n_clusters + np.arange(free.sum())
+    return hues
 
 
 NODES: Mapping[str, Node] = {
@@ -139,6 +181,7 @@ NODES: Mapping[str, Node] = {
     "cns_thumbnails": Node(
         ("prepared_projection", "cns_steps"), cns_thumbnails, "idle", "Drawing steps"
     ),
+    "cns_fits": Node(("cns_versions", "cns_solution"), cns_fits),
     "cns_versions": Node(
         ("dataset",),
         cns_versions,

@@ -38,7 +38,7 @@ class CNSPage(Page):
         self.panels += [steps, certainty, versions]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         columns = [
-            [(settings, "4 1 0"), (versions, "1 1 0")],
+            [(settings, "3.4 1 0"), (versions, "1.2 1 0")],
             [(memberships, "1 1 0"), (steps, "0 0 136px")],
             [(criterion, "1.15 1 0"), (reading, "1 1 0"), (certainty, "1 1 0")],
         ]

@@ -67,7 +67,7 @@ class CNSHeadline(LivePanel):
 
     def _automatic(self, event: Any) -> None:
         """Leave the setting to be automatic again."""
-        self.session.look.param.update(cns_preview=None, cns_step=None)
+        self.session.look.param.update(cns_preview=None, cns_step=None, cns_version="")
         if self.session.analysis.cns is not None:
             self.session.act_now("set CNS")
 

@@ -179,7 +179,7 @@ class CNSSettings(LivePanel):
         if what == "ask":
             self.session.derived.ask("cns_automatic")
             return
-        self.session.look.param.update(cns_preview=None, cns_step=None)
+        self.session.look.param.update(cns_preview=None, cns_step=None, cns_version="")
         if self.session.analysis.cns is not None:
             self.session.act_now("set CNS")
 

@@ -91,7 +91,8 @@ class CNSSteps(LivePanel):
 
     def _put(self, at: int) -> None:
         """Show a state on the map; the last one is the solution itself."""
-        self.session.look.cns_step = None if at == self._count - 1 else at
+        shown = None if at == self._count - 1 else at
+        self.session.look.param.update(cns_step=shown, cns_version="")
 
     async def _play(self) -> None:
         for at in range(self._count):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
-
 from clusterlens.ui.kit import Text, card, link
+from clusterlens.ui.nodes.cns_study import Versions
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import fixed, number
 
@@ -15,7 +14,7 @@ class CNSVersions(Panel):
     """A row for each version and distance, once asked for."""
 
     needs = ("cns_versions",)
-    also = ("run?", "dataset?")
+    also = ("look.cns_version", "run?", "dataset?")
 
     def build(self) -> Any:
         self._text = Text(
@@ -43,28 +42,44 @@ class CNSVersions(Panel):
         if not results["cns_versions"].ready:
             self._text.body = ""
 
-    def show(self, cns_versions: pd.DataFrame, **more: Any) -> None:
-        """Write the table; each row can join the pool."""
+    def show(self, cns_versions: Versions, cns_version: Any, **more: Any) -> None:
+        """Write the table; each row can be put on the map and join the pool."""
         rows = "".join(
-            f"<tr><td>{row.version} {row.metric[:6]}</td>"
+            f"<tr><td>{_name(row, cns_version.value)}</td>"
             f"<td class='number'>{row.n_clusters}{_occupied(row)}</td>"
             f"<td class='number'>{row.n_neighbors}</td>"
             f"<td class='number'>{number(row.alpha)}</td>"
             f"<td class='number'>{fixed(row.criterion)}</td>"
             f"<td class='number'>{fixed(row.ari)}</td>"
-            f"<td>{link('+ pool', f'{row.version} {row.metric}')}</td></tr>"
-            for row in cns_versions.itertuples()
+            f"<td>{link('+ pool', f'add {row.version} {row.metric}')}</td></tr>"
+            for row in cns_versions.table.itertuples()
         )
         self._text.body = (
             "<table><tr><th></th><th class='number'>K</th><th class='number'>k</th>"
             "<th class='number'>alpha</th><th class='number'>crit.</th>"
             f"<th class='number'>ARI</th><th></th></tr>{rows}</table><p class='muted'>"
-            "ARI with the first row. Criteria of v1 are on a scale of their own.</p>"
+            "A name shows its result on the map, once more the setting. ARI with the "
+            "first row. Criteria of v1 are on a scale of their own.</p>"
         )
 
     async def _do(self, what: str) -> None:
-        version, metric = what.split()
-        await self.session.act("add CNS", version=version, metric=metric)
+        verb, version, metric = what.split()
+        look, key = self.session.look, f"{version} {metric}"
+        if verb == "add":
+            await self.session.act("add CNS", version=version, metric=metric)
+        else:
+            shown = "" if look.cns_version == key else key
+            look.param.update(cns_version=shown, cns_step=None)
+
+
+def _name(row: Any, shown: str) -> str:
+    """The button that puts a version on the map."""
+    key = f"{row.version} {row.metric}"
+    pressed = str(key == shown).lower()
+    return (
+        f"<button class='link' data-do='show {key}' aria-pressed='{pressed}'>"
+        f"{'● ' if key == shown else ''}{row.version} {row.metric[:6]}</button>"
+    )
 
 
 def _occupied(row: Any) -> str:

@@ -11,9 +11,9 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.membership_map import MembershipMap
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
-from clusterlens.ui.kit import Text, card, mark, said
+from clusterlens.ui.kit import Text, badge, card, link, mark, said
 from clusterlens.ui.look import Viewport
-from clusterlens.ui.nodes.cns import Summary
+from clusterlens.ui.nodes.cns import Fitted, Summary
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import NOISE_COLOUR, PALE, cluster_colour
 from clusterlens.ui.panels.live import LivePanel
@@ -23,20 +23,17 @@ class Memberships(LivePanel):
     """The map that follows the sliders."""
 
     needs = ("cns_picture", "cns_solution", "prepared_projection")
-    also = ("cns_summary", "look.cns_sample?", "cns_nearest")
+    also = ("cns_summary", "cns_shown?", "look.cns_sample?", "cns_nearest")
 
     def build(self) -> Any:
         self._figure = MembershipMap(self._viewed, self._tap)
         self._legend = Text(
             css_classes=["cl-membership-legend"], styles={"flex": "none"}
         )
-        how = Text(
-            "<p class='how'>Hue: likeliest seed; the paler, the less certain. "
-            "★ seeds. Click a sample to see where its walks stop.</p>"
-        )
+        self._how = Text(does=self._back, css_classes=["cl-membership-how"])
         return card(
             "Membership map",
-            how,
+            self._how,
             self._figure.pane,
             self._legend,
             note=self.status,
@@ -49,6 +46,7 @@ class Memberships(LivePanel):
         cns_solution: Any,
         prepared_projection: Projection,
         cns_summary: Result,
+        cns_shown: Result,
         cns_sample: Result,
         cns_nearest: Result,
     ) -> None:
@@ -57,19 +55,27 @@ class Memberships(LivePanel):
             self._figure.show_whole(cns_picture.view)
         self._figure.show(cns_picture.pixels, cns_picture.view)
         xy = prepared_projection.coordinates[:, :2]
-        seeds = xy[cns_solution.seeds]
+        version: Fitted | None = cns_shown.value
+        seeds = xy[cns_solution.seeds if version is None else version.seeds]
         self._figure.star(seeds)
         at = cns_sample.value
         colours = [cluster_colour(k) for k in range(len(seeds))]
-        if at is None:
+        if at is None or version is not None:
             self._figure.walk(None, seeds, np.empty(0), colours)
         else:
             self._figure.walk(xy[at], seeds, cns_solution.seed_shares[at], colours)
-        if cns_summary.ready:
+        self._how.body = f"<p class='how'>{_how(version)}</p>"
+        if version is not None:
+            self._legend.body = _legend_of(version)
+        elif cns_summary.ready:
             words = _words(cns_summary.value)
             self._legend.body = said(words) + _legend(
                 cns_summary.value, prepared_projection
             )
+
+    def _back(self, what: str) -> None:
+        """Show the setting in force again."""
+        self.session.look.cns_version = ""
 
     def _viewed(self, view: View | None, width: int, height: int) -> None:
         x, y = view or (None, None)
@@ -82,6 +88,38 @@ class Memberships(LivePanel):
             distance, position = tree.value.query((x, y))
             near = distance <= CLICK_PIXELS * unit
             self.session.look.cns_sample = int(position) if near else None
+
+
+def _how(version: Fitted | None) -> str:
+    """How to read the map, and what it is of where that is not the setting."""
+    if version is None:
+        return (
+            "Hue: likeliest seed; the paler, the less certain. ★ seeds. Click a sample "
+            "to see where its walks stop."
+        )
+    back = link("back to the setting", "back", css="cl-version-back")
+    of = badge(f"{version.title}, chosen by itself", kind="estimate")
+    return f"{of} Hues as in the setting where clusters match. {back}"
+
+
+def _legend_of(version: Fitted) -> str:
+    """The clusters of a published version."""
+    sizes = version.sizes.tolist()
+    undecided = int((version.labels < 0).sum())
+    words = (
+        f"Map of memberships of version {version.title}: {len(sizes)} clusters of "
+        f"{', '.join(map(str, sizes))} samples, {undecided} undecided."
+    )
+    entries = [
+        mark(cluster_colour(int(hue)), f"{k + 1} <span class='muted'>{size:,}</span>")
+        for k, (hue, size) in enumerate(zip(version.hues, sizes, strict=True))
+    ]
+    shown = "&ensp;".join(entries[:LEGEND_ENTRIES])
+    more = len(entries) - LEGEND_ENTRIES
+    shown += f"&ensp;and {more} more" if more > 0 else ""
+    if undecided:
+        shown += "&ensp;" + mark(NOISE_COLOUR, f"undecided {undecided:,}")
+    return f"{said(words)}<p>{shown}</p>"
 
 
 def _words(summary: Summary) -> str:
