@@ -189,8 +189,8 @@ class Found:
         """Pictures a second without a pause, and milliseconds to the last of them."""
         self._page.evaluate("noted.painted = []")
         low, high = self._ends
-        for t in np.linspace(0, 4 * np.pi, 50 * DRAG_SECONDS):
-            self._go(low + (high - low) * (1 - np.cos(t)) / 2)
+        for turn in np.linspace(0, 4, 50 * DRAG_SECONDS):
+            self._go(high - (high - low) * abs(turn % 2 - 1))
             sleep(0.02)
         self._server.until_at_rest()
         self._page.wait_for_timeout(300)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
+import clusterlens
 from clusterlens.compute.indices.label_evidence import merge_gains
 from clusterlens.compute.indices.label_match import label_match
 from clusterlens.compute.indices.pool_agreement import pool_agreement
@@ -163,13 +164,43 @@ def test_the_clusters_of_a_model_are_judged_in_the_same_way():
         await opened.read(labelled(), pool=POOL)
         offers = opened.headline._source.options
         assert "label" in next(iter(offers))
-        assert len(offers) == 4
+        assert len(offers) == 5
         opened.headline._source.value = "model:1"
         await opened.rest()
         judged, ensemble = opened.value("judged"), opened.session.analysis.ensemble
         assert np.array_equal(judged.codes, ensemble.labels[1])
         assert ensemble.names[1] in opened.headline._text.body
         assert "Are the clusters of" in opened.headline._text.body
+
+    looked_at(scenario)
+
+
+def test_any_column_and_the_consensus_are_judged_in_the_same_way():
+    async def scenario(opened):
+        side = ["<b>l</b>", "r", None] * 30
+        table = labelled(side=side, unique=[f"u{k}" for k in range(90)])
+        await opened.read(table, pool=POOL)
+        offers = list(opened.headline._source.options.values())
+        assert "column:side" in offers
+        assert "column:unique" not in offers
+        opened.headline._source.value = "column:side"
+        await opened.rest()
+        ds = prepare(table)
+        codes = eval(opened.value("judged").code, {"dataset": ds})
+        check = label_match(ds.X, codes, n_permutations="adaptive")
+        assert opened.value("label_check").score == check.score
+        assert opened.value("judged").n_left_out == 30
+        text = opened.headline._text.body
+        assert ("It is a feature itself" in text) == (ds.roles["side"] != "ignore")
+        assert "&lt;b&gt;l&lt;/b&gt;" in text
+        assert "<b>l</b>" not in text + opened.pairs._table.body
+        opened.look.judge("consensus:3")
+        await opened.rest()
+        ensemble = opened.session.analysis.ensemble
+        judged = opened.value("judged")
+        found = eval(judged.code, {"cl": clusterlens, "ensemble": ensemble})
+        assert np.array_equal(judged.codes, found)
+        assert len(judged.sizes) == 3
 
     looked_at(scenario)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import gaussian_kde
 
+from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.indices.label_evidence import (
     LabelEvidence,
@@ -28,10 +29,14 @@ from clusterlens.ui.jobs import Job
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import PAIR_OF_CLASSES, cluster_name, rgb
+from clusterlens.ui.partitions import SEED, make_tree, most_clusters
 
 MOST_CLASSES = 40
 # Above so many samples DBCV, quadratic in time, is that of a sample of this size.
 DBCV_SAMPLE = 3_000
+# Rows that tell that a column has too many values.
+_LOOKED_AT = 1_000
+_FEATURES = ("numeric", "categorical", "ordinal")
 _GAINS = 5
 _DENSITY_STEPS = 60
 _DENSITY_SAMPLES = 2_000
@@ -55,6 +60,8 @@ class Judged:
         What the codes stand for.
     code : str
         The codes in Python, before merging.
+    note : str
+        What to know of them, plain text.
     merged : tuple of (int, int)
         Pairs of classes that were made one, in this order.
     """
@@ -66,6 +73,7 @@ class Judged:
     codes: np.ndarray
     names: tuple[str, ...]
     code: str
+    note: str = ""
     merged: tuple[tuple[int, int], ...] = ()
 
     def name(self, code: int) -> str:
@@ -93,13 +101,18 @@ def judged(
     source: str,
     merged: tuple[tuple[int, int], ...],
 ) -> Judged | None:
-    """The classes of the label column, or the clusters of a model."""
+    """The classes of a column, or the clusters of a model or of the consensus."""
     table = samples if samples is not None else dataset
     if table is None:
         return None
     kind, _, at = source.partition(":")
-    if kind == "model" and ensemble is not None and int(at) < ensemble.n_partitions:
+    counted = ensemble is not None and at.isdigit()
+    if kind == "model" and counted and int(at) < ensemble.n_partitions:
         found = _of_model(table, ensemble, int(at))
+    elif kind == "consensus" and counted:
+        found = _of_consensus(job, table, ensemble, int(at))
+    elif kind == "column" and at in table.table.columns:
+        found = _of_column(table, at)
     elif table.labels_true is not None:
         found = Judged(
             table,
@@ -130,6 +143,70 @@ def _of_model(table: Dataset, ensemble: Ensemble, at: int) -> Judged:
     names = tuple(cluster_name(k) for k in range(int(codes.max()) + 1))
     code = f"ensemble.labels[{at}]"
     return Judged(table, ensemble.names[at], "cluster", codes, codes, names, code)
+
+
+def _of_consensus(
+    job: Job, table: Dataset, ensemble: Ensemble, n_clusters: int
+) -> Judged:
+    """The clusters of a cut of the consensus tree."""
+    count = min(max(n_clusters, 1), most_clusters(ensemble))
+    tree = make_tree(ensemble, **job.kernels)
+    codes = tree.cut(min(count, tree.n_leaves)).astype(np.int64)
+    names = tuple(cluster_name(k) for k in range(int(codes.max()) + 1))
+    code = (
+        f"cl.consensus_tree(ensemble, {most_clusters(ensemble)}, {SEED}).cut({count})"
+    )
+    title = consensus_title(count)
+    return Judged(table, title, "cluster", codes, codes, names, code)
+
+
+def consensus_title(n_clusters: int) -> str:
+    """Name of a cut of the consensus tree."""
+    return f"consensus tree k={n_clusters}"
+
+
+def _of_column(table: Dataset, name: str) -> Judged:
+    """The values of any column as classes."""
+    values = table.table.loc[table.row_ids, name]
+    codes, names = pd.factorize(values, sort=True)
+    codes = codes.astype(np.int64)
+    code = f"dataset.table.loc[dataset.row_ids, {name!r}].factorize(sort=True)[0]"
+    is_feature = table.roles[name] in _FEATURES
+    note = (
+        "It is a feature itself: what it tells apart lies apart by construction. "
+        "Ignore it on Data for a fair answer."
+    )
+    return Judged(
+        table,
+        name,
+        "class",
+        codes,
+        codes,
+        tuple(map(str, names)),
+        code,
+        note if is_feature else "",
+    )
+
+
+def label_columns(
+    job: Job, dataset: Dataset | None, samples: Dataset | None
+) -> tuple[str, ...]:
+    """Columns that could be classes, too: few values, two rows of each on average."""
+    table = samples if samples is not None else dataset
+    if table is None:
+        return ()
+    found = []
+    for done, (name, role) in enumerate(table.roles.items()):
+        job.report(done, len(table.roles))
+        raise_if_cancelled(job.cancelled)
+        if role in ("label", "row id"):
+            continue
+        column = table.table[name]
+        # Most columns are numbers of their own; the first rows tell.
+        few = column.head(_LOOKED_AT).nunique() <= MOST_CLASSES
+        if few and 2 <= column.nunique() <= min(MOST_CLASSES, len(column) // 2):
+            found.append(name)
+    return tuple(found)
 
 
 def _refuse(found: Judged) -> None:
@@ -383,6 +460,9 @@ NODES = {
         judged,
         "live",
         "Looking at the labels",
+    ),
+    "label_columns": Node(
+        ("dataset?", "samples?"), label_columns, "live", "Looking for other labels"
     ),
     "label_check": Node(
         ("judged",), label_check, "live", "Comparing the classes pair by pair", keep=8

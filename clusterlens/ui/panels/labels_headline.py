@@ -8,7 +8,13 @@ from typing import Any
 from clusterlens.compute.indices.label_match import LabelCheck
 from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import Text, badge, card, copier, link, pn, safe, select
-from clusterlens.ui.nodes.labels import Judged, Verdict, dbcv_sample, label_column
+from clusterlens.ui.nodes.labels import (
+    Judged,
+    Verdict,
+    consensus_title,
+    dbcv_sample,
+    label_column,
+)
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.scripts import run_lines, table_lines
 from clusterlens.ui.words import count, error, fixed
@@ -20,11 +26,19 @@ class LabelsHeadline(Panel):
     """The answer with what it rests on; a select of the partition that is judged."""
 
     needs = ("judged", "label_check", "label_verdict")
-    also = ("label_evidence", "dataset?", "samples?", "ensemble?", "ranking?")
+    also = (
+        "label_evidence",
+        "label_columns",
+        "dataset?",
+        "samples?",
+        "ensemble?",
+        "ranking?",
+    )
     empty = (
-        "<p><b>No class labels.</b> Give a column of the table the role “label” on "
-        f"{link('Data', 'data', css='cl-to-data')}, or judge the clusters of a model: "
-        f"{link('run a pool', 'pool')} and choose one at the right.</p>"
+        "<p><b>No class labels.</b> Choose another column at the right, give one the "
+        f"role “label” on {link('Data', 'data', css='cl-to-data')}, or judge the "
+        f"clusters of a model or of the consensus: {link('run a pool', 'pool')} first."
+        "</p>"
     )
 
     def build(self) -> Any:
@@ -51,20 +65,34 @@ class LabelsHeadline(Panel):
             super()._retry(what)
 
     def prepare(self, results: Mapping[str, Result]) -> None:
-        """Offer the label column and every distinct model, the leader first."""
-        table = results["samples"].value or results["dataset"].value
-        ensemble, ranking = results["ensemble"].value, results["ranking"].value
-        offers = {}
-        if table is not None and table.labels_true is not None:
-            offers[f"label column “{label_column(table)}”"] = LABELS
-        else:
-            offers["no label column"] = LABELS
-        if ensemble is not None and ranking is not None:
-            for at in ranking.order.tolist():
-                offers[f"{ranking.ranks[at]}. {ensemble.names[at]}"] = f"model:{at}"
-        self.offer(self._source, options=offers, value=self.session.look.judged)
+        """Offer columns of labels, the consensus and every distinct model."""
+        judged = self.session.look.judged
+        offers = self._offers(results)
+        if judged not in offers.values():
+            # From an address, or the page Clusters.
+            offers[judged.partition(":")[2] or judged] = judged
+        self.offer(self._source, options=offers, value=judged)
         if not results["judged"].ready:
             self._text.body = ""
+
+    def _offers(self, results: Mapping[str, Result]) -> dict[str, str]:
+        """What can be judged: title and source, the leader before other models."""
+        table = results["samples"].value or results["dataset"].value
+        ensemble, ranking = results["ensemble"].value, results["ranking"].value
+        offers = {"no label column": LABELS}
+        if table is not None and table.labels_true is not None:
+            offers = {f"label column “{label_column(table)}”": LABELS}
+        columns = results["label_columns"].value or ()
+        offers |= {f"column “{name}”": f"column:{name}" for name in columns}
+        if ensemble is not None and ranking is not None:
+            own = max(2, int(ensemble.n_clusters[ranking.order[0]]))
+            kind, _, at = self.session.look.judged.partition(":")
+            given = {int(at)} if kind == "consensus" and at.isdigit() else set()
+            for k in sorted({own} | given):
+                offers[consensus_title(k)] = f"consensus:{k}"
+            for at in ranking.order.tolist():
+                offers[f"{ranking.ranks[at]}. {ensemble.names[at]}"] = f"model:{at}"
+        return offers
 
     def show(
         self,
@@ -101,7 +129,7 @@ class LabelsHeadline(Panel):
         return (
             f"CH<sub>btwn</sub> {fixed(check.score)} (at most 1{chance}). It rests on "
             f"{columns}, scaling “{safe(scale)}”: another scaling, another score. "
-            f"{left_out}"
+            f"{left_out} {safe(judged.note)}"
         )
 
     def _script(self, judged: Judged) -> str:

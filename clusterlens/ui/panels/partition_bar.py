@@ -12,11 +12,11 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.export import attach_labels
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.rows import rows_to_csv
-from clusterlens.ui.kit import Text, card, pmu, pn, safe, select
+from clusterlens.ui.kit import Text, card, link, pmu, pn, safe, select
 from clusterlens.ui.nodes.clusters import Chosen
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.saving import SaveButton
-from clusterlens.ui.partitions import TREE
+from clusterlens.ui.partitions import TREE, Choice
 from clusterlens.ui.words import count, voters
 
 KINDS = {
@@ -58,7 +58,7 @@ class PartitionBar(Panel):
             styles={"gap": "8px", "flex": "none", "flex-wrap": "wrap"},
             align="center",
         )
-        self._text = Text(css_classes=["cl-clusters-sentence"])
+        self._text = Text(does=self._judge, css_classes=["cl-clusters-sentence"])
         return card(
             "", controls, self._text, note=self.status, css="cl-partition", fills=False
         )
@@ -190,7 +190,18 @@ class PartitionBar(Panel):
         """Write the sentence."""
         self._chosen = chosen
         self._name.placeholder = chosen.title
-        self._text.body = f"<p>{sentence(chosen, chosen_held, ensemble.value)}</p>"
+        leads = ""
+        if _judged(chosen.choice):
+            words = "Are these clusters?"
+            leads = f" {link(words, 'judge', kind='pill', css='cl-to-labels')}"
+        words = sentence(chosen, chosen_held, ensemble.value)
+        self._text.body = f"<p>{words}{leads}</p>"
+
+    def _judge(self, what: str) -> None:
+        """Judge the clusters on the page Class labels."""
+        if self._chosen is not None:
+            self.session.look.judge(_judged(self._chosen.choice))
+            self.session.look.page = "labels"
 
     async def _keep_it(self, event: Any) -> None:
         """Put the partition among the models and read it there."""
@@ -218,6 +229,13 @@ class PartitionBar(Panel):
             return rows_to_csv(attach_labels(samples, columns))
 
         return f"{samples.name} - clusters.csv", make
+
+
+def _judged(choice: Choice) -> str:
+    """The partition as Class labels knows it; empty where it must be kept first."""
+    if choice.kind == "consensus" and choice.method == TREE and not choice.obeys:
+        return f"consensus:{choice.k}"
+    return {"model": f"model:{choice.model}", "labels": "labels"}.get(choice.kind, "")
 
 
 def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:
