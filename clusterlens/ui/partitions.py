@@ -7,8 +7,9 @@ partition, that shares more than half with them carries it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any, Literal
 
 import numpy as np
@@ -19,11 +20,17 @@ from clusterlens.compute.consensus.partition import (
     consensus_partition,
 )
 from clusterlens.compute.consensus.tree import ConsensusTree, consensus_tree
-from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.analysis import Analysis, ClusterName
-from clusterlens.ui.links import PlainId, as_constraints, plain_ids
+from clusterlens.ui.analysis import Analysis, ClusterName, Link
+from clusterlens.ui.links import (
+    LinkError,
+    PlainId,
+    as_constraints,
+    plain_ids,
+    shown_rows,
+)
 from clusterlens.ui.look import Brush
 
 TREE = "bisecting-kmeans"
@@ -160,14 +167,36 @@ def labels_of(
     if choice.method == TREE and not choice.obeys:
         tree = tree or make_tree(ensemble, **kernels)
         return tree.cut(min(choice.k, tree.n_leaves))
-    return consensus_partition(
-        ensemble,
-        choice.k,
-        choice.method,
-        SEED,
-        constraints=links if choice.obeys else None,
-        **kernels,
+    try:
+        return consensus_partition(
+            ensemble,
+            choice.k,
+            choice.method,
+            SEED,
+            constraints=links if choice.obeys else None,
+            **kernels,
+        )
+    except ConstraintError as error:
+        raise _too_few_clusters(choice.k, error, samples) from None
+
+
+def _too_few_clusters(k: int, error: ConstraintError, samples: Dataset) -> LinkError:
+    """Name the rows that so many clusters cannot keep apart."""
+    ends = np.array([pair for _, *pair in error.chain], np.intp).reshape(-1, 2)
+    rows = dict.fromkeys(plain_ids(np.asarray(samples.row_ids)[np.unique(ends)]))
+    links = [Link("cannot", *plain_ids(np.asarray(samples.row_ids)[p])) for p in ends]
+    return LinkError(
+        f"{k} clusters cannot keep the rows {shown_rows(list(rows))} apart as the "
+        "cannot-links among them ask; take more clusters, or remove one of these "
+        "links.",
+        tuple(links),
     )
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Return a name, with the first number behind it that makes it a new one."""
+    numbered = (f"{name} ({k})" for k in count(2))
+    return next(free for free in chain([name], numbered) if free not in taken)
 
 
 def chosen_labels(

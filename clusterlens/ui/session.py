@@ -9,7 +9,7 @@ from typing import Any
 
 from clusterlens.ui.actions import ACTIONS, merge
 from clusterlens.ui.address import restore_look
-from clusterlens.ui.analysis import Analysis, Run
+from clusterlens.ui.analysis import Analysis, Link, Run
 from clusterlens.ui.derived import Derived
 from clusterlens.ui.forming import RunSoFar
 from clusterlens.ui.history import History, Step, plain_values
@@ -75,17 +75,24 @@ class Session:
             await self.memory.settled()
             return done
         plain_values(values)
+        refused: list[tuple[Link, ...]] = [()]
 
         def begin() -> Callable[[Job], tuple[Analysis, Analysis]]:
             base = self.history.analysis
 
             def work(job: Job) -> tuple[Analysis, Analysis]:
                 job.files = self.files
-                return base, action.apply(base, values, job)
+                try:
+                    return base, action.apply(base, values, job)
+                except LinkError as error:
+                    refused[0] = error.chain
+                    raise
 
             return work
 
         done = await self.jobs.act(action.title, begin)
+        if refused[0]:
+            self.look.refused = refused[0]
         with self.derived.paused():
             self._look_at(None)
             is_done = done is not None and self._merge(kind, values, *done)

@@ -252,6 +252,38 @@ def test_the_ranking_shows_the_ranks_won_since_links_that_one_can_choose():
     looked_at(scenario)
 
 
+def test_a_consensus_that_obeys_the_links_joins_the_ranking_or_names_the_rows():
+    async def scenario(opened):
+        session = opened.session
+        assert opened.links._consensus.body == ""
+        session.look.model = int(np.argmin(session.analysis.ensemble.n_clusters))
+        for kind, a, b in (("must", 0, 120), ("cannot", 0, 60), ("cannot", 5, 60)):
+            session.act_now("add link", kind=kind, a=a, b=b)
+        await opened.rest()
+        assert "k=2 that obeys" in opened.links._consensus.body
+        before = session.analysis.ensemble
+        for kept in (1, 2):
+            await opened.links._obey("add")
+            session.look.model = int(np.argmin(before.n_clusters))
+            await opened.rest()
+            assert session.analysis.ensemble.n_partitions == 12 + kept
+        made = session.analysis.ensemble
+        assert len(set(made.names)) == made.n_partitions
+        assert made.n_clusters[-1] == 2
+        assert session.derived.get("ranking").value.violated[-1] == 0
+        session.act_now("add link", kind="cannot", a=0, b=5)
+        await opened.rest()
+        await opened.links._obey("add")
+        await opened.rest()
+        assert session.analysis.ensemble is made
+        assert "rows 0, 5, 60 apart" in session.jobs.notices[0].text
+        assert len(ends_of(opened, opened.map._figure._chain)) == 3
+        await opened.links._obey("look")
+        assert (session.look.page, session.look.obey_links) == ("clusters", True)
+
+    looked_at(scenario)
+
+
 def test_a_cell_of_a_zoomed_matrix_is_a_pair():
     async def scenario(opened):
         look, matrix = opened.session.look, opened.matrix

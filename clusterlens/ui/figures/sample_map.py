@@ -12,7 +12,7 @@ from bokeh.models import BoxSelectTool, ColumnDataSource, LassoSelectTool
 
 from clusterlens.ui.figures.frame import PictureFrame, View, no_image
 from clusterlens.ui.look import Viewport
-from clusterlens.ui.palette import LINK_COLOURS
+from clusterlens.ui.palette import LINK_COLOURS, PAIR_COLOUR
 
 # How near to a sample a click must be, and how many clusters a legend names.
 CLICK_PIXELS = 10
@@ -20,7 +20,7 @@ LEGEND_ENTRIES = 14
 _ROOM = 1.06
 _FADED = (150, 155, 163)
 LINK_STROKES = (("solid", LINK_COLOURS["must"]), ("dashed", LINK_COLOURS["cannot"]))
-_CONTRADICTS = {"line_width": 14, "line_color": "#e2a400", "line_alpha": 0.55}
+_CONTRADICTS = {"line_width": 14, "line_color": PAIR_COLOUR, "line_alpha": 0.4}
 _CASING = {"line_color": "#ffffff", "line_alpha": 0.8}
 
 

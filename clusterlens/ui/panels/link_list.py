@@ -14,6 +14,7 @@ from clusterlens.ui.links import OTHER, TITLES, shown_rows
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.palette import LINK_COLOURS
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.partitions import Choice, free_name
 from clusterlens.ui.words import count
 
 PAPER_WEIGHT = 1.0
@@ -28,10 +29,11 @@ class LinkList(Panel):
     """Each link with what the selected model makes of it, and the weight of all."""
 
     needs = ("link_states", "link_weight", "ranking")
-    also = ("constraints?",)
+    also = ("constraints?", "selected", "ensemble")
 
     def build(self) -> Any:
         self._text = Text(does=self._do, css_classes=["cl-links"])
+        self._consensus = Text(does=self._obey, css_classes=["cl-obey"])
         self._cost = Text(does=self._do, css_classes=["cl-link-cost"])
         self._weight = pmu.FloatSlider(
             label="Weight of the links",
@@ -55,6 +57,7 @@ class LinkList(Panel):
         return pn.Column(
             self._text,
             self.status,
+            self._consensus,
             self._weight,
             self._cost,
             self._file,
@@ -68,6 +71,8 @@ class LinkList(Panel):
         link_weight: float,
         ranking: Ranking,
         constraints: Result,
+        selected: Result,
+        ensemble: Result,
     ) -> None:
         """List the links, and say what breaking them costs."""
         rows = "".join(_row(k, state) for k, state in enumerate(link_states))
@@ -90,6 +95,27 @@ class LinkList(Panel):
             f"<p class='muted'>{_cost(ranking, constraints.value, link_weight)}</p>"
             f"<p class='muted'>{_REASON} {paper}</p>"
         )
+
+        self._k = max(2, int(ensemble.value.n_clusters[selected.value]))
+        self._consensus.body = _offer(self._k, constraints.value)
+
+    async def _obey(self, what: str) -> None:
+        """Put a consensus that obeys the links among the models, or look at it."""
+        session = self.session
+        if what == "look":
+            session.look.param.update(
+                page="clusters",
+                partition="consensus",
+                partition_k=self._k,
+                obey_links=True,
+            )
+            return
+        choice = Choice("consensus", self._k, "kmeans", obeys=True)
+        run = session.analysis.run
+        name = free_name(choice.title(run.ensemble), run.ensemble.names)
+        values = choice.values(run.dataset)
+        if await session.act("keep partition", partition=values, name=name):
+            session.look.model = session.analysis.ensemble.n_partitions - 1
 
     def _import(self, event: Any) -> None:
         """Take the links of a file in, all or none."""
@@ -116,6 +142,17 @@ class LinkList(Panel):
         elif verb in ("swap", "remove"):
             values = {"a": state.link.a, "b": state.link.b}
             self.session.act_now(f"{verb} link", **values)
+
+
+def _offer(k: int, links: Constraints | None) -> str:
+    """Offer a consensus that obeys the links, with as many clusters as the model."""
+    if links is None:
+        return ""
+    title = f"Add a consensus k={k} that obeys them"
+    return (
+        f"<p>{link(title, 'add', kind='pill', css='cl-obey-add')} "
+        f"{link('another k', 'look', css='cl-obey-look')}</p>"
+    )
 
 
 def _row(k: int, state: LinkState) -> str:
