@@ -1,11 +1,12 @@
 """Kill a working session again and again: nothing acknowledged may be lost.
 
-    python -m benchmarks.kills [--kills 50] [--seconds 2.5] [--seed 0]
+    python -m benchmarks.kills [--kills 50] [--seconds 2.5] [--seed 0] [--pages]
 
 A process opens the analysis that the one before it left, acts on it (links, scores,
 undo, redo, preparations, pools) and writes down what it was told is saved. It is killed
 with SIGKILL at a random moment, also in the middle of a write or of a pool. Then the
-database must be sound and hold what was written down, or one action more.
+database must be sound and hold what was written down, or one action more. With
+`--pages` it is the served page that is killed: see `benchmarks.page_kills`.
 """
 
 from __future__ import annotations
@@ -39,14 +40,20 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=2.5)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pages", action="store_true", help="kill the served page")
     given = parser.parse_args()
     rng, found = random.Random(given.seed), Counter[str]()
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home)
-        for k in range(given.kills):
-            found += kill_once(folder, rng, rng.uniform(0, given.seconds), k)
+        if given.pages:
+            from benchmarks.page_kills import kill_pages
+
+            found += kill_pages(folder, given.kills, given.seconds, rng)
+        else:
+            for k in range(given.kills):
+                found += kill_once(folder, rng, rng.uniform(0, given.seconds), k)
     print(json.dumps(dict(found)))
-    assert found["lost"] == found["unsound"] == 0
+    assert found["lost"] == found["unsound"] == found["does not open"] == 0
 
 
 def kill_once(folder: Path, rng: random.Random, seconds: float, k: int) -> Counter[str]:

@@ -36,9 +36,11 @@ from clusterlens.ui.links import (
     KINDS,
     OTHER,
     TITLES,
+    PlainId,
     find_link,
     has_row,
     links_from_text,
+    named_alike,
     plain_ids,
     refuse_contradiction,
     rows_without,
@@ -108,8 +110,28 @@ def prepare_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
         name: role for name, role in roles.items() if role != guessed.get(name)
     }
     dataset = prepare(analysis.table, **given)
-    _tell_of_links(analysis, dataset, job)
-    return replace(analysis, preparation=given, dataset=dataset, cns=None)
+    links = _renamed(analysis.links, rows_of(analysis), dataset.table.index)
+    renamed = replace(analysis, links=links)
+    _tell_of_links(renamed, dataset, job)
+    return replace(renamed, preparation=given, dataset=dataset, cns=None)
+
+
+def rows_of(analysis: Analysis) -> pd.Index:
+    """Row ids of all rows of the table, as the column of row ids names them now."""
+    named = analysis.dataset or analysis.table
+    if named is None:
+        raise ValueError("no table is loaded; load one on the Data page.")
+    return named.table.index
+
+
+def _renamed(
+    links: tuple[Link, ...], before: pd.Index, after: pd.Index
+) -> tuple[Link, ...]:
+    """Let links follow their rows to other row ids, those of another column."""
+    if not links or before.equals(after):
+        return links
+    new = dict(zip(plain_ids(before), plain_ids(after), strict=True))
+    return tuple(replace(k, a=new.get(k.a, k.a), b=new.get(k.b, k.b)) for k in links)
 
 
 def _tell_of_links(analysis: Analysis, dataset: Dataset, job: Any) -> None:
@@ -415,9 +437,7 @@ def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
     kind, a, b = (values[name] for name in ("kind", "a", "b"))
     if kind not in KINDS:
         raise ValueError(f"kind {kind!r} is neither 'must' nor 'cannot'.")
-    for row in (a, b):
-        if analysis.table is None or not has_row(analysis.table.table.index, row):
-            raise ValueError(f"there is no row {row!r}; name rows by their ids.")
+    _check_rows(analysis, [a, b])
     if a == b:
         raise ValueError(f"row {a} is given twice; link two different rows.")
     at = find_link(analysis.links, a, b)
@@ -429,20 +449,29 @@ def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
 def join_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Say that rows are of one class: must-links from each to the next span them."""
     rows = list(dict.fromkeys(values["rows"]))
-    if analysis.table is None or len(rows) < 2:
+    if len(rows) < 2:
         raise ValueError("fewer than two rows are given; select at least two.")
-    unknown = [row for row in rows if not has_row(analysis.table.table.index, row)]
-    if unknown:
-        raise ValueError(f"there is no row {unknown[0]!r}; name rows by their ids.")
+    _check_rows(analysis, rows)
     new = [Link("must", a, b) for a, b in pairwise(rows)]
     return _with_links(analysis, new)
 
 
+def _check_rows(analysis: Analysis, rows: Sequence[PlainId]) -> None:
+    """Refuse rows that the table does not have, and those of a run named otherwise."""
+    index, samples, dataset = rows_of(analysis), analysis.samples, analysis.dataset
+    if samples and dataset and not named_alike(samples, dataset):
+        raise ValueError(
+            "the run that is read names its rows by another column than the table does "
+            "now; run the pool again, or choose its column of row ids on Data."
+        )
+    unknown = [row for row in rows if not has_row(index, row)]
+    if unknown:
+        raise ValueError(f"there is no row {unknown[0]!r}; name rows by their ids.")
+
+
 def import_links(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Take the links of a file in; those between the same rows are replaced."""
-    if analysis.table is None:
-        raise ValueError("no table is loaded; load one on the Data page.")
-    new = links_from_text(values["text"], analysis.table.table.index)
+    new = links_from_text(values["text"], rows_of(analysis))
     if not new:
         raise ValueError("the file holds no link.")
     return _with_links(analysis, new)

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
+from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.analysis import Link
 
 Kind = Literal["must", "cannot"]
@@ -60,6 +61,15 @@ def has_row(index: pd.Index, row: PlainId) -> bool:
     if index.inferred_type in ("integer", "string"):
         return row in index
     return row in plain_ids(index)
+
+
+def named_alike(one: Dataset, other: Dataset) -> bool:
+    """Whether both call the rows of a table by the same ids."""
+    chosen = [
+        [name for name, role in dataset.roles.items() if role == "row id"]
+        for dataset in (one, other)
+    ]
+    return chosen[0] == chosen[1] or one.table.index.equals(other.table.index)
 
 
 def find_link(links: Sequence[Link], a: PlainId, b: PlainId) -> int | None:

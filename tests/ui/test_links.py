@@ -165,7 +165,8 @@ def linked_positions(session: Session) -> list[list[int]]:
         session.derived.watch(["constraints?"], lambda results: None)
         while not session.jobs.at_rest:
             await asyncio.sleep(0.01)
-        return session.derived.get("constraints").value.must_link.tolist()
+        found = session.derived.get("constraints").value
+        return None if found is None else found.must_link.tolist()
 
     return run(main())
 
@@ -204,6 +205,35 @@ def test_linked_rows_that_a_preparation_leaves_out_are_named_and_come_back():
     session.undo()
     assert 2 in plain_ids(session.analysis.dataset.row_ids)
     assert made_links(session) == [("must", 0, 2)]
+
+
+def test_links_follow_their_rows_to_another_column_of_row_ids():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(N, 2)), columns=[*"xy"])
+    frame["word"] = [f"k{k}" for k in reversed(range(N))]
+    session, table = Session(), make_dataset(frame, name="t")
+    dataset = prepare(table)
+    assert plain_ids(dataset.row_ids) == list(range(N))
+    made = Run("r1", "run 1", dataset, (), 0, Ensemble(np.arange(2 * N).reshape(2, N)))
+    analysis = Analysis(table, {}, dataset, (made,), 1, "r1")
+    session.history.do(Step("test", "Test", analysis))
+    session.act_now("add link", kind="must", a=0, b=2)
+
+    async def main():
+        assert await session.act("prepare", roles={"word": "row id"})
+
+    run(main())
+    assert made_links(session) == [("must", "k11", "k9")]
+    assert not session.act_now("add link", kind="must", a=0, b=1)
+    assert "names its rows by another column" in session.jobs.notices[0].text
+    again = replace(made, id="r2", dataset=session.analysis.dataset)
+    read = replace(session.analysis, runs=(made, again), run_id="r2")
+    assert linked_positions(session) is None
+    later = Session()
+    later.history.do(Step("test", "Test", read))
+    assert later.act_now("add link", kind="cannot", a="k10", b="k9")
+    text = "kind,row_a,row_b\ncannot-link,k0,k9\n"
+    assert later.act_now("import links", text=text)
+    assert linked_positions(later) == [[0, 2]]
 
 
 def test_the_weight_of_the_links_is_one_action():

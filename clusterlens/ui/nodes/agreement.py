@@ -32,7 +32,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.analysis import Link
 from clusterlens.ui.derived import Node
 from clusterlens.ui.jobs import KERNELS, Job
-from clusterlens.ui.links import PlainId, as_constraints, plain_ids
+from clusterlens.ui.links import PlainId, as_constraints, named_alike, plain_ids
 
 SEED = 0
 LEADERS = 3
@@ -62,8 +62,16 @@ def threshold_in_force(agreement: Agreement, asked: int | None) -> int:
     return agreement.threshold if asked is None else asked
 
 
-def row_positions(job: Job, samples: Dataset) -> dict[PlainId, int]:
-    """Position of each sample by its plain row id."""
+def row_positions(
+    job: Job, samples: Dataset, dataset: Dataset | None
+) -> dict[PlainId, int]:
+    """Position of each sample by its plain row id.
+
+    Of none where the run names its rows by another column than the table does now: the
+    same id may be another row.
+    """
+    if dataset is not None and not named_alike(samples, dataset):
+        return {}
     return {row: k for k, row in enumerate(plain_ids(samples.row_ids))}
 
 
@@ -184,7 +192,7 @@ NODES = {
     "threshold_asked": Node(("threshold?", "look.threshold_preview?"), threshold_asked),
     "threshold_in_force": Node(("agreement", "threshold_asked?"), threshold_in_force),
     "row_positions": Node(
-        ("samples",), row_positions, "live", "Looking up the rows", keep=2
+        ("samples", "dataset?"), row_positions, "live", "Looking up the rows", keep=2
     ),
     "constraints": Node(("links", "row_positions"), constraints),
     "ranking": Node(_RANKED, rank, "live", "Ranking", keep=64),

@@ -1,0 +1,185 @@
+"""The served page in a browser: what the benchmarks and tests that drive it share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+STARTED_WITHIN_SECONDS = 240
+# Milliseconds that a busy machine may take to a page.
+PATIENCE = 120_000
+
+# Finds the first element of a class, through shadow roots, and the view of its figure.
+_FIND = """
+const find = (root, css) => {
+  const hit = root.querySelector(css);
+  if (hit) return hit;
+  for (const e of root.querySelectorAll('*'))
+    if (e.shadowRoot) { const h = find(e.shadowRoot, css); if (h) return h; }
+  return null;
+};
+const figureView = (css) => {
+  const host = find(document, css);
+  const inside = (e) => {
+    for (; e; e = e.parentNode || e.host) if (e === host) return true;
+    return false;
+  };
+  const views = Object.values(Bokeh.index).flatMap(function walk(v) {
+    return [v, ...(v.child_views || []).flatMap(walk)];
+  });
+  return host && views.find((v) => v.model.type === 'Figure' && inside(v.el));
+};
+const imageOf = (view, kind) => {
+  const glyph = view && view.model.renderers.find((r) => r.glyph
+    && r.glyph.type.startsWith(kind) && r.data_source.data.image.length);
+  return glyph ? glyph.data_source.data : null;
+};
+"""
+# Whether figures show their pictures.
+PICTURED = f"""(classes) => {{ {_FIND}
+  return !!(window.Bokeh && classes.every((css) => imageOf(figureView(css), 'Image')));
+}}"""
+# Screen positions of the samples on the map, from left to right.
+SAMPLES = f"""() => {{ {_FIND}
+  const view = figureView('.cl-map'), data = imageOf(view, 'ImageRGBA');
+  if (!data) return null;
+  const [image] = data.image, [height, width] = image.shape, filled = [];
+  for (let i = 0; i < width * height; i++)
+    if (image[i] >>> 24) filled.push([i % width, Math.floor(i / width)]);
+  filled.sort((a, b) => a[0] - b[0]);
+  const box = view.canvas_view.el.getBoundingClientRect(), frame = view.frame;
+  return filled.map(([i, j]) => [
+    box.x + frame.x_scale.compute(data.x[0] + (i + 0.5) * data.dw[0] / width),
+    box.y + frame.y_scale.compute(data.y[0] + (j + 0.5) * data.dh[0] / height)]);
+}}"""
+# Milliseconds from the next event of a type to the frame that shows another text in an
+# element; null if none comes within ten seconds.
+BEGIN_CLOCK = f"""([type, css]) => {{ {_FIND}
+  const text = () => {{
+    const host = find(document, css), parts = [];
+    const walk = (node) => {{
+      if (node.nodeType === 3) parts.push(node.data);
+      if (node.shadowRoot) walk(node.shadowRoot);
+      node.childNodes.forEach(walk);
+    }};
+    if (host) walk(host);
+    return parts.join('');
+  }};
+  const before = text();
+  window.clock = new Promise((done) => {{
+    window.addEventListener(type, () => {{
+      const start = performance.now();
+      const look = () => {{
+        const late = performance.now() - start;
+        if (text() !== before) requestAnimationFrame(() =>
+          done(performance.now() - start));
+        else if (late > 10000) done(null);
+        else requestAnimationFrame(look);
+      }};
+      requestAnimationFrame(look);
+    }}, {{capture: true, once: true}});
+  }});
+}}"""
+
+
+def find_browser() -> str | None:
+    """Return the path of an installed Chromium or Chrome."""
+    chosen = os.environ.get("CLUSTERLENS_BROWSER")
+    found = (shutil.which(name) for name in BROWSERS)
+    return chosen or next((path for path in found if path), None)
+
+
+class Served:
+    """`panel serve app.py` over a store, on one port of the loopback interface.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds the store (`home`) and the log of the server.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        self.address = f"http://127.0.0.1:{port}"
+        self.home, self.log = folder / "home", folder / "log.txt"
+        self._command = [
+            *(sys.executable, "-m", "panel", "serve", "app.py", "--liveness"),
+            *("--address", "127.0.0.1", "--port", port),
+            *("--allow-websocket-origin", f"127.0.0.1:{port}"),
+        ]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, *more: str) -> None:
+        """Begin to serve; return when it answers."""
+        with self.log.open("a") as out:
+            self._process = subprocess.Popen(
+                [*self._command, *more],
+                cwd=ROOT,
+                env={**os.environ, "CLUSTERLENS_HOME": str(self.home)},
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        for _ in range(10 * STARTED_WITHIN_SECONDS):
+            try:
+                urllib.request.urlopen(f"{self.address}/liveness", timeout=0.1).close()
+                return
+            except OSError:
+                try:
+                    self._process.wait(timeout=0.1)
+                    break
+                except subprocess.TimeoutExpired:
+                    continue
+        raise RuntimeError(f"the server did not start:\n{self.log.read_text()}")
+
+    def kill(self) -> None:
+        """End it and its worker processes at once, by SIGKILL."""
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def end(self) -> None:
+        """Let it end by itself."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(timeout=20)
+            self._process = None
+
+
+@contextmanager
+def browser_page(width: int = 1440, height: int = 900) -> Iterator[Any]:
+    """Yield a page of a browser without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page(viewport={"width": width, "height": height})
+        page.set_default_timeout(PATIENCE)
+        yield page
+        browser.close()
+
+
+def wait_for_pictures(page: Any, *classes: str) -> None:
+    """Wait until the figures of these cards show their pictures."""
+    page.wait_for_function(PICTURED, arg=list(classes), timeout=PATIENCE)
+
+
+def sample_places(page: Any) -> list[list[float]]:
+    """Return where samples are on the screen, the leftmost first."""
+    return page.wait_for_function(SAMPLES, timeout=PATIENCE).json_value()
