@@ -145,7 +145,6 @@ PLACES = [
     "exports",
     "session",
     "findings",
-    "scripts",
     "moves",
     "panels",
     "pages",

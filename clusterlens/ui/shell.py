@@ -38,6 +38,7 @@ from clusterlens.ui.pages.labels import LabelsPage
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.pages.report import ReportPage
 from clusterlens.ui.session import Session
+from clusterlens.ui.words import count as counted
 
 # Key, title, icon and class of each page, in reading order.
 PAGES = (
@@ -202,6 +203,8 @@ def _state(session: Session) -> Text:
         if analysis.run is not None:
             count = analysis.run.ensemble.n_partitions
             parts.append(f"{safe(analysis.run.name)} · {count} models")
+        if analysis.links:
+            parts.append(counted(len(analysis.links), "link"))
         text.body = " ".join(f'<span class="chip">{part}</span>' for part in parts)
 
     session.history.param.watch(write, ["steps", "cursor"])

@@ -9,6 +9,7 @@ import base64
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
@@ -146,8 +147,20 @@ def _about(found: Findings) -> str:
     shape = "{:,} rows, {:,} columns".format(*analysis.table.table.shape)
     hashes = [step.values.get("sha256") for step in found.steps]
     known = [f"SHA-256 {value}" for value in hashes if value][-1:]
-    parts = [last.at, analysis.run.name, shape, *known, f"ClusterLens {__version__}"]
+    parts = [
+        _when(last.at),
+        analysis.run.name,
+        shape,
+        *known,
+        f"ClusterLens {__version__}",
+    ]
     return " · ".join(safe(part) for part in parts)
+
+
+def _when(at: str) -> str:
+    """Write a time in UTC for people."""
+    time = datetime.fromisoformat(at)
+    return f"{time.day} {time:%B %Y, %H:%M} UTC"
 
 
 def _answer(found: Findings) -> str:
@@ -324,12 +337,12 @@ def _links(found: Findings) -> str:
 
 def _kept(state: LinkState) -> str:
     if state.ends is None:
-        return "a row is not in this run"
+        return safe(f"not in this run: {' and '.join(map(str, state.missing))}")
     return "broken" if state.broken else "kept"
 
 
 def _steps(found: Findings) -> str:
-    return _list(f"{step.at}: {step.title}" for step in found.steps[1:])
+    return _list(f"{_when(step.at)}: {step.title}" for step in found.steps[1:])
 
 
 def _versions(found: Findings) -> str:

@@ -1,7 +1,8 @@
 """Script: an analysis as Python that gives the same labels and scores elsewhere.
 
 It uses public names only. What cannot be done again, as a run of partitions made
-elsewhere, is refused with the reason.
+elsewhere, is refused with the reason. Pages that copy their own calls begin with
+`table_lines` and `run_lines`.
 """
 
 from __future__ import annotations
@@ -80,6 +81,29 @@ def write_script(steps: Sequence[Step], model: int, *, exact: bool = True) -> st
     return _TEMPLATE.format(**parts)
 
 
+def table_lines(steps: Sequence[Step]) -> list[str]:
+    """Lines that make `dataset`, the prepared table; a file is loaded by its name."""
+    analysis = steps[-1].analysis if steps else Analysis()
+    try:
+        load, _ = _loading(steps, analysis, file=None)
+    except ScriptError:
+        load = 'cl.load_table("table.csv")'
+    rules = [f"{name}={value!r}" for name, value in analysis.preparation.items()]
+    prepare = f"dataset = cl.prepare({', '.join(['table', *rules])})"
+    return ["import clusterlens as cl", "", f"table = {load}", prepare]
+
+
+def run_lines(steps: Sequence[Step]) -> list[str]:
+    """Lines that make `ensemble`, the partitions of the run that is read."""
+    run = steps[-1].analysis.run if steps else None
+    if run is None:
+        return []
+    return [
+        f"pool = {_pretty([dict(entry) for entry in run.pool])}",
+        f"ensemble = cl.run_pool(dataset.X, pool, random_state={run.random_state})",
+    ]
+
+
 _TEMPLATE = '''\
 {about}
 import clusterlens as cl
@@ -131,8 +155,13 @@ def _check_origin(steps: Sequence[Step], run: Run) -> None:
     )
 
 
-def _loading(steps: Sequence[Step], analysis: Analysis) -> tuple[str, str]:
-    """Return the call that loads the table, and what to say of its file."""
+def _loading(
+    steps: Sequence[Step], analysis: Analysis, file: str | None = "FILE"
+) -> tuple[str, str]:
+    """Return the call that loads the table, and what to say of its file.
+
+    `file` names the constant that holds the name of the file; None writes it out.
+    """
     table = analysis.table
     for step in reversed(steps):
         if step.kind == "load example" and step.analysis.table is table:
@@ -140,7 +169,7 @@ def _loading(steps: Sequence[Step], analysis: Analysis) -> tuple[str, str]:
         if step.kind == "load file" and step.analysis.table is table:
             name = str(step.values["name"])
             note = f"FILE = {name!r}\n# SHA-256 {step.values['sha256']}"
-            return f"cl.load_table(FILE, name={name!r})", note
+            return f"cl.load_table({file or repr(name)}, name={name!r})", note
     raise ScriptError("the table was not loaded from a file or an example.")
 
 

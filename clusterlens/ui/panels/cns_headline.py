@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.derived import Result
+from clusterlens.ui.exports.script import table_lines
 from clusterlens.ui.kit import Text, badge, card, copier, link, pmu, pn
 from clusterlens.ui.nodes.cns import Summary
 from clusterlens.ui.panels.live import LivePanel
-from clusterlens.ui.scripts import table_lines
 from clusterlens.ui.words import count, number
 
 
@@ -119,8 +119,9 @@ class CNSHeadline(LivePanel):
             return ""
         options = {**vars(setting.value), "metric": self.session.look.cns_metric}
         given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        steps = self.session.history.done
         lines = [
-            *table_lines(self.session),
+            *table_lines(steps),
             f"model = cl.CNS({given}).fit(dataset.X)",
             "print(model.criterion_.max(), model.error_bound_)",
             "print(model.seed_shares_, model.memberships_)",

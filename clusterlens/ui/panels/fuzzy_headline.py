@@ -8,10 +8,10 @@ from typing import Any
 
 from clusterlens.compute.fuzzy.concordance import NDC
 from clusterlens.ui.derived import Result
+from clusterlens.ui.exports.script import run_lines, table_lines
 from clusterlens.ui.kit import Text, badge, card, copier, link, pmu, pn, safe, select
 from clusterlens.ui.nodes.fuzzy import MODELS, PRECISIONS, Choices, Pair
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.scripts import run_lines, table_lines
 from clusterlens.ui.words import error, fixed
 
 
@@ -157,7 +157,11 @@ class FuzzyHeadline(Panel):
     def _script(self, found: Choices, pair: Pair) -> str:
         lines = ["import clusterlens as cl", ""]
         if self.session.look.fuzzy_case == "table":
-            lines = [*table_lines(self.session), *run_lines(self.session)]
+            steps = self.session.history.done
+            lines = [
+                *table_lines(steps),
+                *run_lines(steps),
+            ]
         aim = self.session.look.fuzzy_precision
         return "\n".join(
             [

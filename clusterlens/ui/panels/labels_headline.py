@@ -7,6 +7,7 @@ from typing import Any
 
 from clusterlens.compute.indices.label_match import LabelCheck
 from clusterlens.ui.derived import Result
+from clusterlens.ui.exports.script import run_lines, table_lines
 from clusterlens.ui.kit import Text, badge, card, copier, link, pn, safe, select
 from clusterlens.ui.nodes.labels import (
     Judged,
@@ -16,7 +17,6 @@ from clusterlens.ui.nodes.labels import (
     label_column,
 )
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.scripts import run_lines, table_lines
 from clusterlens.ui.words import count, error, fixed
 
 LABELS = "labels"
@@ -133,7 +133,11 @@ class LabelsHeadline(Panel):
         )
 
     def _script(self, judged: Judged) -> str:
-        lines = [*table_lines(self.session), *run_lines(self.session)]
+        steps = self.session.history.done
+        lines = [
+            *table_lines(steps),
+            *run_lines(steps),
+        ]
         lines.append(f"labels = {judged.code}")
         lines += [
             f"labels = cl.merge_classes(labels, [{a}, {b}])" for a, b in judged.merged

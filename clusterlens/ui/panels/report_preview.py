@@ -52,6 +52,8 @@ class ReportPreview(Panel):
         """Write the file on a thread; the newest one is shown."""
         found = gather(self.session)
         if found is not None:
+            if not self._page.body:
+                self._page.body = "<p class='muted'>Writing the report …</p>"
             title = "Writing the report"
             self.session.jobs.live(
                 "report", title, lambda job: write_report(found), self._see

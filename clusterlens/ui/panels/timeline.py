@@ -7,6 +7,7 @@ from typing import Any
 
 from clusterlens.ui.history import Step
 from clusterlens.ui.kit import TEXT_CSS, Text, card, link, safe
+from clusterlens.ui.links import TITLES
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import count, number
 
@@ -22,8 +23,9 @@ ol.steps i { position: absolute; left: 0; top: 5px; width: 7px; height: 7px;
 ol.steps li.now i { background: #0b8a8a; }
 ol.steps li.undone { opacity: .55; }
 ol.steps .at { float: right; font-size: 12px; opacity: .7; }
-ol.steps button { visibility: hidden; }
-ol.steps li:hover button, ol.steps li button:focus { visibility: visible; }
+ol.steps button { position: absolute; right: 0; top: 18px; opacity: 0;
+  backdrop-filter: blur(4px); padding-left: 6px; }
+ol.steps li:hover button, ol.steps li button:focus { opacity: 1; }
 """
 
 
@@ -82,6 +84,10 @@ def _row(k: int, step: Step, cursor: int) -> str:
 def _words(step: Step) -> str:
     """Say what a step was about, in a line."""
     analysis, parts = step.analysis, []
+    if {"a", "b"} <= step.values.keys():
+        kind = TITLES.get(step.values.get("kind"))
+        rows = f"rows {step.values['a']} and {step.values['b']}"
+        return safe(f"{kind}: {rows}" if kind else rows)
     for name, value in step.values.items():
         if name == "pool":
             models = analysis.run.ensemble.n_partitions if analysis.run else 0
