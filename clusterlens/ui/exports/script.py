@@ -162,12 +162,13 @@ def _loading(
 
     `file` names the constant that holds the name of the file; None writes it out.
     """
-    table = analysis.table
     for step in reversed(steps):
-        if step.kind == "load example" and step.analysis.table is table:
-            return f"cl.load_example({step.values['name']!r})", ""
-        if step.kind == "load file" and step.analysis.table is table:
-            name = str(step.values["name"])
+        if step.analysis.table is not analysis.table or "name" not in step.values:
+            continue
+        name = str(step.values["name"])
+        if step.kind == "load example":
+            return f"cl.load_example({name!r})", ""
+        if step.kind == "load file":
             note = f"FILE = {name!r}\n# SHA-256 {step.values['sha256']}"
             return f"cl.load_table({file or repr(name)}, name={name!r})", note
     raise ScriptError("the table was not loaded from a file or an example.")
