@@ -104,6 +104,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "merge_gains",
         ],
         "compute.indices.label_match": ["LabelCheck", "label_match"],
+        "compute.indices.model_comparison": ["compare_models"],
         "compute.indices.pair_view": ["PairView", "class_pair_view"],
         "compute.indices.pool_agreement": ["PoolAgreement", "pool_agreement"],
         "compute.fuzzy.adjusted": ["AdjustedIndex", "adjusted_ndc", "adjusted_rand"],

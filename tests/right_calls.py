@@ -166,6 +166,7 @@ def right_arguments(name):
         "constraints_to_json": linked | {"constraints": constraints()},
         "cross_tab": {"a": LABELS, "b": np.arange(N) % 2},
         "density": judged,
+        "compare_models": over | {"X": X, "labels_true": LABELS},
         "ensemble_nmi": judged,
         "estimate_agreements": over | {"n_compared": 12},
         "estimate_pool": {"X": X, "pool": POOL},

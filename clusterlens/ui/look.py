@@ -194,6 +194,13 @@ class Look(param.Parameterized):
     fuzzy_sort = param.String("", doc="All pairs are sorted by likeness to this one.")
     fuzzy_sample = param.Integer(None, allow_None=True, doc="Sample that is read.")
     fuzzy_view = param.ClassSelector(class_=Viewport, default=Viewport())
+    table_open = param.Boolean(
+        False, doc="Whether the ranking is a table over the whole page."
+    )
+    table_columns = param.ClassSelector(
+        class_=tuple, default=(), doc="Its columns; empty for the usual ones."
+    )
+    table_sort = param.String("", doc='Column it is sorted by, "-" before it turns it.')
     pool_draft = param.ClassSelector(
         class_=PoolDraft, default=PoolDraft(), doc="What the next run shall be."
     )

@@ -245,6 +245,7 @@ COUNT_VOTES = {
     "average_ari",
     "average_nmi",
     "cluster_consensus",
+    "compare_models",
     "consensus_kmeans",
     "consensus_partition",
     "consensus_tile",

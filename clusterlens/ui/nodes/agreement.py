@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from clusterlens.compute.consensus.ordering import order_samples
 from clusterlens.compute.ensemble.agreement import (
@@ -19,6 +20,7 @@ from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.contingency import match_labels
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
+from clusterlens.compute.indices.model_comparison import compare_models
 from clusterlens.compute.ranking.ranking import (
     SCORES,
     Ranking,
@@ -137,6 +139,17 @@ def clusters(job: Job, ensemble: Ensemble, model: int, reference: int) -> np.nda
     return np.where(ensemble.labels[model] == NOISE, NOISE, matched)
 
 
+def model_table(job: Job, agreement: Agreement, samples: Dataset) -> pd.DataFrame:
+    """Every score and index of every model, one row each."""
+    return compare_models(
+        agreement,
+        samples.X,
+        samples.labels_true,
+        random_state=SEED,
+        **job.kernels,
+    )
+
+
 def copies_of_leader(job: Job, ranking: Ranking) -> np.ndarray:
     """The models that are nearly the same as the leader, itself among them."""
     return near_copies(ranking.ensemble, int(ranking.order[0]))
@@ -213,6 +226,9 @@ NODES = {
         keep=8,
     ),
     "copies": Node(("ensemble",), copies, "live", "Comparing partitions"),
+    "model_table": Node(
+        ("agreement", "samples"), model_table, "live", "Judging the models"
+    ),
     "copies_of_leader": Node(
         ("ranking",), copies_of_leader, "live", "Looking for near-copies", keep=16
     ),

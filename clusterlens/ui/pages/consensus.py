@@ -9,6 +9,7 @@ from clusterlens.ui.pages.page import Page, share
 from clusterlens.ui.panels.headline import Headline
 from clusterlens.ui.panels.inspector import Inspector
 from clusterlens.ui.panels.matrices import BinarisedMatrix, ConsensusMatrix
+from clusterlens.ui.panels.model_table import ModelTable
 from clusterlens.ui.panels.ranking import RankingTable
 from clusterlens.ui.panels.sample_map import SampleMap
 from clusterlens.ui.panels.threshold import Threshold
@@ -60,7 +61,7 @@ class ConsensusPage(Page):
             sizing_mode="stretch_both",
             margin=0,
         )
-        return pn.Column(
+        workbench = pn.Column(
             ranking.view,
             centre,
             inspector.view,
@@ -69,3 +70,27 @@ class ConsensusPage(Page):
             sizing_mode="stretch_both",
             margin=0,
         )
+        self._table = ModelTable(session)
+        # What is hidden must not say itself how it is displayed.
+        self._workbench = share(workbench, "1 1 0")
+        self._over = share(self._table.view, "1 1 0")
+        session.look.param.watch(self._arrange, ["table_open"])
+        return pn.Column(
+            self._workbench,
+            self._over,
+            styles=COLUMN,
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+
+    def look(self, seen: bool) -> None:
+        """Show or hide the page; the table watches only while it is open."""
+        super().look(seen)
+        if len(self.view):
+            self._arrange()
+
+    def _arrange(self, *events: Any) -> None:
+        """Show the workbench, or the table in its place."""
+        opened = self.session.look.table_open
+        self._workbench.visible, self._over.visible = not opened, opened
+        self._table.look(opened and self.view.visible)

@@ -199,7 +199,9 @@ class RankingTable(Panel):
             styles={"gap": "6px", "flex": "none"},
         )
         keys = Text(
-            "<p class='muted'><kbd>↑</kbd> <kbd>↓</kbd> select</p>",
+            "<p class='muted between'><span><kbd>↑</kbd> <kbd>↓</kbd> select</span>"
+            f"{link('all scores and indices', 'table', css='cl-table-open')}</p>",
+            does=lambda what: setattr(session.look, "table_open", True),
             styles={"flex": "none"},
         )
         place = pn.Column(

@@ -1,0 +1,213 @@
+"""compare_models: all that is known of the partitions of an ensemble, as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    RandomState,
+    check_features,
+    check_random_state,
+    check_range,
+    split_labelled,
+)
+from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
+from clusterlens.compute.ensemble.ensemble import (
+    Ensemble,
+    check_ensemble,
+    distinct_partitions,
+)
+from clusterlens.compute.indices._clusters import Clusters, Undefined
+from clusterlens.compute.indices.registry import INDICES, Definition
+from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
+
+SAMPLE_SIZE = 2_000
+
+
+def compare_models(
+    ensemble: Ensemble | Agreement,
+    X: npt.ArrayLike | None = None,
+    labels_true: npt.ArrayLike | None = None,
+    *,
+    sample_size: int = SAMPLE_SIZE,
+    random_state: RandomState = 0,
+    unlabelled: int | None = -1,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> pd.DataFrame:
+    """Put every score and index of the partitions of an ensemble into one table.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or Agreement
+        T >= 2 partitions, or their counted agreements.
+    X : array-like of float, shape (n_samples, n_features), optional
+        Finite features, for the internal indices.
+    labels_true : array-like of int or str, shape (n_samples,), optional
+        Class of each sample, for the external indices; samples without one are left
+        out.
+    sample_size : int, default 2000
+        Samples, at least 2, on which indices that are quadratic in time are computed
+        where there are more: the same for all partitions.
+    random_state : int, default 0
+        Seed of that draw.
+    unlabelled : int or None, default -1
+        The label in labels_true that stands for none.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`; progress counts distinct partitions.
+
+    Returns
+    -------
+    table : DataFrame
+        One row per partition, in the order of the ensemble; the index is its position.
+        Columns model, family, n_clusters, n_noise, votes, seconds, parameters (text),
+        one per score in `SCORES`, and one per index in `INDICES` by their keys, in the
+        "textbook" definition or the only one. NaN where an index has no value.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two partitions, or lengths disagree.
+    Cancelled
+        If `cancel` said so.
+
+    Notes
+    -----
+    Time O(T (n d + sample_size² d)) after the agreements. Identical partitions are
+    judged once. The noise of a clustering (-1) is a cluster like any other, but for
+    DBCV.
+
+    Examples
+    --------
+    >>> ensemble = Ensemble([[0, 0, 1, 1], [0, 0, 0, 1], [0, 1, 1, 1]])
+    >>> table = compare_models(ensemble, [[0.0], [1.0], [8.0], [9.0]], list("aabb"))
+    >>> table[["discotec-binary", "CHI", "ari"]].round(2).values.tolist()[0]
+    [0.12, 128.0, 1.0]
+    """
+    run = RunOptions(n_jobs, progress, cancel, executor)
+    seed = check_random_state(random_state)
+    sample_size = check_range(sample_size, 2, np.inf, name="sample_size", integer=True)
+    if isinstance(ensemble, Agreement):
+        agreement, ensemble = ensemble, ensemble.ensemble
+    else:
+        check_ensemble(ensemble, alternatives=" or an Agreement")
+        agreement = count_agreements(ensemble, **run.quiet.threads)
+    judges = _judges(ensemble, X, labels_true, unlabelled, sample_size, seed, run)
+    first, group = distinct_partitions(ensemble)
+    judged = []
+    for done, t in enumerate(first):
+        run.report(done, len(first))
+        run.raise_if_cancelled()
+        values: dict[str, float] = {}
+        for judge in judges:
+            values |= judge(ensemble.labels[t])
+        judged.append(values)
+    run.report(len(first), len(first))
+    scores = {
+        name: rank_partitions(agreement, name, **run.quiet.threads).values
+        for name in SCORES
+    }
+    indices = pd.DataFrame(judged, index=range(len(first))).iloc[group]
+    return pd.concat(
+        [_facts(ensemble), pd.DataFrame(scores), indices.reset_index(drop=True)], axis=1
+    ).rename_axis("position")
+
+
+def _facts(ensemble: Ensemble) -> pd.DataFrame:
+    """What is known of the partitions without judging them."""
+    return pd.DataFrame(
+        {
+            "model": ensemble.names,
+            "family": ensemble.families,
+            "n_clusters": ensemble.n_clusters,
+            "n_noise": ensemble.n_noise,
+            "votes": ensemble.votes,
+            "seconds": ensemble.seconds,
+            "parameters": [_parameters(spec) for spec in ensemble.specs],
+        }
+    )
+
+
+def _parameters(spec: Mapping[str, Any]) -> str:
+    """Write the parameters of a model, as "n_clusters=3, init='random'"."""
+    return ", ".join(f"{k}={v!r}" for k, v in spec.items() if k != "clusterer")
+
+
+Judge = Callable[[IntArray], dict[str, float]]
+
+
+def _judges(
+    ensemble: Ensemble,
+    X: npt.ArrayLike | None,
+    labels_true: npt.ArrayLike | None,
+    unlabelled: int | None,
+    sample_size: int,
+    seed: int,
+    run: RunOptions,
+) -> list[Judge]:
+    """What judges the labels of a partition: one for each kind of index."""
+    judges: list[Judge] = []
+    if X is not None:
+        features = check_features(X)
+        n_samples = len(features)
+        if n_samples != ensemble.n_samples:
+            raise ValueError(
+                f"X has {n_samples} rows for {ensemble.n_samples} samples; give one "
+                "per sample."
+            )
+        some: Any = slice(None)
+        if n_samples > sample_size:
+            rng = np.random.default_rng(seed)
+            some = np.sort(rng.choice(n_samples, sample_size, replace=False))
+        judges.append(lambda labels: _internal("linear", features, labels, run))
+        judges.append(
+            lambda labels: _internal("quadratic", features[some], labels[some], run)
+        )
+    if labels_true is not None:
+        labelled, classes = split_labelled(
+            labels_true, unlabelled, n_samples=ensemble.n_samples, name="labels_true"
+        )
+        reference = pd.factorize(classes)[0]
+        judges.append(lambda labels: _external(reference, labels[labelled]))
+    return judges
+
+
+def _internal(
+    cost: str, features: FloatArray, labels: IntArray, run: RunOptions
+) -> dict[str, float]:
+    """The internal indices of one cost."""
+    clusters = Clusters.sort(features, labels, run.quiet)
+    return {
+        name: _value(next(iter(index.definitions.values())), clusters)
+        for name, index in INDICES.items()
+        if index.kind == "internal" and index.cost == cost
+    }
+
+
+def _value(formula: Definition, clusters: Clusters) -> float:
+    """Value of an index, its limit or NaN where it has none."""
+    try:
+        return float(formula.function(clusters))
+    except Undefined as undefined:
+        return float(undefined.limit)
+
+
+def _external(reference: IntArray, labels: IntArray) -> dict[str, float]:
+    """The external indices."""
+    codes = pd.factorize(labels)[0]
+    return {
+        name: float(next(iter(index.definitions.values())).function(reference, codes))
+        for name, index in INDICES.items()
+        if index.kind == "external"
+    }

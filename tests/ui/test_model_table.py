@@ -1,0 +1,58 @@
+"""The ranking as a table over the page: columns, order, file."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import clusterlens as cl
+from clusterlens.ui.pages.consensus import ConsensusPage
+from clusterlens.ui.panels.model_table import ordered
+from tests.ui.loop import run
+from tests.ui.test_votes import rest, two_hubs
+
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
+
+
+def test_the_table_is_made_when_it_is_opened_sorted_chosen_and_saved():
+    session = two_hubs()
+
+    async def main():
+        page = ConsensusPage(session)
+        page.look(True)
+        await rest(session)
+        assert not page._over.visible
+        panel = page._table
+        assert not panel._text.body
+        session.look.table_open = True
+        await rest(session)
+        assert page._over.visible
+        assert not page._workbench.visible
+        assert "Calinski-Harabasz" in panel._text.body
+        assert "are the classes clusters?" in panel._text.body
+        panel._do("sort ari")
+        assert list(panel._shown["ari"]) == sorted(panel._shown["ari"], reverse=True)
+        panel._do("sort ari")
+        assert list(panel._shown["ari"]) == sorted(panel._shown["ari"])
+        panel._toggle("SI")
+        assert "<td" in panel._text.body
+        assert "sort SI" not in panel._text.body
+        panel._do("model 7")
+        assert session.look.model == 7
+        name, make = panel._file()
+        saved = pd.read_csv(io.BytesIO(make()))
+        assert name.endswith("models.csv")
+        assert set(cl.SCORES) | set(cl.INDICES) <= set(saved.columns)
+        assert len(saved) == 9
+
+    run(main(), 300)
+
+
+def test_models_are_sorted_by_what_is_better():
+    table = pd.DataFrame({"rank": [2, 1], "CHI": [5.0, 9.0], "DBI": [0.3, 0.2]})
+    assert ordered(table, "CHI").index.tolist() == [1, 0]
+    assert ordered(table, "DBI").index.tolist() == [1, 0]
+    assert ordered(table, "-DBI").index.tolist() == [0, 1]
+    assert ordered(table, "no such column").index.tolist() == [1, 0]
+    assert np.array_equal(ordered(table, "").index, [1, 0])
