@@ -109,6 +109,8 @@ def prepare_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
     given["roles"] = {
         name: role for name, role in roles.items() if role != guessed.get(name)
     }
+    for rule in ("transforms", "weights"):
+        given |= _of_columns(analysis.preparation, values, rule)
     dataset = prepare(analysis.table, **given)
     links = _renamed(analysis.links, rows_of(analysis), dataset.table.index)
     renamed = replace(analysis, links=links)
@@ -145,6 +147,14 @@ def _tell_of_links(analysis: Analysis, dataset: Dataset, job: Any) -> None:
                 f"This preparation leaves out rows with links: {shown_rows(gone)}. "
                 "Their links are kept and count again once the rows are back.",
             )
+
+
+def _of_columns(before: Values, values: Values, rule: str) -> dict[str, Any]:
+    """What a rule is for single columns; None or another role takes it away."""
+    kept = {**before.get(rule, {}), **values.get(rule, {})}
+    other = set(values.get("roles", {})) - set(values.get(rule, {}))
+    kept = {k: v for k, v in kept.items() if v is not None and k not in other}
+    return {rule: kept} if kept or rule in before else {}
 
 
 def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:

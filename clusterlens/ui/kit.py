@@ -18,6 +18,8 @@ import panel_material_ui as pmu
 import param
 from panel.custom import JSComponent
 
+from clusterlens.ui.explanations import EXPLANATIONS, GLOSSARY
+
 # Of a file on its way to the browser; coded and sent in about ten milliseconds.
 _PIECE_BYTES = 3_000_000
 ACCENT = "#0b6e6e"
@@ -132,7 +134,11 @@ td.cut { max-width: 110px; }
 .strip .tab { writing-mode: vertical-rl; padding: 14px 8px; border-bottom: 0;
   border-left: 2px solid transparent; }
 .keys { background: #fff; color: #14181d; border-radius: 8px; padding: 14px 22px;
-  box-shadow: 0 6px 30px rgba(0, 0, 0, .4); max-width: 360px; margin: 0 auto; }
+  box-shadow: 0 6px 30px rgba(0, 0, 0, .4); margin: 0 auto; display: grid; gap: 0 28px;
+  grid-template-columns: minmax(200px, 1fr) minmax(0, 1.6fr); }
+.keys .words { max-height: 62vh; overflow-y: auto; }
+.keys dl { display: block; font-size: 13px; }
+.keys dt { color: inherit; font-weight: 700; margin-top: 6px; }
 .notice { box-shadow: 0 3px 14px rgba(0, 0, 0, .25); display: flex;
   gap: 12px; justify-content: space-between; padding: 7px 12px;
   border-radius: 6px; margin-bottom: 6px; border-left: 4px solid #0b8a8a;
@@ -208,6 +214,20 @@ table.cross button.front { outline: 2px solid currentColor; }
 .small-multiples figcaption { font-size: 12.5px; line-height: 1.25; }
 .small-multiples svg { flex: 1 1 0; min-height: 0; width: 100%; }
 table.rows td, table.rows th { white-space: nowrap; }
+.title { display: flex; align-items: center; }
+button.about { all: unset; cursor: pointer; display: inline-block; width: 16px;
+  height: 16px; line-height: 16px; margin-left: 7px; border-radius: 50%; flex: none;
+  font-size: 11px; text-align: center; font-weight: 700; font-style: italic;
+  border: 1px solid color-mix(in srgb, currentColor 45%, transparent);
+  color: color-mix(in srgb, currentColor 68%, transparent); }
+button.about:hover { border-color: #0b8a8a; color: inherit; }
+button.about:focus-visible { outline: 2px solid #0b8a8a; outline-offset: 1px; }
+div.about { max-width: 430px; border: 0; border-radius: 8px; padding: 14px 20px;
+  background: #fff; color: #14181d; box-shadow: 0 6px 30px rgba(0, 0, 0, .4);
+  white-space: normal; font-weight: 400; font-size: 14px; line-height: 1.45; }
+div.about dl { display: block; font-size: 14px; }
+div.about dt { font-weight: 700; color: inherit; margin-top: 8px; }
+dfn { font-style: normal; text-decoration: underline dotted; cursor: help; }
 kbd { border: 1px solid color-mix(in srgb, currentColor 30%, transparent);
   border-radius: 4px; padding: 0 4px; font-size: 12px; }
 """)
@@ -251,6 +271,7 @@ CARD_STYLE = {
     "overflow": "hidden",
     "display": "flex",
     "flexDirection": "column",
+    "position": "relative",
     # Nothing is left on screen of what is not so any more.
     "& .cl-gone ~ *, & :has(> .cl-gone) ~ *": {"display": "none !important"},
     "& .cl-unseen ~ *, & :has(> .cl-unseen) ~ *": {
@@ -258,6 +279,12 @@ CARD_STYLE = {
         "pointerEvents": "none !important",
     },
 }
+# Where the “i” of a card without a title stands.
+CORNER = {"position": "absolute", "right": "5px", "top": "5px", "z-index": "6"}
+# Words of the glossary, longer ones first.
+_WORDS = re.compile(
+    rf"\b({'|'.join(sorted(map(re.escape, GLOSSARY), key=len, reverse=True))})\b"
+)
 # Buttons on the line of a title, no higher than it.
 SMALL_BUTTON = {"padding": "0 6px", "minHeight": 0, "lineHeight": 1.5}
 # A field on one line with a title.
@@ -299,7 +326,12 @@ class Text(JSComponent):
     _esm = """
 export function render({model}) {
   const box = document.createElement('div');
-  const write = () => { box.innerHTML = model.body; };
+  // What is written anew keeps the focus where it was, for those who use the keyboard.
+  const write = () => {
+    const does = box.getRootNode().activeElement?.dataset?.do;
+    box.innerHTML = model.body;
+    if (does) box.querySelector(`[data-do="${CSS.escape(does)}"]`)?.focus();
+  };
   const place = () => {
     box.style.cssText = model.scrolls ? 'height:100%;overflow-y:auto' : '';
   };
@@ -495,6 +527,53 @@ export function render({model}) {
         super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
 
 
+class Pointer(JSComponent):
+    """Outlines a part of the page, and scrolls to it."""
+
+    target = param.String("", doc="CSS class of the part; empty for none.")
+
+    _esm = """
+const find = (root, name) => {
+  for (const part of root.querySelectorAll(`.${name}`))
+    if (part.getClientRects().length) return part;
+  for (const part of root.querySelectorAll('*')) {
+    const found = part.shadowRoot && find(part.shadowRoot, name);
+    if (found) return found;
+  }
+  return null;
+};
+export function render({model}) {
+  let shown = null, timer = 0;
+  const clear = () => {
+    clearInterval(timer);
+    if (shown) shown.style.outline = shown.style.outlineOffset = '';
+    shown = null;
+  };
+  // The part may be drawn long after the wish to point at it, or be drawn anew.
+  const point = () => {
+    if (shown?.isConnected) return;
+    shown = find(document, model.target);
+    if (!shown) return;
+    shown.style.outline = '2px solid #e07b00';
+    shown.style.outlineOffset = '2px';
+    shown.scrollIntoView({block: 'nearest', inline: 'nearest'});
+  };
+  const move = () => {
+    clear();
+    if (!model.target) return;
+    timer = setInterval(point, 400);
+    point();
+  };
+  model.on('target', move);
+  model.on('remove', clear);
+  move();
+  return document.createElement('span');
+}"""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+
+
 def said(words: str) -> str:
     """Return markup of what a figure shows, for those who do not see it."""
     return f"<p class='said'>{safe(words)}</p>"
@@ -534,6 +613,45 @@ def copier(text: str, content: str, *, css: str = "") -> str:
     return f'<button class="link {css}" data-copy="{held}">{text}</button>'
 
 
+def about(css: str, title: str) -> str:
+    """Return markup of the button “i” of a card, and of what it opens.
+
+    Parameters
+    ----------
+    css : str
+        Class of the card, a key of EXPLANATIONS; without an entry nothing is returned.
+    title : str
+        What it is about, for screen readers.
+    """
+    told = EXPLANATIONS.get(css)
+    if told is None:
+        return ""
+    rows = (
+        ("What it shows", told.shows),
+        ("How to read it", told.reading),
+        ("What it does not say", told.limits),
+        ("Source", told.source),
+    )
+    text = "".join(
+        f"<dt>{name}</dt><dd>{_defined(row)}</dd>" for name, row in rows if row
+    )
+    return (
+        f"<button class='about' popovertarget='about' aria-label='About {safe(title)}'>"
+        f"i</button><div id='about' popover class='about' role='dialog' "
+        f"aria-label='About {safe(title)}'><dl>{text}</dl></div>"
+    )
+
+
+def _defined(text: str) -> str:
+    """Return plain text as markup in which words of the glossary say what they mean."""
+
+    def defined(word: str) -> str:
+        return f"<dfn title='{safe(GLOSSARY[word])}'>{safe(word)}</dfn>"
+
+    parts = enumerate(_WORDS.split(text))
+    return "".join(defined(part) if k % 2 else safe(part) for k, part in parts)
+
+
 def card(
     title: str,
     *content: Any,
@@ -548,8 +666,13 @@ def card(
     its place or is as high as its content.
     """
     place = TITLE if buttons else {"flex": "none"}
-    heading = Text(f"<h2>{safe(title)}</h2>", styles=place) if title else None
-    if heading is not None and buttons:
+    told, heading = about(css, title or "this card"), None
+    if title:
+        words = f"<div class='title'><h2>{safe(title)}</h2>{told}</div>"
+        heading = Text(words, styles=place)
+    elif told:
+        heading = Text(told, width=24, sizing_mode="fixed", styles=CORNER)
+    if heading is not None and title and buttons:
         heading = pn.Row(
             heading,
             *buttons,
@@ -558,7 +681,8 @@ def card(
             align="center",
             styles={"flex": "none"},
         )
-    parts = [part for part in (heading, note, *content) if part is not None]
+    inside = (heading, note, *content) if title else (note, *content, heading)
+    parts = [part for part in inside if part is not None]
     return pmu.Paper(
         *parts,
         css_classes=[css, "cl-card"],

@@ -244,6 +244,10 @@ class Session:
         """Put the step at a position in force again."""
         self._move(lambda: self.history.go(cursor))
 
+    def put(self, steps: tuple[Step, ...], cursor: int) -> None:
+        """Put other steps in the place of all."""
+        self._move(lambda: self.history.replace(steps, cursor))
+
     def _move(self, move: Callable[[], None]) -> None:
         """Put another analysis in force; another run is looked at from its leader."""
         before, dataset = self.analysis.ensemble, self.analysis.dataset

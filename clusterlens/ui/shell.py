@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from bokeh.util.warnings import BokehUserWarning
 
 from clusterlens.ui import warm
 from clusterlens.ui.address import LOOKED_AT, VIEWS, from_query, to_query
+from clusterlens.ui.explanations import GLOSSARY
 from clusterlens.ui.kit import (
     ACCENT,
     COLUMN,
@@ -35,6 +37,7 @@ from clusterlens.ui.pages.consensus import ConsensusPage
 from clusterlens.ui.pages.data import DataPage
 from clusterlens.ui.pages.fuzzy import FuzzyPage
 from clusterlens.ui.pages.labels import LabelsPage
+from clusterlens.ui.pages.lessons import LessonsPage
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.pages.report import ReportPage
 from clusterlens.ui.session import Session
@@ -50,9 +53,13 @@ PAGES = (
     ("fuzzy", "Fuzzy", "blur_on", FuzzyPage),
     ("cns", "CNS", "water", CNSPage),
     ("labels", "Class labels", "flag", LabelsPage),
+    ("lessons", "Lessons", "school", LessonsPage),
 )
-# The pages below this one in the rail try a method out, apart from the pool.
-FIRST_OF_LAB = "fuzzy"
+# Words above these pages in the rail: what tries a method out, apart from the pool, and
+# what has a table of its own.
+HEADINGS = {"fuzzy": "LAB", "lessons": "LEARN"}
+# Keys that are about the page as a whole, also in a lesson.
+OF_SHELL = ("?", "a")
 # Over the page, so that nothing moves when it comes and goes.
 OVERLAY = """
 :host { position: absolute !important; left: 50%%; transform: translateX(-50%%);
@@ -121,18 +128,19 @@ class Shell:
             margin=0,
             css_classes=["cl-content"],
         )
-        keys = Keys(partial(press, session), wanted=list(MOVES))
+        self.room = self.pages["lessons"].room
+        keys = Keys(self._press, wanted=list(MOVES))
         self.view = pmu.Page(
             title="ClusterLens",
             theme_config=THEME_CONFIG,
             template=TEMPLATE,
             busy_indicator=None,
             header=[
-                _state(session),
+                self._state(),
                 _saved(session),
                 keys,
                 _query(session),
-                _buttons(session),
+                self._tools(),
             ],
             main=[
                 pn.Row(
@@ -160,6 +168,94 @@ class Shell:
     def _go(self, page: str) -> None:
         self.session.look.page = page
 
+    @property
+    def in_force(self) -> Session:
+        """The session that undo, keys and the header are about: also of a lesson."""
+        in_lesson = self.session.look.page == "lessons" and self.room.lesson is not None
+        return self.room.session if in_lesson else self.session
+
+    def close(self) -> None:
+        """Stop everything for good."""
+        self.session.close()
+        self.pages["lessons"].close()
+
+    def _press(self, key: str) -> None:
+        of_shell = key in OF_SHELL or (key == "escape" and self.session.look.help)
+        press(self.session if of_shell else self.in_force, key)
+
+    def _whenever(self, write: Callable[..., None]) -> None:
+        """Call now, and whenever another state may be in force."""
+        for session in (self.session, self.room.session):
+            session.history.param.watch(write, ["steps", "cursor"])
+        self.session.look.param.watch(write, ["page"])
+        self.room.param.watch(write, ["key", "opening"])
+        write()
+
+    def _state(self) -> Text:
+        """Return the line of the header that says what is loaded and read."""
+        text = Text(
+            css_classes=["cl-state"],
+            styles={"color": "white", "align-self": "center", "flex": "1 1 auto"},
+            margin=(0, 10),
+            sizing_mode="stretch_width",
+            height=26,
+        )
+
+        def write(*events: Any) -> None:
+            analysis, parts = self.in_force.analysis, []
+            if self.in_force is not self.session:
+                parts.append("lesson")
+            if analysis.table is not None:
+                rows, columns = analysis.table.table.shape
+                name = f"<bdi>{safe(analysis.table.name)}</bdi>"
+                parts.append(f"{name} · {rows:,} × {columns:,}")
+            if analysis.run is not None:
+                count = analysis.run.ensemble.n_partitions
+                parts.append(f"<bdi>{safe(analysis.run.name)}</bdi> · {count} models")
+            if analysis.links:
+                parts.append(counted(len(analysis.links), "link"))
+            text.body = " ".join(f'<span class="chip">{part}</span>' for part in parts)
+
+        self._whenever(write)
+        return text
+
+    def _tools(self) -> pn.Row:
+        """Return the buttons of the header: undo, redo, larger text, the keys."""
+        session = self.session
+        acts = {
+            "undo": ("undo", lambda: self.in_force.undo()),
+            "redo": ("redo", lambda: self.in_force.redo()),
+            "large": ("text_increase", lambda: toggle_large(session)),
+            "help": ("help_outline", lambda: toggle_help(session)),
+        }
+        buttons = {
+            name: pmu.IconButton(
+                icon=icon,
+                size="small",
+                sx={"color": "white", "&.Mui-disabled": {"color": "#ffffff66"}},
+                margin=0,
+                on_click=lambda event, act=act: act(),
+                css_classes=[f"cl-{name}"],
+            )
+            for name, (icon, act) in acts.items()
+        }
+        buttons["large"].description = "Larger text (A)"
+        buttons["help"].description = "Keys and words (?)"
+
+        def write(*events: Any) -> None:
+            history = self.in_force.history
+            for name, step in (("undo", history.undoable), ("redo", history.redoable)):
+                buttons[name].disabled = step is None
+                said = f"{name.title()}: {step.title}" if step else ""
+                buttons[name].description = said
+
+        self._whenever(write)
+        size = TextSize()
+        session.look.param.watch(
+            lambda event: setattr(size, "scale", LARGE if event.new else 1.0), ["large"]
+        )
+        return pn.Row(*buttons.values(), size, margin=0)
+
     def _turn(self, *events: Any) -> None:
         """Show the page that is looked at, and mark it in the rail."""
         shown = self.session.look.page
@@ -175,41 +271,14 @@ def _rail(shown: str) -> str:
     """Return the navigation: one button per page, the current one marked."""
     rows = []
     for key, title, icon, _ in PAGES:
-        if key == FIRST_OF_LAB:
-            rows.append("<p>LAB</p>")
+        if key in HEADINGS:
+            rows.append(f"<p>{HEADINGS[key]}</p>")
         current = 'aria-current="page"' if key == shown else ""
         rows.append(
             f'<div class="cl-nav-{key}"><button data-do="{key}" {current}>'
             f'<span aria-hidden="true">{icon}</span>{title}</button></div>'
         )
     return f'<nav aria-label="Pages">{"".join(rows)}</nav>'
-
-
-def _state(session: Session) -> Text:
-    """Return the line of the header that says what is loaded and read."""
-    text = Text(
-        css_classes=["cl-state"],
-        styles={"color": "white", "align-self": "center", "flex": "1 1 auto"},
-        margin=(0, 10),
-        sizing_mode="stretch_width",
-        height=26,
-    )
-
-    def write(*events: Any) -> None:
-        analysis, parts = session.analysis, []
-        if analysis.table is not None:
-            rows, columns = analysis.table.table.shape
-            parts.append(f"{safe(analysis.table.name)} · {rows:,} × {columns:,}")
-        if analysis.run is not None:
-            count = analysis.run.ensemble.n_partitions
-            parts.append(f"{safe(analysis.run.name)} · {count} models")
-        if analysis.links:
-            parts.append(counted(len(analysis.links), "link"))
-        text.body = " ".join(f'<span class="chip">{part}</span>' for part in parts)
-
-    session.history.param.watch(write, ["steps", "cursor"])
-    write()
-    return text
 
 
 def _saved(session: Session) -> Text:
@@ -265,52 +334,20 @@ def _query(session: Session) -> Query:
     return query
 
 
-def _buttons(session: Session) -> pn.Row:
-    """Return the buttons of the header: undo, redo, larger text, the list of keys."""
-    acts = {
-        "undo": ("undo", session.undo),
-        "redo": ("redo", session.redo),
-        "large": ("text_increase", lambda: toggle_large(session)),
-        "help": ("help_outline", lambda: toggle_help(session)),
-    }
-    buttons = {
-        name: pmu.IconButton(
-            icon=icon,
-            size="small",
-            sx={"color": "white", "&.Mui-disabled": {"color": "#ffffff66"}},
-            margin=0,
-            on_click=lambda event, act=act: act(),
-            css_classes=[f"cl-{name}"],
-        )
-        for name, (icon, act) in acts.items()
-    }
-    buttons["large"].description = "Larger text (A)"
-    buttons["help"].description = "Keys"
-
-    def write(*events: Any) -> None:
-        steps = {"undo": session.history.undoable, "redo": session.history.redoable}
-        for name, step in steps.items():
-            buttons[name].disabled = step is None
-            buttons[name].description = f"{name.title()}: {step.title}" if step else ""
-
-    session.history.param.watch(write, ["steps", "cursor"])
-    write()
-    size = TextSize()
-    session.look.param.watch(
-        lambda event: setattr(size, "scale", LARGE if event.new else 1.0), ["large"]
-    )
-    return pn.Row(*buttons.values(), size, margin=0)
-
-
 def _help(session: Session) -> Text:
-    """Return the list of keys, shown on request."""
+    """Return the list of keys and words, shown on request."""
     rows = "".join(
         f"<tr><td><kbd>{safe(key.replace('arrow', ''))}</kbd></td>"
         f"<td>{safe(move.words)}</td></tr>"
         for key, move in MOVES.items()
     )
+    words = "".join(
+        f"<dt>{safe(word)}</dt><dd>{safe(meaning)}</dd>"
+        for word, meaning in sorted(GLOSSARY.items(), key=lambda item: item[0].lower())
+    )
     place = Text(
-        f"<div class='keys'><h2>Keys</h2><table>{rows}</table></div>",
+        f"<div class='keys'><div><h2>Keys</h2><table>{rows}</table></div>"
+        f"<div><h2>Words</h2><dl class='words' tabindex='0'>{words}</dl></div></div>",
         visible=False,
         css_classes=["cl-keys"],
         stylesheets=[OVERLAY % "top: 60px"],
@@ -429,8 +466,9 @@ def serve_page(file: Path | None = None) -> None:
     if isinstance(store, str):
         session.jobs.notify("warning", store)
     pn.config.exception_handler = lambda error: session.jobs.fail("This step", error)
-    Shell(session).view.servable()
-    pn.state.on_session_destroyed(lambda context: session.close())
+    shell = Shell(session)
+    shell.view.servable()
+    pn.state.on_session_destroyed(lambda context: shell.close())
     pn.state.onload(_warm_later)
     given = {name: values[0] for name, values in pn.state.session_args.items()}
     analysis, look = from_query({name: _decoded(v) for name, v in given.items()})

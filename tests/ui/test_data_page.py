@@ -109,13 +109,13 @@ def test_another_role_prepares_anew_and_back_forgets_the_choice():
     async def scenario(opened):
         await opened.read(people())
         edit = SimpleNamespace(column="role", row=0, value="ignore")
-        await opened.columns._change_role(edit)
+        await opened.columns._change(edit)
         await opened.rest()
         shown = opened.columns._table.value
         assert shown["role"][0] == "ignore"
         assert shown["why"][0].startswith("chosen by you · guessed numeric")
         assert opened.session.analysis.dataset.X.shape == (60, 3)
-        await opened.columns._change_role(
+        await opened.columns._change(
             SimpleNamespace(column="role", row=0, value="numeric")
         )
         assert opened.session.analysis.preparation["roles"] == {}
@@ -128,7 +128,7 @@ def test_a_role_that_cannot_be_leaves_the_table_as_it_is():
         await opened.read(people())
         table = opened.columns._table
         table.value.loc[1, "role"] = "row id"
-        await opened.columns._change_role(
+        await opened.columns._change(
             SimpleNamespace(column="role", row=1, value="row id")
         )
         assert table.value["role"][1] == "categorical"
@@ -281,7 +281,66 @@ def test_find_chips_and_set_all_shown_work_together():
         look.param.update(column_role="", column_query="t")
         assert list(table.value["column"]) == ["height", "town"]
         edit = SimpleNamespace(column="role", row=0, value="numeric")
-        await opened.columns._change_role(edit)
+        await opened.columns._change(edit)
         assert opened.session.analysis.dataset.roles["height"] == "numeric"
+
+    looked_at(scenario)
+
+
+def test_a_long_tail_is_named_shortened_by_a_click_and_undone():
+    async def scenario(opened):
+        frame = people(200)
+        frame["income"] = np.exp(np.random.default_rng(0).normal(0, 2, 200)).round(3)
+        await opened.read(frame)
+        session = opened.session
+        before = session.analysis.dataset.X
+        at = next(k for k, h in enumerate(opened.notes._hints) if h.transform)
+        assert opened.notes._hints[at].column == "income"
+        assert "take its logarithm" in opened.notes._steps.body
+        await opened.notes._mend(str(at))
+        await opened.rest()
+        assert session.analysis.preparation["transforms"] == {"income": "log"}
+        assert list(opened.columns._table.value["taken"])[-1] == "log"
+        assert "natural logarithm" in opened.notes._steps.body
+        assert not any(hint.transform for hint in opened.notes._hints)
+        log = np.log(frame["income"])
+        np.testing.assert_allclose(
+            session.analysis.dataset.X[:, -1], (log - log.mean()) / log.std(ddof=0)
+        )
+        session.undo()
+        assert session.analysis.dataset.X is before
+
+    looked_at(scenario)
+
+
+def test_weights_and_transforms_are_kept_per_column_and_taken_back():
+    async def scenario(opened):
+        await opened.read(people())
+        session, columns = opened.session, opened.columns
+
+        async def edit(row, column, value):
+            found = SimpleNamespace(row=row, column=column, value=value)
+            await columns._change(found)
+            await opened.rest()
+
+        await edit(0, "weight", 2)
+        await edit(0, "taken", "rank")
+        given = session.analysis.preparation
+        assert (given["weights"], given["transforms"]) == (
+            {"height": 2.0},
+            {"height": "rank"},
+        )
+        assert session.analysis.dataset.X[:, 0].std() == pytest.approx(2)
+        await edit(1, "taken", "log")
+        assert "only columns of numbers" in session.jobs.notices[-1].text
+        assert list(columns._table.value["taken"]) == ["rank", "", "as is"]
+        await edit(2, "taken", "log")
+        assert "'log1p'" in session.jobs.notices[-1].text
+        await edit(0, "role", "ignore")
+        given = session.analysis.preparation
+        assert (given["weights"], given["transforms"]) == ({}, {})
+        await edit(2, "weight", 3)
+        await edit(2, "weight", 1)
+        assert session.analysis.preparation["weights"] == {}
 
     looked_at(scenario)

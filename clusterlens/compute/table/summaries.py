@@ -54,6 +54,8 @@ class ColumnSummary(Frozen):
         Third standardised moment of numbers; NaN for levels.
     hint : str
         What to look at and what to do, or nothing.
+    transform : str, default ""
+        The transform that the hint proposes, as `prepare` takes it, or nothing.
     """
 
     name: str
@@ -68,6 +70,7 @@ class ColumnSummary(Frozen):
     levels: tuple[str, ...]
     skewness: float
     hint: str
+    transform: str = ""
 
     @property
     def missing_share(self) -> float:
@@ -177,7 +180,7 @@ def _summary(ds: Dataset, name: str, rows: IntArray, n_bins: int) -> ColumnSumma
     edges: FloatArray | None = None
     levels: tuple[str, ...] = ()
     counts: IntArray = np.zeros(0, dtype=np.int64)
-    skewness, hint, n_distinct = np.nan, "", -1
+    skewness, hint, transform, n_distinct = np.nan, "", "", -1
     if pd.api.types.is_object_dtype(values.dtype) or values.dtype.kind == "c":
         pass  # cells that cannot be compared
     elif role == "numeric" or _is_amount(values, role):
@@ -185,7 +188,9 @@ def _summary(ds: Dataset, name: str, rows: IntArray, n_bins: int) -> ColumnSumma
         numbers = to_numbers(values).to_numpy()
         numbers = numbers[np.isfinite(numbers)]
         counts, edges, skewness = _histogram(numbers, n_bins)
-        hint = _skewness_hint(name, role, numbers, skewness)
+        if role == "numeric" and abs(skewness) > SKEWED:
+            transform = _shortening(numbers, skewness)
+            hint = _skewness_hint(name, transform, skewness)
     else:
         shown = values.value_counts()
         n_distinct = len(shown)
@@ -204,6 +209,7 @@ def _summary(ds: Dataset, name: str, rows: IntArray, n_bins: int) -> ColumnSumma
         levels=levels,
         skewness=skewness,
         hint=hint,
+        transform=transform,
     )
 
 
@@ -234,17 +240,19 @@ def _histogram(
     return counts, edges, skewness
 
 
-def _skewness_hint(name: str, role: str, numbers: FloatArray, skewness: float) -> str:
-    """Say what to do about a long tail of numbers (m,)."""
-    if role != "numeric" or not abs(skewness) > SKEWED:
-        return ""
-    kind = "rank"
-    if skewness > 0 and numbers.min() > -1:
-        kind = "log" if numbers.min() > 0 else "log1p"
+def _shortening(numbers: FloatArray, skewness: float) -> str:
+    """Return the transform that shortens a long tail of numbers (m,)."""
+    if skewness < 0 or numbers.min() <= -1:
+        return "rank"
+    return "log" if numbers.min() > 0 else "log1p"
+
+
+def _skewness_hint(name: str, transform: str, skewness: float) -> str:
+    """Say what to do about a long tail."""
     side = "right" if skewness > 0 else "left"
     return (
         f"Long tail to the {side} (skewness {skewness:.1f}): a few rows decide the "
-        f"distances; transforms={{{name!r}: {kind!r}}} shortens it."
+        f"distances; transforms={{{name!r}: {transform!r}}} shortens it."
     )
 
 

@@ -13,6 +13,7 @@ from pandas.api import types
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection, project
+from clusterlens.compute.table.summaries import column_summaries, table_hints
 from clusterlens.ui.derived import Node
 from clusterlens.ui.figures.sample_map import draw_samples, map_view
 from clusterlens.ui.jobs import Job
@@ -142,11 +143,13 @@ def write_cell(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Role:
-    """What a column is taken for, why, and whether the analyst chose it."""
+    """What a column is taken for, why, whether chosen; how its numbers are taken."""
 
     role: str
     reason: str
     chosen: bool
+    transform: str = ""
+    weight: float = 1.0
 
 
 def roles(
@@ -161,7 +164,43 @@ def roles(
         if name in chosen:
             guess = f"guessed {table.roles[name]}: {table.role_reasons[name]}"
             reason = f"chosen by you · {guess}"
-        found.append(Role(source.roles[name], reason, name in chosen))
+        found.append(
+            Role(
+                source.roles[name],
+                reason,
+                name in chosen,
+                preparation.get("transforms", {}).get(name, ""),
+                preparation.get("weights", {}).get(name, 1.0),
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Hint:
+    """What to look at, and the transform of a column that would mend it, if any."""
+
+    text: str
+    column: str = ""
+    transform: str = ""
+
+
+def hints(job: Job, table: Dataset, dataset: Dataset | None) -> list[Hint]:
+    """Copies, constants, far values and long tails of the columns in use."""
+    source = dataset or table
+    taken = dataset.settings["transforms"] if dataset else {}
+    found = [Hint(text) for text in table_hints(source)]
+    for one in column_summaries(source):
+        raise_if_cancelled(job.cancelled)
+        if one.transform and one.name not in taken:
+            found.append(
+                Hint(
+                    f"{one.name}: long tail (skewness {one.skewness:.1f}), a few rows "
+                    "decide the distances.",
+                    one.name,
+                    one.transform,
+                )
+            )
     return found
 
 
@@ -284,6 +323,7 @@ def axes(dataset: Dataset, projection: Projection) -> Axes:
 NODES: Mapping[str, Node] = {
     "columns": Node(("table",), columns, "live", "Looking at the columns"),
     "roles": Node(("table", "dataset?", "preparation"), roles, keep=16),
+    "hints": Node(("table", "dataset?"), hints, "idle", "Looking for what to mend"),
     "preview": Node(("table", "dataset?", "look.rows_as"), preview),
     "prepared_projection": Node(
         ("dataset",), prepared_projection, "live", "Drawing what goes into the pool"

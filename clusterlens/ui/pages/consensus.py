@@ -17,10 +17,10 @@ from clusterlens.ui.panels.threshold import Threshold
 GRID = """
 :host { display: grid; grid-template-columns: 374px minmax(0, 1fr) 312px;
   grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden; }
-@media (max-width: 1350px) {
+@container (max-width: 1262px) {
   :host { grid-template-columns: 352px minmax(0, 1fr) 284px; }
 }
-@media (max-width: 1150px) {
+@container (max-width: 1062px) {
   :host { grid-template-columns: 340px minmax(0, 1fr) 36px; }
 }
 """

@@ -34,9 +34,13 @@ class Page:
 
     def __init__(self, session: Session) -> None:
         self.session, self.panels = session, []
-        # What is hidden must not say itself how it is displayed.
+        # What is hidden must not say itself how it is displayed. What is inside asks
+        # for the width of the page, as a lesson leaves less of the window to it.
         self.view = pn.Column(
-            sizing_mode="stretch_both", margin=0, styles=COLUMN, visible=False
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={**COLUMN, "container-type": "inline-size"},
+            visible=False,
         )
 
     def build(self) -> Any:

@@ -20,10 +20,22 @@ TITLES = {
     "values": "values",
     "missing": "missing",
     "distinct": "distinct",
+    "taken": "taken as",
+    "weight": "weight",
     "why": "why this role",
 }
 CHOOSE = "choose a role"
-WIDTHS = {"column": 120, "role": 112, "values": 180, "missing": 74, "distinct": 66}
+WIDTHS = {
+    "column": 120,
+    "role": 112,
+    "values": 180,
+    "missing": 74,
+    "distinct": 62,
+    "taken": 66,
+    "weight": 54,
+}
+# How numbers can be taken before they are scaled, and what the log calls it.
+TAKEN = {"": "as is", "log": "log", "log1p": "log 1+x", "rank": "rank"}
 LEVEL_ROLES = ("categorical", "ordinal", "label")
 
 # Draws from numbers, and writes texts as texts: nothing in the data becomes markup.
@@ -158,16 +170,18 @@ class Columns(Panel):
                 "why": DRAW_TEXT,
             },
             editors={
-                key: {"type": "list", "values": list(ROLES)} if key == "role" else None
-                for key in (*TITLES, "chosen")
+                **dict.fromkeys((*TITLES, "chosen")),
+                "role": {"type": "list", "values": list(ROLES)},
+                "taken": {"type": "list", "values": list(TAKEN.values())},
+                "weight": {"type": "number", "min": 0, "step": 0.5},
             },
-            text_align={"distinct": "right"},
+            text_align={"distinct": "right", "weight": "right"},
             hidden_columns=["chosen"],
             disabled=False,
             sizing_mode="stretch_both",
             min_height=60,
         )
-        self._table.on_edit(self._change_role)
+        self._table.on_edit(self._change)
         self._table.on_click(self._shade_by)
         return card(
             "Columns",
@@ -223,12 +237,27 @@ class Columns(Panel):
         if any(changes.values()):
             self._table.patch({key: cells for key, cells in changes.items() if cells})
 
-    async def _change_role(self, event: Any) -> None:
-        """Prepare anew with the role that was chosen."""
-        if event.column != "role":
+    async def _change(self, event: Any) -> None:
+        """Prepare anew with the role, the way to take it, or the weight chosen."""
+        at, table = self._shown[event.row], self.session.analysis.table
+        if table is None:
             return
-        if not await self._choose({self._shown[event.row]: event.value}):
+        name = list(table.table.columns)[at]
+        if event.column == "role":
+            done = await self._choose({at: event.value})
+        elif event.column == "taken":
+            kind = next(key for key, words in TAKEN.items() if words == event.value)
+            done = await self._prepare(transforms={name: kind or None})
+        elif event.column == "weight":
+            weight = None if event.value in (None, 1) else float(event.value)
+            done = await self._prepare(weights={name: weight})
+        else:
+            return
+        if not done:
             self._show_again()
+
+    async def _prepare(self, **rules: Any) -> bool:
+        return await self.session.act("prepare", **rules)
 
     async def _choose(self, wanted: dict[int, str]) -> bool:
         """Prepare anew with roles by position of the column."""
@@ -240,15 +269,18 @@ class Columns(Panel):
         return await self.session.act("prepare", roles=roles)
 
     def _show_again(self) -> None:
-        """Show the roles in force, whatever was chosen in the table."""
+        """Show what is in force, whatever was chosen in the table."""
         roles = self.session.derived.get("roles")
         if roles.ready:
             frame = self._table.value.copy()
-            frame["role"] = [roles.value[at].role for at in self._shown]
+            shown = [roles.value[at] for at in self._shown]
+            frame["role"] = [one.role for one in shown]
+            frame["taken"] = [_taken(one) for one in shown]
+            frame["weight"] = [one.weight for one in shown]
             self._table.value = frame
 
     def _shade_by(self, event: Any) -> None:
-        if event.column != "role":
+        if event.column not in ("role", "taken", "weight"):
             name = self._table.value["column"].iloc[event.row]
             look = self.session.look
             look.column = None if look.column == name else name
@@ -266,6 +298,11 @@ def _chips(roles: list[str], chosen: str) -> str:
     )
 
 
+def _taken(role: Role) -> str:
+    """How the numbers of a column are taken, nothing for others."""
+    return TAKEN[role.transform] if role.role == "numeric" else ""
+
+
 def _frame(columns: list[Column], roles: list[Role], n_rows: int) -> pd.DataFrame:
     pairs = list(zip(columns, roles, strict=True))
     return pd.DataFrame(
@@ -275,6 +312,8 @@ def _frame(columns: list[Column], roles: list[Role], n_rows: int) -> pd.DataFram
             "values": [json.dumps(_values(c, r.role)) for c, r in pairs],
             "missing": np.array([c.missing / n_rows for c in columns], float),
             "distinct": np.array([c.distinct for c in columns], int),
+            "taken": [_taken(r) for r in roles],
+            "weight": np.array([r.weight for r in roles], float),
             "why": [r.reason for r in roles],
             "chosen": np.array([r.chosen for r in roles], bool),
         }

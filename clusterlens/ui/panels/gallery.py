@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.examples import EXAMPLES
 from clusterlens.ui.kit import TEXT_CSS, Text, pn, safe
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.thumbnails import thumbnail
 
-# Drawn by `assets/thumbnails.py`.
-THUMBNAILS = Path(__file__).parents[1] / "thumbnails"
 GROUPS = {
     "Groups to find": ("blobs", "moons", "stretched", "iris", "wine", "breast cancer"),
     "Where a consensus misleads": ("rings", "uniform", "hubs", "unequal"),
@@ -87,12 +84,3 @@ def _card(name: str) -> str:
         f"<b>{safe(entry.title)}</b><span class='muted'>{entry.n:,} × {entry.d}</span>"
         f"<span>{safe(entry.teaches)}</span></button>"
     )
-
-
-@cache
-def thumbnail(name: str) -> str:
-    """Return the thumbnail of an example as an address of its own, empty without."""
-    path = THUMBNAILS / f"{name.replace(' ', '-')}.png"
-    if not path.exists():
-        return ""
-    return f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"

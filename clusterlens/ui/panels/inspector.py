@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import CARD_STYLE, COLUMN, Text, pmu, pn
+from clusterlens.ui.kit import CARD_STYLE, COLUMN, Text, about, pmu, pn
 from clusterlens.ui.panels.links_tab import LinksTab
 from clusterlens.ui.panels.model_tab import ModelTab
 from clusterlens.ui.panels.panel import Panel
@@ -18,13 +18,13 @@ TABS = {
     "selection": ("Selection", SelectionTab),
     "links": ("Links", LinksTab),
 }
-# Below this width the inspector is a strip that opens a drawer.
-NARROW = "(max-width: 1150px)"
+# On a page below this width the inspector is a strip that opens a drawer.
+NARROW = "(max-width: 1062px)"
 _OUTER = f"""
-@media {NARROW} {{ :host {{ position: relative; overflow: visible !important; }} }}
+@container {NARROW} {{ :host {{ position: relative; overflow: visible !important; }} }}
 """
 _DRAWER = f"""
-@media {NARROW} {{
+@container {NARROW} {{
   :host {{ position: absolute !important; right: 44px; top: 0; bottom: 0;
     width: 318px !important; min-width: 318px !important; z-index: 20;
     display: none !important;
@@ -32,9 +32,13 @@ _DRAWER = f"""
   :host(.cl-drawer-open) {{ display: block !important; }}
 }}
 """
+_BAR = """
+.top { display: flex; align-items: center; } .tabs { flex: 1; }
+.top > button.about { margin-left: 16px; }
+"""
 _STRIP = f"""
 :host {{ display: none !important; }}
-@media {NARROW} {{ :host {{ display: block !important; }} }}
+@container {NARROW} {{ :host {{ display: block !important; }} }}
 """
 
 
@@ -51,7 +55,7 @@ class Inspector(Panel):
 
     def build(self) -> Any:
         self.tabs = {key: tab(self.session) for key, (_, tab) in TABS.items()}
-        self._bar = Text(does=self._choose, styles={"flex": "none"})
+        self._bar = Text(does=self._choose, styles={"flex": "none"}, stylesheets=[_BAR])
         self._strip = Text(
             does=self._choose, stylesheets=[_STRIP], css_classes=["cl-inspector-strip"]
         )
@@ -91,7 +95,8 @@ class Inspector(Panel):
         names = {key: title for key, (title, _) in TABS.items()}
         if links:
             names["links"] += f" {links}"
-        self._bar.body = _tabs(names, tab, "tabs")
+        told = about("cl-inspector", "the inspector")
+        self._bar.body = f"<div class='top'>{_tabs(names, tab, 'tabs')}{told}</div>"
         self._strip.body = _tabs(names, tab, "strip")
         classes = ["cl-inspector", "cl-card", *(["cl-drawer-open"] if drawer else [])]
         if self._drawer.css_classes != classes:

@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.examples import EXAMPLES
-from clusterlens.ui.kit import CARD_STYLE, TEXT_CSS, Text, pmu, pn
+from clusterlens.ui.kit import CARD_STYLE, TEXT_CSS, Text, about, pmu, pn
 from clusterlens.ui.memory.archive import SUFFIX
 from clusterlens.ui.panels.panel import Panel
 
@@ -59,7 +59,8 @@ class LoadTable(Panel):
         )
         self._formats = Text(
             '<p class="muted">CSV, TSV or text (also .gz), Parquet, Excel, NumPy; up '
-            "to 1 GB. Nothing leaves this machine.</p>",
+            "to 1 GB. Nothing leaves this machine."
+            f"{about('cl-load', 'loading a table')}</p>",
             width=230,
             height=60,
             sizing_mode="fixed",

@@ -5,23 +5,38 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.kit import Text, card, safe
+from clusterlens.ui.derived import Result
+from clusterlens.ui.kit import Text, card, link, safe
+from clusterlens.ui.nodes.tables import Hint
 from clusterlens.ui.panels.panel import Panel
+
+OFFERS = {
+    "log": "take its logarithm",
+    "log1p": "take the logarithm of 1 + value",
+    "rank": "take its ranks",
+}
+_SHOWN = 40
 
 
 class Notes(Panel):
-    """What was done to the table, step by step."""
+    """What was done to the table, step by step, and what is worth a look."""
 
     needs = ("table", "dataset?")
+    also = ("hints",)
 
     def build(self) -> Any:
+        self._hints: list[Hint] = []
         self._steps = Text(
-            css_classes=["cl-notes"], scrolls=True, sizing_mode="stretch_both"
+            does=self._mend,
+            css_classes=["cl-notes"],
+            scrolls=True,
+            sizing_mode="stretch_both",
         )
         return card("What was done", self._steps, note=self.status, css="cl-done")
 
-    def show(self, table: Dataset, dataset: Dataset | None) -> None:
-        """List the steps in order."""
+    def show(self, table: Dataset, dataset: Dataset | None, hints: Result) -> None:
+        """List the steps in order, then the hints."""
+        self._hints = (hints.value or [])[:_SHOWN]
         source = dataset or table
         read = len(source.reading_notes)
         rows = "".join(
@@ -29,6 +44,24 @@ class Notes(Panel):
             f"<td>{safe(note)}</td></tr>"
             for k, note in enumerate(source.notes)
         )
+        rows += "".join(_row(k, hint) for k, hint in enumerate(self._hints))
+        if hints.ready and len(hints.value) > _SHOWN:
+            rows += f"<tr><td></td><td>and {len(hints.value) - _SHOWN} more</td></tr>"
         self._steps.body = (
             f"<table>{rows}</table>" if rows else "<p>Nothing to report.</p>"
         )
+
+    async def _mend(self, at: str) -> None:
+        """Prepare anew with the transform that a hint offers."""
+        hint = self._hints[int(at)]
+        await self.session.act("prepare", transforms={hint.column: hint.transform})
+
+
+def _row(at: int, hint: Hint) -> str:
+    offer = ""
+    if hint.transform:
+        words = OFFERS[hint.transform]
+        offer = f" {link(words, str(at), css='cl-mend')}"
+    return (
+        f"<tr><td class='warn name'>look at</td><td>{safe(hint.text)}{offer}</td></tr>"
+    )

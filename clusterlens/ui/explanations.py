@@ -1,0 +1,381 @@
+"""What each card shows, how to read it, what it does not say, and where it is from.
+
+`EXPLANATIONS` is one table by the CSS class of the card; `GLOSSARY` defines each word
+once. Texts are our own and plain; `kit` turns them into markup.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_CONSENSUS = "Ohl & Lindsten, Discriminative ordering through ensemble consensus"
+_CNS = "Hofmeyr, Clustering by Non-parametric Smoothing, arXiv 2503.09134"
+_FUZZY = (
+    "DeWolfe & Andrews, Adv. Data Anal. Classif. 2025, doi:10.1007/s11634-025-00625-w"
+)
+_LABELS = (
+    "Jeon et al., Measuring the Validity of Clustering Validation Datasets, IEEE TPAMI "
+    "47(6), 2025 (CH_btwn)"
+)
+_MONTI = "Monti et al., Machine Learning 52, 2003, doi:10.1023/A:1023949509487"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Four short plain texts about a card; the source may be empty."""
+
+    shows: str
+    reading: str
+    limits: str
+    source: str = ""
+
+
+EXPLANATIONS = {
+    "cl-load": Explanation(
+        "Ways to bring a table in: a file, a pasted table, an example.",
+        "Rows are samples, columns are features. A file is what its content says it "
+        "is, whatever its name.",
+        "Nothing leaves the machine the server runs on, and the file itself is not "
+        "changed.",
+    ),
+    "cl-recent-card": Explanation(
+        "Analyses that are kept on the disk of the server.",
+        "A click opens one where it was left, with its steps and undo.",
+        "They are kept on this server only; save an analysis as a file on Report to "
+        "take it elsewhere.",
+    ),
+    "cl-columns": Explanation(
+        "Every column with the role it was given, its values, the share of missing "
+        "cells and why it has that role.",
+        "Only numeric, categorical and ordinal columns become features. A changed "
+        "role says “chosen by you”.",
+        "A role is a guess from names and values; a code written in digits looks like "
+        "a number.",
+    ),
+    "cl-preparation": Explanation(
+        "How the table becomes numbers, and a map of what goes into the pool.",
+        "The map shows the first two principal components; the bars say how much of "
+        "the variance each component holds.",
+        "Groups that lie in other components do not show on the map, and groups on "
+        "the map may be one group seen from aside.",
+    ),
+    "cl-done": Explanation(
+        "Every step from the file to the features, with its count.",
+        "Nothing is dropped, filled or scaled that is not listed here.",
+        "A list of steps does not say whether they were wise for your question.",
+    ),
+    "cl-rows": Explanation(
+        "Rows of the table, as read or as features.",
+        "Look for shifted columns, units and codes for missing values.",
+        "A few rows are no check of all.",
+    ),
+    "cl-pool": Explanation(
+        "Which clusterings will be fitted: families, clusterers, and lists of values.",
+        "Several lists mean every combination. A changed value is outlined; a method "
+        "that does not fit this size says why.",
+        "The consensus is the opinion of these models: whatever is run more often "
+        "counts for more.",
+        f"{_CONSENSUS}, section 4 (the pools of its experiments)",
+    ),
+    "cl-pool-cost": Explanation(
+        "What the pool will cost, its make-up by family, and the button that runs it.",
+        "Times are estimates from the size of the table with their uncertainty.",
+        "An estimate knows nothing of what else runs on this machine.",
+    ),
+    "cl-latest-run": Explanation(
+        "What became of each model of the run.",
+        "Models that failed or ran into a limit are listed with the reason.",
+        "A model that was kept is not thereby a good one.",
+    ),
+    "cl-run-progress": Explanation(
+        "The run while its models are fitted, one square each.",
+        "Hover over a square for name and time; stop and keep takes what is done.",
+        "The first models are the quick ones: an early order is not the last one.",
+    ),
+    "cl-import": Explanation(
+        "Partitions that were made elsewhere, as columns of labels.",
+        "They become a run of their own, or join the models of this one, by row id.",
+        "Nothing is known of how they were made, so none can be run on copies.",
+    ),
+    "cl-headline": Explanation(
+        "The model that is closest to what the pool agrees on, and how far to trust "
+        "that.",
+        "“Keeps rank 1” means: whichever family of models is left out. The check "
+        "beside it runs the pool on copies without structure.",
+        "Most typical of this pool is not true. Uniform noise has a leader, too.",
+        f"{_CONSENSUS}, equation 3",
+    ),
+    "cl-map": Explanation(
+        "The samples in the plane of their first two principal components.",
+        "Colours follow the leader, so that a colour means the same group for every "
+        "model. A click inspects, a box or lasso selects.",
+        "Distances in the plane are not those the models saw; groups may overlap here "
+        "and not there.",
+    ),
+    "cl-consensus-matrix": Explanation(
+        "For each pair of samples the share of models that put them together.",
+        "Bright blocks are groups the pool agrees on; a pixel is the mean over its "
+        "pairs, and exact at every size.",
+        "Blocks depend on the order of the samples, and agreement is not truth.",
+        f"{_CONSENSUS}, section 2 (the consensus matrix)",
+    ),
+    "cl-binarised-matrix": Explanation(
+        "The pairs that at least as many models put together as the threshold asks.",
+        "Filled blocks are groups at this threshold; both matrices share order and "
+        "zoom.",
+        "Being together is not transitive here: these are pairs, not a partition.",
+        f"{_CONSENSUS}, section 2 (binarised by the mean)",
+    ),
+    "cl-threshold": Explanation(
+        "How many models must agree on a pair, and the ranks of the three leaders at "
+        "every such number.",
+        "Drag the line or press Mean or Majority. Lines that cross mean that the order "
+        "rests on this choice.",
+        "No threshold is the right one; the published rule is the mean.",
+        f"{_CONSENSUS}, Algorithm 1",
+    ),
+    "cl-ranking": Explanation(
+        "The distinct partitions, closest to the consensus first.",
+        "Teal is the distance, orange the charge for broken links; range: ranks "
+        "without any one family; maj.: rank if a majority must agree.",
+        "A low rank may be a lonely model that is right. Look at the end, too.",
+        f"{_CONSENSUS}, equation 3 and Algorithm 1",
+    ),
+    "cl-inspector": Explanation(
+        "Whatever was clicked: a model, a sample, a selection, or the links.",
+        "Columns are sorted by effect, in standard deviations of all samples; samples "
+        "are “doubtful” that are joined more often with another cluster.",
+        "An effect describes a cluster; it does not say what made it.",
+        f"{_MONTI} (cluster and item consensus)",
+    ),
+    "cl-partition": Explanation(
+        "Which partition the page is about: a consensus at any k, a model, a group, "
+        "the labels.",
+        "A consensus partition can be kept among the models and named.",
+        "A consensus partition is made from the models; it knows no more than they.",
+        "Fred & Jain, IEEE TPAMI 27, 2005, doi:10.1109/TPAMI.2005.113; Candel, Linear "
+        "time Evidence Accumulation Clustering",
+    ),
+    "cl-k-evidence": Explanation(
+        "The cuts of the consensus tree at each k, and the evidence for a k.",
+        "A width is a share of samples. A dot clear below both ranges of copies "
+        "without structure speaks for its k.",
+        "It may well be that no k stands out; then none is named.",
+        f"{_MONTI}; Senbabaoglu et al., 2014, doi:10.1038/srep06207 (PAC)",
+    ),
+    "cl-profile": Explanation(
+        "Each cluster with its size, its consensus, and the means of its columns.",
+        "Colour is the effect, brown below and teal above the mean of all samples.",
+        "Columns made the clusters, so differences in them prove nothing.",
+        _MONTI,
+    ),
+    "cl-apart": Explanation(
+        "The columns that set the cluster apart, over the rest.",
+        "Both histograms have the same area; triangles are means.",
+        "A cluster can lie apart in a combination of columns and in none alone.",
+    ),
+    "cl-compare": Explanation(
+        "Two partitions side by side, with their clusters matched.",
+        "Strong points change their cluster; a cell of the table selects its samples.",
+        "Matching is by overlap; another matching may come close.",
+        "Kuhn 1955, doi:10.1002/nav.3800020109 (matching); Hubert & Arabie 1985, "
+        "doi:10.1007/BF01908075 (adjusted Rand index)",
+    ),
+    "cl-cns-headline": Explanation(
+        "The clusters of CNS in force, and its criterion.",
+        "The criterion says how much clearer the clusters are than one cluster.",
+        "It is no test that clusters exist.",
+        _CNS,
+    ),
+    "cl-cns-settings": Explanation(
+        "Neighbours, alpha and the number of clusters, each above a curve of the "
+        "criterion.",
+        "Open diamonds were tried automatically, the filled one was chosen.",
+        "The automatic choice is the best of its grid, not of all settings.",
+        _CNS,
+    ),
+    "cl-membership-map": Explanation(
+        "The samples by their likeliest seed.",
+        "Hue is the seed, paleness uncertainty; a click draws the way to the seeds.",
+        "Certainty is a share of walks that stop at a seed, not a probability that "
+        "the cluster is real.",
+        _CNS,
+    ),
+    "cl-cns-reading": Explanation(
+        "Where the walks that begin at one sample stop.",
+        "Shares of the walks that stop at a seed, with the raw membership beside them.",
+        "Most walks stop at no seed: raw memberships all lie near 1/K.",
+        _CNS,
+    ),
+    "cl-criterion": Explanation(
+        "The criterion over neighbours and alpha at the present number of clusters.",
+        "A click goes there; hatched cells need their neighbours to be computed.",
+        "A broad plateau is worth more than a single peak.",
+        _CNS,
+    ),
+    "cl-cns-smoothing": Explanation(
+        "The smoothing step by step, from the seeds to its fixed point.",
+        "“Settled” samples are already in their last cluster.",
+        "The bound is proven, but far above the true error at most sizes.",
+        _CNS,
+    ),
+    "cl-cns-certainty": Explanation(
+        "How certain the samples are, and where you draw the line.",
+        "Samples left of the line are counted as between clusters.",
+        "The line is a choice, no test.",
+        _CNS,
+    ),
+    "cl-cns-published": Explanation(
+        "What the three published versions of CNS choose by themselves.",
+        "They differ in their grids of neighbours and alpha.",
+        "Agreement of versions is agreement of one method with itself.",
+        _CNS,
+    ),
+    "cl-fuzzy-headline": Explanation(
+        "Which two partitions are compared, and their concordance (NDC).",
+        "1 is identity. NDC is the share of pairs about which both say the same.",
+        "0 is not chance: unadjusted values are high for vague partitions.",
+        "Hüllermeier et al., IEEE TFS 20, 2012, doi:10.1109/TFUZZ.2011.2179303",
+    ),
+    "cl-fuzzy-agreement": Explanation(
+        "The concordance adjusted for chance under each random model.",
+        "0 is what the model expects by chance, 1 is identity; columns say which side "
+        "is drawn.",
+        "Values under different models cannot be compared with each other.",
+        f"{_FUZZY}, equations 5 and 6",
+    ),
+    "cl-guide": Explanation(
+        "Two questions about how the partitions arose pick the value to report.",
+        "Answer them with the values hidden.",
+        "They cannot say that your answer is right, only that it came first.",
+        _FUZZY,
+    ),
+    "cl-fuzzy-maps": Explanation(
+        "Both partitions on the map, and where they disagree.",
+        "Hues of V are matched to U for the eye; the third map shows the mean "
+        "discordance of a sample.",
+        "Matching of hues has no part in the values.",
+        _FUZZY,
+    ),
+    "cl-fuzzy-rows": Explanation(
+        "The memberships of both sides, and what Fit and Sym draw from.",
+        "A line far from the bars means that the model draws other rows than yours.",
+        "A good fit of each column does not make the rows alike.",
+        _FUZZY,
+    ),
+    "cl-fuzzy-square": Explanation(
+        "All pairs of the soft partitions under one random model.",
+        "A click opens a pair, a name sorts by likeness to it.",
+        "Partitions that concord may share an error.",
+        _FUZZY,
+    ),
+    "cl-fuzzy-toys": Explanation(
+        "The toy partitions of the paper with their ranks under each model.",
+        "The same pairs, another order under another model.",
+        "They were made to show this; real ones often differ less.",
+        f"{_FUZZY}, Table 2",
+    ),
+    "cl-labels-headline": Explanation(
+        "Whether classes deserve to be called clusters, and what says so.",
+        "The lowest and the highest pair of classes tell more than the mean.",
+        "It is about these columns and this scaling, not about the classes as such.",
+        _LABELS,
+    ),
+    "cl-label-anchors": Explanation(
+        "Two scores of the classes beside those of known tables.",
+        "Left: groups around centres (CH_btwn). Right: dense groups of any shape "
+        "(DBCV). Dashed: the labels shuffled.",
+        "Values of DBCV mean little without such anchors.",
+        f"{_LABELS}; Moulavi et al. 2014, doi:10.1137/1.9781611973440.96 (DBCV)",
+    ),
+    "cl-label-pair-table": Explanation(
+        "The score of every pair of classes.",
+        "Low pairs mix. A click opens the pair on the map.",
+        "Pairs with few rows say little; they are hatched.",
+        _LABELS,
+    ),
+    "cl-class-pair": Explanation(
+        "Two classes in the plane through their means, with the columns that differ.",
+        "Upwards is the line through both means; across it the largest spread.",
+        "A plane through the means shows the gap at its widest.",
+        _LABELS,
+    ),
+    "cl-label-agreement": Explanation(
+        "How far the models of the pool agree with the classes.",
+        "A dot is a model; the leader and the highest are ringed.",
+        "The highest was picked knowing the labels: a limit, not a promise.",
+        "Hubert & Arabie 1985, doi:10.1007/BF01908075",
+    ),
+    "cl-label-gains": Explanation(
+        "What the score would be if two of the classes were one.",
+        "A click merges them on this page only, and can be taken back.",
+        "A higher score does not make two classes one; it says these columns do not "
+        "part them.",
+        _LABELS,
+    ),
+    "cl-label-grounds": Explanation(
+        "What the verdict rests on: centres, density, the pool.",
+        "Each with its own light; what was not computed has no say.",
+        "The words are cut-offs of ours on continuous scores.",
+    ),
+    "cl-steps": Explanation(
+        "Every step of the analysis, in order.",
+        "A click goes back to a step; undone ones stay until something new is done.",
+        "Steps say what was done, not why: write that into the note.",
+    ),
+    "cl-report-card": Explanation(
+        "The report as it will be saved, one HTML file.",
+        "Chips switch its sections; one without content is grey with its reason.",
+        "It holds rows of your table: mind whom you give it to.",
+    ),
+    "cl-exports": Explanation(
+        "Files to take away: rows, ranking, links, figures, script.",
+        "Each is built when you click it.",
+        "An estimated ranking carries its badge into every file.",
+    ),
+    "cl-script-card": Explanation(
+        "The analysis as Python with public names only.",
+        "It loads the same table, runs the same pools, and ranks them.",
+        "Another version of a library may find other clusters.",
+    ),
+    "cl-lessons-card": Explanation(
+        "Six lessons on the working pages.",
+        "Each checks by the state of its own analysis that a step is done.",
+        "What they show was computed on small examples.",
+    ),
+}
+
+GLOSSARY = {
+    "adjusted Rand index": "Agreement of two partitions over pairs of samples: 1 for "
+    "the same partition, about 0 by chance.",
+    "agreement count": "How many partitions put two samples together.",
+    "binarised consensus": "For each pair of samples whether the agreement count "
+    "reaches the threshold.",
+    "cannot-link": "Your statement that two rows belong to different clusters.",
+    "CH_btwn": "Score of class labels that can be compared between tables: how far "
+    "classes lie apart around their centres, 0 for labels dealt at random.",
+    "cluster consensus": "Mean consensus of the pairs inside a cluster.",
+    "consensus matrix": "For each pair of samples the share of partitions that put "
+    "them together.",
+    "consensus partition": "One partition made from the consensus of an ensemble.",
+    "DBCV": "Score of clusters of any shape by the density inside and between them.",
+    "DISCOTEC": "Scores of a model by its distance to the consensus of its pool; lower "
+    "is more typical.",
+    "ensemble": "The partitions of one run.",
+    "family": "Models of one kind, as k-means, mixtures or density models.",
+    "majority": "The threshold at which more than half of the models must agree.",
+    "mean rule": "The threshold at which a pair is agreed upon more than on average.",
+    "membership": "How far a sample belongs to a cluster, from 0 to 1.",
+    "model": "One fitted clustering of the pool.",
+    "must-link": "Your statement that two rows belong to the same cluster.",
+    "NDC": "Normalised degree of concordance of two fuzzy partitions.",
+    "noise": "Samples that a density model puts into no cluster, with label -1.",
+    "PAC": "Share of pairs that resampled clusterings neither join nor part clearly; "
+    "low is clear.",
+    "partition": "The clusters that one model found: one label per sample.",
+    "pool": "The models that are asked to cluster a table.",
+    "run": "A prepared table, a pool with its seed, and what the pool found.",
+    "structureless copies": "Tables as wide and long as yours with columns shuffled, "
+    "or drawn from one Gaussian.",
+    "threshold": "How many models must agree on a pair.",
+}

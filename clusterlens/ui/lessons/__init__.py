@@ -1,0 +1,22 @@
+"""Lessons: one file of plain data and predicates each, in the order of the page."""
+
+from clusterlens.ui.lessons import (
+    crowd,
+    labels,
+    noise,
+    one_link,
+    random_model,
+    rings,
+)
+
+LESSONS = {
+    name: module.LESSON
+    for name, module in (
+        ("rings", rings),
+        ("noise", noise),
+        ("crowd", crowd),
+        ("one link", one_link),
+        ("labels", labels),
+        ("random model", random_model),
+    )
+}

@@ -1,0 +1,101 @@
+"""Labels that are no clusters, and clusters that a score is blind to."""
+
+from clusterlens.ui.lessons.lesson import Check, Lesson, Task, act, look, looks
+
+POOL = (
+    {"clusterer": "k-means", "n_clusters": 3},
+    {"clusterer": "agglomerative", "linkage": "single", "n_clusters": 3},
+    {"clusterer": "k-means", "n_clusters": 5},
+)
+
+
+def pair_of(a: int, b: int) -> Check:
+    """Whether a pair of classes is looked at."""
+    return Check(("look.label_pair",), lambda pair: set(pair) == {a, b})
+
+
+LESSON = Lesson(
+    title="Labels that are no clusters",
+    teaser="When a score near 0 is right, and when it is blind.",
+    minutes=5,
+    example="rings",
+    pool=POOL,
+    page="labels",
+    steps=(
+        Task(
+            title="A score near nothing",
+            text="Every point knows its ring, so the labels are right. CH_btwn asks "
+            "of each pair of classes whether they lie apart, compared with labels "
+            "dealt at random. 1 is far apart, 0 is chance.",
+            task="Click the pair of <b>0</b> and <b>2</b>, the inner and the outer "
+            "ring, in the table of pairs.",
+            target="cl-label-pairs",
+            done=pair_of(0, 2),
+            way=(look(label_pair=(0, 2)),),
+            after="<b>−0.07</b>: no better than chance, though the rings are far "
+            "apart. Both have their middle at the same place, and the score looks "
+            "for groups around middles.",
+        ),
+        Task(
+            title="Cake beats rings",
+            text="k-means with three clusters cuts the rings like a cake. What does "
+            "the score make of that?",
+            task="Let <b>Judge</b> be the <b>k-means</b> model.",
+            target="cl-judged",
+            done=looks(judged="model:0"),
+            way=(look(judged="model:0"),),
+            after="<b>0.93</b> for a wrong answer. But look at the other scale: DBCV, "
+            "which follows density, gives the cake <b>−0.74</b>, and its labels "
+            "shuffled −0.84.",
+        ),
+        Task(
+            title="Ask density",
+            text="DBCV needs such anchors: its values are low even for good clusters "
+            "in noise, so read how far they lie above shuffled labels.",
+            task="Let <b>Judge</b> be the <b>label column</b> again.",
+            target="cl-judged",
+            done=Check(
+                ("look.judged", "label_verdict"),
+                lambda judged, verdict: judged == "labels" and verdict.dense == "yes",
+            ),
+            way=(look(judged="labels"),),
+            after="<b>−0.12</b> for the rings, shuffled −0.83. Hence the verdict: "
+            "clusters, <b>but not each around a centre</b>. One score alone would "
+            "have misled you twice.",
+        ),
+        Task(
+            title="Three species",
+            text="Now 150 flowers: three names, and nobody disputes them. But names "
+            "come from botany, clusters from these four columns.",
+            task="Click the pair <b>versicolor</b> and <b>virginica</b>.",
+            target="cl-label-pairs",
+            begin=(
+                act("load example", name="iris"),
+                act("run pool", pool=list(POOL)),
+            ),
+            done=pair_of(1, 2),
+            way=(look(label_pair=(1, 2)),),
+            after="<b>0.79</b>, where the other pairs have 0.98 and 1.00, and the "
+            "DBCV of this pair is <b>−0.59</b>: no gap between the two.",
+        ),
+        Task(
+            title="Make them one",
+            text="If two classes are one cluster, the score of all should rise when "
+            "they are taken for one.",
+            task="Click the same pair in the table <b>If two of them were one</b>.",
+            target="cl-label-merges",
+            done=Check(("look.merged",), lambda merged: (1, 2) in merged),
+            way=(look(merged=((1, 2),), label_pair=()),),
+            after="From <b>0.92</b> to <b>0.96</b>. The species are real; in these "
+            "columns two of them are one cluster, and a method that finds two is not "
+            "wrong.",
+        ),
+        Task(
+            title="What to remember",
+            text="Class labels are no truth that clusterings must match. Ask first "
+            "whether the classes are clusters in these columns, by centres and by "
+            "density, each beside its shuffled labels; where they are not, agreement "
+            "with them says little.",
+        ),
+    ),
+)

@@ -1,0 +1,84 @@
+"""Uniform noise has a leader, too, and only structureless copies give it away."""
+
+from clusterlens.compute.pool.specs import POOLS
+from clusterlens.ui.lessons.lesson import (
+    Check,
+    Lesson,
+    Task,
+    act,
+    ask,
+    look,
+    looks,
+    select,
+)
+
+LEADER = "Gaussian mixture (full) k=4"
+POOL = tuple(POOLS["quick"])
+
+LESSON = Lesson(
+    title="Uniform noise has a leader, too",
+    teaser="There is nothing to find, and a ranking comes out all the same.",
+    minutes=3,
+    example="uniform",
+    pool=POOL,
+    page="consensus",
+    steps=(
+        Task(
+            title="A leader of nothing",
+            text="These 800 points were drawn uniformly from a square: no groups, no "
+            "gaps. Fourteen models were run on them, and a ranking has no way to say "
+            "“none”.",
+            task="Select the <b>first row</b> of the ranking.",
+            target="cl-ranking-table",
+            done=Check(
+                ("look.model", "ranking"),
+                lambda model, ranking: ranking.ranks[model] == 1,
+            ),
+            way=(select(LEADER),),
+            after="A Gaussian mixture with four clusters cuts the square into four "
+            "pieces. It keeps rank <b>1</b> whichever family of models is left out: "
+            "here the check that usually warns is silent.",
+        ),
+        Task(
+            title="Where they disagree",
+            text="If the pieces were groups, the models would quarrel about a few "
+            "points between them only.",
+            task="Let <b>Colour</b> of the map be <b>disagreement of the pool</b>.",
+            target="cl-colour-by",
+            done=looks(colour_by="disagreement"),
+            way=(look(colour_by="disagreement"),),
+            after="They quarrel everywhere: the disagreement about <b>every</b> point "
+            "is above 0.3. Of five real groups and the same models that is so for "
+            "<b>13 %</b> of the points, those between two groups.",
+        ),
+        Task(
+            title="Ask copies without structure",
+            text="The honest question is not who leads, but whether the pool agrees "
+            "more than it would on data without groups: the same columns shuffled, "
+            "and a Gaussian of the same shape.",
+            task="Press <b>check</b> in the headline and wait.",
+            target="cl-null-check",
+            done=Check(("null_check",), lambda found: True),
+            way=(ask("null_check"),),
+            after="p = <b>0.6</b>: this pool agrees no more on these points than on "
+            "copies without structure. Its agreement is no evidence of groups.",
+        ),
+        Task(
+            title="Ask the majority",
+            text="Another warning costs nothing: let more than half of the models "
+            "agree before a pair counts as together.",
+            task="Press <b>Majority</b> under “Agreement needed”.",
+            target="cl-threshold",
+            done=Check(("threshold?",), lambda threshold: threshold == 8),
+            way=(act("set threshold", threshold=8),),
+            after="The leader falls to rank <b>3</b>. An order that turns with the "
+            "rule of counting rests on little.",
+        ),
+        Task(
+            title="What to remember",
+            text="Every ranking has a first place. Before you read it, ask whether "
+            "the pool agrees more than on copies without structure; an answer of no "
+            "ends the search for groups with this pool, and is a result.",
+        ),
+    ),
+)

@@ -1,0 +1,99 @@
+"""One link can outweigh everything: two rows decide what 150 could not."""
+
+from clusterlens.compute.pool.specs import POOLS
+from clusterlens.ui.lessons.lesson import Check, Lesson, Task, act, look, looks
+
+POOL = tuple(POOLS["quick"])
+FIRST, SECOND = (60, 110), (50, 100)
+
+
+def linked(pair: tuple[int, int]) -> Check:
+    """Whether these two rows, and no others, have a cannot-link."""
+    return Check(
+        ("links", "ranking"),
+        lambda links, ranking: (
+            [(one.kind, {one.a, one.b}) for one in links] == [("cannot", set(pair))]
+        ),
+    )
+
+
+def picked(pair: tuple[int, int]) -> tuple[object, ...]:
+    """Put a pair of rows before the analyst."""
+    return (look(linking=True, tab="links", pair=pair, drawer=True),)
+
+
+LESSON = Lesson(
+    title="One link can outweigh everything",
+    teaser="Two rows decide what 150 could not.",
+    minutes=4,
+    example="iris",
+    pool=POOL,
+    page="consensus",
+    steps=(
+        Task(
+            title="Two or three",
+            text="150 flowers of three species. Closest to what fourteen models agree "
+            "on is an HDBSCAN with two clusters.",
+            task="Let <b>Colour</b> of the map be <b>given labels</b>.",
+            target="cl-colour-by",
+            done=looks(colour_by="labels"),
+            way=(look(colour_by="labels"),),
+            after="Two of the species lie side by side, and the leader takes them for "
+            "one: adjusted Rand index with the species <b>0.56</b>.",
+        ),
+        Task(
+            title="Say what you know",
+            text="Suppose you know that flowers 60 and 110 are of two species. The "
+            "pair is picked; the card in the drawer shows what the models say of it, "
+            "and who would lead after each answer.",
+            task="Press <b>Cannot-link</b> in the card, or the key <b>C</b>.",
+            target="cl-cannot",
+            begin=picked(FIRST),
+            done=linked(FIRST),
+            way=(act("add link", kind="cannot", a=60, b=110),),
+            after="One pair of 11,175, and <b>k-means k=3</b> leads; HDBSCAN falls to "
+            "rank <b>4</b>. But agreement with the species has <i>fallen</i>, to "
+            "<b>0.43</b>: the new leader keeps the link and errs elsewhere.",
+        ),
+        Task(
+            title="Let links alone decide",
+            text="What a model is charged for broken links is yours to choose. The "
+            "usual 0.20 bends the order; the published method charges 1.",
+            task="Press <b>take 1</b> below the list of links.",
+            target="cl-link-weight",
+            done=Check(("link_weight",), lambda weight: weight == 1),
+            way=(act("set link weight", weight=1.0),),
+            after="Now every model that keeps the link stands before every one that "
+            "breaks it, whatever the rows say; the headline warns of it.",
+        ),
+        Task(
+            title="Another pair",
+            text="Flowers 50 and 100 are of the same two species. The first link was "
+            "taken away, and this pair picked, for you.",
+            task="Press <b>Cannot-link</b> again.",
+            target="cl-cannot",
+            begin=(act("remove link", a=60, b=110), *picked(SECOND)),
+            done=linked(SECOND),
+            way=(act("add link", kind="cannot", a=50, b=100),),
+            after="The same knowledge from two other rows, and another leader: a "
+            "<b>Gaussian mixture k=4</b>, adjusted Rand index <b>0.79</b>. At 0.20 "
+            "this link would have changed nothing at the top.",
+        ),
+        Task(
+            title="Take its weight",
+            text="To see what the rows say without you, give your links no weight; "
+            "they stay in the list.",
+            task="Drag the weight of the links to <b>0</b>.",
+            target="cl-link-weight",
+            done=Check(("link_weight",), lambda weight: weight == 0),
+            way=(act("set link weight", weight=0.0),),
+            after="HDBSCAN with two clusters leads again.",
+        ),
+        Task(
+            title="What to remember",
+            text="A link is strong evidence and a blunt one. Give several, from all "
+            "over the map; read in the headline whether links decide and who led "
+            "without them; and never choose links by the leader they bring.",
+        ),
+    ),
+)

@@ -1,0 +1,82 @@
+"""Which random model? One pair of soft partitions, and values from -0.12 to 0.52."""
+
+from clusterlens.ui.lessons.lesson import Lesson, Task, look, looks
+
+POOL = (
+    {"clusterer": "fuzzy c-means", "n_clusters": 3},
+    {"clusterer": "Gaussian mixture", "n_components": 3},
+    {"clusterer": "k-means", "n_clusters": 3},
+)
+
+LESSON = Lesson(
+    title="Which random model?",
+    teaser="One pair of soft partitions, adjusted values from −0.12 to 0.52.",
+    minutes=6,
+    example="stretched",
+    pool=POOL,
+    page="fuzzy",
+    steps=(
+        Task(
+            title="Choose before you look",
+            text="Fuzzy c-means and a Gaussian mixture say how far each of 750 points "
+            "belongs to each of three groups. They concord to <b>0.743</b>, but how "
+            "much of that is chance? It depends on what chance is, and that is to be "
+            "settled without looking at the values.",
+            task="Tick <b>hide values while choosing</b>.",
+            target="cl-fuzzy-guide",
+            done=looks(fuzzy_hidden=True),
+            way=(look(fuzzy_hidden=True),),
+            after="The values are blank until both questions are answered.",
+        ),
+        Task(
+            title="Is one side given?",
+            text="Neither side is a reference: both were estimated from the same "
+            "points, and could have come out otherwise.",
+            task="Answer question 1: <b>no, both could have come out otherwise</b>.",
+            target="cl-fuzzy-guide",
+            done=looks(fuzzy_side="both"),
+            way=(look(fuzzy_side="both"),),
+            after="Nothing is shown yet: the second question is open.",
+        ),
+        Task(
+            title="What stays the same",
+            text="Suppose that in another outcome the same memberships would occur, "
+            "dealt to other points.",
+            task="Answer question 2 with <b>permutation</b>.",
+            target="cl-fuzzy-guide",
+            done=looks(fuzzy_model="permutation"),
+            way=(look(fuzzy_model="permutation"),),
+            after="<b>0.45</b>: about half of the way from chance to identity.",
+        ),
+        Task(
+            title="Another kind of chance",
+            text="Suppose instead that nothing stays the same: any memberships are as "
+            "likely as any others.",
+            task="Answer question 2 with <b>flat</b>.",
+            target="cl-fuzzy-guide",
+            done=looks(fuzzy_model="flat"),
+            way=(look(fuzzy_model="flat"),),
+            after="<b>−0.12</b>, below chance! Rows drawn flat are all fuzzy, and two "
+            "fuzzy partitions concord by being vague. The mixture here is nearly "
+            "hard, so it concords less than vague ones would.",
+        ),
+        Task(
+            title="Hold one side",
+            text="Now take the mixture for a reference that stays as it is, and draw "
+            "only the other side.",
+            task="Answer question 1: <b>V is a reference</b>.",
+            target="cl-fuzzy-guide",
+            done=looks(fuzzy_model="flat", fuzzy_side="v"),
+            way=(look(fuzzy_model="flat", fuzzy_side="v"),),
+            after="<b>0.52</b>. The same two partitions, the same 0.743; what changed "
+            "is what “by chance” means.",
+        ),
+        Task(
+            title="What to remember",
+            text="An adjusted value without its random model says nothing. Choose the "
+            "model by how the partitions could have come out, before you see the "
+            "values; report it with the number; and never compare numbers that rest "
+            "on different models.",
+        ),
+    ),
+)

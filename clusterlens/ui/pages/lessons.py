@@ -1,0 +1,98 @@
+"""Page: lessons, on the working pages with a session of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.classroom import Classroom
+from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.pages.consensus import ConsensusPage
+from clusterlens.ui.pages.fuzzy import FuzzyPage
+from clusterlens.ui.pages.labels import LabelsPage
+from clusterlens.ui.pages.page import Page
+from clusterlens.ui.panels.coach import Coach
+from clusterlens.ui.panels.lesson_list import LessonList
+from clusterlens.ui.session import Session
+
+PLACES = {"consensus": ConsensusPage, "labels": LabelsPage, "fuzzy": FuzzyPage}
+# Beside the working page, or below it where that needs the width.
+GRID = """
+:host { display: grid; gap: 8px; height: 100%; overflow: hidden;
+  grid-template-columns: minmax(0, 1fr) 292px;
+  grid-template-rows: minmax(0, 1fr); }
+@media (max-width: 1350px) { :host {
+  grid-template-columns: minmax(0, 1fr) 262px; } }
+@media (max-width: 1150px) { :host { grid-template-columns: minmax(0, 1fr);
+  grid-template-rows: minmax(620px, 1fr) 210px; overflow-y: auto; } }
+"""
+
+
+class LessonsPage(Page):
+    """The list of lessons, or the working page of the one that is open with its coach.
+
+    Attributes
+    ----------
+    room : Classroom
+        The lesson that is open and its session.
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.room = Classroom()
+        self.places = {key: page(self.room.session) for key, page in PLACES.items()}
+        self._seen = False
+
+    def build(self) -> Any:
+        listed, coach = (
+            LessonList(self.session, self.room),
+            Coach(self.session, self.room),
+        )
+        self.panels = [listed, coach]
+        fill = {"sizing_mode": "stretch_both", "margin": 0}
+        work = pn.Column(
+            *(page.view for page in self.places.values()), styles=COLUMN, **fill
+        )
+        # What is hidden must not say itself how it is displayed.
+        grid = pn.Column(work, coach.view, stylesheets=[GRID], **fill)
+        self._list = pn.Column(listed.view, styles=COLUMN, **fill)
+        self._lesson = pn.Column(grid, styles=COLUMN, visible=False, **fill)
+        self.room.param.watch(self._arrange, ["key"])
+        self.room.session.look.param.watch(self._stay, ["page"])
+        self.room.session.jobs.param.watch(self._pass_on, ["notices"])
+        return pn.Column(
+            self._list,
+            self._lesson,
+            css_classes=["cl-page-lessons"],
+            styles=COLUMN,
+            **fill,
+        )
+
+    def look(self, seen: bool) -> None:
+        """Show or hide the page, with the working page of the lesson."""
+        super().look(seen)
+        self._seen = seen
+        if self.panels:
+            self._arrange()
+
+    def close(self) -> None:
+        """End the lesson for good."""
+        self.room.session.close()
+
+    def _arrange(self, *events: Any) -> None:
+        """Show the list, or the working page of the lesson."""
+        lesson = self.room.lesson
+        self._list.visible, self._lesson.visible = lesson is None, lesson is not None
+        for key, page in self.places.items():
+            page.look(self._seen and lesson is not None and key == lesson.page)
+
+    def _stay(self, *events: Any) -> None:
+        """Stay on the working page of the lesson, whatever a link there leads to."""
+        lesson = self.room.lesson
+        if lesson is not None:
+            self.room.session.look.page = lesson.page
+
+    def _pass_on(self, event: Any) -> None:
+        """Tell on this page what went wrong in the lesson."""
+        for notice in event.new:
+            self.session.jobs.notify(notice.severity, notice.text)
+            self.room.session.jobs.dismiss(notice)

@@ -1,0 +1,369 @@
+"""Every lesson can be walked, and what it claims is so."""
+
+import asyncio
+import re
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from clusterlens.compute.ensemble.overlaps import sample_disagreement
+from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.table.dataset import prepare
+from clusterlens.compute.table.examples import load_example
+from clusterlens.ui import actions
+from clusterlens.ui.actions import ACTIONS
+from clusterlens.ui.classroom import Classroom
+from clusterlens.ui.lessons import LESSONS, crowd, noise, one_link, rings
+from clusterlens.ui.pages.lessons import PLACES
+from clusterlens.ui.results import Results
+from tests.ui.loop import run
+
+# What pools found, for all tests of this file, as for a class.
+SHARED = Results(10**8)
+
+
+@pytest.fixture(autouse=True)
+def no_results(monkeypatch):
+    """Fit no pool twice, unlike other tests."""
+    monkeypatch.setattr(actions, "RESULTS", SHARED)
+
+
+class Pupil:
+    """Somebody who takes a lesson; gives what its claims are about."""
+
+    def __init__(self, key):
+        self.room, self.key = Classroom(), key
+        self.session = self.room.session
+
+    async def rest(self):
+        while not self.session.jobs.at_rest:
+            await asyncio.sleep(0.01)
+
+    async def open(self):
+        await self.room.open(self.key)
+        await self.rest()
+
+    async def do(self):
+        """Do what the step asks for; its words are returned."""
+        assert not self.room.reached
+        await self.room.show()
+        await self.rest()
+        assert self.room.reached
+        return self.room.task.after
+
+    async def next(self):
+        await self.room.next()
+        await self.rest()
+
+    async def get(self, node):
+        # What a node needs is computed step by step only while somebody watches.
+        stop = self.session.derived.watch([node], lambda results: None)
+        await self.rest()
+        stop()
+        result = self.session.derived.get(node)
+        assert result.ready, (node, result)
+        return result.value
+
+    async def rank(self, model):
+        ranking = await self.get("ranking")
+        return int(ranking.ranks[ranking.ensemble.names.index(model)])
+
+    async def leader(self):
+        ranking = await self.get("ranking")
+        return ranking.ensemble.names[ranking.order[0]]
+
+    def ari(self, model):
+        run = self.session.analysis.run
+        labels = run.ensemble.labels[run.ensemble.names.index(model)]
+        return adjusted_rand_score(run.dataset.labels_true, labels)
+
+
+def taken(key, scenario):
+    async def main():
+        pupil = Pupil(key)
+        await pupil.open()
+        try:
+            await scenario(pupil)
+        finally:
+            pupil.room.session.close()
+
+    run(main(), 300)
+
+
+def says(text, *numbers):
+    """Whether the words in bold, in their order, are these."""
+    assert re.findall(r"<b>([^<]*\d[^<]*)</b>", text) == list(numbers)
+
+
+def signed(value):
+    return f"{value:.2f}".replace("-", "−")
+
+
+@pytest.mark.parametrize("key", LESSONS)
+def test_a_lesson_is_walked_from_its_start_to_its_end(key):
+    lesson = LESSONS[key]
+    assert 4 <= len(lesson.steps) <= 6
+    assert lesson.page in PLACES
+
+    async def scenario(pupil):
+        for k, task in enumerate(lesson.steps):
+            assert (pupil.room.step, pupil.room.opening) == (k, False)
+            assert bool(task.task) == bool(task.done) == bool(task.way and task.after)
+            assert task.button or task.target or not task.task
+            if task.done:
+                await pupil.do()
+            await pupil.next()
+            assert not pupil.session.jobs.notices
+        assert pupil.room.lesson is None
+        assert key in pupil.room.finished
+
+    taken(key, scenario)
+
+
+def test_next_does_what_was_not_done_back_restores_and_reset_begins_again():
+    async def scenario(pupil):
+        session, room = pupil.session, pupil.room
+        begun = (session.analysis, session.look.colour_by, session.look.model)
+        for _ in range(3):
+            await pupil.next()
+        asked = session.analysis
+        assert session.look.model == session.analysis.ensemble.names.index(rings.RINGS)
+        await pupil.do()
+        assert session.analysis.threshold == 22
+        room.back()
+        await pupil.rest()
+        assert (room.step, room.reached) == (2, False)
+        assert session.analysis is asked
+        assert session.look.model is None
+        await pupil.next()
+        await pupil.do()
+        room.reset()
+        await pupil.rest()
+        assert (room.step, room.reached) == (0, False)
+        now = (session.analysis, session.look.colour_by, session.look.model)
+        assert now == begun
+        session.undo()
+        assert session.analysis is begun[0]
+
+    taken("rings", scenario)
+
+
+def test_a_step_is_reached_in_any_way_and_stays_so():
+    async def scenario(pupil):
+        look = pupil.session.look
+        look.colour_by = "disagreement"
+        assert not pupil.room.reached
+        look.colour_by = "labels"
+        assert pupil.room.reached
+        look.colour_by = "model"
+        assert pupil.room.reached
+
+    taken("rings", scenario)
+
+
+def test_forty_pupils_share_what_one_run_found():
+    async def main():
+        pupils = [Pupil("crowd") for _ in range(40)]
+        await asyncio.gather(*(pupil.open() for pupil in pupils))
+        found = {id(pupil.session.analysis.ensemble) for pupil in pupils}
+        for pupil in pupils:
+            pupil.session.close()
+        assert len(found) == 1
+
+    run(main(), 300)
+
+
+def test_what_is_done_in_a_lesson_is_an_action_with_plain_values():
+    async def scenario(pupil):
+        for _ in LESSONS["crowd"].steps[:-1]:
+            await pupil.next()
+        kinds = [step.kind for step in pupil.session.history.steps]
+        assert set(kinds) <= set(ACTIONS)
+
+    taken("crowd", scenario)
+
+
+def test_claims_about_the_rings():
+    async def scenario(pupil):
+        await pupil.next()
+        after = await pupil.do()
+        assert await pupil.leader() == rings.LEADER
+        says(after, f"{abs(pupil.ari(rings.LEADER)):.2f}")
+        await pupil.next()
+        after = await pupil.do()
+        rank, total = await pupil.rank(rings.RINGS), 42
+        assert pupil.session.analysis.ensemble.n_partitions == total
+        found = [pupil.ari(name) for name in pupil.session.analysis.ensemble.names]
+        assert np.isclose(found, 1).sum() == 1
+        says(after, f"{pupil.ari(rings.RINGS):.2f}", f"{rank} of {total}")
+        await pupil.next()
+        after = await pupil.do()
+        both = [await pupil.rank(name) for name in (rings.LEADER, rings.RINGS)]
+        says(after, *map(str, both))
+        await pupil.next()
+        after = await pupil.do()
+        ranking = await pupil.get("ranking")
+        first = [ranking.ensemble.names[t] for t in np.flatnonzero(ranking.ranks == 1)]
+        assert first[0] == rings.RINGS
+        assert [name.split()[0] for name in first[1:]] == ["HDBSCAN"] * 3
+        says(after, str(await pupil.rank(rings.RINGS)))
+
+    taken("rings", scenario)
+
+
+def test_claims_about_noise():
+    async def scenario(pupil):
+        after = await pupil.do()
+        assert await pupil.leader() == noise.LEADER
+        robust = await pupil.get("robustness")
+        lead = int((await pupil.get("ranking")).order[0])
+        says(after, str(int(robust.highest[lead])))
+        await pupil.next()
+        after = await pupil.do()
+        blobs = prepare(load_example("blobs")).X
+        other = sample_disagreement(run_pool(blobs, list(noise.POOL), random_state=0))
+        here = await pupil.get("disagreement")
+        assert (here > 0.3).all()
+        says(after, f"{100 * (other > 0.3).mean():.0f} %")
+        await pupil.next()
+        after = await pupil.do()
+        found = await pupil.get("null_check")
+        says(after, f"{max(found.p_values.values()):.1g}")
+        assert "no evidence of structure" in found.sentence
+        await pupil.next()
+        after = await pupil.do()
+        says(after, str(await pupil.rank(noise.LEADER)))
+
+    taken("noise", scenario)
+
+
+def test_claims_about_a_crowd():
+    async def scenario(pupil):
+        after = await pupil.do()
+        lonely, first = "HDBSCAN size=9", "ward linkage k=3"
+        ranking = await pupil.get("ranking")
+        assert (ranking.ranks == 1).sum() == 2
+        says(
+            after,
+            f"{pupil.ari(lonely):.2f}",
+            str(await pupil.rank(lonely)),
+            f"{pupil.ari(first):.2f}",
+        )
+        await pupil.next()
+        after = await pupil.do()
+        assert (await pupil.leader()).startswith("k-means k=2")
+        robust = await pupil.get("robustness")
+        lead = int((await pupil.get("ranking")).order[0])
+        assert robust.highest[lead] == 1
+        says(after, str(await pupil.rank(first)))
+        spread = len(set((await pupil.get("copies")).tolist()))
+        await pupil.next()
+        await pupil.do()
+        await pupil.next()
+        after = await pupil.do()
+        assert (await pupil.leader()).startswith("k-means k=4")
+        robust = await pupil.get("robustness")
+        assert robust.ranks_majority[(await pupil.get("ranking")).order[0]] == 1
+        await pupil.next()
+        after = await pupil.do()
+        says(after, str(pupil.session.analysis.ensemble.n_partitions))
+        assert f"that {spread} stay" in after
+        assert await pupil.leader() == first
+        done = await pupil.session.act(
+            "run pool", pool=crowd.with_crowd(2), distinct_only=True
+        )
+        assert done
+        assert await pupil.leader() not in (first, "average linkage k=3")
+
+    taken("crowd", scenario)
+
+
+def test_claims_about_one_link():
+    async def scenario(pupil):
+        after = await pupil.do()
+        before = await pupil.leader()
+        assert before.startswith("HDBSCAN")
+        assert (
+            pupil.session.analysis.ensemble.n_clusters[
+                pupil.session.analysis.ensemble.names.index(before)
+            ]
+            == 2
+        )
+        says(after, f"{pupil.ari(before):.2f}")
+        await pupil.next()
+        after = await pupil.do()
+        now = await pupil.leader()
+        says(after, now, str(await pupil.rank(before)), f"{pupil.ari(now):.2f}")
+        assert f"One pair of {150 * 149 // 2:,}" in after
+        assert not (await pupil.get("ranking")).decided_by_violations
+        await pupil.next()
+        await pupil.do()
+        assert (await pupil.get("ranking")).decided_by_violations
+        await pupil.next()
+        after = await pupil.do()
+        now = await pupil.leader()
+        says(after, now.replace(" (full)", ""), f"{pupil.ari(now):.2f}")
+        pupil.session.act_now("set link weight", weight=0.2)
+        assert await pupil.leader() == before
+        await pupil.next()
+        await pupil.do()
+        assert await pupil.leader() == before
+
+    taken("one link", scenario)
+
+
+def test_claims_about_labels():
+    async def scenario(pupil):
+        after = await pupil.do()
+        found = await pupil.get("label_pair")
+        says(after, signed(found.score))
+        await pupil.next()
+        after = await pupil.do()
+        evidence = await pupil.get("label_evidence")
+        says(after, signed(evidence.check.score), signed(evidence.dbcv))
+        assert f"shuffled {signed(evidence.shuffled['dbcv'].mean())}" in after
+        await pupil.next()
+        after = await pupil.do()
+        evidence = await pupil.get("label_evidence")
+        says(after, signed(evidence.dbcv))
+        assert f"shuffled {signed(evidence.shuffled['dbcv'].mean())}" in after
+        assert (await pupil.get("label_verdict")).answer.lower() in re.sub(
+            "<[^>]*>|clusters, ", "", after.replace("Hence the verdict: ", "yes, ")
+        )
+        await pupil.next()
+        after = await pupil.do()
+        found = await pupil.get("label_pair")
+        evidence = await pupil.get("label_evidence")
+        pairs = evidence.pairs.set_index(["class_a", "class_b"])
+        says(after, signed(found.score), signed(pairs.loc[(1, 2), "dbcv"]))
+        for pair in ((0, 1), (0, 2)):
+            assert signed(pairs.loc[pair, "score"]) in after
+        before = (await pupil.get("label_check")).score
+        await pupil.next()
+        after = await pupil.do()
+        says(after, signed(before), signed((await pupil.get("label_check")).score))
+
+    taken("labels", scenario)
+
+
+def test_claims_about_random_models():
+    async def scenario(pupil):
+        text = pupil.room.task.text
+        says(text, f"{float(await pupil.get('fuzzy_ndc')):.3f}")
+        for _ in range(2):
+            await pupil.next()
+        after = await pupil.do()
+        says(after, signed((await pupil.get("fuzzy_permutation"))[None].value))
+        for side in (None, "v"):
+            await pupil.next()
+            after = await pupil.do()
+            says(after, signed((await pupil.get("fuzzy_flat"))[side].value))
+
+    taken("random model", scenario)
+
+
+def test_the_pair_of_a_lesson_is_what_it_says():
+    labels = load_example("iris").table["species"]
+    for pair in (one_link.FIRST, one_link.SECOND):
+        assert {labels[row] for row in pair} == {"versicolor", "virginica"}

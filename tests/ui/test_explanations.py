@@ -1,0 +1,61 @@
+"""Every card says what it shows, how to read it, and what it does not say."""
+
+import re
+
+import pytest
+
+from clusterlens.ui.explanations import EXPLANATIONS, GLOSSARY
+from clusterlens.ui.kit import about
+from clusterlens.ui.session import Session
+from clusterlens.ui.shell import PAGES
+from tests.ui.loop import run
+
+# What the widget set and Bokeh do is about to be given up.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The inplace keyword"),
+    pytest.mark.filterwarnings("ignore:Both 'variant' and 'button_style'"),
+]
+
+
+def cards():
+    """The class of every card of every page, and the markup inside."""
+    found = {}
+
+    async def main():
+        for _, _, _, page in PAGES:
+            session = Session()
+            made = page(session)
+            made.look(True)
+            for card in made.view.select(lambda part: "cl-card" in part.css_classes):
+                name = next(c for c in card.css_classes if c != "cl-card")
+                texts = card.select(lambda part: hasattr(part, "body"))
+                found[name] = "".join(text.body for text in texts)
+            session.close()
+
+    run(main())
+    return found
+
+
+def test_every_card_has_an_explanation_behind_its_button():
+    found = cards()
+    assert len(found) > 40
+    coach = {"cl-coach"}
+    assert set(found) - coach == set(EXPLANATIONS)
+    for name in set(found) - coach:
+        assert found[name].count("popovertarget='about'") == 1, name
+
+
+def test_an_explanation_is_short_and_says_what_a_card_does_not_say():
+    for name, told in EXPLANATIONS.items():
+        for text in (told.shows, told.reading, told.limits):
+            assert 20 < len(text) < 220, (name, text)
+            assert text.endswith(".")
+
+
+def test_words_are_defined_once_and_linked_where_they_stand():
+    assert list(GLOSSARY) == sorted(GLOSSARY, key=str.lower)
+    markup = about("cl-consensus-matrix", "Consensus matrix")
+    assert "<dfn title='" in about("cl-headline", "this card")
+    assert "<script" not in markup
+    assert re.search("About Consensus matrix", markup)
+    assert about("cl-unknown", "x") == ""

@@ -1,0 +1,39 @@
+"""A lesson in a real browser: one step done by hand, the others by the coach."""
+
+from playwright.sync_api import expect
+
+LONG = 90_000
+
+
+def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
+    app.locator(".cl-load-example button").click()
+    state = expect(app.locator(".cl-state"))
+    state.to_contain_text("blobs", timeout=LONG)
+    app.get_by_role("button", name="Lessons", exact=True).click()
+    app.locator("button.lesson", has_text="Most typical is not true").click()
+    coach = app.locator(".cl-coach")
+    expect(coach).to_contain_text("See the rings", timeout=LONG)
+    colour = app.locator(".cl-page-lessons .cl-colour-by")
+    expect(app.locator(".cl-page-lessons .cl-headline")).to_contain_text(
+        "Gaussian mixture (full) k=3", timeout=2 * LONG
+    )
+    expect(colour).to_have_css("outline-style", "solid", timeout=LONG)
+    colour.get_by_role("combobox").click()
+    app.locator(".MuiMenuItem-root").get_by_text("given labels", exact=True).click()
+    expect(coach).to_contain_text("as anybody would draw them", timeout=LONG)
+    expect(colour).not_to_have_css("outline-style", "solid")
+    following = coach.get_by_role("button", name="Next")
+    for title in ("Meet the leader", "Find the rings", "Ask the majority"):
+        following.click()
+        expect(coach.locator("h1")).to_have_text(title, timeout=LONG)
+    coach.get_by_role("button", name="Show me").click()
+    expect(coach).to_contain_text("stands at rank 34", timeout=LONG)
+    app.keyboard.press("Control+z")
+    majority = expect(app.locator(".cl-page-lessons .cl-threshold-text"))
+    majority.to_contain_text("by the mean rule", timeout=LONG)
+    coach.get_by_role("button", name="Back").click()
+    expect(coach.locator("h1")).to_have_text("Find the rings")
+    state.to_contain_text("rings")
+    app.get_by_role("button", name="Data", exact=True).click()
+    state.to_contain_text("blobs")
+    expect(app.locator(".cl-undo button")).to_be_enabled()
