@@ -29,6 +29,7 @@ from clusterlens.ui.kit import (
     scaled,
 )
 from clusterlens.ui.kit import THEME as THEME_CONFIG
+from clusterlens.ui.manual import MISSING, manual_address
 from clusterlens.ui.memory.store import Store, shared_store
 from clusterlens.ui.moves import MOVES, press, toggle_help, toggle_large
 from clusterlens.ui.pages.clusters import ClustersPage
@@ -335,7 +336,7 @@ def _query(session: Session) -> Query:
 
 
 def _help(session: Session) -> Text:
-    """Return the list of keys and words, shown on request."""
+    """Return the list of keys and words with the way to the manual, on request."""
     rows = "".join(
         f"<tr><td><kbd>{safe(key.replace('arrow', ''))}</kbd></td>"
         f"<td>{safe(move.words)}</td></tr>"
@@ -345,8 +346,14 @@ def _help(session: Session) -> Text:
         f"<dt>{safe(word)}</dt><dd>{safe(meaning)}</dd>"
         for word, meaning in sorted(GLOSSARY.items(), key=lambda item: item[0].lower())
     )
+    address = manual_address()
+    manual = (
+        f"<a href='{safe(address)}' target='_blank' rel='noopener'>Open the manual</a>"
+        if address
+        else safe(MISSING)
+    )
     place = Text(
-        f"<div class='keys'><div><h2>Keys</h2><table>{rows}</table></div>"
+        f"<div class='keys'><div><h2>Keys</h2><table>{rows}</table><p>{manual}</p></div>"
         f"<div><h2>Words</h2><dl class='words' tabindex='0'>{words}</dl></div></div>",
         visible=False,
         css_classes=["cl-keys"],

@@ -26,6 +26,7 @@ def cards():
             session = Session()
             made = page(session)
             made.look(True)
+            await session.act("load example", name="iris")
             for card in made.view.select(lambda part: "cl-card" in part.css_classes):
                 name = next(c for c in card.css_classes if c != "cl-card")
                 texts = card.select(lambda part: hasattr(part, "body"))
