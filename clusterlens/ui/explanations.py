@@ -141,6 +141,12 @@ EXPLANATIONS = {
         "A low rank may be a lonely model that is right. Look at the end, too.",
         f"{_CONSENSUS}, equation 3 and Algorithm 1",
     ),
+    "cl-model-table-card": Explanation(
+        "Every score and index of the models, as one table over the page.",
+        "A title sorts by its column; a score says which way is better.",
+        "Indices favour the shapes they were made for: the silhouette round groups, "
+        "DBCV dense ones.",
+    ),
     "cl-inspector": Explanation(
         "Whatever was clicked: a model, a sample, a selection, or the links.",
         "Columns are sorted by effect, in standard deviations of all samples; samples "

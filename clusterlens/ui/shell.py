@@ -353,7 +353,8 @@ def _help(session: Session) -> Text:
         else safe(MISSING)
     )
     place = Text(
-        f"<div class='keys'><div><h2>Keys</h2><table>{rows}</table><p>{manual}</p></div>"
+        f"<div class='keys'><div><h2>Keys</h2><table>{rows}</table>"
+        f"<p>{manual}</p></div>"
         f"<div><h2>Words</h2><dl class='words' tabindex='0'>{words}</dl></div></div>",
         visible=False,
         css_classes=["cl-keys"],
