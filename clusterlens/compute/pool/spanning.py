@@ -6,7 +6,9 @@ that DBSCAN and HDBSCAN say follows from it. The form depends on the data:
 
 - plain, up to MAX_PLAIN_SAMPLES: scikit-learn's own tree, O(n² d);
 - above, up to MAX_TREE_FEATURES features: the same tree, found by Borůvka's method on
-  a k-d tree (McInnes & Healy, 2017, doi:10.1109/ICDMW.2017.12) in single precision;
+  a k-d tree (McInnes & Healy, 2017, doi:10.1109/ICDMW.2017.12) in single precision; the
+  trees for less than _BASE_MIN_SAMPLES, that of single linkage among them, follow from
+  that one and the nearest neighbours;
 - else a tree of the neighbour graph, whose components are joined where their centres
   are near: an upper bound of the tree that is exact inside dense regions.
 """
@@ -34,6 +36,8 @@ from clusterlens.compute.pool.sharing import Arrays, Step
 
 MAX_PLAIN_SAMPLES = 15_000
 MAX_TREE_FEATURES = 12
+# The default of HDBSCAN and DBSCAN, whose tree a pool most often has anyway.
+_BASE_MIN_SAMPLES = 5
 # Neighbours in the graph that stands for all pairs.
 _GRAPH_NEIGHBORS = 15
 _METHOD = "cluster_selection_method"
@@ -49,6 +53,17 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
     if n <= MAX_PLAIN_SAMPLES:
         make = partial(_plain_tree, min_samples=min_samples)
         return Step(key, title, make, seconds=_plain_seconds, n_bytes=n_bytes)
+    if d <= MAX_TREE_FEATURES and min_samples < _BASE_MIN_SAMPLES:
+        make = partial(followed_tree, min_samples=min_samples)
+        needs = (
+            spanning_tree_step(n, d, _BASE_MIN_SAMPLES),
+            neighbors_step(_BASE_MIN_SAMPLES - 1),
+        )
+        seconds = lambda n, d, k: 0.05 + 4e-6 * n  # noqa: E731
+        followed = f"followed-{key}"
+        return Step(
+            followed, title, make, needs=needs, seconds=seconds, n_bytes=n_bytes
+        )
     if d <= MAX_TREE_FEATURES:
         make = partial(searched_tree, min_samples=min_samples)
         note = (
@@ -164,7 +179,10 @@ def _plain_tree(X: FloatArray, size: int, *, min_samples: int) -> Arrays:
 
 
 def searched_tree(X: FloatArray, size: int, *, min_samples: int) -> Arrays:
-    """Merges of the same tree, found on a k-d tree; records (n_samples - 1,)."""
+    """Merges of the same tree, found on a k-d tree, and its edges.
+
+    Records (n_samples - 1,), and ends (n_samples - 1, 2) of the edges.
+    """
     # The library does not count the sample itself. With one other sample, or none, no
     # distance is less than what is needed around its ends: plain distances decide.
     others = max(1, min_samples - 1)
@@ -173,7 +191,46 @@ def searched_tree(X: FloatArray, size: int, *, min_samples: int) -> Arrays:
         from fast_hdbscan.hdbscan import compute_minimum_spanning_tree
 
         edges, _, _ = compute_minimum_spanning_tree(X, min_samples=others)
-    return (_single_linkage(edges[:, 0], edges[:, 1], edges[:, 2]),)
+    merges = _single_linkage(edges[:, 0], edges[:, 1], edges[:, 2])
+    return merges, edges[:, :2].astype(np.int32)
+
+
+def followed_tree(
+    X: FloatArray, size: int, base: Arrays, neighbors: Arrays, *, min_samples: int
+) -> Arrays:
+    """Merges of the tree for few min_samples, from that for _BASE_MIN_SAMPLES.
+
+    An edge that is at least as long as both core distances of the base has the same
+    length in both trees, and the path in the base between its ends is nowhere longer.
+    Any other joins a sample to one that is nearer than its core distance, so it is in
+    the table of its neighbours. Hence the tree is among the edges of both.
+
+    Parameters
+    ----------
+    X : array of float, shape (n_samples, n_features)
+        The samples.
+    size : int
+        Not used.
+    base : (array, array)
+        As `searched_tree` returns them for _BASE_MIN_SAMPLES.
+    neighbors : (array, array)
+        Indices and distances of the nearest others, (n_samples, at least
+        _BASE_MIN_SAMPLES - 1) each.
+    min_samples : int
+        Less than _BASE_MIN_SAMPLES.
+    """
+    n_others = _BASE_MIN_SAMPLES - 1
+    table, distances = (array[:, :n_others] for array in neighbors)
+    core = distances[:, min_samples - 2] if min_samples > 1 else np.zeros(len(X))
+    start, end = base[1].T
+    lengths = np.linalg.norm(X[start] - X[end], axis=1)
+    start, end, weight = _forest(
+        np.concatenate([start, np.repeat(np.arange(len(X)), n_others)]),
+        np.concatenate([end, table.ravel()]),
+        np.concatenate([lengths, distances.ravel()]),
+        core,
+    )
+    return (_single_linkage(start, end, weight),)
 
 
 def _graph_tree(

@@ -14,6 +14,7 @@ from clusterlens.compute.pool.spanning import (
     _graph_tree,
     _plain_tree,
     dbscan_labels,
+    followed_tree,
     hdbscan_labels,
     searched_tree,
 )
@@ -53,6 +54,17 @@ def test_the_searched_tree_is_the_plain_one(min_samples):
     )
     # Single precision.
     np.testing.assert_allclose(searched["value"], plain["value"], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("min_samples", [1, 2, 3, 4])
+@pytest.mark.parametrize("decimals", [0, 1, 12])
+def test_the_tree_for_few_samples_follows_from_that_for_more(min_samples, decimals):
+    X = make_blobs(700, 4, random_state=decimals)[0].round(decimals)  # ties, duplicates
+    base = searched_tree(X, 0, min_samples=5)
+    table = neighbor_table(X, 6)
+    followed = followed_tree(X, 0, base, table, min_samples=min_samples)[0]
+    plain = _plain_tree(X, 0, min_samples=min_samples)[0]
+    np.testing.assert_allclose(followed["value"], plain["value"], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("min_samples", [1, 5, 20])
@@ -100,7 +112,8 @@ def test_large_data_take_other_forms_and_say_so(monkeypatch, features):
 
 def test_single_linkage_from_the_searched_tree_is_that_of_scikit_learn():
     X = make_blobs(400, 2, random_state=3)[0]
-    (tree,) = searched_tree(X, 0, min_samples=1)
+    base = searched_tree(X, 0, min_samples=5)
+    (tree,) = followed_tree(X, 0, base, neighbor_table(X, 4), min_samples=1)
     for k in (2, 3, 10, 50):
         labels = _trees.cut_agglomerative(X, {"n_clusters": k}, (tree,))
         alone = AgglomerativeClustering(k, linkage="single").fit_predict(X)
