@@ -15,7 +15,7 @@ from typing import Any
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from clusterlens.compute.pool.catalogue import CLUSTERERS
-from clusterlens.compute.pool.specs import POOLS, pool_grids
+from clusterlens.compute.pool.specs import POOLS, pool_grids, preset_forms
 
 # What a share stands for, by parameter.
 SHARES = {
@@ -54,8 +54,11 @@ class Entry:
 
     @property
     def limit(self) -> int | None:
-        """Number of samples above which presets leave it out."""
-        return CLUSTERERS[self.clusterer].max_samples
+        """Number of samples above which presets leave it out, or take another form."""
+        clusterer = CLUSTERERS[self.clusterer]
+        if clusterer.beyond is not None and clusterer.beyond(self.grid) == [self.grid]:
+            return None
+        return clusterer.max_samples
 
 
 @dataclass(frozen=True)
@@ -102,25 +105,42 @@ def needs_clusters(preset: str) -> bool:
 
 
 def draft_entries(draft: PoolDraft, n_samples: int) -> tuple[Entry, ...]:
-    """Return the entries; those of a preset that are too slow are switched off."""
+    """Return the entries of the draft, or those of its preset for the size."""
     if draft.entries is not None:
         return draft.entries
     preset = POOLS[draft.preset]
     specs = preset(draft.n_clusters) if callable(preset) else preset
-    grids, _ = pool_grids(list(specs), n_samples)
-    return tuple(_entry(grid, n_samples) for grid in grids)
+    return tuple(entry for spec in specs for entry in _forms(spec, n_samples))
 
 
-def _entry(grid: Mapping[str, Any], n_samples: int | None = None) -> Entry:
+def _forms(spec: Mapping[str, Any], n_samples: int) -> list[Entry]:
+    """Entries of one of a preset; what is too slow is off, before what takes over."""
+    forms, _ = pool_grids(preset_forms(spec, n_samples, []), n_samples)
+    taken = [_entry(form) for form in forms]
+    limit = CLUSTERERS[spec["clusterer"]].max_samples
+    if limit is None or n_samples <= limit:
+        return taken
+    (grid,), _ = pool_grids([spec], n_samples)
+    for form in forms:  # what runs in its plain form all the same
+        if form["clusterer"] == spec["clusterer"]:
+            grid = {key: _without(value, form[key]) for key, value in grid.items()}
+    return [replace(_entry(grid), on=False), *taken]
+
+
+def _without(values: Any, taken: Any) -> Any:
+    """Values that are not taken; all where all are."""
+    if not isinstance(values, list):
+        return values
+    return [value for value in values if value not in taken] or values
+
+
+def _entry(grid: Mapping[str, Any]) -> Entry:
     settings = {
         key: value if key == "copies" or isinstance(value, list) else [value]
         for key, value in grid.items()
         if key not in ("clusterer", "use")
     }
-    made = Entry(grid["clusterer"], settings, grid.get("use", True))
-    if n_samples is not None and made.limit is not None and n_samples > made.limit:
-        return replace(made, on=False)
-    return made
+    return Entry(grid["clusterer"], settings, grid.get("use", True))
 
 
 Entries = tuple[Entry, ...]
@@ -180,6 +200,10 @@ def _put(entries: Entries, at: int, entry: Entry) -> Entries:
 def write_value(value: Any) -> str:
     """Write a value as a text that reads back where people type it."""
     match value:
+        case {"root": root, **rest}:
+            return f"n^1/{root:g}" + (
+                f"≥{rest['at_least']}" if rest.get("at_least") else ""
+            )
         case {"share": share, "at_most": most}:
             return f"{100 * share:g} %≤{most}"
         case {"share": share}:
@@ -234,6 +258,9 @@ def _read(setting: str, piece: str) -> list[Any]:
                 f"{piece} is no range of 2 to {MAX_RANGE} numbers; write it like 2-20."
             )
         return list(range(low, high + 1))
+    if found := re.fullmatch(r"n\^1/([\d.]+)(?:(?:≥|>=)(\d+))?", piece):
+        least = {"at_least": int(found[2])} if found[2] else {}
+        return [{"root": float(found[1]), "of": "samples", **least}]
     if found := re.fullmatch(r"(.+%)(?:≤|<=)(\d+)", piece):
         return [{**_read_share(setting, found[1]), "at_most": int(found[2])}]
     if piece.endswith("%"):

@@ -24,25 +24,28 @@ from clusterlens.ui.drafts import (
 K_MEANS = (Entry("k-means", {"n_clusters": [2, 8]}),)
 
 
+@pytest.mark.parametrize("n", [500, 12_000, 100_000])
 @pytest.mark.parametrize("preset", list(POOLS))
-def test_a_preset_makes_the_models_that_it_makes_in_a_script(preset):
+def test_a_preset_makes_the_models_that_it_makes_in_a_script(preset, n):
     draft = PoolDraft(preset=preset, n_clusters=3)
-    grids = [entry.grid for entry in draft_entries(draft, 500) if entry.on]
+    grids = [entry.grid for entry in draft_entries(draft, n) if entry.on]
     named = (preset, 3) if needs_clusters(preset) else preset
-    assert pool_specs(grids, (500, 2)) == pool_specs(named, (500, 2))
+    assert pool_specs(grids, (n, 2)) == pool_specs(named, (n, 2))
 
 
-def test_methods_beyond_their_limit_start_switched_off():
-    on = {e.clusterer: e.on for e in draft_entries(PoolDraft(), 12_000)}
-    limits = {name: CLUSTERERS[name].max_samples for name in on}
-    assert on == {
-        name: limit is None or limit >= 12_000 for name, limit in limits.items()
-    }
-    assert not all(on.values())
+def test_methods_beyond_their_limit_start_switched_off_before_what_takes_over():
+    entries = draft_entries(PoolDraft(), 100_000)
+    off = {e.clusterer: e.settings for e in entries if not e.on}
+    assert {"affinity propagation", "Birch", "agglomerative", "spectral"} == set(off)
+    assert "single" not in off["agglomerative"]["linkage"]
+    names = [e.clusterer for e in entries]
+    assert names.index("spectral on landmarks") == names.index("spectral") + 1
+    assert all(e.limit is None or e.limit >= 100_000 for e in entries if e.on)
 
 
 def test_text_of_a_value_reads_back():
-    for entry in draft_entries(PoolDraft(), 500):
+    brought = [Entry(name, entry.grid) for name, entry in CLUSTERERS.items()]
+    for entry in (*draft_entries(PoolDraft(), 500), *brought):
         for setting, values in entry.settings.items():
             for value in values:
                 text = write_value(value)

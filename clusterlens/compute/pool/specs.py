@@ -263,8 +263,28 @@ def _entries(pool: Pool, n_samples: int, notes: list[str]) -> list[Any]:
         preset = _preset(*pool)
     else:
         return list(pool)
-    grown = (_grown(entry, n_samples) for entry in preset)
-    return [form for entry in grown for form in _scaled(entry, n_samples, notes)]
+    return [form for entry in preset for form in preset_forms(entry, n_samples, notes)]
+
+
+def preset_forms(entry: Any, n_samples: int, notes: list[str]) -> list[Any]:
+    """Return what stands for the entry of a preset at a size.
+
+    Parameters
+    ----------
+    entry : mapping or estimator
+        An entry of a preset.
+    n_samples : int
+        Number of samples.
+    notes : list of str
+        Is told what was left out or replaced.
+
+    Returns
+    -------
+    forms : list
+        The entry with its numbers for the size, or the forms that take over where it is
+        too slow; none where there are none.
+    """
+    return _scaled(_grown(entry, n_samples), n_samples, notes)
 
 
 def _grown(entry: Any, n_samples: int) -> Any:

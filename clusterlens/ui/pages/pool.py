@@ -32,8 +32,8 @@ class PoolPage(Page):
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         right = pn.Column(
             pn.Column(cost.view, styles={"flex": "none"}, margin=0),
-            pn.Column(imported.view, styles={"flex": "none"}, margin=0),
             pn.Column(progress.view, styles={"flex": "none"}, margin=0),
+            pn.Column(imported.view, styles={"flex": "none"}, margin=0),
             latest.view,
             styles={**COLUMN, "gap": "8px"},
             **fill,

@@ -17,6 +17,8 @@ from clusterlens.ui.words import count, duration
 
 # Share of the pool above which one family decides most of the consensus.
 HEAVY = 0.4
+# Seconds of a pool above which it is said which family takes them.
+WORTH_SAYING = 5
 TINTS = (100, 72, 52, 38, 26, 18)
 
 
@@ -131,6 +133,8 @@ def _make_up(families: list[tuple[str, int]], n_models: int) -> str:
 
 def _by_family(estimate: PoolEstimate) -> str:
     """Say what each family takes of the processors, the longest first."""
+    if estimate.seconds < WORTH_SAYING:
+        return ""
     longest = sorted(estimate.family_seconds.items(), key=lambda pair: -pair[1])
     names = "&ensp;".join(
         f"{safe(name)} <b>{duration(seconds)}</b>" for name, seconds in longest

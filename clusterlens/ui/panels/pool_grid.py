@@ -426,4 +426,6 @@ class _Blocks:
         if len(known) > 8:
             come_to = f" = {known[0]} to {known[-1]} here"
         of = SHARE_WORDS[shares[0].get("of", SHARES.get(name, "samples"))]
+        if "root" in shares[0]:
+            of = "for n rows"
         return f"<span class='muted'>{of}{come_to}</span>"
