@@ -59,6 +59,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.ensemble.storing": ["load_ensemble"],
         "compute.ensemble.votes": ["mean_consensus", "votes_together"],
         "compute.ranking.hubs": ["Hubs", "find_hubs"],
+        "compute.ranking.model_map": ["ModelMap", "map_models"],
         "compute.ranking.preview": ["LinkPreview", "preview_link"],
         "compute.ranking.progressive": ["ProgressiveRanking", "rank_progressively"],
         "compute.ranking.ranking": ["SCORES", "Ranking", "Score", "rank_partitions"],

@@ -115,6 +115,9 @@ class Look(param.Parameterized):
     since = param.ClassSelector(
         class_=tuple, default=(), doc="Links that changes of rank are counted from."
     )
+    map_of = param.Selector(
+        default="samples", objects=["samples", "models"], doc="What the map shows."
+    )
     map_view = param.ClassSelector(class_=Viewport, default=Viewport())
     matrix_view = param.ClassSelector(class_=Viewport, default=Viewport())
     partition = param.Selector(

@@ -271,6 +271,7 @@ COUNT_VOTES = {
 }
 OF_PARTITIONS_ALONE = {
     "find_hubs",
+    "map_models",
     "near_copies",
     "order_by_partition",
     "pool_agreement",

@@ -56,3 +56,26 @@ def test_models_are_sorted_by_what_is_better():
     assert ordered(table, "-DBI").index.tolist() == [0, 1]
     assert ordered(table, "no such column").index.tolist() == [1, 0]
     assert np.array_equal(ordered(table, "").index, [1, 0])
+
+
+def test_the_map_turns_to_models_and_a_click_selects_one():
+    session = two_hubs()
+
+    async def main():
+        page = ConsensusPage(session)
+        page.look(True)
+        await rest(session)
+        assert not page._models.visible
+        session.look.map_of = "models"
+        await rest(session)
+        assert page._models.visible
+        assert not page._samples.visible
+        panel = page._map_of_models
+        assert panel._figure.body.count("data-do=") == 2  # the distinct ones
+        assert "hub 2" in panel._figure.body
+        assert "6 copies" in panel._figure.body
+        panel._choose("6")
+        await rest(session)
+        assert session.look.model == 6
+
+    run(main(), 300)

@@ -21,6 +21,8 @@ from clusterlens.compute.ensemble.contingency import match_labels
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from clusterlens.compute.indices.model_comparison import compare_models
+from clusterlens.compute.ranking.hubs import Hubs, find_hubs
+from clusterlens.compute.ranking.model_map import ModelMap, map_models
 from clusterlens.compute.ranking.ranking import (
     SCORES,
     Ranking,
@@ -150,6 +152,16 @@ def model_table(job: Job, agreement: Agreement, samples: Dataset) -> pd.DataFram
     )
 
 
+def model_map(job: Job, ensemble: Ensemble) -> ModelMap:
+    """The models as points, near where they agree."""
+    return map_models(ensemble, **job.kernels)
+
+
+def hubs(job: Job, ensemble: Ensemble) -> Hubs:
+    """Groups of models that share a structure."""
+    return find_hubs(ensemble, **job.kernels)
+
+
 def copies_of_leader(job: Job, ranking: Ranking) -> np.ndarray:
     """The models that are nearly the same as the leader, itself among them."""
     return near_copies(ranking.ensemble, int(ranking.order[0]))
@@ -226,6 +238,8 @@ NODES = {
         keep=8,
     ),
     "copies": Node(("ensemble",), copies, "live", "Comparing partitions"),
+    "model_map": Node(("ensemble",), model_map, "live", "Comparing the models"),
+    "hubs": Node(("ensemble",), hubs, "live", "Looking for hubs"),
     "model_table": Node(
         ("agreement", "samples"), model_table, "live", "Judging the models"
     ),

@@ -9,6 +9,7 @@ from clusterlens.ui.pages.page import Page, share
 from clusterlens.ui.panels.headline import Headline
 from clusterlens.ui.panels.inspector import Inspector
 from clusterlens.ui.panels.matrices import BinarisedMatrix, ConsensusMatrix
+from clusterlens.ui.panels.model_map import MapOfModels
 from clusterlens.ui.panels.model_table import ModelTable
 from clusterlens.ui.panels.ranking import RankingTable
 from clusterlens.ui.panels.sample_map import SampleMap
@@ -46,9 +47,13 @@ class ConsensusPage(Page):
             threshold,
             inspector,
         ]
+        self._map_of_models = MapOfModels(session)
+        self._samples = share(sample_map.view, "1 1 0")
+        self._models = share(self._map_of_models.view, "1 1 0")
         centre = pn.Column(
             share(headline.view, "0 0 auto"),
-            share(sample_map.view, "1 1 0"),
+            self._samples,
+            self._models,
             pn.Row(
                 consensus.view,
                 binarised.view,
@@ -74,7 +79,7 @@ class ConsensusPage(Page):
         # What is hidden must not say itself how it is displayed.
         self._workbench = share(workbench, "1 1 0")
         self._over = share(self._table.view, "1 1 0")
-        session.look.param.watch(self._arrange, ["table_open"])
+        session.look.param.watch(self._arrange, ["table_open", "map_of"])
         return pn.Column(
             self._workbench,
             self._over,
@@ -84,13 +89,16 @@ class ConsensusPage(Page):
         )
 
     def look(self, seen: bool) -> None:
-        """Show or hide the page; the table watches only while it is open."""
+        """Show or hide the page; table and map of models watch only while open."""
         super().look(seen)
         if len(self.view):
             self._arrange()
 
     def _arrange(self, *events: Any) -> None:
-        """Show the workbench, or the table in its place."""
+        """Show the workbench or the table, and one of the maps."""
         opened = self.session.look.table_open
+        models = self.session.look.map_of == "models"
+        self._samples.visible, self._models.visible = not models, models
+        self._map_of_models.look(models and self.view.visible)
         self._workbench.visible, self._over.visible = not opened, opened
         self._table.look(opened and self.view.visible)

@@ -69,6 +69,16 @@ class SampleMap(Panel):
             on_click=lambda event: toggle_linking(self.session),
             description="Link two samples (L)",
         )
+        models = pmu.Button(
+            label="Models",
+            icon="hub",
+            size="small",
+            variant="outlined",
+            margin=(0, 0, 0, 8),
+            css_classes=["cl-map-of-models"],
+            on_click=lambda event: setattr(look, "map_of", "models"),
+            description="Show how near the models are to each other",
+        )
         self._linking = Text(
             visible=False, css_classes=["cl-linking"], styles={"flex": "none"}
         )
@@ -78,7 +88,7 @@ class SampleMap(Panel):
             self._figure.pane,
             self._legend,
             note=self.status,
-            buttons=[self._colour, self._link],
+            buttons=[self._colour, self._link, models],
             css="cl-map",
         )
 
