@@ -25,7 +25,7 @@ from clusterlens.ui.nodes import NODES
 OF_DATA = ("data", "pool")
 # A run that forms is looked at from so many models on, and again when they have grown
 # by a factor, after some seconds.
-LEAST_MODELS = 2
+LEAST_MODELS = 3
 STEP = 1.2
 STEP_SECONDS = 2.0
 
