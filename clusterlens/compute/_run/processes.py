@@ -111,6 +111,13 @@ class Workers:
             worker.stop()
 
 
+def check_workers(workers: Any) -> Workers | None:
+    """Return the workers if they are some, or none."""
+    if not isinstance(workers, Workers | None):
+        raise ValueError(f"workers is {workers!r:.60}; give Workers or None.")
+    return workers
+
+
 def run_jobs(
     function: Callable[[bytes], Any],
     jobs: Sequence[WorkerJob],

@@ -1,18 +1,20 @@
 """One spectral embedding of the neighbour graph, for the most clusters asked for.
 
-Where the graph falls apart into more components than a model has clusters, scikit-learn
-warns and the eigenvectors are not unique: the model may then differ from the one fitted
-alone.
+Where the graph falls apart into more components than a model has clusters, the
+eigenvectors are not unique: the model may then differ from the one fitted alone, which
+is a warning of these models.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import k_means
 from sklearn.manifold import spectral_embedding
 from sklearn.utils import check_random_state
@@ -57,6 +59,14 @@ def make_embedding(
     starts = np.arange(0, n_neighbors * n + 1, n_neighbors, dtype=np.int32)
     graph = csr_array((np.ones(len(columns)), columns, starts), shape=(n, n))
     affinity = 0.5 * (graph + graph.T)
+    n_parts = connected_components(affinity, directed=False)[0]
+    if n_parts > 1:
+        warnings.warn(
+            f"the graph of neighbours falls apart into {n_parts:,} components; with "
+            "fewer clusters, the partition may differ from that of the model fitted "
+            "alone, as the eigenvectors are not unique.",
+            stacklevel=2,
+        )
     return (
         spectral_embedding(
             affinity, n_components=size, random_state=0, drop_first=False

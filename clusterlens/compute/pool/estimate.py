@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clusterlens.compute._run.options import RunOptions
-from clusterlens.compute._run.processes import Workers
+from clusterlens.compute._run.processes import Workers, check_workers
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -167,6 +167,7 @@ def estimate_pool(
     run = RunOptions(n_jobs, memory_limit=memory_limit)
     limit = run.memory_limit or MEMORY_LIMIT
     plan = plan_pool(pool, X, random_state)
+    check_workers(workers)
     paces = known_paces()
     jobs, refused = pool_jobs(plan, limit, paces)
     run = replace(run, memory_limit=limit)

@@ -25,7 +25,7 @@ from clusterlens.compute._run.options import (
     check_callback,
     raise_if_cancelled,
 )
-from clusterlens.compute._run.processes import Workers
+from clusterlens.compute._run.processes import Workers, check_workers
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -313,9 +313,8 @@ class _Work:
                 )
         memory_limit = run.memory_limit or MEMORY_LIMIT
         self.run = replace(run, memory_limit=memory_limit)
-        if not isinstance(workers, Workers | None):
-            raise ValueError(f"workers is {workers!r:.60}; give Workers or None.")
-        self.stop, self.time_limit, self.workers = stop, time_limit, workers
+        self.stop, self.time_limit = stop, time_limit
+        self.workers = check_workers(workers)
         self.features = read_only(np.ascontiguousarray(check_features(X)))
         self.plan = plan_pool(pool, self.features, random_state)
         self.paces = known_paces()
@@ -437,6 +436,11 @@ class _Work:
             for model in ended
             for text in _said_of(model)
         )
+        if not kept and len(ended) < self.n_models:
+            raise ValueError(
+                "The pool was stopped before a model had found anything; let it run "
+                "longer. " + " ".join(notes)
+            )
         if not kept:
             raise ValueError(
                 "No model of the pool survived; change the pool. " + " ".join(notes)

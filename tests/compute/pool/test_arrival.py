@@ -145,3 +145,13 @@ def test_the_time_left_follows_the_fits_so_far():
     # A model whose worker died says nothing of the pace.
     died = {at: said[at] for at in half} | {len(said) - 1: np.nan}
     assert estimate.seconds_left(died) <= as_said
+
+
+def test_a_run_stopped_before_the_first_model_says_so(X):
+    with pytest.raises(ValueError, match="stopped before a model had found anything"):
+        run_pool(X, "quick", n_jobs=1, stop=lambda: True)
+
+
+def test_what_is_given_as_workers_is_checked(X):
+    with pytest.raises(ValueError, match="workers is 3; give Workers or None"):
+        estimate_pool(X, "quick", workers=3)

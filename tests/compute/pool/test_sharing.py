@@ -147,3 +147,11 @@ def test_own_estimators_take_the_shared_table(X, name, monkeypatch):
     ensemble = run_pool(X, pool, n_jobs=1)
     np.testing.assert_array_equal(ensemble.labels[0], alone)
     assert sum(searched) == 1
+
+
+def test_a_graph_that_falls_apart_is_told_of_its_models():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(at, 0.1, (30, 2)) for at in (0, 50, 100, 150)])
+    grid = {"n_clusters": [2, 4], "affinity": "nearest_neighbors"}
+    ensemble = run_pool(X, [{"clusterer": "spectral", **grid}], n_jobs=1)
+    assert "falls apart into 4 components" in str(ensemble.notes)
