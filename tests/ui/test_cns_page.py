@@ -1,6 +1,10 @@
 """The CNS page: what it shows, what its controls do, and pixels in a browser."""
 
 import asyncio
+import html
+import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -298,6 +302,45 @@ def test_a_slider_previews_and_logs_one_step_when_it_is_let_go():
         opened.session.undo()
         await opened.rest()
         assert opened.value("cns_setting") == opened.value("cns_automatic").setting
+
+    looked_at(scenario)
+
+
+def test_the_best_setting_of_all_is_named_and_one_click_away():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        best = opened.value("cns_criterion").best()["criterion"].max()
+        assert best > opened.value("cns_automatic").criterion + 0.005
+        assert f"up to {best:.3f}" in opened.headline._text.body
+        opened.headline._text._handle_msg("best")
+        await opened.rest()
+        found = opened.value("cns_summary").criterion
+        assert found == pytest.approx(best, abs=1e-4)
+
+    looked_at(scenario)
+
+
+def test_the_copied_python_gives_the_numbers_of_the_page_in_a_fresh_process():
+    async def scenario(opened):
+        assert await opened.session.act("load example", name="iris")
+        await opened.rest()
+        await opened.move("n_neighbors", 15)
+        script = html.unescape(opened.headline._copier().split('data-copy="')[1])
+        lines = script.split('">')[0].splitlines()
+        lines += [
+            "import json",
+            "print(json.dumps([model.memberships_.tolist(), model.criterion_.max()]))",
+        ]
+        command = [sys.executable, "-c", "\n".join(lines)]
+        told = subprocess.run(command, check=True, capture_output=True, text=True)
+        memberships, criterion = json.loads(told.stdout.splitlines()[-1])
+        solution = opened.value("cns_solution")
+        bound = solution.error_bound
+        assert bound < 1e-3
+        assert np.abs(solution.memberships - memberships).max() <= bound + 1e-6
+        assert opened.value("cns_summary").criterion == pytest.approx(
+            criterion, abs=1e-3
+        )
 
     looked_at(scenario)
 

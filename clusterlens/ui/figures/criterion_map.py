@@ -74,6 +74,8 @@ class CriterionMap(Frame):
         self.figure.yaxis.ticker = FixedTicker(ticks=_ALPHA_TICKS)
         for axis in (*self.figure.xaxis, *self.figure.yaxis):
             axis.update(
+                # Until there is something to read off.
+                visible=False,
                 axis_line_alpha=0.4,
                 major_tick_in=0,
                 major_tick_out=3,
@@ -105,9 +107,14 @@ class CriterionMap(Frame):
         data["value"] = known
         whole: View = ((float(x[0]), float(x[-1])), (float(y[0]), float(y[-1])))
         self.show_whole(whole)
-        self.put(lambda: self._colours.update(low=low, high=high))
+        self.put(lambda: self._show_scales(low, high))
         self.fill(self._cells, data)
         return low, high
+
+    def _show_scales(self, low: float, high: float) -> None:
+        self._colours.update(low=low, high=high)
+        for axis in (*self.figure.xaxis, *self.figure.yaxis):
+            axis.visible = True
 
     def mark(
         self,

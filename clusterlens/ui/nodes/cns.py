@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ from clusterlens.ui.palette import certain_colours
 # Bins of the histogram of certainty.
 CERTAINTY_BINS = 20
 # Caches take 1600 bytes a sample each, so larger tables keep the default grid only.
-_LARGE = 20_000
+LARGE = 20_000
 _SIZES = 9
 _CACHES, _LARGE_CACHES = 16, 6
 
@@ -43,7 +43,7 @@ def cns_graph(job: Job, dataset: Dataset, metric: Any) -> CNSGraph:
         dataset.X,
         min(n - 1, 6 * int(np.ceil(np.log(n)))),
         metric,
-        max_caches=_CACHES if n <= _LARGE else _LARGE_CACHES,
+        max_caches=_CACHES if n <= LARGE else _LARGE_CACHES,
         progress=job.report,
         cancel=job.cancelled,
     )
@@ -69,9 +69,7 @@ class Automatic:
 def cns_automatic(job: Job, graph: CNSGraph) -> Automatic:
     """Choose the setting as `CNS` does: the best of the default grid."""
     sizes = graph.default_neighbors or (graph.max_neighbors,)
-    for done, size in enumerate(sizes):
-        graph.fill(size, cancel=job.cancelled)
-        job.report(done + 1, len(sizes))
+    _fill(job, graph, sizes)
     table = graph.criterion_grid(
         sizes, graph.default_alphas or graph.alpha_range, cancel=job.cancelled
     ).best()
@@ -85,16 +83,24 @@ def cns_automatic(job: Job, graph: CNSGraph) -> Automatic:
 def cns_criterion(job: Job, graph: CNSGraph, automatic: Automatic) -> CriterionGrid:
     """The criterion at every K, over sizes on offer and alphas."""
     sizes = _grid_sizes(graph)
-    for done, size in enumerate(sizes):
-        graph.fill(size, cancel=job.cancelled)
-        job.report(done + 1, len(sizes))
+    _fill(job, graph, sizes)
     return graph.criterion_grid(sizes, cancel=job.cancelled)
+
+
+def _fill(job: Job, graph: CNSGraph, sizes: Sequence[int]) -> None:
+    """Make the caches of some neighbourhood sizes, as far as they are not there."""
+    for place, size in enumerate(sizes):
+
+        def report(done: int, total: int, place: int = place) -> None:
+            job.report(place * total + done, len(sizes) * total)
+
+        graph.fill(size, progress=report, cancel=job.cancelled)
 
 
 def _grid_sizes(graph: CNSGraph) -> list[int]:
     """The default grid; in smaller tables also sizes between and beyond."""
     sizes = set(graph.default_neighbors) or {graph.max_neighbors}
-    if graph.n_samples <= _LARGE:
+    if graph.n_samples <= LARGE:
         evenly = np.linspace(min(3, graph.max_neighbors), graph.max_neighbors, _SIZES)
         sizes |= set(evenly.astype(int).tolist())
     return sorted(sizes)

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.script import table_lines
 from clusterlens.ui.kit import Text, badge, card, copier, link, pmu, pn
-from clusterlens.ui.nodes.cns import Summary
+from clusterlens.ui.moves import go_to_setting
+from clusterlens.ui.nodes.cns import LARGE, Automatic, Setting, Summary
 from clusterlens.ui.panels.live import LivePanel
 from clusterlens.ui.words import count, number
+
+# A criterion that is higher by less is told as the same on screen.
+_HIGHER = 0.005
 
 
 class CNSHeadline(LivePanel):
     """Clusters, samples between them, criterion, and how exact all of it is."""
 
     needs = ("dataset", "cns_summary")
-    also = ("cns_automatic", "cns_setting", "look.cns_certain", "run?")
+    also = (
+        "cns_automatic",
+        "cns_criterion",
+        "cns_setting",
+        "look.cns_certain",
+        "run?",
+    )
     empty = (
         "<p>CNS smooths a prepared table over its nearest neighbours. "
         f"{link('Load a table on Data', 'data', css='cl-to-data')}</p>"
     )
 
     def build(self) -> Any:
-        self._text = Text(css_classes=["cl-cns-summary"], styles={"flex": "1 1 480px"})
+        self._text = Text(
+            does=self._go, css_classes=["cl-cns-summary"], styles={"flex": "1 1 480px"}
+        )
         self._reset = _button("Reset to automatic", "cl-cns-reset", self._automatic)
         self._compare = _button("Compare in Fuzzy", "cl-cns-compare", self._to_fuzzy)
         self._add = _button("Add to the pool", "cl-cns-add", self._add_model)
@@ -71,6 +84,12 @@ class CNSHeadline(LivePanel):
         if self.session.analysis.cns is not None:
             self.session.act_now("set CNS")
 
+    def _go(self, what: str) -> None:
+        """Put the best setting that was compared in force."""
+        setting, grid = map(self.session.derived.get, ("cns_setting", "cns_criterion"))
+        if setting.ready and grid.ready:
+            go_to_setting(self.session, setting.value, **vars(_best(grid.value)))
+
     async def _add_model(self, event: Any) -> bool:
         setting = self.session.derived.get("cns_setting")
         if not setting.ready:
@@ -91,6 +110,7 @@ class CNSHeadline(LivePanel):
         dataset: Any,
         cns_summary: Summary,
         cns_automatic: Result,
+        cns_criterion: Result,
         cns_certain: Result,
         **more: Result,
     ) -> None:
@@ -108,8 +128,10 @@ class CNSHeadline(LivePanel):
             f"{_undecided(cns_summary)}. Criterion <b>{cns_summary.criterion:.3f}</b>"
             f"{best}.</p><p>{_exactness(cns_summary)} <span class='muted'>The "
             "criterion compares settings on this table; it is no test that clusters "
-            f"exist. Between clusters: less than {cns_certain.value:.0%} of the seed "
-            f"stops at one seed. {self._copier()}</span></p>{_empty_seeds(cns_summary)}"
+            f"exist. {_higher(cns_automatic.value, cns_criterion.value)}"
+            f"Between clusters: less than {cns_certain.value:.0%} of the seed stops at "
+            f"one seed. {self._copier()} {_limits(n)}</span></p>"
+            f"{_empty_seeds(cns_summary)}"
         )
 
     def _copier(self) -> str:
@@ -127,6 +149,37 @@ class CNSHeadline(LivePanel):
             "print(model.seed_shares_, model.memberships_)",
         ]
         return copier("Copy as Python", "\n".join(lines), css="cl-copy")
+
+
+def _best(grid: CriterionGrid) -> Setting:
+    """The setting of the highest criterion of all compared."""
+    table = grid.best()
+    row = table.loc[table["criterion"].idxmax()]
+    return Setting(int(row["n_neighbors"]), float(row["alpha"]), int(row["n_clusters"]))
+
+
+def _higher(automatic: Automatic | None, grid: CriterionGrid | None) -> str:
+    """Say where the criterion is higher than at the automatic choice."""
+    if automatic is None or grid is None:
+        return ""
+    best, highest = _best(grid), float(grid.best()["criterion"].max())
+    if highest < automatic.criterion + _HIGHER:
+        return ""
+    place = f"K = {best.n_clusters}, k = {best.n_neighbors}, alpha = "
+    return (
+        f"Outside the automatic grid it is up to {highest:.3f}, at "
+        f"{link(f'{place}{number(best.alpha)}', 'best', css='cl-cns-best')}. "
+    )
+
+
+def _limits(n_samples: int) -> str:
+    """Say what is coarser in a large table."""
+    if n_samples <= LARGE:
+        return ""
+    return (
+        f"Above {LARGE:,} samples previews are shorter, the criterion is compared at "
+        "the automatic neighbourhoods only, and published versions are not fitted."
+    )
 
 
 def _button(label: str, css: str, act: Any) -> pmu.Button:
