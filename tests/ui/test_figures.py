@@ -121,6 +121,24 @@ def test_points_have_their_colour_at_their_place():
     assert not rgba[12:, :12, 3].any()
 
 
+def test_a_pixel_has_the_mean_colour_of_its_samples_and_so_have_its_neighbours():
+    rng = np.random.default_rng(0)
+    xy = rng.uniform(size=(200, 2))
+    colours = rng.integers(0, 256, (200, 3)).astype(np.uint8)
+    view, size = ((0.0, 0.9), (0.1, 1.0)), (30, 20)
+    expected = np.zeros((20, 30, 4), np.uint8)
+    places = {}
+    for (x, y), colour in zip(xy, colours, strict=True):
+        if x <= 0.9 and y >= 0.1:
+            at = int((y - 0.1) / 0.9 * 20), int(x / 0.9 * 30)
+            places.setdefault(at, []).append(colour.astype(float))
+    for (row, column), here in sorted(places.items()):
+        around = slice(max(row - 1, 0), row + 2), slice(max(column - 1, 0), column + 2)
+        expected[around] = [*np.rint(np.mean(here, axis=0)), 255]
+    pixels = sample_map.draw_samples(xy, colours, view, size=size)
+    assert np.array_equal(pixels.view(np.uint8).reshape(20, 30, 4), expected)
+
+
 def test_lit_samples_keep_their_colour_and_the_others_fade():
     xy = np.array([[0.0, 0.0], [10.0, 10.0]])
     colours = np.array([[255, 0, 0], [0, 0, 255]], np.uint8)

@@ -152,6 +152,20 @@ def test_maps_show_both_sides_and_a_click_reads_a_sample_of_both():
     looked_at(scenario)
 
 
+def test_the_maps_keep_their_place_until_they_have_a_size():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        opened.look.fuzzy_view = Viewport()
+        await opened.rest()
+        assert opened.value("fuzzy_maps") is None
+        assert not opened.maps.status.body
+        opened.look.fuzzy_case = "toy"
+        await opened.rest()
+        assert "the toy example has none" in opened.maps.status.body
+
+    looked_at(scenario)
+
+
 def test_all_pairs_open_a_pair_and_sort_by_likeness():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
@@ -217,6 +231,15 @@ def test_uploaded_rows_are_checked_and_join_the_choices():
         await opened.headline._divide._handle_msg("divide")
         assert not opened.headline._divide.visible
         assert opened.session.history.done[-1].values["normalize"]
+        divided = opened.value("fuzzy_choices").titled("upload two.csv")
+        assert "normalize=True" in divided.code
+        words, negative = frame.assign(x="much"), frame - 1
+        for name, wrong in {"w.csv": words, "n.csv": negative}.items():
+            await opened.headline._read(name, upload(wrong))
+            assert name in opened.session.jobs.notices[-1].text or "negative" in (
+                opened.session.jobs.notices[-1].text
+            )
+            assert not opened.headline._divide.visible
         assert len(opened.session.analysis.memberships) == 2
 
     looked_at(scenario)

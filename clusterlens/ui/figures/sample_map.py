@@ -1,4 +1,4 @@
-"""The map of samples: as many points as there are, drawn by Datashader."""
+"""The map of samples: as many points as there are, drawn pixel by pixel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from bokeh.events import SelectionGeometry, Tap
 from bokeh.models import BoxSelectTool, ColumnDataSource, LassoSelectTool
 
@@ -78,22 +77,17 @@ def draw_samples(
     pixels : array of uint32, shape (height, width)
         RGBA, the lowest y first.
     """
-    # Here, so that the first page comes sooner; a lazy module is torn between threads.
-    import datashader as ds
-
     spread = _point_size(len(xy), int(np.sqrt(size[0] * size[1])))
     if lit is None or not len(lit):
-        picture = _points(xy, colours, view, size, spread)
-    else:
-        grey = np.broadcast_to(np.uint8(_FADED), colours.shape)
-        if keep_hue:
-            # What keeps its colour must be seen, also on a small map.
-            spread = max(spread, 1)
-        pale, alpha = (colours, 110) if keep_hue else (grey, 70)
-        faded = _points(xy, pale, view, size, spread, alpha=alpha)
-        bright = _points(xy[lit], colours[lit], view, size, spread + 1)
-        picture = ds.tf.stack(faded, bright)
-    return picture.to_numpy().astype(np.uint32)
+        return _points(xy, colours, view, size, spread)
+    grey = np.broadcast_to(np.uint8(_FADED), colours.shape)
+    if keep_hue:
+        # What keeps its colour must be seen, also on a small map.
+        spread = max(spread, 1)
+    pale, alpha = (colours, 110) if keep_hue else (grey, 70)
+    faded = _points(xy, pale, view, size, spread, alpha=alpha)
+    bright = _points(xy[lit], colours[lit], view, size, spread + 1)
+    return np.where(bright > 0, bright, faded)
 
 
 def _points(
@@ -103,27 +97,45 @@ def _points(
     size: tuple[int, int],
     spread: int,
     alpha: int = 255,
-) -> Any:
-    """Average the colours of the samples in each pixel, then enlarge the points."""
-    import datashader as ds
+) -> np.ndarray:
+    """Average the colours of the samples in each pixel, then enlarge the points.
 
-    frame = pd.DataFrame(
-        {"x": xy[:, 0], "y": xy[:, 1]}
-        | {c: colours[:, k].astype(np.float32) for k, c in enumerate("rgb")}
-    )
-    canvas = ds.Canvas(*size, x_range=view[0], y_range=view[1])
-    means = canvas.points(
-        frame, "x", "y", ds.summary(r=ds.mean("r"), g=ds.mean("g"), b=ds.mean("b"))
-    )
-    channels = np.stack([means[c].to_numpy() for c in "rgb"], axis=-1)
-    hit = np.isfinite(channels[..., 0])
-    rgba = np.zeros((size[1], size[0], 4), np.uint8)
-    rgba[hit, :3] = np.rint(channels[hit])
-    rgba[hit, 3] = alpha
-    image = ds.tf.Image(
-        rgba.view(np.uint32)[..., 0], coords=means.coords, dims=["y", "x"]
-    )
-    return ds.tf.spread(image, px=spread)
+    Where enlarged points overlap, the one further up and right is in front.
+    """
+    pixels, at = _pixels(xy, view, size)
+    places, of, counts = np.unique(pixels, return_inverse=True, return_counts=True)
+    rgba = np.full((len(places), 4), alpha, np.uint8)
+    for channel in range(3):
+        sums = np.bincount(of, colours[at, channel], len(places))
+        rgba[:, channel] = np.rint(sums / counts)
+    front = np.full((size[1], size[0]), -1, np.int32)
+    rows, columns = np.divmod(places, size[0])
+    order = np.arange(len(places), dtype=np.int32)
+    for down, right in _disc(spread):
+        y, x = rows + down, columns + right
+        seen = (y >= 0) & (y < size[1]) & (x >= 0) & (x < size[0])
+        y, x = y[seen], x[seen]
+        front[y, x] = np.maximum(front[y, x], order[seen])
+    return np.append(rgba.view(np.uint32)[:, 0], np.uint32(0))[front]
+
+
+def _pixels(
+    xy: np.ndarray, view: View, size: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pixel of each sample in view, row by row, and the positions of these samples."""
+    low, high = np.array(view).T
+    at = np.flatnonzero(((xy >= low) & (xy <= high)).all(axis=1))
+    steps = ((xy[at] - low) / (high - low) * size).astype(np.int64)
+    column, row = np.minimum(steps, np.array(size) - 1).T
+    return row * size[0] + column, at
+
+
+def _disc(radius: int) -> np.ndarray:
+    """Steps (down, right) to the pixels of a disc, shape (n_pixels, 2)."""
+    steps = np.arange(-radius, radius + 1)
+    down, right = np.meshgrid(steps, steps)
+    inside = down**2 + right**2 <= (radius + 0.5) ** 2
+    return np.column_stack([down[inside], right[inside]])
 
 
 def _point_size(n_samples: int, pixels: int) -> int:

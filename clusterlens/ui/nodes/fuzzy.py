@@ -118,7 +118,8 @@ def choices(
         _add_soft(add, samples, ensemble)
     for table in uploads:
         if samples is None or np.array_equal(table.row_ids, samples.row_ids):
-            code = f"cl.load_memberships({table.name!r}, dataset.row_ids)"
+            divided = ", normalize=True" if table.divided else ""
+            code = f"cl.load_memberships({table.name!r}, dataset.row_ids{divided})"
             title = f"{table.name} (upload)"
             add(
                 f"upload {table.name}", title, "soft", code, partial(_given, table.rows)

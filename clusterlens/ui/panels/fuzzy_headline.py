@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterlens.compute.fuzzy.concordance import NDC
+from clusterlens.compute.fuzzy.importing import load_memberships
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.script import run_lines, table_lines
 from clusterlens.ui.kit import Text, badge, card, copier, link, pmu, pn, safe, select
@@ -212,7 +213,12 @@ class FuzzyHeadline(Panel):
             "add memberships", name=name, sha256=key, **options
         )
         self._refused = None if done else (name, content)
-        self._divide.visible = not done and not options
+        samples = self.session.analysis.samples or self.session.analysis.dataset
+        self._divide.visible = (
+            not done
+            and samples is not None
+            and await asyncio.to_thread(_divides, name, content, samples.row_ids)
+        )
         self._divide.body = (
             f"<p>“{safe(name)}” was refused. If its rows are meant to be shares: "
             f"{link('divide every row by its sum', 'divide')} (recorded in the log)."
@@ -224,6 +230,15 @@ class FuzzyHeadline(Panel):
     async def _divide_rows(self, what: str) -> None:
         if self._refused is not None:
             await self._read(*self._refused, normalize=True)
+
+
+def _divides(name: str, content: bytes, row_ids: Any) -> bool:
+    """Whether a file is refused for nothing but the sums of its rows."""
+    try:
+        load_memberships(content, row_ids, name=name, normalize=True)
+    except ValueError:
+        return False
+    return True
 
 
 async def add_soft_models(session: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,13 @@ class FuzzyMaps(LivePanel):
             note=self.status,
             css="cl-fuzzy-maps",
         )
+
+    def _say(self, needed: Mapping[str, Result]) -> str:
+        """Say nothing where only the size is missing: what is gone never gets one."""
+        waits = self.session.look.fuzzy_case == "table" and needed["projection"].ready
+        if waits and needed["fuzzy_maps"].state == "empty":
+            return ""
+        return super()._say(needed)
 
     def show(
         self,

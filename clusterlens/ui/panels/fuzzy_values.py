@@ -213,7 +213,7 @@ def _axis(low: float) -> str:
     ticks = [k / 2 for k in range(-5, 3) if k / 2 > low]
     canvas.ticks([(x, fixed(x, 1)) for x in ticks], 0.9, grid=False)
     canvas.text(0, 0.2, "expected", muted=True)
-    canvas.text(1, 0.2, "equal", muted=True)
+    canvas.text(1.04, 0.2, "equal", place="end", muted=True)
     blank = "<div></div>"
     return (
         f"<div class='row' style='border:0'>{blank}<div class='chart'>"
