@@ -5,7 +5,7 @@ import html.parser
 import re
 import subprocess
 import sys
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pandas as pd
@@ -31,16 +31,18 @@ def built(tmp_path_factory):
 
 
 class Resources(html.parser.HTMLParser):
-    """Addresses that a browser fetches by itself, and those it goes to on a click."""
+    """Addresses that a browser fetches by itself, or goes to on a click; and places."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.fetched: list[str] = []
         self.linked: list[str] = []
+        self.places = {""}
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         given = dict(attributes)
+        self.places.add(given.get("id"))
         (self.linked if tag == "a" else self.fetched).extend(
             given[name] for name in ("src", "href", "data", "srcset") if given.get(name)
         )
@@ -58,12 +60,20 @@ def test_no_page_of_the_manual_asks_another_host(built):
 
 
 def test_every_link_within_the_manual_leads_somewhere(built):
-    for page in built.rglob("*.html"):
-        for address in Resources(page.read_text(encoding="utf-8")).linked:
+    pages = {
+        path.resolve(): Resources(path.read_text(encoding="utf-8"))
+        for path in built.rglob("*.html")
+    }
+    for page, found in pages.items():
+        for address in found.linked:
             parts = urlsplit(address)
-            if not parts.scheme and not parts.netloc and parts.path:
-                target = (page.parent / parts.path).resolve()
-                assert target.exists(), f"{page.name} links to {address}"
+            if parts.scheme or parts.netloc:
+                continue
+            target = (page.parent / parts.path).resolve() if parts.path else page
+            assert target.exists(), f"{page.name} links to {address}"
+            if target in pages:
+                place = unquote(parts.fragment)
+                assert place in pages[target].places, f"{page.name}: {address}"
 
 
 def test_the_login_asks_no_other_host():
