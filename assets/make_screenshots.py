@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
@@ -40,6 +40,7 @@ def main(wanted: list[str]) -> None:
             )
             for theme in ("light", "dark"):
                 page = browser.new_page(viewport=SIZE)
+                page.set_default_timeout(LONG)
                 page.goto(address)
                 rest(page)
                 if theme == "dark":
@@ -93,8 +94,9 @@ def consensus(page: Page) -> None:
 
 
 def turn(page: Page, key: str) -> None:
-    """Turn to a page by the rail."""
+    """Turn to a page by the rail, and wait until it has been made."""
     page.locator(f".cl-nav-{key} button").click()
+    page.locator(f".cl-page-{key} .cl-card").first.wait_for(timeout=LONG)
 
 
 def turned(key: str) -> Callable[[Page], None]:
@@ -108,6 +110,7 @@ PAGES: dict[str, Callable[[Page], None]] = {
     "consensus": consensus,
     **{key: turned(key) for key in ("clusters", "report", "fuzzy", "cns")},
     "labels": labels,
+    "lessons": turned("lessons"),
 }
 
 
@@ -116,6 +119,7 @@ def rest(page: Page) -> None:
     page.wait_for_function("Bokeh.documents.every(d => d.is_idle)", timeout=LONG)
     page.wait_for_timeout(3_000)
     page.locator(".cl-job").wait_for(state="hidden", timeout=LONG)
+    expect(page.locator(".skeleton:visible")).to_have_count(0, timeout=LONG)
     page.wait_for_timeout(1_000)
 
 

@@ -15,6 +15,8 @@ from reference import put
 from sphinx.application import Sphinx
 
 import clusterlens as cl
+from clusterlens.ui.explanations import GLOSSARY
+from clusterlens.ui.lessons import LESSONS
 from clusterlens.ui.moves import MOVES
 
 ROOT = Path(__file__).parents[1]
@@ -258,6 +260,19 @@ def keys() -> str:
     return markdown(["key", "does", "pages"], rows)
 
 
+def lessons() -> str:
+    rows = [
+        [lesson.title, lesson.teaser, f"{lesson.minutes} min", len(lesson.steps)]
+        for lesson in LESSONS.values()
+    ]
+    return markdown(["lesson", "about", "takes", "steps"], rows)
+
+
+def glossary() -> str:
+    """The words of the app, as a list of definitions."""
+    return "\n\n".join(f"{word}\n: {text}" for word, text in GLOSSARY.items()) + "\n"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "discotec-fixed": lambda: discotec("fixed", "tau"),
     "discotec-free": lambda: discotec("free", "tau"),
@@ -277,4 +292,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "readers": readers,
     "examples": examples,
     "keys": keys,
+    "lessons": lessons,
+    "glossary": glossary,
 }

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from clusterlens.ui import manual
+from clusterlens.ui.shell import PAGES as PAGES_OF_THE_APP
 from tests.folders import ROOT
 
 DOCS = ROOT / "docs"
@@ -74,6 +75,13 @@ def test_every_link_within_the_manual_leads_somewhere(built):
             if target in pages:
                 place = unquote(parts.fragment)
                 assert place in pages[target].places, f"{page.name}: {address}"
+
+
+@pytest.mark.parametrize("key", [key for key, *_ in PAGES_OF_THE_APP])
+def test_every_page_of_the_app_has_one_in_the_manual(key):
+    index = (DOCS / "pages" / "index.md").read_text(encoding="utf-8")
+    assert (DOCS / "pages" / f"{key}.md").is_file()
+    assert f"\n{key}\n" in index
 
 
 def test_the_login_asks_no_other_host():

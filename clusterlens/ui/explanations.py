@@ -370,7 +370,7 @@ GLOSSARY = {
     "ensemble": "The partitions of one run.",
     "family": "Models of one kind, as k-means, mixtures or density models.",
     "majority": "The threshold at which more than half of the models must agree.",
-    "mean rule": "The threshold at which a pair is agreed upon more than on average.",
+    "mean rule": "The least threshold that is not below the mean agreement count.",
     "membership": "How far a sample belongs to a cluster, from 0 to 1.",
     "model": "One fitted clustering of the pool.",
     "must-link": "Your statement that two rows belong to the same cluster.",
