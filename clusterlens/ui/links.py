@@ -164,14 +164,25 @@ def links_from_text(text: str, index: pd.Index) -> tuple[Link, ...]:
             f"the table has no row {', '.join(map(repr, unknown[:_SHOWN]))}{more}; "
             "correct the file. None of its links was taken."
         )
-    return tuple(Link(kind, ends[a], ends[b]) for kind, a, b in given)
+    links = tuple(Link(kind, ends[a], ends[b]) for kind, a, b in given)
+    kinds: dict[frozenset[Any], Kind] = {}
+    for link in links:
+        pair = frozenset((link.a, link.b))
+        if kinds.setdefault(pair, link.kind) != link.kind:
+            raise ValueError(
+                f"the file links the rows {link.a} and {link.b} twice, as a must-link "
+                "and as a cannot-link; keep one of them."
+            )
+    return links
 
 
 def _pairs_of_json(text: str) -> list[tuple[Kind, str, str]]:
     try:
         content = json.loads(text)
+        if odd := content.keys() - {f"{kind}_link" for kind in KINDS}:
+            raise ValueError(f"{min(odd)!r} is no list of links")
         return [
-            (kind, str(a), str(b))
+            (kind, str(plain_id(a)), str(plain_id(b)))
             for kind in KINDS
             for a, b in content.get(f"{kind}_link", [])
         ]

@@ -262,6 +262,8 @@ def test_links_of_a_file_find_their_rows_by_id(text):
 
 
 def test_numbers_in_a_file_find_rows_that_are_numbered():
+    found = links_from_text('{"must_link": [[3.0, 5]]}', pd.RangeIndex(9))
+    assert found == (Link("must", 3, 5),)
     found = links_from_text("kind,row_a,row_b\nmust-link,3,5\n", pd.RangeIndex(9))
     assert found == (Link("must", 3, 5),)
 
@@ -272,6 +274,9 @@ def test_numbers_in_a_file_find_rows_that_are_numbered():
         ("kind,row_a,row_b\nmust-link,a,x\nmust-link,y,b\n", "no row 'x', 'y'"),
         ('{"must_link": [["a", "x"]]}', "no row 'x'"),
         ("kind,row_a\nmust-link,a\n", "no CSV"),
+        ("kind,row_a,row_b\nmust-link,a,b\ncannot-link,b,a\n", "twice"),
+        ('{"must_link": [["a", "b"]], "cannot-link": []}', "'cannot-link' is no list"),
+        ('{"must_link": [["a", null]]}', "no row 'None'"),
         ("kind,row_a,row_b\nmaybe,a,b\n", "'maybe'"),
         ('{"must_link": 5}', "no JSON"),
         ('{"must_link": [["a"]]}', "no JSON"),
