@@ -28,14 +28,21 @@ from benchmarks.pages import (
     PATIENCE,
     ROOT,
     Served,
+    begin_linking,
     browser_page,
-    sample_places,
     wait_for_pictures,
 )
 from clusterlens.ui.memory.store import FILE, Store
 from clusterlens.ui.session import Session
 
-POOL = [{"clusterer": "k-means", "n_clusters": [2, 3, 4, 5]}]
+POOL = [
+    {"clusterer": "k-means", "n_clusters": [2, 3, 4, 5]},
+    {
+        "clusterer": "agglomerative",
+        "n_clusters": [2, 3],
+        "linkage": ["average", "ward"],
+    },
+]
 LOOK = json.dumps({"page": "consensus", "tab": "links"})
 SETTLE_SECONDS = 20
 # What the chip says, and how many links are listed.
@@ -47,9 +54,10 @@ TOLD = """() => {
       if (e.shadowRoot) { const h = text(e.shadowRoot, css); if (h) return h; }
     return null;
   };
-  const chip = text(document, '.cl-saved'), links = text(document, '.cl-links');
-  return [chip ? chip.textContent.trim() : '',
-    links ? links.querySelectorAll('tr').length : -1];
+  const saved = text(document, '.cl-saved'), links = text(document, '.cl-links');
+  const chip = saved && saved.querySelector('.chip');
+  return [chip ? chip.textContent : '',
+    links && links.querySelector('h3') ? links.querySelectorAll('tr').length : -1];
 }"""
 
 
@@ -71,9 +79,7 @@ def kill_pages(
     found, served = Counter[str](), Served(folder)
     try:
         with browser_page() as page:
-            command = [sys.executable, "-m", "benchmarks.page_kills", str(served.home)]
-            subprocess.run(command, cwd=ROOT, check=True)
-            base = held(served.home)
+            base = begin(served.home)
             served.start()
             assert open_page(page, served, base.id), "the page does not open"
             for _ in range(kills):
@@ -83,16 +89,18 @@ def kill_pages(
     return found
 
 
-def begin(home: Path) -> str:
-    """Keep an analysis of an example with a run; return its id."""
+def begin(home: Path) -> Held:
+    """Keep an analysis of an example with a run, made in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.page_kills", str(home)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return held(home)
 
-    async def main() -> str:
-        session = Session(Store(home))
-        assert await session.act("load example", name="iris")
-        assert await session.act("run pool", pool=POOL)
-        return session.memory.analysis or ""
 
-    return asyncio.run(main())
+async def analyse(home: Path) -> None:
+    """Load an example and run a pool on it."""
+    session = Session(Store(home))
+    assert await session.act("load example", name="iris")
+    assert await session.act("run pool", pool=POOL)
 
 
 def open_page(page: Any, served: Served, analysis: str) -> Held | None:
@@ -107,7 +115,7 @@ def kill_page(
 ) -> Counter[str]:
     """Work on the page, kill the server, start it again, and compare."""
     wait_for_pictures(page, ".cl-map")
-    places = sample_places(page)
+    places = begin_linking(page)
     known, doing, dead = settled(page, served.home), "resting", threading.Event()
     assert known is not None, "what the page shows is not what the store holds"
 
@@ -145,10 +153,7 @@ def work(page: Any, places: list[Any], can_undo: bool, rng: random.Random) -> st
         page.get_by_role("button", name="Run the pool").click()
         page.locator(".cl-nav-consensus").click()
     elif wish == "link":
-        page.keyboard.press("Escape")
-        page.keyboard.press("Escape")
-        page.keyboard.press("Escape")
-        page.keyboard.press("l")
+        page.keyboard.press("Escape")  # drops B of a refused pair
         for x, y in rng.sample(places, 2):
             page.mouse.click(x, y)
         page.keyboard.press(rng.choice("mc"))
@@ -206,4 +211,4 @@ def is_sound(home: Path) -> bool:
 
 
 if __name__ == "__main__":
-    begin(Path(sys.argv[1]))
+    asyncio.run(analyse(Path(sys.argv[1])))

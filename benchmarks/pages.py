@@ -63,28 +63,28 @@ SAMPLES = f"""() => {{ {_FIND}
     box.x + frame.x_scale.compute(data.x[0] + (i + 0.5) * data.dw[0] / width),
     box.y + frame.y_scale.compute(data.y[0] + (j + 0.5) * data.dh[0] / height)]);
 }}"""
-# Milliseconds from the next event of a type to the frame that shows another text in an
-# element; null if none comes within ten seconds.
-BEGIN_CLOCK = f"""([type, css]) => {{ {_FIND}
-  const text = () => {{
-    const host = find(document, css), parts = [];
-    const walk = (node) => {{
-      if (node.nodeType === 3) parts.push(node.data);
-      if (node.shadowRoot) walk(node.shadowRoot);
-      node.childNodes.forEach(walk);
-    }};
-    if (host) walk(host);
-    return parts.join('');
+# Lets a drag over the map draw a lasso.
+TAKE_LASSO = f"""() => {{ {_FIND}
+  const tools = figureView('.cl-map').model.toolbar.tools;
+  tools.find((tool) => tool.type === 'LassoSelectTool').active = true;
+}}"""
+# Milliseconds from the next event of a type to the frame that shows other texts in the
+# parts of a card, as the promise `window.clock`; null if none comes in a minute.
+BEGIN_CLOCK = f"""([type, css, part]) => {{ {_FIND}
+  const texts = () => {{
+    const host = find(document, css), root = host && (host.shadowRoot || host);
+    const parts = root ? [...root.querySelectorAll(part)] : [];
+    return parts.map((e) => e.textContent).join();
   }};
-  const before = text();
+  const before = texts();
   window.clock = new Promise((done) => {{
     window.addEventListener(type, () => {{
       const start = performance.now();
       const look = () => {{
-        const late = performance.now() - start;
-        if (text() !== before) requestAnimationFrame(() =>
-          done(performance.now() - start));
-        else if (late > 10000) done(null);
+        const now = texts(), late = performance.now() - start;
+        if (now && now !== before)
+          requestAnimationFrame(() => done(performance.now() - start));
+        else if (late > 60000) done(null);
         else requestAnimationFrame(look);
       }};
       requestAnimationFrame(look);
@@ -178,6 +178,18 @@ def browser_page(width: int = 1440, height: int = 900) -> Iterator[Any]:
 def wait_for_pictures(page: Any, *classes: str) -> None:
     """Wait until the figures of these cards show their pictures."""
     page.wait_for_function(PICTURED, arg=list(classes), timeout=PATIENCE)
+
+
+def begin_linking(page: Any) -> list[list[float]]:
+    """Let clicks pick a pair; return where the samples are by then."""
+    page.keyboard.press("l")
+    page.locator(".cl-linking").get_by_text("click sample A").wait_for()
+    places: list[list[float]] = []
+    # The bar that says so takes room from the map, which is drawn anew.
+    while (now := sample_places(page)) != places:
+        places = now
+        page.wait_for_timeout(1000)
+    return places
 
 
 def sample_places(page: Any) -> list[list[float]]:
