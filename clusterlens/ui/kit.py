@@ -60,11 +60,11 @@ h2 small { font-weight: 400; }
 p { margin: 2px 0; }
 .muted, .how { font-size: 12px;
   color: color-mix(in srgb, currentColor 68%, transparent); }
-.warn { color: #b87000; }
+.warn { color: color-mix(in srgb, #b87000 70%, currentColor); }
 .said { position: absolute; width: 1px; height: 1px; overflow: hidden;
   clip-path: inset(50%); white-space: nowrap; }
 .chip { display: inline-block; padding: 3px 12px; border-radius: 12px;
-  margin-right: 6px; background: rgba(255, 255, 255, .2); font-size: 13px; }
+  margin-right: 6px; background: rgba(0, 0, 0, .2); font-size: 13px; }
 .badge { display: inline-block; padding: 1px 9px; border-radius: 10px; font-size: 12px;
   font-weight: 700; background: color-mix(in srgb, #0b8a8a 14%, transparent);
   color: color-mix(in srgb, #0b8a8a 70%, currentColor); }
@@ -334,6 +334,8 @@ export function render({model}) {
   };
   const place = () => {
     box.style.cssText = model.scrolls ? 'height:100%;overflow-y:auto' : '';
+    // Whoever has no pointer scrolls with the keys.
+    if (model.scrolls) box.tabIndex = 0;
   };
   // Pages that are not served safely have no clipboard of their own.
   const copy = (text) => {
@@ -577,6 +579,19 @@ export function render({model}) {
 def said(words: str) -> str:
     """Return markup of what a figure shows, for those who do not see it."""
     return f"<p class='said'>{safe(words)}</p>"
+
+
+def progress_bar(title: str, done: int, total: int) -> str:
+    """Return markup of a bar; without a total it says only that work is under way."""
+    share = min(100, round(100 * done / total)) if total else None
+    now = "" if share is None else f"aria-valuenow='{share}'"
+    width = 100 if share is None else share
+    css = "skeleton" if share is None else ""
+    return (
+        f"<div class='track' role='progressbar' aria-label='{safe(title)}' {now}>"
+        f"<div class='{css}' style='width:{width}%;margin:0;background:#0b8a8a'></div>"
+        "</div>"
+    )
 
 
 def select(label: str, options: Any, *, css: str, **params: Any) -> pmu.Select:

@@ -25,6 +25,7 @@ from clusterlens.ui.kit import (
     link,
     pmu,
     pn,
+    progress_bar,
     safe,
     scaled,
 )
@@ -88,9 +89,13 @@ HEADER_STYLE = {
     "& .MuiToolbar-root": {"minHeight": f"{HEADER_HEIGHT}px !important"},
     "& .MuiAppBar-root": {
         "backgroundColor": f"{ACCENT} !important",
+        # Another theme would put light on it, on which white cannot be read.
+        "backgroundImage": "none !important",
         "color": "#fff !important",
     },
     "& main": {"overflow": "hidden"},
+    # Of the page itself; work under way is told by the bar of jobs.
+    "& .MuiLinearProgress-root": {"display": "none"},
 }
 
 
@@ -247,8 +252,8 @@ class Shell:
             history = self.in_force.history
             for name, step in (("undo", history.undoable), ("redo", history.redoable)):
                 buttons[name].disabled = step is None
-                said = f"{name.title()}: {step.title}" if step else ""
-                buttons[name].description = said
+                what = f": {step.title}" if step else ""
+                buttons[name].description = f"{name.title()}{what}"
 
         self._whenever(write)
         size = TextSize()
@@ -279,7 +284,8 @@ def _rail(shown: str) -> str:
             f'<div class="cl-nav-{key}"><button data-do="{key}" {current}>'
             f'<span aria-hidden="true">{icon}</span>{title}</button></div>'
         )
-    return f'<nav aria-label="Pages">{"".join(rows)}</nav>'
+    title = "<h1 class='said'>ClusterLens</h1>"
+    return f'{title}<nav aria-label="Pages">{"".join(rows)}</nav>'
 
 
 def _saved(session: Session) -> Text:
@@ -370,9 +376,7 @@ def _job_bar(session: Session) -> pmu.Paper:
     """Return the bar that shows the work under way, with Cancel."""
     jobs = session.jobs
     text = Text(width=420, height=24, sizing_mode="fixed", margin=(6, 0))
-    bar = pmu.LinearProgress(
-        value=0, sizing_mode="stretch_width", margin=(16, 16), css_classes=["cl-bar"]
-    )
+    bar = Text(css_classes=["cl-bar"], margin=(16, 16))
     cancel = pmu.Button(
         label="Cancel",
         size="small",
@@ -395,13 +399,7 @@ def _job_bar(session: Session) -> pmu.Paper:
     def show(*events: Any) -> None:
         shown = jobs.shown
         if shown is not None:
-            if shown.total:
-                bar.param.update(
-                    variant="determinate",
-                    value=min(100, round(100 * shown.done / shown.total)),
-                )
-            else:
-                bar.variant = "indeterminate"
+            bar.body = progress_bar(shown.title, shown.done, shown.total)
             steps = f" · {shown.done:,} of {shown.total:,}" if shown.total else ""
             waiting = f" · {shown.waiting} waiting" if shown.waiting else ""
             text.body = (
