@@ -309,9 +309,10 @@ def prepare(
     scale : {"standard", "robust", "minmax", "none"}, default "standard"
         Mean 0 and standard deviation 1 (ddof 0); median 0 and interquartile range 1;
         range 0 to 1; or unchanged. Columns of 0 and 1 from categories stay as they are.
-    categorical : {"one-hot", "ordinal", "ignore"}, default "one-hot"
-        One column of 0 and 1 per level; one column of level numbers in sorted order; or
-        left out.
+    categorical : {"one-hot", "famd", "ordinal", "ignore"}, default "one-hot"
+        One column of 0 and 1 per level; the same divided by the square root of the
+        share of the level, as factor analysis of mixed data weighs categories; one
+        column of level numbers in sorted order; or left out.
     pca : int or float, optional
         Replace the features by that many principal components, or by as many as hold
         that share of the variance (0 < share < 1).

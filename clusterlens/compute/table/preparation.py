@@ -70,7 +70,8 @@ TRANSFORMS: dict[str, Callable[[int], Any]] = {
     ),
 }
 MISSING_RULES = (*FILLERS, "drop rows", "refuse")
-CATEGORICAL_RULES = ("one-hot", "ordinal", "ignore")
+CATEGORICAL_RULES = ("one-hot", "famd", "ordinal", "ignore")
+SPREAD_RULES = ("one-hot", "famd")
 UNKNOWN_RULES = ("refuse", "missing")
 
 _SCALE_NOTES = {
@@ -121,7 +122,7 @@ class Preparation(TransformerMixin, BaseEstimator):
     scale : str, default "standard"
         "standard", "robust", "minmax" or "none".
     categorical : str, default "one-hot"
-        "one-hot", "ordinal" or "ignore".
+        "one-hot", "famd", "ordinal" or "ignore".
     pca : int or float, optional
         Number of principal components, or the share of the variance they hold.
     sentinels : "auto" or sequence of float, default "auto"
@@ -143,6 +144,9 @@ class Preparation(TransformerMixin, BaseEstimator):
     matrix_ : transformer
         A ColumnTransformer, or the scaler of all columns: from complete columns
         to scaled features.
+    level_factors_ : tuple of array of float64, shape (n_levels,)
+        What the columns of 0 and 1 of each column in use are multiplied by; empty for
+        those that are not expanded.
     components_ : Projection or None
         Principal components.
     feature_names_in_ : array of str, shape (n_columns,)
@@ -250,6 +254,10 @@ class Preparation(TransformerMixin, BaseEstimator):
         if self.missing in FILLERS:
             self.fill_values_ = fill_values(X, self.columns_, self.missing)
             notes += fill_missing(X, self.columns_, self.fill_values_, self.missing)
+        self.level_factors_ = tuple(
+            self._level_factors(x, column)
+            for x, column in zip(X.T, self.columns_, strict=True)
+        )
         X = self._fit_matrix(X)
         notes += self._matrix_notes() + count_copies(X)
         X, remarks = self._fit_components(X)
@@ -466,15 +474,31 @@ class Preparation(TransformerMixin, BaseEstimator):
 
     def _is_spread(self, column: Column) -> bool:
         """Say whether a column becomes columns of 0 and 1."""
-        return column.role == "categorical" and self.categorical == "one-hot"
+        return column.role == "categorical" and self.categorical in SPREAD_RULES
+
+    def _level_factors(self, codes: FloatArray, column: Column) -> FloatArray:
+        """Factors of the columns of 0 and 1 of a column of codes (n,)."""
+        if not self._is_spread(column):
+            return np.empty(0)
+        levels = len(column.levels)
+        if self.categorical == "one-hot":
+            return np.ones(levels)
+        known = codes[~np.isnan(codes)].astype(np.int64)
+        counts = np.bincount(known, minlength=levels)
+        # A level that no kept row has is 0 in all of them; any factor will do.
+        return np.sqrt(len(known) / np.maximum(counts, 1))
 
     def _widths(self) -> list[int]:
         """Return the number of features of each column."""
         return [len(c.levels) if self._is_spread(c) else 1 for c in self.columns_]
 
     def _weighted(self, X: FloatArray) -> FloatArray:
-        """Multiply features (n, d) by the weights of their columns, in place."""
+        """Multiply features (n, d) by the weights of levels and columns, in place."""
         X = np.ascontiguousarray(X)
+        if self.categorical == "famd":
+            X *= np.concatenate(
+                [some if some.size else np.ones(1) for some in self.level_factors_]
+            )
         if self.weights:
             factors = [self.weights.get(column.name, 1.0) for column in self.columns_]
             X *= np.repeat(factors, self._widths())
@@ -487,6 +511,13 @@ class Preparation(TransformerMixin, BaseEstimator):
             for c in self.columns_
             if self._is_spread(c)
         ]
+        if self.categorical == "famd" and notes:
+            notes.append(
+                "Columns of 0 and 1 divided by the square root of the share of their "
+                "level, as in factor analysis of mixed data: a column of categories "
+                "spreads the rows like as many scaled numbers as it has levels less "
+                "one, and a rare level sets its rows further apart."
+            )
         if self.categorical == "ordinal":
             notes += [
                 f"Column {c.name!r}: {len(c.levels)} levels numbered in sorted order, "

@@ -32,7 +32,7 @@ class ClustersPage(Page):
         comparison, rows = Comparison(session), ClusterRows(session)
         self.panels = [bar, evidence, profiles, apart, comparison, rows]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
-        self._numbers = share(evidence.view, "1.05 1 0")
+        self._numbers = share(evidence.view, "1.3 1 0")
         left, right = (
             pn.Column(*cards, styles={**COLUMN, "gap": "8px"}, **fill)
             for cards in (

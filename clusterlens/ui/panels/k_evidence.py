@@ -103,9 +103,10 @@ class KEvidence(Panel):
             self._slider.end = last
         kind = "judged" if found else ""
         self._heads.body = (
-            f"<div class='row-of-k head {kind} muted'><span style='text-align:right'>k"
-            "</span><span>clusters of the consensus tree, as wide as they have samples"
-            f"</span>{heads(found) if found else ''}</div>"
+            f"<div class='{'' if found else 'spare'}'><div class='row-of-k head {kind} "
+            "muted'><span style='text-align:right'>k</span><span>clusters of the "
+            "consensus tree, as wide as they have samples</span>"
+            f"{heads(found) if found else ''}</div></div>"
         )
         rows = "".join(
             _row(number, partition_tree.nodes, found, front=number == k)
@@ -153,7 +154,9 @@ def _say(selection: Result, seconds: Result) -> str:
         kind="pill",
         css="cl-find-k",
     )
-    return f"{button} <span class='muted'>k-means on subsamples and on copies</span>"
+    return (
+        f"{button} <span class='muted spare'>k-means on subsamples and on copies</span>"
+    )
 
 
 def _row(

@@ -93,7 +93,7 @@ class PartitionBar(Panel):
         look = self.session.look
         self._methods = self.control(
             select(
-                "Made by", {"consensus tree": TREE}, css="cl-consensus-by", width=170
+                "Made by", {"consensus tree": TREE}, css="cl-consensus-by", width=165
             ),
             lambda: look.consensus_by,
             lambda name: look.param.update(consensus_by=name, cluster=None),
@@ -133,14 +133,14 @@ class PartitionBar(Panel):
         self._name = pmu.TextInput(
             placeholder="name of the model",
             size="small",
-            width=170,
+            width=120,
             margin=0,
             sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"}},
             css_classes=["cl-keep-name"],
         )
         self._rows = SaveButton(
             self.session,
-            "Rows with labels",
+            "Save rows",
             self._labelled,
             margin=0,
             sx=_LOW,

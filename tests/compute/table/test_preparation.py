@@ -240,3 +240,33 @@ def test_impossible_transforms_and_weights_are_refused(options, message):
     table = pd.DataFrame({"a": [0.0, 1, 5], "c": ["x", "y", "x"]})
     with pytest.raises(ValueError, match=message):
         prepare(table, **options)
+
+
+def test_famd_features_are_those_of_its_definition():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "x": rng.normal(size=80),
+            "y": rng.exponential(size=80),
+            "kind": rng.choice(["a", "b", "c"], 80, p=[0.6, 0.3, 0.1]),
+            "sex": rng.choice(["f", "m"], 80),
+        }
+    )
+    roles = {"kind": "categorical", "sex": "categorical"}
+    found = prepare(table, roles=roles, categorical="famd")
+    numbers = table[["x", "y"]]
+    parts = [(numbers - numbers.mean()) / numbers.std(ddof=0)]
+    for name in ("kind", "sex"):
+        share = table[name].value_counts(normalize=True).sort_index()
+        indicator = pd.get_dummies(table[name], dtype=float)
+        parts.append((indicator - share) / np.sqrt(share))
+    defined = np.hstack([part.to_numpy() for part in parts])
+    np.testing.assert_allclose(found.X - found.X.mean(axis=0), defined, atol=1e-12)
+    # Each number spreads the rows by 1, each category by its levels less one.
+    spread = found.X.var(axis=0)
+    np.testing.assert_allclose([*spread[:2], spread[2:5].sum()], [1, 1, 2])
+    assert any("factor analysis of mixed data" in note for note in found.notes)
+    again = found.preparation.transform(table.iloc[:7])
+    np.testing.assert_allclose(again, found.X[:7])
+    one_hot = prepare(table, roles=roles)
+    assert list(found.feature_names) == list(one_hot.feature_names)
