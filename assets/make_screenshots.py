@@ -77,7 +77,7 @@ def pool(page: Page) -> None:
     """Run the default pool, and stay on its page."""
     turn(page, "pool")
     page.get_by_role("button", name="Run the pool").click()
-    page.get_by_text("if a majority must agree").wait_for(timeout=LONG)
+    page.locator(".cl-headline").get_by_text("if a majority").wait_for(timeout=LONG)
     turn(page, "pool")
 
 
