@@ -33,13 +33,14 @@ class PairMap(PictureFrame):
         self._image = no_image()
         self._means = ColumnDataSource({"x": [], "y": [], "colour": []})
         self._curves = ColumnDataSource({"xs": [], "ys": [], "colour": []})
+        # Without an outline, which would be a stroke where nothing lies.
         self.figure.patches(
             "xs",
             "ys",
             source=self._curves,
             fill_color="colour",
-            line_color="colour",
-            fill_alpha=0.25,
+            line_color=None,
+            fill_alpha=0.35,
         )
         self.figure.image_rgba("image", "x", "y", "dw", "dh", source=self._image)
         for width, colour in ((7, "#ffffff"), (4, "colour")):
