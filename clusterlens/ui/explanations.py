@@ -141,6 +141,12 @@ EXPLANATIONS = {
         "A low rank may be a lonely model that is right. Look at the end, too.",
         f"{_CONSENSUS}, equation 3 and Algorithm 1",
     ),
+    "cl-map-models": Explanation(
+        "The models among themselves, each as one point.",
+        "Models that found similar partitions lie near each other; a click selects "
+        "one.",
+        "A plane cannot keep all distances, and a lonely model may be the right one.",
+    ),
     "cl-model-table-card": Explanation(
         "Every score and index of the models, as one table over the page.",
         "A title sorts by its column; a score says which way is better.",
