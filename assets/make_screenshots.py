@@ -22,7 +22,7 @@ LONG = 300_000
 
 
 def main(wanted: list[str]) -> None:
-    """Take every page of an analysis of the iris, and Consensus of five groups too."""
+    """Take every page of an analysis of the iris, and Consensus in dark, too."""
     PICTURES.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "clusterlens", "--port=0", "--no-browser"]
     server = subprocess.Popen(
@@ -56,8 +56,8 @@ def take_all(page: Page, wanted: list[str], ending: str) -> None:
     """Go through the pages in reading order; a picture of each that is wanted."""
     for name, go in PAGES.items():
         go(page)
-        dark_too = name in ("start", "consensus")
-        if (not wanted or name in wanted) and (not ending or dark_too):
+        asked = not wanted or name in wanted
+        if asked and (not ending or name == "consensus"):
             rest(page)
             page.screenshot(path=PICTURES / f"{name}{ending}.png")
             shrink(PICTURES / f"{name}{ending}.png")
