@@ -167,6 +167,7 @@ class Columns(Panel):
                 "missing": DRAW_MISSING,
                 "role": DRAW_ROLE,
                 "column": DRAW_TEXT,
+                "taken": DRAW_TEXT,
                 "why": DRAW_TEXT,
             },
             editors={
