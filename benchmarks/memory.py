@@ -32,6 +32,7 @@ from benchmarks.pages import (
     Served,
     begin_linking,
     browser_page,
+    click_apart,
     wait_for_pictures,
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -140,7 +141,7 @@ def answer_on_screen(page: Any) -> None:
     read, ranked = [], []
     for _ in range(ANSWERS):
         first, second = (places[k] for k in rng.choice(len(places), 2, replace=False))
-        page.mouse.click(*first)
+        click_apart(page, first)
         page.evaluate(BEGIN_CLOCK, ["mousedown", ".cl-pair", "table"])
         page.mouse.click(*second)
         read.append(page.evaluate("window.clock"))

@@ -30,6 +30,7 @@ from benchmarks.pages import (
     Served,
     begin_linking,
     browser_page,
+    click_apart,
     wait_for_pictures,
 )
 from clusterlens.ui.memory.store import FILE, Store
@@ -154,8 +155,7 @@ def work(page: Any, places: list[Any], can_undo: bool, rng: random.Random) -> st
         page.locator(".cl-nav-consensus").click()
     elif wish == "link":
         page.keyboard.press("Escape")  # drops B of a refused pair
-        for x, y in rng.sample(places, 2):
-            page.mouse.click(x, y)
+        click_apart(page, *rng.sample(places, 2))
         page.keyboard.press(rng.choice("mc"))
     else:
         page.keyboard.press("Control+z" if wish == "undo" else "Control+Shift+z")

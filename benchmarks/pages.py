@@ -192,6 +192,13 @@ def begin_linking(page: Any) -> list[list[float]]:
     return places
 
 
+def click_apart(page: Any, *places: list[float]) -> None:
+    """Click places one after the other, so that no two are taken for a double click."""
+    for x, y in places:
+        page.mouse.click(x, y)
+        page.wait_for_timeout(400)
+
+
 def sample_places(page: Any) -> list[list[float]]:
     """Return where samples are on the screen, the leftmost first."""
     return page.wait_for_function(SAMPLES, timeout=PATIENCE).json_value()
