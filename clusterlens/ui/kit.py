@@ -281,10 +281,13 @@ CARD_STYLE = {
 }
 # Where the “i” of a card without a title stands.
 CORNER = {"position": "absolute", "right": "5px", "top": "5px", "z-index": "6"}
+CORNER_ROOM = "32px"
 # Words of the glossary, longer ones first.
 _WORDS = re.compile(
     rf"\b({'|'.join(sorted(map(re.escape, GLOSSARY), key=len, reverse=True))})\b"
 )
+# The name of a slider is for screen readers where words beside it say it, too.
+NAME_UNSEEN = {"& .MuiFormLabel-root": {"display": "none"}}
 # Buttons on the line of a title, no higher than it.
 SMALL_BUTTON = {"padding": "0 6px", "minHeight": 0, "lineHeight": 1.5}
 # A field on one line with a title.
@@ -698,10 +701,13 @@ def card(
         )
     inside = (heading, note, *content) if title else (note, *content, heading)
     parts = [part for part in inside if part is not None]
+    style = CARD_STYLE if fills else {**CARD_STYLE, "height": "auto"}
+    if told and not title:
+        style = {**style, "paddingRight": CORNER_ROOM}
     return pmu.Paper(
         *parts,
         css_classes=[css, "cl-card"],
-        sx=CARD_STYLE if fills else {**CARD_STYLE, "height": "auto"},
+        sx=style,
         margin=0,
         sizing_mode="stretch_both" if fills else "stretch_width",
         styles={"min-width": "0", "min-height": "0"},

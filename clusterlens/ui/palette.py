@@ -122,7 +122,9 @@ def certain_colours(
 
 
 def ink_on(colour: str) -> str:
-    """Return the colour of text that is read on a colour "#rrggbb"."""
-    red, green, blue = bytes.fromhex(colour[1:])
-    bright = 0.299 * red + 0.587 * green + 0.114 * blue > 140
-    return "#14181d" if bright else "#ffffff"
+    """Return the colour of text that has more contrast on a colour "#rrggbb" (WCAG)."""
+    share = np.frombuffer(bytes.fromhex(colour[1:]), np.uint8) / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    light = float(linear @ (0.2126, 0.7152, 0.0722)) + 0.05
+    # That of the dark ink, likewise, is 0.059, and of white 1.05.
+    return "#14181d" if light / 0.059 > 1.05 / light else "#ffffff"

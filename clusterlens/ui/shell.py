@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from urllib.parse import urlencode
 
 from bokeh.util.warnings import BokehUserWarning
 
+from clusterlens.compute._run.process_settings import ignore_warnings
 from clusterlens.ui import warm
 from clusterlens.ui.address import LOOKED_AT, VIEWS, from_query, to_query
 from clusterlens.ui.explanations import GLOSSARY
@@ -466,7 +466,7 @@ def serve_page(file: Path | None = None) -> None:
     pn.extension("tabulator", "filedropper")
     # Browsers send the style sheets of widgets that came later back whole, as well as
     # their names: harmless (Bokeh pull request 12915), and of no use in a log.
-    warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
+    ignore_warnings("reference already known", BokehUserWarning)
     store = shared_store()
     session = Session(store if isinstance(store, Store) else None)
     if isinstance(store, str):

@@ -12,6 +12,7 @@ from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.tables import columns, preview, roles, shading, write_cell
 from clusterlens.ui.pages.data import DataPage
+from clusterlens.ui.panels import gallery
 from clusterlens.ui.session import Session
 from tests.ui.loop import rest, run
 
@@ -342,5 +343,23 @@ def test_weights_and_transforms_are_kept_per_column_and_taken_back():
         await edit(2, "weight", 3)
         await edit(2, "weight", 1)
         assert session.analysis.preparation["weights"] == {}
+
+    looked_at(scenario)
+
+
+@pytest.mark.parametrize(
+    ("how", "page", "runs"), [("load", "data", 0), ("open", "consensus", 1)]
+)
+def test_an_example_opens_as_data_only_or_with_its_run(monkeypatch, how, page, runs):
+    small = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+    monkeypatch.setattr(gallery, "pool_grids", lambda pool, n: (small, []))
+
+    async def scenario(opened):
+        examples = opened.page.parts[False].panels[1]
+        await examples._open(f"{how} iris")
+        await opened.rest()
+        assert opened.session.analysis.dataset.X.shape == (150, 4)
+        assert opened.session.look.page == page
+        assert len(opened.session.analysis.runs) == runs
 
     looked_at(scenario)

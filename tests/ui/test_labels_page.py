@@ -277,7 +277,14 @@ def test_labels_on_the_map_lead_here():
 
 def test_a_merged_class_bears_the_names_of_all():
     judged = Judged(
-        None, "", "class", None, None, ("a", "b", "c"), "", ((1, 2), (0, 1))
+        dataset=None,
+        title="",
+        noun="class",
+        given=None,
+        codes=None,
+        names=("a", "b", "c"),
+        code="",
+        merged=((1, 2), (0, 1)),
     )
     assert judged.name(0) == "a + b + c"
 
@@ -297,7 +304,7 @@ def test_the_copied_python_gives_the_numbers_of_the_page():
 
 
 def test_a_pair_of_classes_opens_in_a_browser(app):
-    app.locator(".cl-gallery button.example", has_text="Wine").click()
+    app.locator(".cl-gallery .card", has_text="Wine").get_by_text("data only").click()
     expect(app.locator(".cl-prepared")).to_contain_text("178 samples", timeout=LONG)
     app.locator(".cl-nav-labels button").click()
     expect(app.locator(".cl-verdict")).to_be_visible(timeout=LONG)

@@ -4,6 +4,7 @@ import contextlib
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -31,22 +32,35 @@ def open_run(app: Page, tmp_path) -> None:
     picture(app, ".cl-map")
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-def test_nothing_scrolls_as_a_page(app, tmp_path, size):
-    app.set_viewport_size({"width": size[0], "height": size[1]})
+def is_square(app: Page, css: str) -> bool:
+    box = app.locator(f"{css} .bk-Canvas").bounding_box()
+    return box["width"] == pytest.approx(box["height"], abs=2)
+
+
+def until(app: Page, is_so: Callable[[], bool]) -> None:
+    """Return when something is so; fail if it does not come about."""
+    for _ in range(LONG // 100):
+        if is_so():
+            return
+        app.wait_for_timeout(100)
+    pytest.fail("it did not come about")
+
+
+def test_nothing_scrolls_as_a_page_at_any_size(app, tmp_path):
     open_run(app, tmp_path)
-    room = app.evaluate(
-        "[document.documentElement.scrollHeight - innerHeight,"
-        " document.documentElement.scrollWidth - innerWidth]"
-    )
-    assert room == [0, 0]
-    for css in (".cl-ranking", ".cl-map", ".cl-binarised-matrix", ".cl-inspector"):
-        box = app.locator(css).first.bounding_box()
-        assert box["y"] + box["height"] <= size[1]
-        assert box["x"] + box["width"] <= size[0]
-    for css in (".cl-consensus-matrix", ".cl-binarised-matrix"):
-        box = app.locator(f"{css} .bk-Canvas").bounding_box()
-        assert box["width"] == pytest.approx(box["height"], abs=2)
+    for width, height in SIZES:
+        app.set_viewport_size({"width": width, "height": height})
+        for css in (".cl-consensus-matrix", ".cl-binarised-matrix"):
+            until(app, lambda css=css: is_square(app, css))
+        room = app.evaluate(
+            "[document.documentElement.scrollHeight - innerHeight,"
+            " document.documentElement.scrollWidth - innerWidth]"
+        )
+        assert room == [0, 0]
+        for css in (".cl-ranking", ".cl-map", ".cl-binarised-matrix", ".cl-inspector"):
+            box = app.locator(css).first.bounding_box()
+            assert box["y"] + box["height"] <= height
+            assert box["x"] + box["width"] <= width
 
 
 def test_on_a_small_page_the_inspector_is_a_drawer(app, tmp_path):

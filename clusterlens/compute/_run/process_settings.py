@@ -28,6 +28,12 @@ def record_warnings() -> Iterator[list[warnings.WarningMessage]]:
         yield caught
 
 
+def ignore_warnings(message: str, category: type[Warning]) -> None:
+    """Keep warnings of a library that begin with a message off the log, for good."""
+    with _FILTERS:
+        warnings.filterwarnings("ignore", message, category)
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Let matrix products and OpenMP loops inside use one thread; uses may overlap."""

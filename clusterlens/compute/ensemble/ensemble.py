@@ -198,10 +198,14 @@ class Ensemble(Frozen):
         """Number of all votes, n_partitions where all weights are 1."""
         return int(self.votes.sum())
 
-    @cached_property
+    @property
     def voters(self) -> Ensemble:
         """The partitions that have a vote; the ensemble itself if all do."""
-        return self if self.votes.all() else self.select(self.votes > 0)
+        return self if self.votes.all() else self._some_voters
+
+    @cached_property
+    def _some_voters(self) -> Ensemble:
+        return self.select(self.votes > 0)
 
     @cached_property
     def _distinct(self) -> tuple[IntArray, IntArray]:

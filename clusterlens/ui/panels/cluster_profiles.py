@@ -229,7 +229,7 @@ def _total(
     # Of a category each cluster shows a level of its own, so that no share fits all.
     numbers = overall[overall["level"].isna()].set_index("column")["overall_text"]
     cells = "".join(
-        f"<td class='cell muted'>{safe(numbers.get(name, ''))}</td>" for name in columns
+        f"<td class='cell'>{safe(numbers.get(name, ''))}</td>" for name in columns
     )
     return (
         f"<tr class='muted'><td>all samples</td><td class='number'>"

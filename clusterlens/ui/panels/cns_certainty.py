@@ -8,7 +8,7 @@ import numpy as np
 
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
-from clusterlens.ui.kit import Text, card, pmu
+from clusterlens.ui.kit import NAME_UNSEEN, Text, card, pmu
 from clusterlens.ui.nodes.cns import Summary
 from clusterlens.ui.panels.live import LivePanel
 
@@ -35,7 +35,8 @@ class CNSCertainty(LivePanel):
                 end=1.0,
                 step=0.01,
                 value=look.cns_certain,
-                label="",
+                label="Certain from",
+                sx=NAME_UNSEEN,
                 show_value=False,
                 sizing_mode="stretch_width",
                 margin=(0, 12),

@@ -9,7 +9,7 @@ from typing import Any
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
-from clusterlens.ui.kit import Text, card, link, pmu, select
+from clusterlens.ui.kit import NAME_UNSEEN, Text, card, link, pmu, select
 from clusterlens.ui.moves import go_to_setting, preview_setting
 from clusterlens.ui.nodes.cns import Automatic, Setting
 from clusterlens.ui.nodes.cns_study import Curves
@@ -89,7 +89,8 @@ class CNSSettings(LivePanel):
             limits = {"start": 0.01, "end": 0.9, "value": 0.1, "step": 0.001}
         slider = kind(
             **limits,
-            label="",
+            label=SLIDERS[field][1],
+            sx=NAME_UNSEEN,
             show_value=False,
             sizing_mode="stretch_width",
             margin=(0, _MARGIN),

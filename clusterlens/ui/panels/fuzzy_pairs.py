@@ -10,7 +10,7 @@ import pandas as pd
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.ui.kit import Text, card, safe, select
 from clusterlens.ui.nodes.fuzzy import MODELS, Choices, Pair
-from clusterlens.ui.palette import shades
+from clusterlens.ui.palette import ink_on, shades
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import error, fixed
 
@@ -130,7 +130,7 @@ def sorted_keys(keys: tuple[str, ...], table: pd.DataFrame, by: str) -> list[str
 
 def _cell(row: Any, u: int, v: int, opened: bool) -> str:
     red, green, blue = shades(np.array([max(row.value, 0.0)]))[0].tolist()
-    ink = "#14181d" if 0.3 * red + 0.6 * green + 0.1 * blue > 130 else "#ffffff"
+    ink = ink_on(f"#{red:02x}{green:02x}{blue:02x}")
     title = f"{fixed(row.value, 4)} {error(row.standard_error)}"
     return (
         f"<td class='{'open' if opened else ''}' style='background:rgb({red},{green},"

@@ -49,7 +49,8 @@ class LabelScales(Panel):
             sizing_mode="stretch_both",
         )
         how = Text(
-            "<p class='how'>Two scales. <b style='color:#c2570c'>Rising lines</b>: "
+            "<p class='how'>Two scales. <b style='color:color-mix(in srgb, #c2570c "
+            "72%, currentColor)'>Rising lines</b>: "
             "groups apart, but not each around a centre. Dashed: these labels "
             "shuffled.</p>"
         )
