@@ -220,6 +220,8 @@ button.about { all: unset; cursor: pointer; display: inline-block; width: 16px;
   font-size: 11px; text-align: center; font-weight: 700; font-style: italic;
   border: 1px solid color-mix(in srgb, currentColor 45%, transparent);
   color: color-mix(in srgb, currentColor 68%, transparent); }
+@media (max-width: 1350px) { button.about { margin-left: 2px; width: 12px;
+  height: 12px; line-height: 12px; font-size: 9px; } }
 button.about:hover { border-color: #0b8a8a; color: inherit; }
 button.about:focus-visible { outline: 2px solid #0b8a8a; outline-offset: 1px; }
 div.about { max-width: 430px; border: 0; border-radius: 8px; padding: 14px 20px;
