@@ -29,7 +29,8 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Page, TimeoutError
 
-from benchmarks.start import IDLE, LONG, open_browser, processor_seconds
+from benchmarks.pages import open_browser
+from benchmarks.start import IDLE, LONG, processor_seconds
 
 PORT = 5318
 # Class of a slider, what it sets, the share of its track to drag over, milliseconds.

@@ -161,18 +161,32 @@ class Served:
 
 
 @contextmanager
-def browser_page(width: int = 1440, height: int = 900) -> Iterator[Any]:
-    """Yield a page of a browser without a window."""
+def open_browser() -> Iterator[Any]:
+    """Yield an installed browser without a window."""
     from playwright.sync_api import sync_playwright
 
+    path = find_browser()
+    if path is None:
+        sys.exit(
+            "No Chromium or Chrome; install one or name it in CLUSTERLENS_BROWSER."
+        )
     with sync_playwright() as driver:
         browser = driver.chromium.launch(
-            executable_path=find_browser(), args=["--no-sandbox", "--disable-gpu"]
+            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
         )
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def browser_page(width: int = 1440, height: int = 900) -> Iterator[Any]:
+    """Yield a page of a browser without a window."""
+    with open_browser() as browser:
         page = browser.new_page(viewport={"width": width, "height": height})
         page.set_default_timeout(PATIENCE)
         yield page
-        browser.close()
 
 
 def wait_for_pictures(page: Any, *classes: str) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,9 +23,10 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter, sleep
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+from benchmarks.pages import open_browser
+
 IDLE = "window.Bokeh && Bokeh.documents.length && Bokeh.documents.every(d => d.is_idle)"
 SCRIPT = """
 import numpy as np, clusterlens as cl
@@ -99,25 +99,6 @@ def row(
         f"{what:48}{budget:7.0f}{found:8.2f}{found / budget:7.2f}{processor:11.2f}",
         flush=True,
     )
-
-
-@contextmanager
-def open_browser() -> Iterator[Browser]:
-    """Yield an installed browser without a window."""
-    chosen = os.environ.get("CLUSTERLENS_BROWSER")
-    path = chosen or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        sys.exit(
-            "No Chromium or Chrome; install one or name it in CLUSTERLENS_BROWSER."
-        )
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
-        )
-        try:
-            yield browser
-        finally:
-            browser.close()
 
 
 def environment(kernels: Path) -> dict[str, str]:
