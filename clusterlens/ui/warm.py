@@ -154,17 +154,13 @@ def _steps() -> dict[str, Callable[[], None]]:
 
 
 def _draw() -> None:
-    """Draw a small matrix and a small map, which compiles the aggregations."""
+    """Draw a small matrix, which compiles the aggregations."""
     from clusterlens.compute.consensus.tiles import consensus_tile
     from clusterlens.compute.ensemble.ensemble import Ensemble
     from clusterlens.ui.figures.matrix import heatmap
-    from clusterlens.ui.figures.sample_map import draw_samples, map_view
     from clusterlens.ui.look import Viewport
 
     rng = np.random.default_rng(0)
     ensemble = Ensemble(rng.integers(0, 3, (4, 600)))
     port = Viewport(width=30, height=30)
     heatmap(consensus_tile(ensemble, shape=(20, 20)), port, 600, ("#000000", "#ffffff"))
-    xy = rng.normal(size=(64, 2))
-    colours = np.zeros((64, 3), np.uint8)
-    draw_samples(xy, colours, map_view(xy, port), size=(30, 30))
