@@ -1,4 +1,8 @@
-"""Which tests need a browser, and which stay together when processes share them."""
+"""Which tests need a browser, which stay together, and how busy the machine is."""
+
+import contextlib
+import subprocess
+import sys
 
 import pytest
 
@@ -11,12 +15,38 @@ def no_paces(monkeypatch):
     monkeypatch.setattr(paces, "directories", list)
 
 
+def pytest_addoption(parser):
+    """Offer two busy loops beside the tests, as on a machine with other work."""
+    message = "keep two cores busy meanwhile: a test that then fails has found something"
+    parser.addoption("--busy", action="store_true", help=message)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def busy_machine(request):
+    """Two processes that keep two cores busy, where the option asks for them."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(2 * request.config.getoption("--busy")):
+            loop = [sys.executable, "-c", "while True: pass"]
+            process = stack.enter_context(subprocess.Popen(loop))
+            stack.callback(process.kill)
+        yield
+
+
 def pytest_collection_modifyitems(items):
-    """Mark the tests in a browser; they come first, as they take longest."""
+    """Mark the tests in a browser; they come first, as they take longest.
+
+    Next come tests without kernels, while the server of the browser compiles them all.
+    """
     for item in items:
         if "page" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+
+    def turn(item):
+        if item.get_closest_marker("browser"):
+            return 0
+        return 1 if item.path.parent.name == "table" else 2
+
+    items.sort(key=turn)
 
 
 @pytest.hookimpl(optionalhook=True)

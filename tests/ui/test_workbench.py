@@ -1,9 +1,6 @@
 """The workbench in a real browser: one screen, nothing lost, nothing stale."""
 
-import contextlib
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -185,17 +182,6 @@ def test_the_zoom_survives_another_model_shading_and_threshold(app, tmp_path):
     assert ranges(app, matrices[0]) == pytest.approx(ranges(app, matrices[1]))
 
 
-@pytest.fixture
-def busy_machine():
-    """Two processes that keep two cores busy meanwhile."""
-    with contextlib.ExitStack() as stack:
-        for _ in range(2):
-            loop = [sys.executable, "-c", "while True: pass"]
-            process = stack.enter_context(subprocess.Popen(loop))
-            stack.callback(process.kill)
-        yield
-
-
 def there_and_back(app: Page) -> None:
     app.locator(".cl-nav-pool button").click()
     app.locator(".cl-nav-consensus button").click()
@@ -215,7 +201,7 @@ def flip(app: Page, css: str, draw: random.Random) -> None:
 
 
 def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(
-    app, tmp_path, busy_machine
+    app, tmp_path
 ):
     open_run(app, tmp_path)
     app.locator(".cl-nav-pool button").click()
