@@ -17,7 +17,7 @@ def no_paces(monkeypatch):
 
 def pytest_addoption(parser):
     """Offer two busy loops beside the tests, as on a machine with other work."""
-    message = "keep two cores busy meanwhile: a test that then fails has found something"
+    message = "keep two cores busy meanwhile"
     parser.addoption("--busy", action="store_true", help=message)
 
 

@@ -1,14 +1,17 @@
 """Models that share steps are those fitted alone."""
 
+import warnings
 from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import NearestNeighbors
 
 from clusterlens.compute.estimators import neighbors
 from clusterlens.compute.pool._fitting import FitJob, StepJob, run_job
+from clusterlens.compute.pool._spectral import make_embedding
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.pool import POOLS, estimate_pool, run_pool
 from clusterlens.compute.pool.sharing import Made, SharedModel, Shelf, Step, merge_steps
@@ -155,3 +158,34 @@ def test_a_graph_that_falls_apart_is_told_of_its_models():
     grid = {"n_clusters": [2, 4], "affinity": "nearest_neighbors"}
     ensemble = run_pool(X, [{"clusterer": "spectral", **grid}], n_jobs=1)
     assert "falls apart into 4 components" in str(ensemble.notes)
+
+
+def walk_values(X):
+    """Values of the walk on the graph of ten neighbours, the walk, roots of degrees."""
+    near = NearestNeighbors(n_neighbors=10).fit(X).kneighbors(return_distance=False)
+    links = np.eye(len(X))
+    links[np.arange(len(X))[:, None], near[:, :9]] = 1
+    links = (links + links.T) / 2
+    np.fill_diagonal(links, 0)
+    roots = np.sqrt(links.sum(axis=1))
+    walk = links / np.outer(roots, roots)
+    return np.linalg.eigvalsh(walk)[::-1], walk, roots, near[:, :9].astype(np.int32)
+
+
+@pytest.mark.parametrize(("kind", "parts"), [("noise", 1), ("apart", 3), ("chain", 1)])
+def test_the_embedding_is_that_of_the_largest_values(kind, parts):
+    rng = np.random.default_rng(0)
+    X = {
+        "noise": rng.normal(size=(400, 20)),
+        "apart": np.repeat(np.arange(3) * 99.0, 100)[:, None]
+        + rng.normal(size=(300, 3)),
+        "chain": np.column_stack([np.arange(1500.0), np.zeros(1500)]),
+    }[kind]
+    values, walk, roots, near = walk_values(X)
+    assert np.isclose(values, 1).sum() >= parts
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if parts > 1 else "error")
+        (embedding,) = make_embedding(X, 5, (near,), n_neighbors=10)
+    vectors = embedding * roots[:, None]
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(5), atol=1e-8)
+    np.testing.assert_allclose(walk @ vectors, vectors * values[:5], atol=1e-8)
