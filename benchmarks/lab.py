@@ -6,7 +6,8 @@ A browser (an installed Chromium or Chrome) opens the page CNS on `rows` samples
 candidate seeds and takes hold of each slider in turn. A place is timed from the move of
 the mouse that changes the slider to the frame in which the next picture of the map is
 on screen; at a new neighbourhood size that picture is the preview, whose number is
-printed. Then the slider is dragged there and back without a pause: pictures a second,
+printed. The mouse moves on only when the server rests and no picture has come for half
+a second, so that a late picture of the place before is not taken for the answer. Then the slider is dragged there and back without a pause: pictures a second,
 and the time from its last move to its last picture. Printed beside the budgets, with
 the processor time of the server per place, which depends less on what else the machine
 does.
@@ -41,7 +42,11 @@ SLIDERS = (
 )
 # A place whose picture is the one before it brings no new one.
 PATIENCE = 15_000
+# Milliseconds without a picture after which none is on its way.
+QUIET = 500
 DRAG_SECONDS = 2
+# When the first picture after the last move was on screen.
+ANSWERED = "noted.painted.find((at) => at > noted.moved)"
 # Notes when the mouse moved last, and when a picture of the map was on screen.
 NOTES = """() => {
   const is_image = (renderer) => renderer.glyph?.type === 'ImageRGBA';
@@ -49,7 +54,7 @@ NOTES = """() => {
     (model) => model.type === 'Figure' && model.renderers.some(is_image));
   const view = Bokeh.index.find_one(map);
   const image = map.renderers.find(is_image).data_source;
-  const noted = window.noted = {moved: 0, painted: []};
+  const noted = window.noted = {moved: 0, painted: [], latest: performance.now()};
   let arrived = false;
   document.addEventListener('mousemove',
     (event) => { noted.moved = event.timeStamp; }, true);
@@ -60,7 +65,10 @@ NOTES = """() => {
     if (!arrived) return;
     arrived = false;
     const after = new MessageChannel();
-    after.port1.onmessage = () => noted.painted.push(performance.now());
+    after.port1.onmessage = () => {
+      noted.latest = performance.now();
+      noted.painted.push(noted.latest);
+    };
     after.port2.postMessage(0);
   };
 }"""
@@ -150,7 +158,7 @@ class Found:
     def measure(self, n_places: int) -> dict[str, Any]:
         """Take hold of the slider, stop at places, drag there and back, let go."""
         self._page.mouse.down()
-        self._server.until_at_rest()
+        self._until_quiet()
         start, previews = processor_seconds(self._server.pid), 0
         waits = []
         for share in np.linspace(*self._ends, n_places):
@@ -161,7 +169,7 @@ class Found:
         used = 1000 * (processor_seconds(self._server.pid) - start) / n_places
         rate, last = self._drag()
         self._page.mouse.up()
-        self._server.until_at_rest()
+        self._until_quiet()
         return {
             "waits": waits,
             "processor": used,
@@ -173,17 +181,23 @@ class Found:
     def _go(self, share: float) -> None:
         self._page.mouse.move(self._left + share * self._width, self._y)
 
+    def _until_quiet(self) -> None:
+        """Return when nothing is under way and every picture is on screen."""
+        self._server.until_at_rest()
+        quiet = f"performance.now() - noted.latest > {QUIET}"
+        self._page.wait_for_function(quiet, timeout=LONG)
+
     def _wait_at(self, share: float) -> float | None:
         """Milliseconds from a move to the next picture, if any; then let all rest."""
         self._server.ask("reset")
         self._page.evaluate("noted.painted = []")
         self._go(share)
         try:
-            self._page.wait_for_function("noted.painted.length", timeout=PATIENCE)
+            self._page.wait_for_function(ANSWERED, timeout=PATIENCE)
         except TimeoutError:
             return None
-        wait = self._page.evaluate("noted.painted[0] - noted.moved")
-        self._server.until_at_rest()
+        wait = self._page.evaluate(f"{ANSWERED} - noted.moved")
+        self._until_quiet()
         return float(wait)
 
     def _drag(self) -> tuple[float, float]:
@@ -193,8 +207,7 @@ class Found:
         for turn in np.linspace(0, 4, 50 * DRAG_SECONDS):
             self._go(high - (high - low) * abs(turn % 2 - 1))
             sleep(0.02)
-        self._server.until_at_rest()
-        self._page.wait_for_timeout(300)
+        self._until_quiet()
         painted, moved = self._page.evaluate("[noted.painted, noted.moved]")
         during = sum(at <= moved for at in painted)
         return during / DRAG_SECONDS, painted[-1] - moved
