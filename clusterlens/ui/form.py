@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import TEXT_CSS, Text
+from clusterlens.ui.kit import TEXT_CSS, Text, scaled
 
-FORM_CSS = """
+FORM_CSS = scaled("""
 .chip { padding: 1px 9px; margin: 1px 4px 1px 0; border-radius: 11px; font-size: 12.5px;
   position: relative; background: color-mix(in srgb, currentColor 9%, transparent); }
 .chip button { all: unset; cursor: pointer; position: absolute; right: -3px; top: -4px;
@@ -35,14 +35,20 @@ button.dashed:hover, button.dashed:focus-visible { border-color: #0b8a8a; }
 .wrong { color: #c62828; color: color-mix(in srgb, #e53935 75%, currentColor); }
 .off { opacity: .5; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
-"""
+input.exact { float: right; width: 84px; box-sizing: border-box; font: inherit;
+  font-weight: 700; color: inherit; text-align: right; padding: 0 4px; height: 22px;
+  background: transparent; border-radius: 4px; border: 1px solid
+  color-mix(in srgb, currentColor 30%, transparent); }
+input.exact:focus { outline: 2px solid #0b8a8a; }
+""")
 
 
 class Form(Text):
     """Markup with fields: one with `data-enter` tells what was typed into it.
 
-    Its wish is the value of `data-enter`, a space, and the text. What is being typed
-    and where the cursor stands survive new markup.
+    Its wish is the value of `data-enter`, a space, and the text; the field then shows
+    again what is in force, until that changes. What is being typed and where the cursor
+    stands survive new markup.
     """
 
     _esm = """
@@ -71,6 +77,7 @@ export function render({model}) {
     if (!field || !field.value.trim()) return;
     field.sent = true;
     model.send_msg(field.dataset.enter + ' ' + field.value);
+    field.value = field.defaultValue;
   });
   box.addEventListener('input', (event) => { event.target.sent = false; });
   model.on('body', write);

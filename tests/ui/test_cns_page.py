@@ -306,6 +306,35 @@ def test_a_slider_previews_and_logs_one_step_when_it_is_let_go():
     looked_at(scenario)
 
 
+def test_an_exact_value_can_be_typed_and_a_wrong_one_is_refused():
+    async def scenario(opened):
+        await opened.read(three_groups())
+        graph = opened.value("cns_graph")
+        for field, typed, value in (
+            ("n_clusters", "27", 27),
+            ("n_neighbors", "13", 13),
+            ("alpha", "0.12345", 0.12345),
+        ):
+            opened.settings._titles[field]._handle_msg(f"{field} {typed}")
+            await opened.rest()
+            assert getattr(opened.value("cns_solution"), field) == value
+            assert opened.settings._sliders[field].value == value
+            assert f"value='{typed}'" in opened.settings._titles[field].body
+        steps = len(opened.session.history.steps)
+        for field, typed in (
+            ("n_clusters", "0"),
+            ("n_clusters", str(graph.max_clusters + 1)),
+            ("n_neighbors", "7.5"),
+            ("alpha", "nan"),
+            ("alpha", "much"),
+        ):
+            opened.settings._titles[field]._handle_msg(f"{field} {typed}")
+            assert typed in opened.session.jobs.notices[-1].text
+        assert len(opened.session.history.steps) == steps
+
+    looked_at(scenario)
+
+
 def test_the_best_setting_of_all_is_named_and_one_click_away():
     async def scenario(opened):
         await opened.read(three_groups())
@@ -472,3 +501,8 @@ def test_alpha_moves_the_pixels_of_the_map(app):
     slider.press("End")
     settled.to_contain_text("Back to the automatic choice", timeout=LONG)
     assert_changes(app, ".cl-membership-map", before)
+    field = app.get_by_label("exact value of Clusters K")
+    field.fill("7")
+    field.press("Enter")
+    expect(app.locator(".cl-cns-summary")).to_contain_text("7 clusters", timeout=LONG)
+    expect(field).to_have_value("7")

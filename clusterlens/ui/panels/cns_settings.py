@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
+from clusterlens.ui.form import Form
 from clusterlens.ui.kit import NAME_UNSEEN, Text, card, link, pmu, select
 from clusterlens.ui.moves import go_to_setting, preview_setting
 from clusterlens.ui.nodes.cns import Automatic, Setting
@@ -31,7 +33,10 @@ _TRACK = 22
 
 
 class CNSSettings(LivePanel):
-    """Sliders that act while they move; a curve above each says where they lead."""
+    """Sliders that act while they move, with a field for an exact value each.
+
+    A curve above each slider says where it leads.
+    """
 
     needs = ("cns_setting", "cns_graph")
     also = ("cns_automatic", "cns_curves")
@@ -39,7 +44,9 @@ class CNSSettings(LivePanel):
     def build(self) -> Any:
         self._sliders = {field: self._slider(field) for field in SLIDERS}
         self._titles = {
-            field: Text(margin=(4, 0, 0, 0), styles={"flex": "none"})
+            field: Form(
+                does=self._typed, margin=(4, 0, 0, 0), styles={"flex": "none"}
+            )
             for field in SLIDERS
         }
         self._curves = {
@@ -115,6 +122,20 @@ class CNSSettings(LivePanel):
         if setting.ready and not self._updating:
             go_to_setting(self.session, setting.value, **{field: value})
 
+    def _typed(self, wish: str) -> None:
+        """Choose an exact value, or say why it cannot be."""
+        field, text = wish.split(" ", 1)
+        found = [self.session.derived.get(name) for name in self.needs]
+        if not all(result.ready for result in found):
+            return
+        setting, graph = (result.value for result in found)
+        try:
+            value = _read(field, text, limits(graph)[field])
+        except ValueError as error:
+            self.session.jobs.notify("warning", str(error))
+        else:
+            go_to_setting(self.session, setting, **{field: value})
+
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Show sliders only where there is something to set."""
         ready = results["cns_setting"].ready
@@ -137,12 +158,10 @@ class CNSSettings(LivePanel):
         automatic: Automatic | None = cns_automatic.value
         chosen = automatic.setting if automatic else None
         most = max(MOST_CLUSTERS, *(s.n_clusters for s in (cns_setting, chosen) if s))
-        low, high = cns_graph.alpha_range
-        ends = {
-            "n_clusters": (1, min(most, cns_graph.max_clusters)),
-            "n_neighbors": (1, cns_graph.max_neighbors),
-            "alpha": (low, high),
-        }
+        ends = limits(cns_graph)
+        low, high = ends["alpha"]
+        # A track as long as all K that can be typed would be too coarse for the usual.
+        ends["n_clusters"] = (1, min(most, cns_graph.max_clusters))
         self._sliders["alpha"].step = 10.0 ** math.floor(math.log10(high - low) - 1.5)
         for field, (start, end) in ends.items():
             self._place(field, start, end, cns_setting, chosen)
@@ -162,9 +181,12 @@ class CNSSettings(LivePanel):
             marks = [{"value": best, "label": f"auto {number(best)}"}]
         self.offer(self._sliders[field], start=start, end=end, marks=marks, value=value)
         _, name, meaning = SLIDERS[field]
+        step = self._sliders[field].step
         self._titles[field].body = (
             f"<p><b>{name}</b> <span class='muted'>{meaning}</span> "
-            f"<b class='right'>{number(value)}</b></p>"
+            f"<input class='exact' type='number' min='{start}' step='{step:g}' "
+            f"value='{value:.6g}' data-enter='{field}' "
+            f"aria-label='exact value of {name}'></p>"
         )
 
     def _say_automatic(self, setting: Setting, automatic: Result) -> str:
@@ -183,6 +205,29 @@ class CNSSettings(LivePanel):
         self.session.look.param.update(cns_preview=None, cns_step=None, cns_version="")
         if self.session.analysis.cns is not None:
             self.session.act_now("set CNS")
+
+
+def limits(graph: CNSGraph) -> dict[str, tuple[float, float]]:
+    """The least and the most of each setting on this graph."""
+    return {
+        "n_clusters": (1, graph.max_clusters),
+        "n_neighbors": (1, graph.max_neighbors),
+        "alpha": graph.alpha_range,
+    }
+
+
+def _read(field: str, text: str, ends: tuple[float, float]) -> float:
+    """Read a value that was typed; ValueError says what is wrong with it."""
+    low, high = ends
+    kind, words = (float, "number") if field == "alpha" else (int, "whole number")
+    with suppress(ValueError):
+        value = kind(text)
+        if low <= value <= high:
+            return value
+    raise ValueError(
+        f"{SLIDERS[field][1]} is {text.strip()!r}; give a {words} from {number(low)} "
+        f"to {number(high)}."
+    )
 
 
 def draw_curve(
