@@ -7,10 +7,10 @@ candidate seeds and takes hold of each slider in turn. A place is timed from the
 the mouse that changes the slider to the frame in which the next picture of the map is
 on screen; at a new neighbourhood size that picture is the preview, whose number is
 printed. The mouse moves on only when the server rests and no picture has come for half
-a second, so that a late picture of the place before is not taken for the answer. Then the slider is dragged there and back without a pause: pictures a second,
-and the time from its last move to its last picture. Printed beside the budgets, with
-the processor time of the server per place, which depends less on what else the machine
-does.
+a second, so that a late picture of the place before is not taken for the answer. Then
+the slider is dragged there and back without a pause: pictures a second, and the time
+from its last move to its last picture. Printed beside the budgets, with the processor
+time of the server per place, which depends less on what else the machine does.
 """
 
 from __future__ import annotations

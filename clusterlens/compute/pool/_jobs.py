@@ -20,8 +20,9 @@ from clusterlens.compute.pool.specs import Model, Plan
 # What a worker process costs before its first fit: imports, mostly.
 START_SECONDS = 1.7
 WORKER_BYTES = 2e8
-# Pools estimated to take less run in this process.
-_IN_PROCESS_SECONDS = 1.0
+# Pools estimated to take longer never run in this process, where a cancel has to wait
+# for a fit, and a fit that dies takes all with it.
+_IN_PROCESS_SECONDS = 4.0
 
 
 def pool_jobs(
@@ -48,13 +49,21 @@ def pool_jobs(
     return _most_urgent_first(_paced(kept, shape, paces), shape, paces), refused
 
 
-def in_which_workers(jobs: Sequence[Job], run: RunOptions, must: bool) -> int:
-    """Return the number of worker processes; 0 fits in this process, unless it must."""
+def in_which_workers(
+    jobs: Sequence[Job], run: RunOptions, must: bool, start_seconds: float
+) -> int:
+    """Return the number of worker processes; 0 fits in this process, unless it must.
+
+    A small pool is done here before workers would have started.
+    """
+    n_workers = min(run.n_workers, len(jobs))
+    if must:
+        return n_workers
     # An unknown time is NaN, which is not small.
-    is_small = sum(job.seconds for job in jobs) < _IN_PROCESS_SECONDS
-    if not must and (run.n_jobs == 1 or (run.n_jobs is None and is_small)):
-        return 0
-    return min(run.n_workers, len(jobs))
+    here = sum(job.seconds for job in jobs)
+    in_workers = wall_seconds(jobs, n_workers, start_seconds)
+    is_small = here < min(in_workers, _IN_PROCESS_SECONDS)
+    return 0 if run.n_jobs == 1 or is_small else n_workers
 
 
 def wall_seconds(

@@ -185,9 +185,9 @@ def estimate_plan(
 ) -> PoolEstimate:
     """Estimate a plan; with `must`, fits run in worker processes in any case."""
     must = must or workers is not None
-    n_workers = in_which_workers(jobs, run, must)
+    start = START_SECONDS * paces.common
+    n_workers = in_which_workers(jobs, run, must, start)
     waiting = workers.n_waiting if workers is not None else 0
-    start = START_SECONDS * paces.common if n_workers > waiting else 0.0
     peaks = sorted((job.n_bytes for job in jobs), reverse=True)
     unknown = int(np.isnan([job.seconds for job in jobs]).sum())
     notes = plan.notes + told((plan.models[at], str(fit.error)) for at, fit in refused)

@@ -43,7 +43,11 @@ from clusterlens.compute.pool._fitting import (
     fit_jobs,
     start_workers,
 )
-from clusterlens.compute.pool._jobs import in_which_workers, pool_jobs
+from clusterlens.compute.pool._jobs import (
+    START_SECONDS,
+    in_which_workers,
+    pool_jobs,
+)
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.clusterer import Clusterer
 from clusterlens.compute.pool.estimate import (
@@ -153,9 +157,9 @@ def run_pool(
     random_state : int, default 0
         Seed of everything random, also of models that bring no seed of their own.
     n_jobs : int, optional
-        Number of worker processes; -1 for one per core. 1 fits in this process, where
-        a cancel waits for the current fit. Default: one per core, or none for a pool of
-        about a second.
+        Most worker processes; None or -1 for one per core. 1 fits in this process,
+        where a cancel waits for the current fit, and so does a pool of up to four
+        seconds that is estimated to end here before workers could.
     progress : callable, optional
         Called as progress(done, total) with numbers of models.
     cancel : callable, optional
@@ -381,7 +385,8 @@ class _Work:
             np.inf if self.time_limit is None else self.time_limit,
             self.run.memory_limit or MEMORY_LIMIT,
         )
-        n_workers = in_which_workers(self.jobs, self.run, self.in_workers)
+        start = START_SECONDS * self.paces.common
+        n_workers = in_which_workers(self.jobs, self.run, self.in_workers, start)
         return fit_jobs(
             self.features,
             self.jobs,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from bokeh.events import Tap
-from bokeh.models import ColumnDataSource, FixedTicker, LinearColorMapper
+from bokeh.models import ColumnDataSource, CustomJS, FixedTicker, LinearColorMapper
 
 from clusterlens.ui.figures.frame import Frame, View
 from clusterlens.ui.palette import shades
@@ -72,6 +72,9 @@ class CriterionMap(Frame):
                 line_width=2 if marker == "circle" else 1,
             )
         self.figure.yaxis.ticker = FixedTicker(ticks=_ALPHA_TICKS)
+        # Another theme colours the labels anew and forgets where they stand.
+        again = "Bokeh.index.find_one(figure)?.invalidate_layout()"
+        laid_out = CustomJS(args={"figure": self.figure}, code=again)
         for axis in (*self.figure.xaxis, *self.figure.yaxis):
             axis.update(
                 # Until there is something to read off.
@@ -82,6 +85,7 @@ class CriterionMap(Frame):
                 minor_tick_out=0,
                 axis_label_text_font_style="normal",
             )
+            axis.js_on_change("major_label_text_color", laid_out)
 
     def show(
         self, sizes: np.ndarray, alphas: np.ndarray, values: np.ndarray

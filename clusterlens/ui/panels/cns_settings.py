@@ -44,9 +44,7 @@ class CNSSettings(LivePanel):
     def build(self) -> Any:
         self._sliders = {field: self._slider(field) for field in SLIDERS}
         self._titles = {
-            field: Form(
-                does=self._typed, margin=(4, 0, 0, 0), styles={"flex": "none"}
-            )
+            field: Form(does=self._typed, margin=(4, 0, 0, 0), styles={"flex": "none"})
             for field in SLIDERS
         }
         self._curves = {

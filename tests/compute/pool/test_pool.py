@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,12 +15,14 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.datasets import make_blobs
 from sklearn.mixture import GaussianMixture
 
-from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute._run.options import Cancelled, RunOptions
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.pool._jobs import in_which_workers, pool_jobs
 from clusterlens.compute.pool._quantiles import _N_ROWS
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.clusterer import Clusterer
+from clusterlens.compute.pool.paces import Paces
 from clusterlens.compute.pool.pool import (
     POOLS,
     estimate_pool,
@@ -27,6 +30,7 @@ from clusterlens.compute.pool.pool import (
     pool_specs,
     run_pool,
 )
+from clusterlens.compute.pool.specs import plan_pool
 from tests.bad_estimators import (
     Constant,
     Dies,
@@ -88,7 +92,9 @@ def test_results_do_not_depend_on_the_number_of_jobs(X, folder):
     calls = []
     pool = [{"clusterer": name, **CLUSTERERS[name].grid} for name in CLUSTERERS]
     one = run_pool(X, pool, n_jobs=1)
-    two = run_pool(X, pool, n_jobs=2, progress=lambda *at: calls.append(at))
+    two = run_pool(
+        X, pool, n_jobs=2, progress=lambda *at: calls.append(at), time_limit=600
+    )
     np.testing.assert_array_equal(one.labels, two.labels)
     assert (one.names, one.specs, one.notes) == (two.names, two.specs, two.notes)
     assert one.memberships.keys() == two.memberships.keys()
@@ -431,6 +437,32 @@ def test_a_plain_script_runs_an_estimator_of_its_own(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "once\n('Mine',)\n"
+
+
+def test_a_pool_that_ends_here_before_workers_would_starts_none(X, monkeypatch):
+    monkeypatch.setattr("clusterlens.compute.pool._fitting._in_workers", None)
+    pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+    assert run_pool(X, pool, n_jobs=2).n_partitions == 3
+    assert estimate_pool(X, pool, n_jobs=2).seconds < 1
+    with pytest.raises(TypeError):
+        run_pool(X, [*pool, Halves()], n_jobs=2)
+    with pytest.raises(TypeError):
+        run_pool(X, pool, n_jobs=2, time_limit=600)
+
+
+def test_what_workers_save_is_weighed_against_their_start(X):
+    jobs, _ = pool_jobs(plan_pool("quick", X, 0), 4e9, Paces())
+
+    def workers(seconds, n_jobs, start=2.0):
+        each = [replace(job, seconds=seconds / len(jobs)) for job in jobs]
+        return in_which_workers(each, RunOptions(n_jobs), False, start)
+
+    assert workers(3.5, 2) == 0
+    assert workers(3.5, 4) == 4
+    assert workers(3.5, 2, start=1.0) == 2
+    assert workers(60, 2) == 2
+    assert workers(60, 1) == 0
+    assert workers(np.nan, 2) == 2
 
 
 def test_cancel_between_fits_of_this_process(X):
