@@ -121,7 +121,8 @@ table.profile td:nth-child(3), table.profile th:nth-child(3),
 table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 18%; }
 table.profile td.number { font-size: 13px; }
 .cut { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-td.cut { max-width: 110px; }
+td.cut { max-width: 110px; } table.rows .cut { max-width: 180px; }
+.brief { display: inline-block; max-width: 150px; vertical-align: bottom; }
 .sides { display: flex; justify-content: space-between; }
 .tabs { display: flex; border-bottom: 1px solid
   color-mix(in srgb, currentColor 16%, transparent); margin: 0 -12px 8px; }

@@ -42,11 +42,16 @@ class FirstRows(Panel):
             f"{preview.n_rows:,} rows, {len(preview.names):,} of "
             f"{preview.n_columns:,} columns</span></p>"
         )
-        head = "".join(f"<th>{safe(name)}</th>" for name in preview.names)
+        head = "".join(
+            f"<th class='cut' title='{safe(name)}'>{safe(name)}</th>"
+            for name in preview.names
+        )
         rows = "".join(
             f"<tr><td class='muted'>{safe(row)}</td>"
-            + "".join(f"<td class='name'>{safe(cell)}</td>" for cell in cells)
+            + "".join(f"<td class='cut'>{safe(cell)}</td>" for cell in cells)
             + "</tr>"
             for row, cells in zip(preview.ids, preview.cells, strict=True)
         )
-        self._rows.body = f"<table><tr><th>row</th>{head}</tr>{rows}</table>"
+        self._rows.body = (
+            f"<table class='rows'><tr><th>row</th>{head}</tr>{rows}</table>"
+        )

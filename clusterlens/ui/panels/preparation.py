@@ -166,7 +166,10 @@ def _colours(shading: Shading) -> str:
 def _axes(axes: Axes) -> str:
     parts = [
         f"{arrow} <b>PC {k} · {axes.explained[k - 1]:.0%}</b> "
-        + safe(", ".join(axes.loadings[k - 1]))
+        + ", ".join(
+            f"<span class='brief cut' title='{safe(name)}'>{safe(name)}</span>"
+            for name in axes.loadings[k - 1]
+        )
         for k, arrow in ((1, "→"), (2, "↑"))
     ]
     return f"<p class='muted'>{'&ensp;'.join(parts)}</p>"
