@@ -28,7 +28,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "compute.table.preparation": ["Preparation"],
         "compute.table.projection": ["Projection", "project"],
-        "compute.table.reading": ["READERS", "load_table"],
+        "compute.table.reading": ["READERS", "TableParts", "load_table", "table_parts"],
         "compute.table.summaries": [
             "ColumnSummary",
             "column_summaries",

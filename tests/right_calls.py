@@ -178,6 +178,7 @@ def right_arguments(name):
         "load_memberships": {"source": pd.DataFrame(U, columns=["a", "b"])},
         "load_partitions": {"source": pd.DataFrame({"m": LABELS, "k": 1 - LABELS})},
         "load_table": {"source": pd.DataFrame(X, columns=["a", "b"])},
+        "table_parts": {"source": b"a,b\n1,2\n"},
         "make_dataset": {"table": pd.DataFrame(X, columns=["a", "b"])},
         "map_models": over,
         "match_labels": {"reference": LABELS, "labels": LABELS},

@@ -137,6 +137,7 @@ PLACES = [
     "figures",
     "plots",
     "jobs",
+    "uploads",
     "results",
     "warm",
     "partitions",

@@ -27,7 +27,7 @@ from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.ranking.voting import VoteBy, vote_weights
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.examples import load_example
-from clusterlens.compute.table.reading import load_table
+from clusterlens.compute.table.reading import load_table, table_parts
 from clusterlens.ui import warm
 from clusterlens.ui.analysis import Analysis, Link, Run, SoftTable
 from clusterlens.ui.forming import Forming
@@ -78,9 +78,18 @@ class Action:
 
 
 def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Read an uploaded file, kept by the session under its SHA-256."""
-    content = io.BytesIO(job.files[values["sha256"]])
-    return _begin(load_table(content, name=values["name"]), job)
+    """Read an uploaded file, kept by the session under its SHA-256.
+
+    "part" chooses one of several sheets or arrays; without one it is the usual one, or
+    the first.
+    """
+    content, name = job.files[values["sha256"]], values["name"]
+    job.enter(f"Read {name}, {len(content) / 1e6:,.0f} MB")
+    parts = table_parts(content)
+    part = values.get("part") or parts.usual or next(iter(parts.names), None)
+    chosen = {} if part is None else {parts.option: part}
+    found = _begin(load_table(content, name=name, **chosen), job)
+    return replace(found, part=tuple(*chosen.items()), parts=parts.names)
 
 
 def load_bundled(analysis: Analysis, values: Values, job: Any) -> Analysis:

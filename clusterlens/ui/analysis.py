@@ -96,6 +96,11 @@ class Analysis:
     ----------
     table : Dataset or None
         The table as read.
+    part : tuple of str
+        Which part of its file it is: "sheet" or "array" and the name of that; empty for
+        a file that holds one table.
+    parts : tuple of str
+        The names of all.
     preparation : dict
         Arguments of `prepare` that are in force, plain values.
     dataset : Dataset or None
@@ -129,6 +134,8 @@ class Analysis:
     """
 
     table: Dataset | None = None
+    part: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
     preparation: Mapping[str, Any] = field(default_factory=dict)
     dataset: Dataset | None = None
     runs: tuple[Run, ...] = ()

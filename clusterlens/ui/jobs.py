@@ -58,6 +58,7 @@ class Progress:
     seconds: int
     waiting: int = 0
     in_background: bool = False
+    unit: str = ""
 
 
 @dataclass(eq=False)
@@ -78,10 +79,11 @@ class Job:
     partial: Any = None
     notices: list[Notice] = field(default_factory=list)
     files: Mapping[str, bytes] = field(default_factory=dict)
+    unit: str = ""
 
-    def enter(self, stage: str) -> None:
-        """Begin another stage of the work."""
-        self.title, self.done, self.total = stage, 0, 0
+    def enter(self, stage: str, unit: str = "") -> None:
+        """Begin another stage of the work, whose progress is told in a unit."""
+        self.title, self.done, self.total, self.unit = stage, 0, 0, unit
 
     def report(self, done: int, total: int) -> None:
         """Take the progress of the stage."""
@@ -338,6 +340,7 @@ class Jobs(param.Parameterized):
             int(time.monotonic() - job.started),
             max(0, self._asked - 1) if action else 0,
             not action,
+            job.unit,
         )
 
     def _tell_partial(self) -> None:

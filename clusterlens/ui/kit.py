@@ -65,6 +65,10 @@ p { margin: 2px 0; }
   clip-path: inset(50%); white-space: nowrap; }
 .chip { display: inline-block; padding: 3px 12px; border-radius: 12px;
   margin-right: 6px; background: rgba(0, 0, 0, .2); font-size: 13px; }
+button.chip { all: unset; cursor: pointer; padding: 2px 11px; border-radius: 12px;
+  font-size: 13px; border: 1px solid rgba(255, 255, 255, .6); }
+button.chip:hover { background: rgba(0, 0, 0, .2); }
+button.chip:focus-visible { outline: 2px solid #fff; outline-offset: 1px; }
 .badge { display: inline-block; padding: 1px 9px; border-radius: 10px; font-size: 12px;
   font-weight: 700; background: color-mix(in srgb, #0b8a8a 14%, transparent);
   color: color-mix(in srgb, #0b8a8a 70%, currentColor); }
@@ -318,6 +322,20 @@ def safe(text: Any) -> str:
     return html.escape(str(text))
 
 
+_UNDER_WAY: set[asyncio.Future[Any]] = set()
+
+
+def go_on(done: Any) -> Any:
+    """Let what a message began go on to its end, if it is not done at once."""
+    if not inspect.isawaitable(done):
+        return done
+    # Nobody else waits for it, and the loop holds tasks weakly.
+    task = asyncio.ensure_future(done)
+    _UNDER_WAY.add(task)
+    task.add_done_callback(_UNDER_WAY.discard)
+    return task
+
+
 class Text(JSComponent):
     """Markup that fits the theme; buttons with `data-do` tell what they are for.
 
@@ -376,17 +394,9 @@ export function render({model}) {
         styles = [TEXT_CSS, *params.pop("stylesheets", ())]
         super().__init__(body=body, stylesheets=styles, **params)
         self._does = does
-        self._doing: set[asyncio.Future[Any]] = set()
 
     def _handle_msg(self, data: Any) -> Any:
-        done = self._does(str(data)) if self._does is not None else None
-        if not inspect.isawaitable(done):
-            return done
-        # Nobody else waits for it, and the loop holds tasks weakly.
-        task = asyncio.ensure_future(done)
-        self._doing.add(task)
-        task.add_done_callback(self._doing.discard)
-        return task
+        return go_on(self._does(str(data))) if self._does is not None else None
 
 
 class RowSlider(JSComponent):

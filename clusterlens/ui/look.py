@@ -60,6 +60,7 @@ OF_RUN = (
     "compare_view",
 )
 OF_TABLE = (
+    "starting",
     "since",
     "refused",
     "prepared_view",
@@ -86,6 +87,9 @@ class Look(param.Parameterized):
     """What the analyst looks at."""
 
     page = param.String("data", doc="The page that is shown, a key of PAGES.")
+    starting = param.Boolean(
+        False, doc="Whether the Data page offers another table in place of its own."
+    )
     model = param.Integer(
         None, allow_None=True, doc="Selected model; None for the leader."
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute.pool.specs import pool_grids
 from clusterlens.ui.links import Kind, plain_id
 from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.cns import Setting
@@ -148,6 +149,15 @@ def toggle_large(session: Session) -> None:
 def toggle_help(session: Session) -> None:
     """Show or hide the list of keys."""
     session.look.help = not session.look.help
+
+
+async def run_preset(session: Session, preset: str) -> bool:
+    """Run a preset of the pool on the prepared table; return whether it was done."""
+    dataset = session.analysis.dataset
+    if dataset is None:
+        return False
+    pool, _ = pool_grids(preset, len(dataset.X))
+    return await session.act("run pool", pool=pool)
 
 
 def go_to_setting(session: Session, setting: Setting, **changed: Any) -> None:

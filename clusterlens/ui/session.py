@@ -16,10 +16,11 @@ from clusterlens.ui.history import History, Step, plain_values
 from clusterlens.ui.jobs import Job, Jobs, explain
 from clusterlens.ui.links import LinkError
 from clusterlens.ui.look import OF_EITHER, OF_RUN, OF_TABLE, Look
-from clusterlens.ui.memory.archive import import_analysis
+from clusterlens.ui.memory.archive import SUFFIX, import_analysis
 from clusterlens.ui.memory.memory import Kept, Memory, read
 from clusterlens.ui.memory.store import Store
 from clusterlens.ui.nodes import NODES
+from clusterlens.ui.uploads import Upload
 
 # Pages that show the table and the pool, not a run.
 OF_DATA = ("data", "pool")
@@ -210,6 +211,29 @@ class Session:
         for text in notes:
             self.jobs.notify("warning", text)
         return True
+
+    async def receive(self, upload: Upload) -> bool:
+        """Take in a file as it arrives: a table, or the file of an analysis."""
+        if upload.others:
+            self.jobs.notify(
+                "info",
+                f"Only {upload.name} is read; {upload.others} dropped with it were "
+                "left out, as an analysis is about one table.",
+            )
+
+        def begin() -> Callable[[Job], str]:
+            return lambda job: self.keep_file(upload.content(job))
+
+        key = await self.jobs.act(f"Upload {upload.name}", begin)
+        upload.ended = True
+        if key is None:
+            return False
+        if upload.name.endswith(SUFFIX):
+            return await self.take_in(self.files.pop(key))
+        done = await self.act("load file", name=upload.name, sha256=key)
+        if done:
+            self.look.param.update(page="data", starting=False)
+        return done
 
     async def take_in(self, content: bytes) -> bool:
         """Open the file of an analysis; it is kept as an analysis of its own."""

@@ -43,6 +43,7 @@ from clusterlens.ui.pages.lessons import LessonsPage
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.pages.report import ReportPage
 from clusterlens.ui.session import Session
+from clusterlens.ui.uploads import FileTaker
 from clusterlens.ui.words import count as counted
 
 # Key, title, icon and class of each page, in reading order.
@@ -145,6 +146,7 @@ class Shell:
                 self._state(),
                 _saved(session),
                 keys,
+                FileTaker(session.receive, everywhere=True, width=1, height=1),
                 _query(session),
                 self._tools(),
             ],
@@ -199,7 +201,12 @@ class Shell:
 
     def _state(self) -> Text:
         """Return the line of the header that says what is loaded and read."""
+
+        def start(what: str) -> None:
+            self.session.look.param.update(page="data", starting=True)
+
         text = Text(
+            does=start,
             css_classes=["cl-state"],
             styles={"color": "white", "align-self": "center", "flex": "1 1 auto"},
             margin=(0, 10),
@@ -220,7 +227,11 @@ class Shell:
                 parts.append(f"<bdi>{safe(analysis.run.name)}</bdi> · {count} models")
             if analysis.links:
                 parts.append(counted(len(analysis.links), "link"))
-            text.body = " ".join(f'<span class="chip">{part}</span>' for part in parts)
+            chips = [f'<span class="chip">{part}</span>' for part in parts]
+            if self.in_force is self.session:
+                words = "another table" if chips else "no table yet"
+                chips.append(link(words, "start", kind="chip"))
+            text.body = " ".join(chips)
 
         self._whenever(write)
         return text
@@ -401,6 +412,7 @@ def _job_bar(session: Session) -> pmu.Paper:
         if shown is not None:
             bar.body = progress_bar(shown.title, shown.done, shown.total)
             steps = f" · {shown.done:,} of {shown.total:,}" if shown.total else ""
+            steps += f" {shown.unit}" if steps and shown.unit else ""
             waiting = f" · {shown.waiting} waiting" if shown.waiting else ""
             text.body = (
                 f"<p><b>{safe(shown.title)}</b>{steps} · {shown.seconds:.0f} s"

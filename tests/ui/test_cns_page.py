@@ -489,7 +489,7 @@ def test_compare_in_fuzzy_adds_the_model_and_opens_its_shares():
 def test_alpha_moves_the_pixels_of_the_map(app):
     app.locator(".cl-nav-cns button").click()
     app.locator(".cl-to-data").click()
-    app.locator(".cl-gallery .card", has_text="Wine").get_by_text("data only").click()
+    app.locator(".cl-gallery .card", has_text="Wine").locator(".cl-data-only").click()
     expect(app.locator(".cl-prepared")).to_contain_text("178 samples", timeout=LONG)
     app.locator(".cl-nav-cns button").click()
     settled = expect(app.locator(".cl-cns-automatic"))

@@ -29,7 +29,7 @@ def choose(app, css, text):
 
 
 def test_from_the_gallery_to_a_run(app):
-    app.locator(".cl-gallery .card", has_text="Iris").get_by_text("data only").click()
+    app.locator(".cl-gallery .card", has_text="Iris").locator(".cl-data-only").click()
     prepared(app).to_contain_text("150 samples × 4 features", timeout=LONG)
     expect(app.locator(".cl-gallery")).to_be_hidden()
     app.get_by_role("button", name="Next: choose a pool").click()
@@ -68,20 +68,46 @@ def test_from_a_file_with_hostile_names_to_another_role_and_back(app, tmp_path):
     assert app.evaluate("window.hacked") is None
 
 
-def test_a_pasted_table_is_read_and_a_broken_one_is_refused(app):
-    paste = app.locator(".cl-paste textarea").first
-    paste.fill("a,b\n")
-    app.get_by_role("button", name="Read the pasted table").click()
+PASTE = """text => {
+  const clipboardData = new DataTransfer();
+  clipboardData.setData('text/plain', text);
+  const told = {clipboardData, bubbles: true, cancelable: true};
+  document.body.dispatchEvent(new ClipboardEvent('paste', told));
+}"""
+DRAG = """([type, name, text]) => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([text], name));
+  const told = {dataTransfer, bubbles: true, cancelable: true};
+  document.body.dispatchEvent(new DragEvent(type, told));
+}"""
+
+
+def test_tables_are_pasted_or_dropped_on_any_page_and_broken_ones_refused(app):
+    rows = [f"{k * 0.37 % 5:.2f}\t{k * k % 7 + 0.5}" for k in range(30)]
+    app.evaluate(PASTE, "<html>\n<p>no table</p>")
     expect(app.locator(".cl-notice-error")).to_be_visible(timeout=LONG)
-    paste.fill(
-        "a,b\n" + "\n".join(f"{k * 0.37 % 5:.2f},{k * k % 7 + 0.5}" for k in range(30))
-    )
-    app.get_by_role("button", name="Read the pasted table").click()
+    app.evaluate(PASTE, "\n".join(["a\tb", *rows]))
     prepared(app).to_contain_text("30 samples × 2 features", timeout=LONG)
+    app.get_by_role("button", name="Consensus", exact=True).click()
+    overlay = app.get_by_text("Drop the table: it opens in this window")
+    file = ["other.csv", "\n".join(["c,d", *rows[:20]]).replace("\t", ",")]
+    app.evaluate(DRAG, ["dragover", *file])
+    expect(overlay).to_be_visible()
+    app.evaluate(DRAG, ["drop", *file])
+    expect(overlay).to_be_hidden()
+    prepared(app).to_contain_text("20 samples × 2 features", timeout=LONG)
+    state = expect(app.locator(".cl-state"))
+    state.to_contain_text("other.csv · 20 × 2")
+    app.get_by_role("button", name="another table").click()
+    expect(app.locator(".cl-gallery")).to_be_visible()
+    app.get_by_role("button", name="Back to other.csv").click()
+    expect(app.locator(".cl-gallery")).to_be_hidden()
+    app.locator(".cl-undo button").click()
+    state.to_contain_text("pasted table · 30 × 2")
 
 
 def test_nothing_scrolls_on_one_screen(app):
-    app.locator(".cl-load-example button").click()
+    app.locator(".cl-gallery .cl-data-only").first.click()
     prepared(app).to_contain_text("go into the pool", timeout=LONG)
     for width, height in ((1440, 900), (1280, 720)):
         app.set_viewport_size({"width": width, "height": height})
@@ -99,7 +125,7 @@ def test_a_run_with_a_failing_and_an_endless_model_is_kept_or_cancelled(app):
         {"clusterer": "k-means", "n_clusters": [2, 3, 4, 200]},
         {"clusterer": "Gaussian mixture", **endless},
     ]
-    app.locator(".cl-gallery .card", has_text="Iris").get_by_text("data only").click()
+    app.locator(".cl-gallery .card", has_text="Iris").locator(".cl-data-only").click()
     prepared(app).to_contain_text("150 samples", timeout=LONG)
     app.get_by_role("button", name="Next: choose a pool").click()
     app.get_by_role("button", name="Edit as text").click(timeout=LONG)

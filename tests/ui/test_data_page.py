@@ -1,6 +1,8 @@
 """The Data page without a browser: what it shows and what its controls do."""
 
 import asyncio
+import base64
+import io
 import json
 from types import SimpleNamespace
 
@@ -9,11 +11,13 @@ import pandas as pd
 import pytest
 
 from clusterlens.compute.table.dataset import make_dataset, prepare
+from clusterlens.ui import moves
+from clusterlens.ui.exports.script import table_lines
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.tables import columns, preview, roles, shading, write_cell
 from clusterlens.ui.pages.data import DataPage
-from clusterlens.ui.panels import gallery
 from clusterlens.ui.session import Session
+from clusterlens.ui.uploads import Upload
 from tests.ui.loop import rest, run
 
 # Bokeh hands tables on by a way that pandas is about to give up.
@@ -38,7 +42,6 @@ class Opened:
         self.session = Session()
         self.page = DataPage(self.session)
         self.page.look(True)
-        self.load = self.page.panels[0]
 
     def __getattr__(self, name: str):
         """Return a card of the table, which is made when there is one."""
@@ -52,7 +55,15 @@ class Opened:
         return {type(card).__name__: card for card in cards}[kinds[name]]
 
     async def read(self, frame: pd.DataFrame, name: str = "t.csv") -> None:
-        await self.load._read(name, frame.to_csv(index=False))
+        await self.receive(name, frame.to_csv(index=False).encode())
+
+    async def receive(self, name: str, content: bytes) -> None:
+        """Take a file in as it comes from a browser, in three pieces."""
+        upload = Upload(name, len(content))
+        step = max(1, -(-len(content) // 3))
+        for start in range(0, len(content), step):
+            upload.take(base64.b64encode(content[start : start + step]).decode())
+        await self.session.receive(upload)
         await self.rest()
 
     async def rest(self) -> None:
@@ -167,7 +178,7 @@ def test_undo_shows_the_rule_before():
 
 def test_a_broken_file_becomes_a_message():
     async def scenario(opened):
-        await opened.load._read("t.csv", b"")
+        await opened.receive("t.csv", b"")
         assert opened.session.analysis.table is None
         assert opened.session.jobs.notices[-1].severity == "error"
 
@@ -352,14 +363,50 @@ def test_weights_and_transforms_are_kept_per_column_and_taken_back():
 )
 def test_an_example_opens_as_data_only_or_with_its_run(monkeypatch, how, page, runs):
     small = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
-    monkeypatch.setattr(gallery, "pool_grids", lambda pool, n: (small, []))
+    monkeypatch.setattr(moves, "pool_grids", lambda pool, n: (small, []))
 
     async def scenario(opened):
-        examples = opened.page.parts[False].panels[1]
+        *_, examples = opened.page.parts[False].panels
         await examples._open(f"{how} iris")
         await opened.rest()
         assert opened.session.analysis.dataset.X.shape == (150, 4)
         assert opened.session.look.page == page
         assert len(opened.session.analysis.runs) == runs
+
+    looked_at(scenario)
+
+
+def test_another_sheet_of_a_workbook_is_chosen_and_taken_back():
+    async def scenario(opened):
+        file = io.BytesIO()
+        with pd.ExcelWriter(file) as writer:
+            people().to_excel(writer, sheet_name="people", index=False)
+            people(30)[["height"]].to_excel(writer, sheet_name="heights", index=False)
+        await opened.receive("book.xlsx", file.getvalue())
+        session, chosen = opened.session, opened.rows._part
+        assert session.analysis.table.table.shape == (60, 3)
+        assert (chosen.visible, chosen.value) == (True, "people")
+        assert chosen.options == ["people", "heights"]
+        await opened.rows._read_part("heights")
+        await opened.rest()
+        assert session.analysis.table.table.shape == (30, 1)
+        assert chosen.value == "heights"
+        assert "sheet='heights'" in "".join(table_lines(session.history.done))
+        session.undo()
+        await opened.rest()
+        assert chosen.value == "people"
+        await opened.receive("people.csv", people().to_csv(index=False).encode())
+        assert not chosen.visible
+
+    looked_at(scenario)
+
+
+def test_an_archive_of_arrays_without_a_usual_one_is_read_from_its_first():
+    async def scenario(opened):
+        file = io.BytesIO()
+        np.savez(file, train=np.random.default_rng(0).random((40, 3)), test=np.eye(5))
+        await opened.receive("arrays.npz", file.getvalue())
+        assert opened.session.analysis.table.table.shape == (40, 3)
+        assert opened.rows._part.options == ["train", "test"]
 
     looked_at(scenario)

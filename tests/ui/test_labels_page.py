@@ -304,7 +304,7 @@ def test_the_copied_python_gives_the_numbers_of_the_page():
 
 
 def test_a_pair_of_classes_opens_in_a_browser(app):
-    app.locator(".cl-gallery .card", has_text="Wine").get_by_text("data only").click()
+    app.locator(".cl-gallery .card", has_text="Wine").locator(".cl-data-only").click()
     expect(app.locator(".cl-prepared")).to_contain_text("178 samples", timeout=LONG)
     app.locator(".cl-nav-labels button").click()
     expect(app.locator(".cl-verdict")).to_be_visible(timeout=LONG)

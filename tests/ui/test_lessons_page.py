@@ -6,7 +6,7 @@ LONG = 90_000
 
 
 def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
-    app.locator(".cl-load-example button").click()
+    app.locator(".cl-gallery .cl-data-only").first.click()
     state = expect(app.locator(".cl-state"))
     state.to_contain_text("blobs", timeout=LONG)
     app.get_by_role("button", name="Lessons", exact=True).click()

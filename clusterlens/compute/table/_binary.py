@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -123,8 +124,10 @@ def read_npy(content: Content) -> Parsed:
     return Parsed(pd.DataFrame(table), ["Read as a NumPy array; columns are numbered."])
 
 
-def _load_array(file: IO[bytes], size: int, content: Content) -> np.ndarray[Any, Any]:
-    """Read an array after a look at the type and shape that its header claims."""
+def _read_header(
+    file: IO[bytes], content: Content
+) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read the shape, the order and the type that the header of an array claims."""
     version = np.lib.format.read_magic(file)
     read_header = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -135,7 +138,12 @@ def _load_array(file: IO[bytes], size: int, content: Content) -> np.ndarray[Any,
             f"{content.source} has version {version} of the .npy format; save the "
             "array with plain column names."
         )
-    shape, fortran, dtype = read_header(file)
+    return read_header(file)
+
+
+def _load_array(file: IO[bytes], size: int, content: Content) -> np.ndarray[Any, Any]:
+    """Read an array after a look at the type and shape that its header claims."""
+    shape, fortran, dtype = _read_header(file, content)
     if dtype.hasobject:
         raise DataError(
             f"{content.source} holds Python objects, which may run code when read; "
@@ -158,6 +166,26 @@ def _load_array(file: IO[bytes], size: int, content: Content) -> np.ndarray[Any,
     return array.reshape(shape, order="F" if fortran else "C")
 
 
+def matrix_names(content: Content) -> list[str]:
+    """Name the matrices of an archive, in their order, by its headers alone."""
+    names = []
+    with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
+        for info in archive.infolist():
+            if info.filename.endswith(".npy"):
+                with archive.open(info) as file:
+                    shape, _, _ = _read_header(file, content)
+                names += [info.filename.removesuffix(".npy")] if len(shape) == 2 else []
+    return names
+
+
+def usual_matrix(matrices: Sequence[str]) -> str | None:
+    """Return the matrix that is meant where none is asked for, None if unclear."""
+    preferred = [name for name in ("X", "x", "data") if name in matrices]
+    if preferred or len(matrices) == 1:
+        return (preferred or list(matrices))[0]
+    return None
+
+
 def read_npz(content: Content) -> Parsed:
     """Read the matrix of an archive of arrays, and vectors of the same length."""
     with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
@@ -170,8 +198,8 @@ def read_npz(content: Content) -> Parsed:
                 arrays[name] = _load_array(file, info.file_size, content)
     matrices = [name for name, array in arrays.items() if array.ndim == 2]
     vectors = [name for name, array in arrays.items() if array.ndim == 1]
-    preferred = [name for name in ("X", "x", "data") if name in matrices]
-    main = (preferred or matrices)[:1] if preferred or len(matrices) == 1 else []
+    usual = usual_matrix(matrices)
+    main = [] if usual is None else [usual]
     if content.array is not None:
         _check_wanted(content.array, matrices, content)
         main = [content.array]

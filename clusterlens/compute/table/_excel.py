@@ -33,6 +33,7 @@ _CELL_BYTES = 64  # a cell of a workbook takes about this while it is read
 _BOOK = "xl/workbook.xml"
 _LINKS = "xl/_rels/workbook.xml.rels"
 _TAG = re.compile(rb"<(?:\w+:)?(row|c|f)\b([^>]*)>")
+_CELL = re.compile(rb"<(?:\w+:)?c\b")
 _ROW_NUMBER = re.compile(rb"""\br\s*=\s*["'](\d+)["']""")
 _CELL_NAME = re.compile(rb"""\br\s*=\s*["']([A-Za-z]+)(\d+)["']""")
 _NOT_COMPUTED = re.compile(
@@ -71,6 +72,18 @@ def read_xlsx(content: Content) -> Parsed:
     notes += _fact_notes(facts, len(sheet.merged_cell_ranges or ()))
     frame, header_note = _frame_of_rows(rows, content)
     return Parsed(frame, [*notes, header_note])
+
+
+def sheet_names(content: Content) -> list[str]:
+    """Name the sheets that can be read, in their order: visible ones that have cells.
+
+    The first is the one that is read where none is asked for. Hidden ones count where
+    all are hidden.
+    """
+    parts = _checked_parts(content)
+    sheets = _sheet_parts(parts, content)
+    filled = [name for name, (part, _) in sheets.items() if _CELL.search(parts[part])]
+    return [name for name in filled if sheets[name][1]] or filled
 
 
 def _checked_parts(content: Content) -> dict[str, bytes]:

@@ -25,13 +25,15 @@ from clusterlens.compute.table._binary import (
     Content,
     Parsed,
     check_cells,
+    matrix_names,
     read_npy,
     read_npz,
     read_parquet,
     too_large,
+    usual_matrix,
 )
 from clusterlens.compute.table._delimited import count_cells, read_delimited
-from clusterlens.compute.table._excel import read_xlsx
+from clusterlens.compute.table._excel import read_xlsx, sheet_names
 
 BYTES_LIMIT = 2_000_000_000
 
@@ -43,7 +45,8 @@ _DEFLATE_RATIO = 1032  # no deflated byte holds more
 class Reader:
     """A file format: its name, usual extensions, how to tell it and how to read it.
 
-    `options` are the arguments of `load_table` that not every format has.
+    `options` are the arguments of `load_table` that not every format has; `parts` names
+    what the first of them can choose, and what is read without it.
     """
 
     title: str
@@ -51,6 +54,39 @@ class Reader:
     recognises: Callable[[bytes], bool]
     read: Callable[[Content], Parsed]
     options: tuple[str, ...] = ()
+    parts: Callable[[Content], tuple[list[str], str | None]] | None = None
+
+
+@dataclass(frozen=True)
+class TableParts:
+    """The tables that a file holds, where it can hold several.
+
+    Parameters
+    ----------
+    option : str
+        Argument of `load_table` that chooses one, "sheet" or "array"; empty for files
+        that hold one table only.
+    names : tuple of str
+        Its values, in the order of the file.
+    usual : str or None
+        The one that is read where none is chosen; None where `load_table` refuses.
+    """
+
+    option: str = ""
+    names: tuple[str, ...] = ()
+    usual: str | None = None
+
+
+def file_parts(source: Any, max_bytes: int) -> TableParts:
+    """Name the tables of a path, file object or bytes."""
+    data, file_name = _read_bytes(source, max_bytes)
+    shown = repr(file_name or "the file")
+    data = _decompress(data, shown, max_bytes)
+    reader = _reader_of(data)
+    if reader.parts is None:
+        return TableParts()
+    names, usual = _guarded(reader.parts, Content(data, shown, max_bytes), reader)
+    return TableParts(reader.options[0], tuple(names), usual)
 
 
 def read_file(
@@ -132,7 +168,7 @@ def _decompress(data: bytes, source: str, limit: int) -> bytes:
 def _parse(content: Content, file_name: str) -> Parsed:
     """Read content by the first format that recognises it."""
     head = content.data[:64]
-    reader = next(r for r in READERS.values() if r.recognises(content.data))
+    reader = _reader_of(content.data)
     for start, what, remedy in _REFUSED:
         if reader is READERS["text"] and head.lstrip().lower().startswith(start):
             raise DataError(f"{content.source} is {what}; {remedy}.")
@@ -146,9 +182,19 @@ def _parse(content: Content, file_name: str) -> Parsed:
     suffix = Path(file_name.lower().removesuffix(".gz")).suffix
     if any(suffix in r.extensions for r in READERS.values() if r is not reader):
         notes.append(f"Named {suffix}, but the content is {reader.title}.")
+    parsed = _guarded(reader.read, content, reader)
+    return replace(parsed, notes=[*notes, *parsed.notes])
+
+
+def _reader_of(data: bytes) -> Reader:
+    return next(reader for reader in READERS.values() if reader.recognises(data))
+
+
+def _guarded(read: Callable[[Content], Any], content: Content, reader: Reader) -> Any:
+    """Read content; whatever goes wrong becomes a DataError."""
     try:
         with record_warnings():  # of the libraries; the notes say what matters
-            parsed = reader.read(content)
+            return read(content)
     except DataError:
         raise
     except Exception as error:  # a damaged file fails anywhere inside a library
@@ -157,7 +203,6 @@ def _parse(content: Content, file_name: str) -> Parsed:
             f"{content.source} cannot be read as {reader.title} ({text}); the file is "
             "damaged or incomplete: save or copy it again."
         ) from error
-    return replace(parsed, notes=[*notes, *parsed.notes])
 
 
 def _stem(file_name: str) -> str:
@@ -170,6 +215,16 @@ def _read_text(content: Content) -> Parsed:
     if 4 * len(content.data) > content.limit:  # a cell has at least two characters
         check_cells(count_cells(content.data), 1, content)
     return Parsed(*read_delimited(content.data, content.source, content.encoding))
+
+
+def _sheets(content: Content) -> tuple[list[str], str | None]:
+    names = sheet_names(content)
+    return names, names[0] if names else None
+
+
+def _matrices(content: Content) -> tuple[list[str], str | None]:
+    names = matrix_names(content)
+    return names, usual_matrix(names)
 
 
 def _zip_holds(data: bytes, part: str) -> bool:
@@ -202,6 +257,7 @@ READERS: dict[str, Reader] = {
         lambda data: _zip_holds(data, "xl/workbook"),
         read_xlsx,
         ("sheet",),
+        _sheets,
     ),
     "npz": Reader(
         "a NumPy archive",
@@ -209,6 +265,7 @@ READERS: dict[str, Reader] = {
         lambda data: _zip_holds(data, ".npy"),
         read_npz,
         ("array",),
+        _matrices,
     ),
     "arff": Reader(
         "an ARFF file", (".arff",), is_arff, read_arff, options=("encoding",)

@@ -8,10 +8,24 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute.table._files import BYTES_LIMIT, READERS, Reader, read_file
+from clusterlens.compute.table._files import (
+    BYTES_LIMIT,
+    READERS,
+    Reader,
+    TableParts,
+    file_parts,
+    read_file,
+)
 from clusterlens.compute.table.dataset import Dataset, make_dataset
 
-__all__ = ["BYTES_LIMIT", "READERS", "Reader", "load_table"]
+__all__ = [
+    "BYTES_LIMIT",
+    "READERS",
+    "Reader",
+    "TableParts",
+    "load_table",
+    "table_parts",
+]
 
 
 def load_table(
@@ -92,3 +106,40 @@ def load_table(
         notes=parsed.notes,
         decimal_comma=parsed.decimal_comma,
     )
+
+
+def table_parts(source: str | os.PathLike[str] | IO[Any] | bytes) -> TableParts:
+    """Name the tables that a file holds: sheets of a workbook, matrices of an archive.
+
+    Parameters
+    ----------
+    source : path, binary file object or bytes
+        As for `load_table`.
+
+    Returns
+    -------
+    parts : TableParts
+        The argument of `load_table` that chooses one, its values, and the usual one.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or has more than 2 GB, packed or unpacked.
+
+    Notes
+    -----
+    Sheets that are hidden or have no cells are not named, unless all are hidden.
+    Linear in the size of the file; of arrays only the headers are read.
+
+    Examples
+    --------
+    >>> import io, numpy as np
+    >>> file = io.BytesIO()
+    >>> np.savez(file, train=np.zeros((4, 2)), test=np.ones((3, 2)))
+    >>> parts = table_parts(file.getvalue())
+    >>> parts.option, parts.names, parts.usual
+    ('array', ('train', 'test'), None)
+    >>> load_table(file.getvalue(), **{parts.option: "test"})
+    Dataset('table', 3 rows x 2 columns)
+    """
+    return file_parts(source, BYTES_LIMIT)

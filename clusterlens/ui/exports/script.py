@@ -170,7 +170,9 @@ def _loading(
             return f"cl.load_example({name!r})", ""
         if step.kind == "load file":
             note = f"FILE = {name!r}\n# SHA-256 {step.values['sha256']}"
-            return f"cl.load_table({file or repr(name)}, name={name!r})", note
+            chosen = "".join(f", {option}=" for option in step.analysis.part[:1])
+            chosen += "".join(map(repr, step.analysis.part[1:]))
+            return f"cl.load_table({file or repr(name)}, name={name!r}{chosen})", note
     raise ScriptError("the table was not loaded from a file or an example.")
 
 

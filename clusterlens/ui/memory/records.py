@@ -279,6 +279,8 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "table": Records._read_table,
     "dataset": Records._read_dataset,
     "runs": Records._read_runs,
+    "part": lambda self, part, known: tuple(part),
+    "parts": lambda self, parts, known: tuple(parts),
     "counted_fully": lambda self, runs, known: frozenset(runs),
     "links": lambda self, links, known: tuple(Link(*link) for link in links),
     "cluster_names": lambda self, names, known: tuple(

@@ -13,6 +13,7 @@ from clusterlens.ui.panels.load_table import LoadTable
 from clusterlens.ui.panels.notes import Notes
 from clusterlens.ui.panels.preparation import Preparation
 from clusterlens.ui.panels.recent import Recent
+from clusterlens.ui.panels.welcome import Welcome
 from clusterlens.ui.session import Session
 
 GRID = {
@@ -22,6 +23,7 @@ GRID = {
     "gap": "8px",
     "height": "100%",
 }
+LOAD_HEIGHT = 206
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 
 
@@ -33,12 +35,10 @@ class DataPage(Page):
         self.parts = {False: Beginning(session), True: LoadedTable(session)}
         self._seen = False
         session.history.param.watch(self._arrange, ["steps", "cursor"])
+        session.look.param.watch(self._arrange, ["starting"])
 
     def build(self) -> Any:
-        load = LoadTable(self.session)
-        self.panels = [load]
         return pn.Column(
-            load.view,
             *(part.view for part in self.parts.values()),
             styles={**COLUMN, "gap": "8px"},
             css_classes=["cl-page-data"],
@@ -52,26 +52,31 @@ class DataPage(Page):
 
     def _arrange(self, *events: Any) -> None:
         """Show the cards of a table where there is one, else where to begin."""
-        loaded = self.session.analysis.table is not None
+        session = self.session
+        loaded = session.analysis.table is not None and not session.look.starting
         for of_table, part in self.parts.items():
             part.look(self._seen and of_table == loaded)
 
 
 class Beginning(Page):
-    """Examples, and the analyses that can be opened again."""
+    """What this is, where a table comes in, analyses to go on with, examples."""
 
     def build(self) -> Any:
-        recent, gallery = Recent(self.session), Gallery(self.session)
-        self.panels = [recent, gallery]
+        kinds = (Welcome, LoadTable, Recent, Gallery)
+        self.panels = [kind(self.session) for kind in kinds]
+        welcome, load, recent, gallery = (panel.view for panel in self.panels)
+        beside = pn.Row(
+            share(load, "5 1 0"),
+            share(recent, "8 1 0"),
+            height=LOAD_HEIGHT,
+            sizing_mode="stretch_width",
+            margin=0,
+            styles={**COLUMN, "gap": "8px", "flex": f"0 0 {LOAD_HEIGHT}px"},
+        )
         return pn.Column(
-            pn.Column(
-                recent.view,
-                styles={**COLUMN, "flex": "0 0 190px"},
-                sizing_mode="stretch_width",
-                height=190,
-                margin=0,
-            ),
-            share(gallery.view, "1 1 0"),
+            welcome,
+            beside,
+            share(gallery, "1 1 0"),
             styles={**COLUMN, "gap": "8px"},
             **FILL,
         )

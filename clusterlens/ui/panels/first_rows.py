@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import Text, card, link, safe
+from clusterlens.ui.kit import Text, card, link, safe, select
 from clusterlens.ui.nodes.tables import Preview
 from clusterlens.ui.panels.panel import Panel
 
@@ -14,23 +14,51 @@ FORMS = {"read": "as read", "features": "as features"}
 class FirstRows(Panel):
     """A look at the table."""
 
-    needs = ("preview", "look.rows_as")
+    needs = ("preview", "look.rows_as", "part", "parts")
 
     def build(self) -> Any:
         self._note = Text(does=self._choose, styles={"flex": "none"})
         self._rows = Text(
             css_classes=["cl-preview"], scrolls=True, sizing_mode="stretch_both"
         )
-        return card(
-            "First rows", self._note, self._rows, note=self.status, css="cl-rows"
+        self._part = self.control(
+            select("Sheet", [""], css="cl-part", width=170, visible=False),
+            lambda: "".join(self.session.analysis.part[1:]),
+            self._read_part,
         )
+        return card(
+            "First rows",
+            self._note,
+            self._rows,
+            note=self.status,
+            buttons=[self._part],
+            css="cl-rows",
+        )
+
+    async def _read_part(self, part: str) -> None:
+        """Read another sheet or array of the same file."""
+        done = self.session.history.done
+        file = next(s.values for s in reversed(done) if s.kind == "load file")
+        await self.session.act("load file", **{**file, "part": part})
 
     def _choose(self, form: str) -> None:
         if form in FORMS:
             self.session.look.rows_as = form
 
-    def show(self, preview: Preview, rows_as: str) -> None:
-        """Write the rows as a table."""
+    def show(
+        self,
+        preview: Preview,
+        rows_as: str,
+        part: tuple[str, ...],
+        parts: tuple[str, ...],
+    ) -> None:
+        """Write the rows as a table, and offer the other tables of the file."""
+        self.offer(
+            self._part,
+            label=f"{part[0].title()} of the file" if part else "",
+            options=list(parts) or [""],
+            visible=len(parts) > 1,
+        )
         forms = " ".join(
             f"<b class='pill'>{title}</b>"
             if form == rows_as

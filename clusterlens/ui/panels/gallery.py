@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
-from clusterlens.compute.pool.specs import pool_grids
+from clusterlens.compute.pool.specs import pool_specs
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.examples import EXAMPLES
-from clusterlens.ui.kit import TEXT_CSS, Text, link, safe
+from clusterlens.ui.kit import TEXT_CSS, Text, link, safe, scaled
+from clusterlens.ui.moves import run_preset
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.thumbnails import thumbnail
 
@@ -16,22 +19,48 @@ GROUPS = {
     "Where a consensus misleads": ("rings", "uniform", "hubs", "unequal"),
     "Wide, mixed, large": ("digits", "customers", "large"),
 }
-CSS = """
-.group { margin: 6px 0 4px; font-size: 13px; }
-.examples { display: grid; gap: 8px;
-  grid-template-columns: repeat(auto-fill, minmax(190px, 1fr)); }
-.card { display: flex; flex-direction: column; border-radius: 6px; border: 1px solid
-  color-mix(in srgb, currentColor 16%, transparent); padding: 8px 10px; }
+# The one to begin with, drawn larger.
+FIRST = "blobs"
+CSS = scaled("""
+.head { display: flex; justify-content: space-between; align-items: baseline;
+  flex-wrap: wrap; gap: 0 12px; }
+.shares { display: inline-block; width: 84px; height: 9px; margin: 0 4px;
+  background: linear-gradient(90deg, #440154, #3b528b, #21918c, #5ec962, #fde725); }
+.rows { display: grid; grid-template-columns: repeat(7, minmax(0, 1fr)); gap: 0 8px; }
+.group { display: flex; align-items: center; gap: 8px; margin: 5px 0 4px;
+  font-size: 12.5px; }
+.group::after { content: ""; flex: 1; border-top: 1px solid
+  color-mix(in srgb, currentColor 16%, transparent); }
+section { display: grid; grid-template-columns: subgrid; gap: 0 8px; min-width: 0;
+  grid-auto-rows: max-content 1fr; }
+section > .group { grid-column: 1 / -1; }
+.card { display: flex; flex-direction: column; position: relative; border-radius: 6px;
+  border: 1px solid color-mix(in srgb, currentColor 16%, transparent);
+  overflow: hidden; min-height: 212px; box-sizing: border-box; }
+.card.first { grid-column: span 2; }
 .card:hover, .card:focus-within { border-color: #0b8a8a;
-  background: color-mix(in srgb, #0b8a8a 6%, transparent); }
-button.example { all: unset; cursor: pointer; flex: 1 1 auto; font-size: 12.5px;
-  line-height: 1.3; display: flex; gap: 3px; flex-direction: column; }
-button.example:focus-visible { outline: 2px solid #0b8a8a; outline-offset: 3px; }
-.card button.link { align-self: flex-start; margin-top: 4px; font-size: 12px; }
-button.example img { height: 72px; width: 100%; object-fit: contain;
-  object-position: left; }
-button.example b { font-size: 13.5px; }
-"""
+  box-shadow: 0 0 0 1px #0b8a8a; }
+.picture { height: 98px; flex: none; padding: 6px; box-sizing: border-box; background:
+  color-mix(in srgb, currentColor 3%, transparent); border-bottom: 1px solid
+  color-mix(in srgb, currentColor 12%, transparent); }
+.picture img { height: 100%; width: 100%; object-fit: contain; }
+.told { padding: 6px 9px 8px; font-size: 12px; line-height: 1.28; }
+.told b { font-size: 13px; display: block; }
+.told p { margin: 0 0 2px; }
+.opens { position: absolute; right: 8px; bottom: 8px; display: flex; gap: 6px;
+  opacity: 0; }
+.first .opens, .card:hover .opens, .card:focus-within .opens { opacity: 1; }
+.opens button { all: unset; cursor: pointer; padding: 4px 10px; border-radius: 5px;
+  font-size: 12px; font-weight: 600; background: #0b6e6e; color: #fff;
+  border: 1px solid #0b6e6e; }
+.opens button.cl-data-only { background: #fff; color: #0b6e6e; }
+.opens button:focus-visible { outline: 2px solid #0b8a8a; outline-offset: 2px; }
+button.example { all: unset; cursor: pointer; position: absolute; inset: 0; }
+button.example:focus-visible { outline: 2px solid #0b8a8a; outline-offset: -2px; }
+@media (max-width: 1200px) { .rows { grid-template-columns: repeat(4, minmax(0, 1fr)); }
+  section { grid-column: 1 / -1 !important; grid-auto-rows: max-content; gap: 8px;
+    row-gap: 4px; } }
+""")
 
 
 class Gallery(Panel):
@@ -41,7 +70,7 @@ class Gallery(Panel):
 
     def build(self) -> Any:
         text = Text(
-            "".join(_group(title, names) for title, names in _groups().items()),
+            f"{HEAD}<div class='rows'>{''.join(_sections())}</div>",
             does=self._open,
             css_classes=["cl-gallery"],
             scrolls=True,
@@ -57,14 +86,15 @@ class Gallery(Panel):
         """Load an example; "open iris" runs the default pool on it as well."""
         how, _, name = what.partition(" ")
         session = self.session
-        if not await session.act("load example", name=name) or how == "load":
+        if not await session.act("load example", name=name):
             return
-        dataset = session.analysis.dataset
-        if dataset is None or session.look.page != "data":
+        session.look.starting = False
+        if how == "load":
+            return
+        if session.analysis.dataset is None or session.look.page != "data":
             return
         session.look.page = "consensus"
-        pool = pool_grids("default", len(dataset.X))[0]
-        if not await session.act("run pool", pool=pool):
+        if not await run_preset(session, "default"):
             session.look.page = "pool"
 
 
@@ -80,21 +110,46 @@ def _groups() -> dict[str, list[str]]:
     return groups
 
 
-def _group(title: str, names: list[str]) -> str:
-    cards = "".join(_card(name) for name in names)
-    return (
-        f"<p class='group'><b>{safe(title)}</b></p><div class='examples'>{cards}</div>"
-    )
+HEAD = """<div class='head'><p><b>Examples</b> <span class='muted'>One click opens
+the table and runs its pool. Colours are the clusters of the model that its pool ranks
+first.</span></p><p class='muted'>share of models that put two samples together: 0
+<span class='shares'></span> 1</p></div>"""
+
+
+def _sections() -> Iterator[str]:
+    """Write the groups, each as wide as its cards."""
+    for title, names in _groups().items():
+        places = len(names) + (FIRST in names)
+        cards = "".join(map(_card, names))
+        kind = "warn" if "misleads" in title else "muted"
+        yield (
+            f"<section style='grid-column:span {min(places, 7)}'>"
+            f"<p class='group {kind}'><b>{safe(title)}</b></p>{cards}</section>"
+        )
 
 
 def _card(name: str) -> str:
     entry = EXAMPLES[name]
-    source = thumbnail(name)
+    source, title = thumbnail(name), safe(entry.title)
     picture = f'<img alt="" src="{source}">' if source else ""
-    data_only = link("data only", f"load {safe(name)}", css="cl-data-only")
+    first = name == FIRST
+    words = "Open with its run" if first else "Open"
+    start = "<span class='badge'>start here</span>" if first else ""
+    opens = link(words, f"open {safe(name)}", css="cl-open-run", kind="")
+    data_only = link("Data only", f"load {safe(name)}", css="cl-data-only", kind="")
     return (
-        f'<div class="card"><button class="example" data-do="open {safe(name)}">'
-        f"{picture}<b>{safe(entry.title)}</b>"
-        f"<span class='muted'>{entry.n:,} × {entry.d}</span>"
-        f"<span>{safe(entry.teaches)}</span></button>{data_only}</div>"
+        f"<div class='card {'first' if first else ''}'>"
+        f"<div class='picture'>{picture}</div><div class='told'><b>{title} {start}</b>"
+        f"<p class='muted'>{entry.n:,} × {entry.d} · {_models(name)} models</p>"
+        f"<p>{safe(entry.teaches)}</p></div>"
+        f'<button class="example" data-do="open {safe(name)}" '
+        f'aria-label="Open {title} with its run"></button>'
+        f"<div class='opens'>{opens}{data_only}</div></div>"
     )
+
+
+@cache
+def _models(name: str) -> int:
+    """Number of models of the default pool of an example."""
+    entry = EXAMPLES[name]
+    return len(pool_specs("default", (entry.n, entry.d)))

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute.indices.pool_agreement import PoolAgreement
-from clusterlens.compute.pool.specs import pool_grids
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
 from clusterlens.ui.kit import Text, card, link, safe
+from clusterlens.ui.moves import run_preset
 from clusterlens.ui.nodes.labels import Judged, Reached
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import fixed
@@ -73,17 +73,9 @@ class LabelAgreement(Panel):
         if what == "pool":
             self.session.look.page = "pool"
         elif what == "quick":
-            await _run_quick(self.session)
+            await run_preset(self.session, "quick")
         else:
             super()._retry(what)
-
-
-async def _run_quick(session: Any) -> None:
-    """Run the smallest pool on the prepared table."""
-    dataset = session.analysis.dataset
-    if dataset is not None:
-        pool = pool_grids("quick", len(dataset.X))[0]
-        await session.act("run pool", pool=pool)
 
 
 def _reached(found: PoolAgreement) -> str:

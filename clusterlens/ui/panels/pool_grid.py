@@ -169,6 +169,8 @@ class PoolGrid(Panel):
                 size="small",
                 width=100,
                 margin=(8, 8, 0, 0),
+                # Buttons without a name for screen readers; the arrow keys step, too.
+                sx={"& .MuiIconButton-root": {"display": "none"}},
                 css_classes=[css],
             ),
             lambda: getattr(self._draft, name),

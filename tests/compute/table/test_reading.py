@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table.dataset import prepare
-from clusterlens.compute.table.reading import READERS, load_table
+from clusterlens.compute.table.reading import READERS, load_table, table_parts
 from tests.folders import DATA
 
 
@@ -770,3 +770,29 @@ def test_all_research_tables_are_read_as_documented():
             assert set(reasons) <= allowed, (entry["file"], reasons)
             if ds.table.size < 50_000:
                 assert np.isfinite(prepare(ds).X).all()
+
+
+def test_the_sheets_and_arrays_that_load_table_can_choose_are_named():
+    book = openpyxl.Workbook()
+    book.active.title = "empty"
+    for title in ("first", "second", "hidden"):
+        book.create_sheet(title).append(["a", "b"])
+        book[title].append([1, 2])
+    book["hidden"].sheet_state = "hidden"
+    out = io.BytesIO()
+    book.save(out)
+    parts = table_parts(out.getvalue())
+    assert (parts.option, parts.names) == ("sheet", ("first", "second"))
+    read = load_table(out.getvalue())
+    assert f"sheet '{parts.usual}'" in read.notes[0]
+    out = io.BytesIO()
+    np.savez(out, train=np.eye(3), test=np.ones((4, 2)), y=np.arange(3))
+    parts = table_parts(gzip.compress(out.getvalue()))
+    assert (parts.option, parts.names) == ("array", ("train", "test"))
+    assert parts.usual is None
+    out = io.BytesIO()
+    np.savez(out, z=np.eye(3), X=np.ones((4, 2)))
+    assert table_parts(out.getvalue()).usual == "X"
+    assert table_parts(b"a,b\n1,2\n").names == ()
+    with pytest.raises(DataError, match="damaged"):
+        table_parts(out.getvalue()[:100] + out.getvalue()[-300:])

@@ -84,6 +84,8 @@ def analysis() -> Analysis:
         fuzzy_pairs=(("model 1", "labels"),),
         cns=(5, 0.2, 3),
         note="mine <b>",
+        part=("sheet", "b"),
+        parts=("a", "b"),
     )
 
 
