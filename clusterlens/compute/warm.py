@@ -13,6 +13,7 @@ from clusterlens.compute.consensus.cluster_consensus import cluster_consensus
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.consensus.tiles import consensus_tile
+from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
@@ -79,6 +80,7 @@ def _use_ensembles() -> None:
             _use_ensemble(Ensemble(labels, families=["a", "b", "b", "b"]))
         drawn = np.random.default_rng(0).integers(0, n_clusters, (4, 600))
         _use_many_samples(Ensemble(drawn))
+        _use_partial(Ensemble(drawn, missing=drawn == 0))
 
 
 def _use_tables() -> None:
@@ -103,6 +105,13 @@ def _use_ensemble(ensemble: Ensemble) -> None:
     consensus_tile(ensemble, kind="binarised")
     agreement_tree(ensemble)
     cluster_consensus(ensemble, ensemble.codes[0])
+
+
+def _use_partial(ensemble: Ensemble) -> None:
+    """Count over the models that saw a pair, and draw it."""
+    count_agreements(ensemble)
+    sample_disagreement(ensemble)
+    consensus_tile(ensemble, kind="binarised", shape=(20, 20))
 
 
 def _use_many_samples(ensemble: Ensemble) -> None:

@@ -373,8 +373,9 @@ def _weighed(ensemble: Ensemble, by: VoteBy, job: Any) -> Ensemble:
 
 def _joined(first: Ensemble, second: Ensemble, *, votes: bool = True) -> Ensemble:
     """The partitions of both, in order; those of the second may have no votes."""
-    shift = first.n_partitions
+    shift, both = first.n_partitions, (first, second)
     soft = {shift + t: rows for t, rows in second.memberships.items()}
+    seen = [[part.seen_by(t) for t in range(part.n_partitions)] for part in both]
     return Ensemble(
         np.vstack([first.labels, second.labels]),
         (*first.names, *second.names),
@@ -385,6 +386,7 @@ def _joined(first: Ensemble, second: Ensemble, *, votes: bool = True) -> Ensembl
         notes=(*first.notes, *second.notes),
         memberships={**first.memberships, **soft},
         weights=np.concatenate([first.weights, second.weights * votes]),
+        missing=~np.vstack(seen),
     )
 
 

@@ -119,6 +119,7 @@ def functions_for(ensemble: Ensemble) -> list[str]:
         name
         for name, function in CONSENSUS_FUNCTIONS.items()
         if function.n_bytes(n, columns) <= _MOST_BYTES
+        and (function.partial or not ensemble.is_partial)
         and ("n²" not in function.cost or n <= _QUADRATIC_UP_TO)
     ]
 

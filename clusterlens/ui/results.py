@@ -99,7 +99,7 @@ def content_key(X: np.ndarray, pool: Sequence[Mapping[str, Any]], seed: int) -> 
 def _n_bytes(ensemble: Ensemble) -> int:
     """Bytes of an ensemble, nearly all of them labels and memberships."""
     soft = sum(rows.nbytes for rows in ensemble.memberships.values())
-    return ensemble.labels.nbytes + ensemble.codes.nbytes + soft
+    return ensemble.labels.nbytes + ensemble.codes_and_gaps.nbytes + soft
 
 
 RESULTS = Results(_MOST_BYTES)

@@ -74,6 +74,37 @@ def test_alone_they_are_a_run_without_a_pool_that_can_be_read():
     assert "No pool was run" in body
 
 
+def test_rows_that_a_model_left_out_are_no_clusters_and_are_said_with_numbers():
+    session = session_with(made_run(1))
+    parts = {
+        name: pd.array(np.arange(30) % k, dtype="Int64")
+        for name, k in (("half", 2), ("some", 3))
+    }
+    parts["half"][:15], parts["some"][25:] = pd.NA, pd.NA
+    assert imported(session, csv(np.arange(30), **parts), mixed=True)
+    ensemble = session.analysis.ensemble
+    assert ensemble.n_missing.tolist() == [0] * 5 + [15, 5]
+    nodes = ("agreement", "ranking", "robustness", "tree_order", "disagreement")
+    more = ("hubs", "model_map", "model_table", "clusters", "partition_tree")
+
+    async def main():
+        panel = Headline(session)
+        panel.look(True)
+        session.look.model = 5
+        await rest(session)
+        stop = session.derived.watch(nodes + more, lambda *_: None)
+        session.derived.refresh()
+        await rest(session)
+        states = {name: session.derived.get(name).state for name in nodes + more}
+        stop()
+        return panel._text.body, states
+
+    body, states = run(main())
+    assert set(states.values()) == {"ready"}, states
+    assert "2 of 7 models left out 5–15 of 30 samples" in body
+    assert "counted over the models that saw both" in body
+
+
 def test_unknown_rows_are_named_and_nothing_changes():
     session = session_with(made_run(1))
     assert not imported(session, csv([*range(29), 77], a=[0, 1] * 15), mixed=True)

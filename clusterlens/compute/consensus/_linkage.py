@@ -16,8 +16,8 @@ from scipy.sparse import csr_array
 
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.options import RunOptions
-from clusterlens.compute._validation import FloatArray, IntArray
-from clusterlens.compute.consensus._lloyd import OneHotRows, sums_by_centre
+from clusterlens.compute._validation import DataError, FloatArray, IntArray
+from clusterlens.compute.consensus._lloyd import Gaps, OneHotRows, sums_by_centre
 from clusterlens.compute.consensus.agreement_tree import join_edges
 
 _LINES_PER_BLOCK = 8
@@ -68,7 +68,11 @@ def linkage_partition(
     O(n² T) time for the matrix and O(n²) for the linkage; 8 n² bytes.
     """
     lines = plain_lines(rows) if similarity is None else enhanced_lines(similarity)
-    distances = condensed_distances(rows.columns[group], lines, rows.n_votes, run)
+    columns = rows.columns[group]
+    if rows.gaps is None:
+        distances = condensed_distances(columns, lines, rows.n_votes, run)
+    else:
+        distances = partial_distances(rows, rows.gaps, columns, run)
     merges = linkage(distances, linkage_method)[:, :2].astype(np.int64)
     # Merge m makes node n + m; leaving out the last k - 1 leaves k clusters.
     n_samples, kept = len(group), len(group) - n_clusters
@@ -83,8 +87,32 @@ def condensed_distances(
     columns: IntArray, lines: Lines, n_votes: int, run: RunOptions
 ) -> FloatArray:
     """Distances 1 - A_ij for i < j, shape (n (n - 1) / 2,), of columns (n, T)."""
+    distances = condensed_sums(columns, lines, run)
+    np.subtract(1.0, np.divide(distances, n_votes, out=distances), out=distances)
+    # Sums of similarities may exceed T by rounding.
+    return np.maximum(distances, 0.0, out=distances)
+
+
+def partial_distances(
+    rows: OneHotRows, gaps: Gaps, columns: IntArray, run: RunOptions
+) -> FloatArray:
+    """Distances 1 - a / p where a of the p votes that saw i and j join them."""
+    seen = condensed_sums(columns, _seen_lines(rows, gaps), run)
+    if (n_unseen := np.count_nonzero(seen == 0)) > 0:
+        raise DataError(
+            f"ensemble has {n_unseen:,} pairs of samples that no model saw together, "
+            "and so no distance between them; use method='kmeans', which needs none, "
+            "or keep the samples that more models saw, with ensemble.take_samples."
+        )
+    joined = condensed_sums(columns, plain_lines(rows), run)
+    np.divide(joined, seen, out=joined)
+    return np.subtract(1.0, joined, out=joined)
+
+
+def condensed_sums(columns: IntArray, lines: Lines, run: RunOptions) -> FloatArray:
+    """Sums of the entries of line i in the columns of j, i < j, (n (n - 1) / 2,)."""
     n = len(columns)
-    distances = np.empty(n * (n - 1) // 2)
+    condensed = np.empty(n * (n - 1) // 2)
 
     def block(start: int, stop: int) -> None:
         table = np.ascontiguousarray(lines(columns[start:stop]))
@@ -92,16 +120,14 @@ def condensed_distances(
         sums_by_centre(columns[start:], table, sums)
         for i in range(start, stop):
             first = i * n - i * (i + 1) // 2
-            agreements = sums[i - start + 1 :, i - start]
-            distances[first : first + n - i - 1] = 1.0 - agreements / n_votes
+            condensed[first : first + n - i - 1] = sums[i - start + 1 :, i - start]
 
     starts = range(0, n - 1, _LINES_PER_BLOCK)
     blocks = [(start, min(start + _LINES_PER_BLOCK, n - 1)) for start in starts]
     work = [stop - start for start, stop in blocks]
     for _ in run_blocks(block, blocks, work, run):
         pass
-    # Sums of similarities may exceed T by rounding.
-    return np.maximum(distances, 0.0, out=distances)
+    return condensed
 
 
 def plain_lines(rows: OneHotRows) -> Lines:
@@ -111,7 +137,20 @@ def plain_lines(rows: OneHotRows) -> Lines:
     def lines(columns: IntArray) -> FloatArray:
         table = np.zeros((len(columns), rows.n_columns))
         np.put_along_axis(table, columns.astype(np.int64), votes, axis=1)
+        if rows.gaps is not None:
+            table[:, rows.gaps.missing] = 0.0
         return table
+
+    return lines
+
+
+def _seen_lines(rows: OneHotRows, gaps: Gaps) -> Lines:
+    """Lines of the votes that saw both: those of a row in every column but gaps."""
+    votes = np.where(gaps.missing, 0.0, rows.column_votes)
+
+    def lines(columns: IntArray) -> FloatArray:
+        seen = (~gaps.missing[columns])[:, gaps.model]
+        return np.where(seen, votes, 0.0)
 
     return lines
 

@@ -60,6 +60,8 @@ class OneHotRows:
         Votes of each partition: how often its columns count.
     column_votes : array of int64, shape (n_columns,)
         Those of the partition of each column.
+    gaps : Gaps, optional
+        Of partial partitions, which columns stand for no label.
     """
 
     columns: IntArray
@@ -67,6 +69,7 @@ class OneHotRows:
     n_columns: int
     votes: IntArray
     column_votes: IntArray
+    gaps: Gaps | None = None
 
     @property
     def n_rows(self) -> int:
@@ -101,12 +104,44 @@ class OneHotRows:
 
     def compact(self) -> OneHotRows:
         """Renumber the columns if there are more of them than these rows can fill."""
-        if self.n_columns <= self.columns.size:
+        if self.n_columns <= self.columns.size or self.gaps is not None:
             return self
         used, flat = np.unique(self.columns, return_inverse=True)
         columns = flat.reshape(self.columns.shape).astype(self.columns.dtype)
         votes = self.column_votes[used]
         return replace(self, columns=columns, n_columns=len(used), column_votes=votes)
+
+
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """Columns of partial partitions, each with one of its own for gaps if it has any.
+
+    Attributes
+    ----------
+    model : array of int64, shape (n_columns,)
+        Partition of each column.
+    missing : array of bool, shape (n_columns,)
+        Which columns stand for gaps.
+    shares : array of float64, shape (n_columns,)
+        Share of the samples that a model saw which are in each of its clusters; what a
+        cluster is taken to look like to a model that saw none of its members.
+    """
+
+    model: IntArray
+    missing: npt.NDArray[np.bool_]
+    shares: FloatArray
+
+    def by_model(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Sum values (n_columns, k) over the clusters of each model, (T, k)."""
+        counted = np.where(self.missing[:, None], 0, values)
+        starts = np.flatnonzero(np.diff(self.model, prepend=-1))
+        return np.add.reduceat(counted, starts, axis=0)
+
+    def means(self, counts: IntArray) -> FloatArray:
+        """Share of the seen members of k clusters in each column, (n_columns, k)."""
+        seen = self.by_model(counts)[self.model]
+        means = np.where(seen > 0, counts / np.maximum(seen, 1), self.shares[:, None])
+        return np.where(self.missing[:, None], 0.0, means)
 
 
 class Centres(NamedTuple):
@@ -147,13 +182,29 @@ def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
     ensemble = ensemble.voters
     group = group_samples(ensemble)
     first = np.unique(group, return_index=True)[1]
-    starts = np.concatenate([[0], np.cumsum(ensemble.n_codes)])
+    sizes = code_counts(ensemble)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
     n_columns = int(starts[-1])
     columns = np.empty((len(first), ensemble.n_partitions), column_type(n_columns))
-    for t, codes in enumerate(ensemble.codes):
+    for t, codes in enumerate(ensemble.codes_and_gaps):
         columns[:, t] = codes[first] + starts[t]
-    votes = ensemble.votes, np.repeat(ensemble.votes, ensemble.n_codes)
-    return OneHotRows(columns, np.bincount(group), n_columns, *votes), group
+    votes = ensemble.votes, np.repeat(ensemble.votes, sizes)
+    gaps = _gaps(ensemble, sizes, starts) if ensemble.is_partial else None
+    return OneHotRows(columns, np.bincount(group), n_columns, *votes, gaps), group
+
+
+def code_counts(ensemble: Ensemble) -> IntArray:
+    """Number of codes of each partition (n_partitions,), the one of gaps included."""
+    return ensemble.n_codes + (ensemble.n_missing > 0)
+
+
+def _gaps(ensemble: Ensemble, sizes: IntArray, starts: IntArray) -> Gaps:
+    """Say of the columns of all partitions which are gaps."""
+    model = np.repeat(np.arange(len(sizes)), sizes)
+    missing = np.arange(len(model)) - starts[model] == ensemble.n_codes[model]
+    members = np.concatenate([np.bincount(codes) for codes in ensemble.codes_and_gaps])
+    n_seen = ensemble.n_samples - ensemble.n_missing
+    return Gaps(model, missing, np.where(missing, 0.0, members / n_seen[model]))
 
 
 def column_type(n_columns: int) -> type[np.unsignedinteger[Any]]:
@@ -166,7 +217,7 @@ def group_samples(ensemble: Ensemble) -> IntArray:
     keys = np.zeros(ensemble.n_samples, dtype=np.int64)
     n_keys = 1
     for codes, n_clusters in zip(
-        ensemble.codes, ensemble.n_codes.tolist(), strict=True
+        ensemble.codes_and_gaps, code_counts(ensemble).tolist(), strict=True
     ):
         if n_keys > np.iinfo(np.int64).max // n_clusters:
             keys = pd.factorize(keys)[0].astype(np.int64)
@@ -185,6 +236,10 @@ class Lloyd:
     votes, where lookups_ic sums an entry of the table of the centres per partition: the
     squared distance of h_i / mass_i to the weighted mean of the members. Mass 1 is
     k-means, other masses are spectral ensemble clustering.
+
+    Of partial partitions the distance goes over the models that saw the sample, and the
+    mean of a cluster in the columns of a model over the members that it saw (k-means on
+    incomplete rows; Chi, Chi & Baraniuk, "k-POD", American Statistician 70, 2016).
     """
 
     def __init__(
@@ -243,7 +298,11 @@ class Lloyd:
         chosen = [int(_draw(weights, 1, rng)[0])]
         nearest = self._costs_to_rows(np.array(chosen))[:, 0]
         while len(chosen) < n_clusters:
-            candidates = _draw(weights * nearest, n_trials, rng)
+            masses = weights * nearest
+            if not masses.any():  # gaps can leave no distance between different rows
+                masses = weights.copy()
+                masses[chosen] = 0.0
+            candidates = _draw(masses, n_trials, rng)
             costs = np.minimum(self._costs_to_rows(candidates), nearest[:, None])
             best = int(np.argmin((weights[:, None] * costs).sum(axis=0)))
             chosen.append(int(candidates[best]))
@@ -266,9 +325,20 @@ class Lloyd:
 
     def mean_table(self, centres: Centres) -> tuple[FloatArray, FloatArray]:
         """Table and bias of squared distances to the means, by the votes of columns."""
+        if (gaps := self.rows.gaps) is not None:
+            return self._partial_table(gaps, centres.counts)
         means = centres.counts / centres.masses
         weighted = self.rows.column_votes[:, None] * means
         return 2.0 * weighted, np.einsum("fc,fc->c", weighted, means)
+
+    def _partial_table(
+        self, gaps: Gaps, counts: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Table whose look-ups leave the models out that did not see a row; no bias."""
+        means, votes = gaps.means(counts), self.rows.column_votes[:, None]
+        squares = gaps.by_model(means**2)[gaps.model]
+        table = np.where(gaps.missing[:, None], 1.0, 2.0 * means - squares)
+        return (votes * table).astype(float), np.zeros(counts.shape[1])
 
     def _assign(self, centres: Centres) -> tuple[IntArray, FloatArray]:
         """Cheapest cluster of each row and its cost, each of shape (n_rows,)."""

@@ -175,7 +175,9 @@ def cluster_consensus(
 
     Notes
     -----
-    O(n T k) time, some 1e9 additions a second and core, and O(n k) memory.
+    O(n T k) time, some 1e9 additions a second and core, and O(n k) memory. Of partial
+    partitions every mean is that of the votes that join pairs over the votes that saw
+    them, 0 where none did.
 
     References
     ----------
@@ -206,20 +208,17 @@ def cluster_consensus(
     )
     sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
     sums, joined = _vote_sums(ensemble, codes, sizes, run)
-    votes = ensemble.n_votes
-    inside = votes * sizes * (sizes - 1)
-    joined_inside = joined.diagonal() - votes * sizes
-    within = np.divide(
-        joined_inside, inside, out=np.zeros(len(sizes)), where=inside > 0
-    )
-    between = joined / (votes * np.outer(sizes, sizes))
+    seen_sums, seen, own = _seen_sums(ensemble, codes, sizes, run)
+    identical = np.bincount(codes[codes >= 0], own[codes >= 0], minlength=len(sizes))
+    within = _share(joined.diagonal() - identical, seen.diagonal() - identical)
+    between = _share(joined, seen)
     np.fill_diagonal(between, within)
     return ClusterConsensus(
         read_only(clusters),
         read_only(sizes),
         read_only(within),
         read_only(between),
-        read_only(_item_consensus(sums, codes, sizes, votes)),
+        read_only(_item_consensus(sums, seen_sums, codes, own)),
         read_only(codes),
     )
 
@@ -254,9 +253,10 @@ def _vote_sums(
     joined = np.zeros((k, k))
     first, votes = distinct_votes(ensemble)
     first, votes = first[votes > 0], votes[votes > 0]
-    narrow = ensemble.n_codes[first] * k <= _TABLE_CELLS
-    for models in _chunks(ensemble.n_codes[first] * k, np.flatnonzero(narrow)):
-        tables = [_table(ensemble.codes[first[m]], codes, k) for m in models]
+    own, n_own = ensemble.codes_and_gaps, ensemble.n_codes
+    narrow = n_own[first] * k <= _TABLE_CELLS
+    for models in _chunks(n_own[first] * k, np.flatnonzero(narrow)):
+        tables = [_table(own[first[m]], int(n_own[first[m]]), codes, k) for m in models]
         for m, table in zip(models, tables, strict=True):
             joined += votes[m] * (table.T @ table)
         starts = np.cumsum([0, *map(len, tables[:-1])])
@@ -266,12 +266,35 @@ def _vote_sums(
         step = max(1, _BLOCK_ADDITIONS // (len(models) * k))
         blocks = [(i, min(i + step, n_samples)) for i in range(0, n_samples, step)]
         work = [(stop - start) * len(models) * k for start, stop in blocks]
-        added = (sums, ensemble.codes, first[models], rows, starts)
+        added = (sums, own, first[models], rows, starts)
         for _ in run_blocks(lambda *b, a=added: _add_rows(*a, *b), blocks, work, run):
             pass
     for m in np.flatnonzero(~narrow):
-        _add_sparse(sums, joined, ensemble.codes[first[m]], codes, int(votes[m]))
+        gap, vote = int(n_own[first[m]]), int(votes[m])
+        _add_sparse(sums, joined, own[first[m]], gap, codes, vote)
     return sums, joined
+
+
+def _seen_sums(
+    ensemble: Ensemble, codes: IntArray, sizes: IntArray, run: RunOptions
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Votes that saw each sample and cluster with the members of each, and the sample.
+
+    Shapes (n_samples, k), (k, k) and (n_samples,); the sums of `_vote_sums` where every
+    model puts all that it saw into one cluster.
+    """
+    if ensemble.missing is not None:
+        own = ensemble.votes @ ~ensemble.missing
+        return *_vote_sums(ensemble.presence, codes, sizes, run), own
+    votes, shape = ensemble.n_votes, (len(codes), len(sizes))
+    every = np.broadcast_to(votes * sizes, shape)
+    seen = votes * np.outer(sizes, sizes).astype(float)
+    return every, seen, np.full(len(codes), votes)
+
+
+def _share(part: Any, whole: Any) -> FloatArray:
+    """Quotient of votes, 0 where there are none."""
+    return np.divide(part, whole, out=np.zeros(np.shape(part)), where=whole > 0)
 
 
 def _chunks(cells: IntArray, models: IntArray) -> Iterator[IntArray]:
@@ -281,22 +304,27 @@ def _chunks(cells: IntArray, models: IntArray) -> Iterator[IntArray]:
         yield models[part == number]
 
 
-def _table(own: IntArray, codes: IntArray, k: int) -> FloatArray:
+def _table(own: IntArray, gap: int, codes: IntArray, k: int) -> FloatArray:
     """Contingency table of a partition (rows) and the judged one, samples in it only.
 
-    Floats, so that products of tables are fast; whole numbers are exact in them.
+    One row per code; the last, that of gaps, stays empty. Floats, so that products of
+    tables are fast; whole numbers are exact in them.
     """
-    clustered = codes >= 0
-    n_rows = int(own.max()) + 1
-    flat = own[clustered].astype(np.int64) * k + codes[clustered]
-    return np.bincount(flat, minlength=n_rows * k).reshape(n_rows, k).astype(float)
+    counted = (codes >= 0) & (own < gap)
+    flat = own[counted].astype(np.int64) * k + codes[counted]
+    return np.bincount(flat, minlength=(gap + 1) * k).reshape(-1, k).astype(float)
 
 
 def _add_sparse(
-    sums: IntArray, joined: FloatArray, own: IntArray, codes: IntArray, votes: int
+    sums: IntArray,
+    joined: FloatArray,
+    own: IntArray,
+    gap: int,
+    codes: IntArray,
+    votes: int,
 ) -> None:
     """Add the votes of a partition into so many clusters that its table is sparse."""
-    clustered = np.flatnonzero(codes >= 0)
+    clustered = np.flatnonzero((codes >= 0) & (own < gap))
     used, rows = np.unique(own[clustered], return_inverse=True)
     table = contingency_table(rows, codes[clustered]).tocsr() * votes
     joined += (table.T @ table).toarray() / votes
@@ -321,17 +349,13 @@ def _add_rows(  # type: ignore[no-untyped-def]
 
 
 def _item_consensus(
-    sums: IntArray, codes: IntArray, sizes: IntArray, votes: int
+    sums: IntArray, seen: IntArray, codes: IntArray, own: IntArray
 ) -> FloatArray:
     """Mean consensus with the other members of each cluster, (n_samples, k)."""
-    items = sums / (votes * sizes)
-    own = np.flatnonzero(codes >= 0)
-    cluster = codes[own]
-    others = votes * (sizes[cluster] - 1)
-    joined = sums[own, cluster] - votes
-    items[own, cluster] = np.divide(
-        joined, others, out=np.zeros(len(own)), where=others > 0
-    )
+    items = _share(sums, seen)
+    inside = np.flatnonzero(codes >= 0)
+    at = inside, codes[inside]
+    items[at] = _share(sums[at] - own[inside], seen[at] - own[inside])
     return items
 
 
@@ -367,8 +391,13 @@ def consensus_cdf(agreement: Agreement) -> FloatArray:
     check_agreement(agreement)
     pairs = agreement.pair_counts.copy()
     pairs[-1] -= agreement.n_identical
-    total = pairs.sum()
-    return np.cumsum(pairs) / total if total else np.ones(len(pairs))
+    n_votes, total = agreement.ensemble.n_votes, pairs.sum()
+    if not total:
+        return np.ones(n_votes + 1)
+    if agreement.levels is not None:
+        least = -(-agreement.levels.joined * n_votes // agreement.levels.seen)
+        pairs = np.bincount(least, pairs, minlength=n_votes + 1)
+    return np.cumsum(pairs) / total
 
 
 def distribution_at(shares: FloatArray, values: FloatArray) -> FloatArray:

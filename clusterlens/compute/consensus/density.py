@@ -196,7 +196,8 @@ def weight_between(ensemble: Ensemble, codes: IntArray) -> IntArray:
     """Sum of alpha_f alpha'_f over the columns, for each pair of clusters: (k, k)."""
     k = int(codes.max()) + 1
     sums = np.zeros((k, k), np.int64)
-    for own, votes in zip(ensemble.codes, ensemble.votes, strict=True):
-        table = contingency_table(own, codes).tocsr()
+    own = zip(ensemble.codes_and_gaps, ensemble.n_codes, ensemble.votes, strict=True)
+    for row, gap, votes in own:
+        table = contingency_table(row, codes).tocsr()[:gap]
         sums += votes * (table.T @ table).toarray()
     return sums

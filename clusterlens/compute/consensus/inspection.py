@@ -18,7 +18,7 @@ from clusterlens.compute._validation import (
     read_only,
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
-from clusterlens.compute.ensemble.votes import votes_together
+from clusterlens.compute.ensemble.votes import seen_together, votes_together
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,6 +45,8 @@ class SampleReport(Frozen):
         1]; 0 where there are none.
     n_partitions : int
         Number of votes, that of the partitions T unless the ensemble has weights.
+    seen : array of int32, shape (n_samples,)
+        Votes that saw it together with each sample, all unless partitions are partial.
     """
 
     sample: int
@@ -55,11 +57,12 @@ class SampleReport(Frozen):
     clusters: IntArray
     consensus: FloatArray
     n_partitions: int
+    seen: npt.NDArray[np.int32]
 
     @property
     def n_always(self) -> int:
-        """Number of other samples that all partitions join it with."""
-        return int(np.count_nonzero(self.votes == self.n_partitions)) - 1
+        """Number of other samples that all partitions that saw both join it with."""
+        return self.n_together(self.n_partitions)
 
     def n_together(self, threshold: int) -> int:
         """Number of other samples that enough partitions join it with.
@@ -67,15 +70,17 @@ class SampleReport(Frozen):
         Parameters
         ----------
         threshold : int
-            So many partitions at least, 0 to T + 1.
+            So many partitions at least, 0 to T + 1; of partial partitions that share of
+            those that saw both.
 
         Returns
         -------
         n_together : int
             0 to n_samples - 1.
         """
-        enough = np.count_nonzero(self.votes >= threshold)
-        return int(enough) - (threshold <= self.n_partitions)
+        needed = np.int64(threshold) * self.seen
+        enough = (self.votes * np.int64(self.n_partitions) >= needed) & (self.seen > 0)
+        return int(np.count_nonzero(enough)) - int(enough[self.sample])
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per cluster, highest consensus first.
@@ -132,7 +137,8 @@ def inspect_sample(
     Notes
     -----
     O(n T) time and O(n) memory. Nearest are those with the most joint votes, not those
-    with the most similar values.
+    with the most similar values. Of partial partitions shares are of the votes that saw
+    both samples.
 
     Examples
     --------
@@ -144,26 +150,28 @@ def inspect_sample(
     check_ensemble(ensemble)
     n_nearest = check_range(n_nearest, 0, np.inf, name="n_nearest", integer=True)
     votes = votes_together(ensemble, sample)
-    share = votes / ensemble.n_votes
+    seen = seen_together(ensemble, sample)
+    share = np.divide(votes, seen, out=np.zeros(len(votes)), where=seen > 0)
     others = np.delete(np.arange(ensemble.n_samples), sample)
-    by_votes = np.argsort(-votes[others], kind="stable")[:n_nearest]
-    clusters, consensus = _with_clusters(ensemble, sample, votes, labels)
+    by_votes = np.argsort(-share[others], kind="stable")[:n_nearest]
+    clusters, consensus = _with_clusters(ensemble, sample, (votes, seen), labels)
     return SampleReport(
         sample=int(sample),
-        disagreement=float(4 * (share * (1 - share)).mean()),
+        disagreement=float(4 * (share @ (1 - share)) / max((seen > 0).sum(), 1)),
         percentile=_share_below(ensemble, sample, disagreement),
         votes=read_only(votes),
         nearest=read_only(others[by_votes]),
         clusters=read_only(clusters),
         consensus=read_only(consensus),
         n_partitions=ensemble.n_votes,
+        seen=read_only(seen),
     )
 
 
 def _with_clusters(
     ensemble: Ensemble,
     sample: int,
-    votes: npt.NDArray[np.int32],
+    votes: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]],
     labels: npt.ArrayLike | None,
 ) -> tuple[IntArray, FloatArray]:
     """Labels of the clusters and the mean consensus with their other members."""
@@ -171,10 +179,10 @@ def _with_clusters(
         return np.empty(0, np.int64), np.empty(0)
     array = check_labels(labels, n_samples=ensemble.n_samples)
     clusters, codes = np.unique(array, return_inverse=True)
-    sums, sizes = np.bincount(codes, weights=votes), np.bincount(codes)
-    sums[codes[sample]] -= ensemble.n_votes
-    sizes[codes[sample]] -= 1
-    return clusters, sums / np.maximum(ensemble.n_votes * sizes, 1)
+    joined, seen = (np.bincount(codes, weights=count) for count in votes)
+    for sums, count in zip((joined, seen), votes, strict=True):
+        sums[codes[sample]] -= count[sample]
+    return clusters, joined / np.maximum(seen, 1)
 
 
 def _share_below(

@@ -19,6 +19,7 @@ import pandas as pd
 
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
+    DataError,
     FloatArray,
     IntArray,
     RandomState,
@@ -95,6 +96,8 @@ class ConsensusFunction:
         grow faster than linearly. Default: none do.
     links : bool, default False
         Whether it can obey constraints.
+    partial : bool, default False
+        Whether it takes partial partitions.
     """
 
     run: Callable[[ConsensusTask], IntArray]
@@ -102,6 +105,7 @@ class ConsensusFunction:
     reference: str
     n_bytes: Callable[[int, int], int] = lambda n, d: 0
     links: bool = False
+    partial: bool = False
 
 
 def consensus_partition(
@@ -188,6 +192,11 @@ def consensus_partition(
     Kempe chains. No link is broken and the loss never rises from pass to pass; the best
     assignment of a part is certain for a single unit or two, not in general.
 
+    Partial partitions: "kmeans" and "bisecting-kmeans" go over the models that saw a
+    sample, "single", "average" and "complete" take one minus the share of the votes
+    that saw a pair which join it, and refuse pairs that no model saw. The others refuse
+    partial partitions.
+
     The enhanced matrices are reconstructions: the study that compares them names no
     similarity; "-enhanced" is ECPCS, "-wct" weighted connected triples.
 
@@ -218,9 +227,12 @@ def consensus_partition(
     max_bytes = check_range(max_bytes, 0, np.inf, name="max_bytes", integer=True)
     links = check_constraints(constraints, ensemble.n_samples)
     function = CONSENSUS_FUNCTIONS[method]
+    if ensemble.is_partial:
+        _check_partial(function, links, method)
     n_columns = int(ensemble.n_codes @ ensemble.votes)
+    extra = 1.5 if ensemble.is_partial else 1  # votes that saw a pair beside the others
     check_memory(
-        function.n_bytes(ensemble.n_samples, n_columns),
+        int(extra * function.n_bytes(ensemble.n_samples, n_columns)),
         max_bytes,
         what=f"method={method!r} for {ensemble.n_samples} samples and {n_columns} "
         "clusters",
@@ -236,6 +248,24 @@ def consensus_partition(
     labels = pd.factorize(labels)[0].astype(np.int64)
     _warn_of_fewer(labels, n_clusters, method)
     return labels
+
+
+def _check_partial(
+    function: ConsensusFunction, links: Constraints, method: str
+) -> None:
+    """Refuse what has no meaning for partial partitions, or is not known for them."""
+    if not function.partial:
+        able = [name for name, one in CONSENSUS_FUNCTIONS.items() if one.partial]
+        raise DataError(
+            f"method={method!r} needs the label of every sample, but partitions are "
+            f"partial; give one of {', '.join(map(repr, able))}."
+        )
+    if links.n_pairs:
+        raise DataError(
+            "constraints are not obeyed where partitions are partial; leave them out, "
+            "or keep the samples that all models saw, with "
+            "ensemble.take_samples(ensemble.seen_by_all)."
+        )
 
 
 def _with_links(
@@ -323,6 +353,8 @@ def _ecc(task: ConsensusTask) -> IntArray:
 
 def _single(task: ConsensusTask) -> IntArray:
     """Single linkage, from the spanning tree instead of the matrix."""
+    if task.ensemble.is_partial:
+        return _linkage(task, method="single")
     run = task.run
     tree = agreement_tree(
         task.ensemble, progress=run.progress, cancel=run.cancel, executor=run.executor
@@ -391,9 +423,9 @@ _SIMILARITIES = {
 }
 
 CONSENSUS_FUNCTIONS: dict[str, ConsensusFunction] = {
-    "kmeans": ConsensusFunction(_lloyd, _LINEAR, _EAC, links=True),
+    "kmeans": ConsensusFunction(_lloyd, _LINEAR, _EAC, links=True, partial=True),
     "bisecting-kmeans": ConsensusFunction(
-        _bisect, "O(n T log k) time per pass, O(n T) memory", _EAC
+        _bisect, "O(n T log k) time per pass, O(n T) memory", _EAC, partial=True
     ),
     "sec": ConsensusFunction(
         _sec,
@@ -412,11 +444,17 @@ CONSENSUS_FUNCTIONS: dict[str, ConsensusFunction] = {
             _SQUARE + more,
             reference,
             _bytes_of_enhanced if suffix else _bytes_of_linkage,
+            partial=not suffix,
         )
         for suffix, (similarity, more, reference) in _SIMILARITIES.items()
         for method in ("single", "average", "complete")
     },
-    "single": ConsensusFunction(_single, "O(n² T) time, O(n T) memory", _LINKAGE),
+    "single": ConsensusFunction(
+        _single,
+        "O(n² T) time, O(n T) memory; 12 n² bytes where partitions are partial",
+        _LINKAGE,
+        partial=True,
+    ),
     "mcla": ConsensusFunction(
         partial(_graph, partition=mcla),
         "O(n T²) time, 48 d² bytes; METIS",

@@ -23,12 +23,12 @@ from clusterlens.compute._validation import (
     check_range,
     read_only,
 )
+from clusterlens.compute.ensemble.agreement import mean_threshold
 from clusterlens.compute.ensemble.ensemble import (
     Ensemble,
     check_ensemble,
     distinct_votes,
 )
-from clusterlens.compute.ensemble.pairs import joined_votes
 
 SOURCE_BYTES = 4_000_000_000
 
@@ -58,6 +58,9 @@ class TileSource(Frozen):
         Codes of the distinct partitions, samples in order.
     running : array of uint32, shape (n_blocks + 1, n_columns)
         Number of samples of each cluster before each block boundary.
+    gaps : array of int64, shape (n_models,)
+        Code of the samples that each distinct partition leaves out; none has it unless
+        the partition is partial, and no vote joins them.
     starts : array of int64, shape (n_models + 1,)
         Columns of `running` where the clusters of a partition begin and end; none for
         partitions of so many clusters that their profiles are kept sparse.
@@ -90,6 +93,7 @@ class TileSource(Frozen):
     block: int
     votes: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]
+    gaps: npt.NDArray[np.int64]
 
     def __init__(
         self,
@@ -125,19 +129,20 @@ class TileSource(Frozen):
     def _prepare(self, ensemble: Ensemble, order: IntArray, max_bytes: int) -> None:
         """Fill the fields for the samples of order, which may be some of all."""
         first, votes = distinct_votes(ensemble)
-        sizes = ensemble.n_codes[first]
+        gaps = ensemble.n_codes[first]
+        sizes = gaps + (ensemble.n_missing[first] > 0)
         narrow = np.where(sizes > _WIDE, 0, sizes)
         starts = np.concatenate([[0], np.cumsum(narrow)])
         block = _block_size(len(order), int(starts[-1]))
         shape = (len(order) // block + 1, int(starts[-1]))
-        itemsize = ensemble.codes.itemsize
+        itemsize = ensemble.codes_and_gaps.itemsize
         check_memory(
             len(order) * len(first) * itemsize + shape[0] * shape[1] * 4,
             max_bytes,
             what=f"Tiles of {len(first)} partitions of {len(order)} samples",
             remedy="show a sample of the samples, or allow more with max_bytes.",
         )
-        codes = _ordered_codes(ensemble.codes, first, order)
+        codes = _ordered_codes(ensemble.codes_and_gaps, first, order)
         fields = {
             "ensemble": ensemble,
             "order": read_only(order),
@@ -146,6 +151,7 @@ class TileSource(Frozen):
             "block": block,
             "votes": read_only(votes),
             "starts": read_only(starts),
+            "gaps": read_only(gaps),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -158,7 +164,7 @@ class TileSource(Frozen):
     @cached_property
     def threshold(self) -> int:
         """Smallest agreement count that reaches the mean over all pairs."""
-        return -(-joined_votes(self.ensemble) // self.ensemble.n_samples**2)
+        return mean_threshold(self.ensemble)
 
     def __repr__(self) -> str:
         """Say the size."""
@@ -174,7 +180,8 @@ class PartitionOrder:
     order : array of int, shape (n_samples,)
         Samples, cluster by cluster, within a cluster in file order.
     clusters : array of int, shape (n_clusters,)
-        Code of each group, largest group first.
+        Code of each group, largest group first; of a partial partition the samples that
+        it leaves out are one too, with the code `n_codes[model]`.
     sizes : array of int, shape (n_clusters,)
         Number of samples of each group.
     boundaries : array of int, shape (n_clusters + 1,)
@@ -216,7 +223,7 @@ def order_by_partition(ensemble: Ensemble, model: int) -> PartitionOrder:
     """
     check_ensemble(ensemble)
     model = check_range(model, 0, ensemble.n_partitions - 1, name="model", integer=True)
-    codes = ensemble.codes[model]
+    codes = ensemble.codes_and_gaps[model]
     counts = np.bincount(codes)
     clusters = np.argsort(-counts, kind="stable")
     place = np.empty_like(clusters)

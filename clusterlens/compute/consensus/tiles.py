@@ -44,6 +44,7 @@ TileArray = npt.NDArray[np.float32]
 
 _MOST_PIXELS = 8_192  # a side
 _PROFILE_ENTRIES = 10_000_000  # of the profiles multiplied at a time
+_ROUNDING = 1e-5  # of sums of shares in single precision
 _PAIR_COMPARISONS = 4_000_000_000  # of a binarised tile, about a tenth of a second
 
 
@@ -55,7 +56,7 @@ class Tile(Frozen):
     ----------
     values : array of float32, shape (h, w)
         Mean consensus over the pairs of a pixel, or the share of its pairs that are
-        joined, in [0, 1].
+        joined, in [0, 1]. NaN where partitions are partial and no model saw a pair.
     row_edges, col_edges : array of int, shapes (h + 1,) and (w + 1,)
         Positions in the order of the samples where pixels begin and end.
     kind : {"consensus", "binarised"}
@@ -155,6 +156,10 @@ def consensus_tile(
     drawn from each row and each column of pixels, and the s² pairs of a pixel give an
     unbiased estimate with a standard error of at most 1 / sqrt(2 s).
 
+    Of partial partitions the consensus of a pixel is the votes that join its pairs over
+    the votes that saw them, and a pair is joined when that share of it reaches
+    `threshold` of all votes; pairs that no vote saw are not counted.
+
     Examples
     --------
     >>> ensemble = Ensemble([[0, 1, 0, 1], [0, 0, 0, 1]])
@@ -246,6 +251,7 @@ def _mean_consensus(
 ) -> TileArray:
     """Mean consensus of each pixel, shape (h, w), one group of models at a time."""
     joined = np.zeros((len(row_edges) - 1, len(col_edges) - 1), dtype=np.float32)
+    seen = np.full_like(joined, source.votes.sum())
     same = np.array_equal(row_edges, col_edges)
     n_columns = _PROFILE_ENTRIES // max(joined.shape)
     for models in _model_groups(source.starts, n_columns):
@@ -253,11 +259,29 @@ def _mean_consensus(
         rows = columns if same else _profile(source, row_edges, models)
         sizes = np.diff(source.starts)[slice(*models)]
         votes = np.repeat(source.votes[slice(*models)], sizes).astype(np.float32)
+        if source.ensemble.is_partial:
+            gaps = _gap_columns(source, models)
+            unseen = votes[gaps] * columns[:, gaps]
+            seen -= rows[:, gaps] @ (votes[gaps] - unseen).T + unseen.sum(axis=1)
+            votes[gaps] = 0
         joined += rows @ (columns * votes).T
     for t in np.flatnonzero(np.diff(source.starts) == 0).tolist():
         rows, columns = (_sparse_profile(source, e, t) for e in (row_edges, col_edges))
+        if source.ensemble.is_partial:
+            shares = np.outer(rows.sum(axis=1), columns.sum(axis=1))
+            seen -= (source.votes[t] * (1 - shares)).astype(np.float32)
         joined += source.votes[t] * (rows @ columns.T).toarray()
-    return np.minimum(joined / np.float32(source.votes.sum()), np.float32(1))
+    unknown = seen < _ROUNDING * source.votes.sum()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values = np.where(unknown, np.float32(np.nan), joined / seen)
+    return np.minimum(values, np.float32(1))
+
+
+def _gap_columns(source: TileSource, models: Range) -> IntArray:
+    """Columns of the profile of some models that hold their gaps."""
+    starts, gaps = source.starts[models[0] : models[1] + 1], source.gaps[slice(*models)]
+    partial = np.diff(starts) > gaps
+    return (starts[:-1] - starts[0] + gaps)[partial]
 
 
 def _model_groups(starts: npt.NDArray[np.int64], most: int) -> Iterator[Range]:
@@ -283,6 +307,7 @@ def _sparse_profile(source: TileSource, edges: IntArray, model: int) -> Any:
     codes = source.codes[edges[0] : edges[-1], model].astype(np.int64)
     bins = np.repeat(np.arange(len(sizes)), sizes)
     shares = np.repeat(1 / sizes, sizes).astype(np.float32)
+    shares[codes == source.gaps[model]] = 0
     shape = (len(sizes), int(source.codes[:, model].max()) + 1)
     return coo_array((shares, (bins, codes)), shape=shape).tocsr()
 
@@ -305,23 +330,27 @@ def _joined_share(
         for positions in (rows, cols)
     )
     shape = (len(edges[0]) - 1, len(edges[1]) - 1)
-    joined = np.zeros(shape, dtype=np.int64)
+    pairs = np.outer(np.bincount(row_bins), np.bincount(col_bins))
+    joined, unseen = np.zeros((2, *shape), dtype=np.int64)
     starts = range(0, len(cols), TILE_COLUMNS)
     blocks = [(start, min(start + TILE_COLUMNS, len(cols))) for start in starts]
     votes = source.votes.astype(kind)
-    parts = run_blocks(
-        lambda *block: _count_joined(
-            row_codes, col_codes, votes, threshold, row_bins, col_bins, shape[0], *block
-        ),
-        blocks,
-        [stop - start for start, stop in blocks],
-        run,
-    )
-    for (start, _), part in zip(blocks, parts, strict=True):
+    bins = (row_bins, col_bins, shape[0])
+
+    def count(*block: int) -> Any:
+        if not source.ensemble.is_partial:
+            return _count_joined(row_codes, col_codes, votes, threshold, *bins, *block)
+        gaps = (source.gaps, source.votes, n_votes)
+        return _count_seen(row_codes, col_codes, *gaps, threshold, *bins, *block)
+
+    parts = run_blocks(count, blocks, [stop - start for start, stop in blocks], run)
+    for (start, _), (part, missed) in zip(blocks, parts, strict=True):
         left = col_bins[start]
         joined[:, left : left + part.shape[1]] += part
-    pairs = np.outer(np.bincount(row_bins), np.bincount(col_bins))
-    return (joined / pairs).astype(np.float32), sampled
+        unseen[:, left : left + part.shape[1]] += missed
+    seen = pairs - unseen
+    share = np.divide(joined, seen, out=np.full(shape, np.nan), where=seen > 0)
+    return share.astype(np.float32), sampled
 
 
 def _n_drawn(edges: tuple[IntArray, IntArray], n_models: int) -> int | None:
@@ -364,4 +393,43 @@ def _count_joined(  # type: ignore[no-untyped-def]
         count_votes(row_codes, votes, i, tile, count)
         for j in range(start, stop):
             joined[row_bins[i], col_bins[j] - left] += count[j - start] >= threshold
-    return joined
+    return joined, np.zeros_like(joined)
+
+
+@kernel()
+def _count_seen(  # type: ignore[no-untyped-def]
+    row_codes,
+    col_codes,
+    gaps,
+    votes,
+    n_votes,
+    threshold,
+    row_bins,
+    col_bins,
+    n_rows,
+    start,
+    stop,
+):
+    """The same for partial partitions: joined pairs, and pairs that no vote saw."""
+    left = col_bins[start]
+    joined = np.zeros((n_rows, col_bins[stop - 1] - left + 1), np.int64)
+    unseen = np.zeros_like(joined)
+    together = np.empty(stop - start, np.int64)
+    seen = np.empty(stop - start, np.int64)
+    for i in range(row_codes.shape[1]):
+        for j in range(stop - start):
+            together[j], seen[j] = 0, 0
+        for t in range(row_codes.shape[0]):
+            code = np.int64(row_codes[t, i])
+            if code == gaps[t]:
+                continue
+            for j in range(stop - start):
+                other = np.int64(col_codes[t, start + j])
+                seen[j] += votes[t] if other != gaps[t] else 0
+                together[j] += votes[t] if other == code else 0
+        for j in range(stop - start):
+            at = col_bins[start + j] - left
+            unseen[row_bins[i], at] += seen[j] == 0
+            if seen[j] and together[j] * n_votes >= threshold * seen[j]:
+                joined[row_bins[i], at] += 1
+    return joined, unseen

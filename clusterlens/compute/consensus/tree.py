@@ -29,6 +29,7 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.consensus._lloyd import (
     MAX_ITER,
+    Gaps,
     Lloyd,
     OneHotRows,
     best_of_starts,
@@ -224,6 +225,8 @@ def consensus_tree(
 
     Notes
     -----
+    Partial partitions: see `consensus_partition`.
+
     A split costs O(T) per member, sample and iteration: O(n T log max_clusters) in all
     when the splits are balanced; O(n T) memory. Clusters of more than 8192 distinct
     rows try the seedings on a random sample of that many and refine the best one on all
@@ -313,9 +316,12 @@ def _split(
     if trials is not lloyd:
         best = lloyd.run(best.centres, max_iter=MAX_ITER)
     counts, sizes = best.centres
-    squares = own.column_votes @ counts**2
-    scatters = own.n_votes * sizes - squares / sizes
-    weights = (squares / own.n_votes - sizes) / np.maximum(sizes - 1, 1)
+    if own.gaps is None:
+        squares = own.column_votes @ counts**2
+        scatters = own.n_votes * sizes - squares / sizes
+        weights = (squares / own.n_votes - sizes) / np.maximum(sizes - 1, 1)
+    else:
+        scatters, weights = _partial_scatter(own, own.gaps, counts, sizes)
     return [
         _Leaf(
             members[best.labels == part],
@@ -325,6 +331,17 @@ def _split(
         )
         for part in range(n_parts)
     ]
+
+
+def _partial_scatter(
+    rows: OneHotRows, gaps: Gaps, counts: IntArray, sizes: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Scatter and weight of each part from the members that each model saw."""
+    seen, squares = gaps.by_model(counts), gaps.by_model(counts**2)
+    scatters = rows.votes @ (seen - squares / np.maximum(seen, 1))
+    pairs = rows.votes @ (seen * (seen - 1))
+    weights = sizes * (rows.votes @ (squares - seen)) / np.maximum(pairs, 1)
+    return scatters, weights
 
 
 def _arrange(
@@ -360,6 +377,8 @@ def _leaf_order(
         return np.arange(n_leaves)
     sizes = np.bincount(leaf)
     scale = ensemble.n_votes * np.outer(sizes, sizes)
+    if ensemble.is_partial:
+        scale = np.maximum(weight_between(ensemble.presence, leaf), 1)
     distances = 1.0 - weight_between(ensemble, leaf) / scale
     np.fill_diagonal(distances, 0.0)
     linkage = _as_linkage(nodes, parents)

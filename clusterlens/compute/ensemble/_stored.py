@@ -22,20 +22,26 @@ def write_ensemble(ensemble: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     ensemble : Ensemble
-        Labels, names, families, specs, seconds, notes, memberships, weights are kept.
+        Labels, names, families, specs, seconds, notes, memberships, weights and gaps.
     path : path
         File to write; it appears when it is complete.
 
     Notes
     -----
-    A column of labels per partition and one of numbers per column of memberships; the
-    rest is JSON in the metadata, with the version of the format and of the library.
-    Entries of specs that JSON does not know are written as text. O(n T) time.
+    A column of labels per partition, null in gaps, and one of numbers per column of
+    memberships; the rest is JSON in the metadata, with the version of the format and of
+    the library. Entries of specs that JSON does not know are written as text. O(n T)
+    time.
     """
     columns = {f"label {t}": labels for t, labels in enumerate(ensemble.labels)}
+    gaps = ensemble.missing
     for t, rows in ensemble.memberships.items():
         columns |= {f"membership {t} {k}": column for k, column in enumerate(rows.T)}
-    table = pa.table({name: pa.array(column) for name, column in columns.items()})
+    arrays = {name: pa.array(column) for name, column in columns.items()}
+    if gaps is not None:
+        for t, labels in enumerate(ensemble.labels):
+            arrays[f"label {t}"] = pa.array(labels, mask=gaps[t])
+    table = pa.table(arrays)
     table = table.replace_schema_metadata({KEY: json.dumps(_about(ensemble))})
     target = Path(path)
     handle, draft = tempfile.mkstemp(".part", target.name, target.parent)

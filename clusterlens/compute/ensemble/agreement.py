@@ -18,6 +18,7 @@ import numpy.typing as npt
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._run.registers import REGISTER_BYTES
 from clusterlens.compute._validation import (
+    FloatArray,
     Frozen,
     IntArray,
     RandomState,
@@ -41,6 +42,12 @@ from clusterlens.compute.ensemble.pairs import (
     joined_votes,
     pair_layout,
 )
+from clusterlens.compute.ensemble.partial import (
+    Levels,
+    check_seen,
+    count_seen_pairs,
+    share_levels,
+)
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -57,6 +64,7 @@ _SMALLEST_GROUP = 8
 _SECONDS_PER_PAIR = 2e-9
 _SECONDS_PER_BYTE = 2e-11
 _WEIGHTED_COST = 4  # weighted pairs are added to 64-bit counters
+_PARTIAL_COST = 5  # two sums per pair, of votes that join and that saw it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,6 +89,11 @@ class Agreement(Frozen):
         first sample: their spread gives the errors of an estimate.
     group_joint : array of int64, shape (n_groups, n_partitions, n_votes + 1)
         Those of them that each partition joins.
+    seen_counts : array of int64, shape (n_partitions, n_levels), optional
+        Of partial partitions, entry (t, l): pairs of level l that model t saw.
+    levels : Levels, optional
+        Of partial partitions: what the columns of the tables stand for, in place of 0
+        to n_votes: the shares of the votes that saw a pair which join it.
 
     Raises
     ------
@@ -90,6 +103,11 @@ class Agreement(Frozen):
     Notes
     -----
     `mean` and `threshold` come from cluster sizes and are exact in either case.
+
+    Of partial partitions, pairs that no vote saw are left out of all tables, and a pair
+    counts for the models that saw it. Pairs (i, i) stand in the row of a model with the
+    share that they have in a partition of all samples, so that scores of partial and
+    full partitions compare.
     """
 
     ensemble: Ensemble
@@ -99,16 +117,26 @@ class Agreement(Frozen):
     samples: IntArray | None = None
     group_pairs: CountArray | None = None
     group_joint: CountArray | None = None
+    seen_counts: CountArray | None = None
+    levels: Levels | None = None
 
     def __post_init__(self) -> None:
         """Check the tables and make them read-only."""
         n_partitions = check_ensemble(self.ensemble).n_partitions
         n_votes = self.ensemble.n_votes
         check_flag(self.exact, name="exact")
-        shapes = {
-            "pair_counts": (n_votes + 1,),
-            "joint_counts": (n_partitions, n_votes + 1),
+        if self.ensemble.is_partial and self.levels is None:
+            raise ValueError(
+                "levels is None, but partitions of the ensemble are partial; let "
+                "count_agreements make the tables."
+            )
+        n_levels = n_votes + 1 if self.levels is None else len(self.levels.joined)
+        shapes: dict[str, tuple[int, ...]] = {
+            "pair_counts": (n_levels,),
+            "joint_counts": (n_partitions, n_levels),
         }
+        if self.levels is not None:
+            shapes["seen_counts"] = (n_partitions, n_levels)
         for name, shape in shapes.items():
             table = as_array(getattr(self, name), name, f"whole numbers, shape {shape}")
             if table.shape != shape or table.dtype.kind not in "iu":
@@ -145,16 +173,53 @@ class Agreement(Frozen):
 
     @property
     def mean(self) -> float:
-        """Mean of the consensus matrix over all n² ordered pairs, in (0, 1]."""
-        return self.total / (self.ensemble.n_samples**2 * self.ensemble.n_votes)
+        """Mean of the consensus matrix over all n² ordered pairs, in (0, 1].
+
+        Of partial partitions the votes that join pairs over the votes that saw them.
+        """
+        return self.total / seen_votes(self.ensemble)
 
     @property
     def threshold(self) -> int:
         """Smallest agreement count that reaches the mean count; no float is involved.
 
-        A pair is joined in the binarised matrix when c n² >= total.
+        A pair is joined in the binarised matrix when c n² >= total. Of partial
+        partitions, where it is a share of all votes, see `mean_threshold`.
         """
-        return -(-self.total // self.ensemble.n_samples**2)
+        return mean_threshold(self.ensemble)
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """Consensus of the pairs of each column of the tables, from 0 to 1."""
+        if self.levels is not None:
+            return self.levels.shares
+        return np.arange(self.ensemble.n_votes + 1) / self.ensemble.n_votes
+
+    @cached_property
+    def apart_counts(self) -> CountArray:
+        """Pairs that each partition saw and separates, shape of `joint_counts`."""
+        seen = self.pair_counts if self.seen_counts is None else self.seen_counts
+        return seen - self.joint_counts
+
+    def by_votes(self, table: CountArray) -> CountArray:
+        """Sum the columns of a table by the largest threshold that their pairs reach.
+
+        Parameters
+        ----------
+        table : array of int64, shape (..., n_levels)
+            As `joint_counts` or `apart_counts`.
+
+        Returns
+        -------
+        summed : array of int64, shape (..., n_votes + 1)
+            The table itself unless partitions are partial.
+        """
+        if self.levels is None:
+            return table
+        n_votes = self.ensemble.n_votes
+        summed = np.zeros((*table.shape[:-1], n_votes + 1), np.int64)
+        np.add.at(summed.T, self.levels.needed(n_votes), table.T)
+        return summed
 
     def __repr__(self) -> str:
         """Say the size and whether all pairs were counted."""
@@ -205,6 +270,8 @@ def count_agreements(
     ------
     MemoryError
         If the tables of so many partitions would be too large.
+    DataError
+        If a partial partition saw no pair that another model saw.
     Cancelled
         If `cancel` said so.
     OSError
@@ -215,6 +282,8 @@ def count_agreements(
     O(n² T) comparisons of bytes, about 2e10 a second and core, and O(n T + T²) memory.
     Identical partitions are compared once; identical samples too where at most half of
     the samples are distinct. More than 255 partitions or clusters double the cost.
+    Partial partitions cost about five times as much, O(n T + T³) memory, and are
+    counted on this machine; see the Notes of `Agreement`.
 
     On a cluster every worker process gets the codes, 2 n T bytes or more, once, and
     compiles the kernels on first use (some seconds). Jobs of about a second go out a
@@ -231,7 +300,8 @@ def count_agreements(
     2
     """
     run = RunOptions(n_jobs, progress, cancel, executor, client)
-    check_ensemble(ensemble)
+    if check_ensemble(ensemble).is_partial:
+        return _count_partial(ensemble, None, run)
     layout = pair_layout(ensemble)
     if client is None:
         pairs, joint = count_columns(layout, run=run)
@@ -284,7 +354,7 @@ def estimate_agreements(
     O(n T + n_compared² T). Scores are unbiased up to the rounding of one pair; mean and
     threshold are exact. `rank_partitions` of the agreement gives intervals for every
     score at every threshold, from 192 compared samples on; `rank_progressively` stops
-    as soon as the order is settled.
+    as soon as the order is settled. Estimates of partial partitions have no intervals.
 
     Examples
     --------
@@ -324,6 +394,8 @@ def count_samples(ensemble: Ensemble, samples: IntArray, run: RunOptions) -> Agr
     n_samples, size = ensemble.n_samples, len(samples)
     if size == n_samples:
         return count_agreements(ensemble, **run.threads)
+    if ensemble.is_partial:
+        return _count_partial(ensemble, samples, run)
     layout = pair_layout(ensemble, samples)
     n_groups = _GROUPS if size >= _GROUPS * _SMALLEST_GROUP else 1
     bounds = np.linspace(0, size, n_groups + 1).astype(np.int64)
@@ -333,6 +405,50 @@ def count_samples(ensemble: Ensemble, samples: IntArray, run: RunOptions) -> Agr
     tables = _with_identical(pairs.sum(axis=0), joint.sum(axis=0), identical)
     groups = (pairs, joint) if n_groups > 1 else (None, None)
     return Agreement(ensemble, *tables, False, samples, *groups)
+
+
+def _count_partial(
+    ensemble: Ensemble, samples: IntArray | None, run: RunOptions
+) -> Agreement:
+    """Count pairs by the share of the votes that saw them which join them."""
+    levels = share_levels(ensemble)
+    pairs, joint, seen = count_seen_pairs(ensemble, levels, samples, run)
+    check_seen(ensemble, seen)
+    of = np.arange(ensemble.n_samples) if samples is None else samples
+    gaps = ensemble.missing
+    assert gaps is not None
+    n_seen = np.count_nonzero(~gaps[:, of], axis=1)
+    own = [_n_identical(int(n), ensemble.n_samples) for n in n_seen]
+    pairs[-1] += _n_identical(len(of), ensemble.n_samples)
+    joint[:, -1] += own
+    seen[:, -1] += own
+    return Agreement(
+        ensemble,
+        pairs,
+        joint,
+        samples is None,
+        samples,
+        seen_counts=seen,
+        levels=levels,
+    )
+
+
+def seen_votes(ensemble: Ensemble) -> int:
+    """Sum the votes that saw each ordered pair of samples, pairs (i, i) included."""
+    seen = ensemble.n_samples - ensemble.n_missing
+    pairs = zip(ensemble.votes.tolist(), seen.tolist(), strict=True)
+    return sum(vote * n**2 for vote, n in pairs)
+
+
+def mean_threshold(ensemble: Ensemble) -> int:
+    """Smallest agreement count h from 0 to V that reaches the mean of all pairs.
+
+    Of partial partitions a pair is joined when a of the p votes that saw it do and a /
+    p >= h / V, with h / V the smallest such share that reaches the mean, which is the
+    sum of all a over the sum of all p. Without gaps p is V, and a >= h is all.
+    """
+    votes = joined_votes(ensemble) * ensemble.n_votes
+    return -(-votes // seen_votes(ensemble))
 
 
 def check_agreement(agreement: Any, *, name: str = "agreement") -> Agreement:
@@ -441,13 +557,17 @@ def agreement_cost(
     run = RunOptions(n_jobs)
     check_ensemble(ensemble)
     budget = int(check_range(max_comparisons, 0, np.inf, name="max_comparisons"))
-    n_items, n_models = count_items(ensemble), len(distinct_partitions(ensemble)[0])
+    n_models = len(distinct_partitions(ensemble)[0])
+    partial = ensemble.is_partial
+    n_items = ensemble.n_samples if partial else count_items(ensemble)
     pairs = n_items * (n_items - 1) // 2
-    most = max(int(ensemble.codes.max()), ensemble.n_votes)
+    most = max(int(ensemble.codes_and_gaps.max()), ensemble.n_votes)
     row_bytes = (n_models + 1) * np.min_scalar_type(most).itemsize
     row_bytes = -(-row_bytes // REGISTER_BYTES) * REGISTER_BYTES
     each = _SECONDS_PER_PAIR + _SECONDS_PER_BYTE * row_bytes
     cost = 1 if n_items == ensemble.n_samples else _WEIGHTED_COST
+    if partial:
+        cost, budget = _PARTIAL_COST, budget // _PARTIAL_COST
     affordable = pairs * n_models <= budget
     some = affordable_samples(n_models, min(SAMPLED_COMPARISONS, budget))
     return AgreementCost(

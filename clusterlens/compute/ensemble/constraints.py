@@ -122,7 +122,7 @@ class Constraints(Frozen):
         Notes
         -----
         R(t) = (must-links that t separates + cannot-links that t joins) / pairs. Time
-        O(n_partitions n_pairs).
+        O(n_partitions n_pairs). A partial partition is judged by the pairs it saw.
 
         References
         ----------
@@ -130,12 +130,23 @@ class Constraints(Frozen):
         Algorithm 1, with the 0/1 violation for every variant of the score.
         """
         self.check_samples(ensemble.n_samples)
+        if ensemble.is_partial:
+            return self._partial_violations(ensemble)
         broken = [
             np.count_nonzero(~_joined(codes, self.must_link))
             + np.count_nonzero(_joined(codes, self.cannot_link))
             for codes in ensemble.codes
         ]
         return np.asarray(broken) / max(self.n_pairs, 1)
+
+    def _partial_violations(self, ensemble: Ensemble) -> FloatArray:
+        """Share of the pairs that each model saw which it breaks; 0 if it saw none."""
+        links = np.concatenate([self.must_link, self.cannot_link])
+        must = np.arange(len(links)) < len(self.must_link)
+        ends = ensemble.codes_and_gaps[:, links]
+        seen = (ends < ensemble.n_codes[:, None, None]).all(axis=2)
+        broken = seen & ((ends[..., 0] == ends[..., 1]) != must)
+        return broken.sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
 
     def check_samples(self, n_samples: int) -> None:
         """Raise if a pair points past the last sample.

@@ -22,6 +22,7 @@ import pandas as pd
 
 from clusterlens.compute._validation import (
     UNLABELLED,
+    DataError,
     FloatArray,
     Frozen,
     IntArray,
@@ -38,7 +39,7 @@ NOISE = UNLABELLED
 ROW_SUM_TOLERANCE = 1e-4  # memberships of single precision
 _FEW = 10  # partitions that need not be more than a hand-made example
 _MOST_VOTES = 4096  # of weights that are no whole numbers; tables have a row per vote
-_KEPT = ("codes", "n_codes", "n_noise", "n_clusters", "_distinct")
+_KEPT = ("codes_and_gaps", "n_codes", "n_noise", "n_clusters", "_distinct")
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -72,16 +73,21 @@ class Ensemble(Frozen):
         How much each partition counts in what all of them say, 0 or more; weight 2 is
         the partition twice. One of weight 0 is scored and ranked but has no say.
         Default 1 each. See the Notes.
+    missing : array-like of bool, shape (n_partitions, n_samples), optional
+        Which samples each model left out, of partial partitions. Their labels do not
+        matter and become -1. Each model must have seen two samples. Default none.
 
     Attributes
     ----------
     codes : array of uint8, uint16 or uint32, shape (n_partitions, n_samples)
         Labels renumbered 0, 1, ... in order of first appearance, so that two rows are
-        equal exactly when the partitions are.
+        equal exactly when the partitions are. Partial partitions have none.
     n_clusters : array of int64, shape (n_partitions,)
         Number of clusters of each partition, noise not counted.
     n_noise : array of int64, shape (n_partitions,)
         Number of samples that each partition calls noise (label -1).
+    n_missing : array of int64, shape (n_partitions,)
+        Number of samples that each model left out.
     votes : array of int64, shape (n_partitions,)
         Whole votes in the ratio of the weights; agreement counts and thresholds count
         votes.
@@ -108,6 +114,10 @@ class Ensemble(Frozen):
     numbers in their ratio, or, where these would sum to more than 4096 and 8 votes per
     partition, are rounded to votes that do: `votes` says what counts.
 
+    Partial partitions are not filled in. A pair of samples is judged by the models that
+    saw both: its consensus is the votes that join it over the votes that saw it. What
+    needs the label of every sample refuses them, as `codes` does.
+
     Examples
     --------
     >>> ensemble = Ensemble([[5, 5, 9], [0, 1, 1]])
@@ -124,6 +134,7 @@ class Ensemble(Frozen):
     notes: tuple[str, ...]
     memberships: Mapping[int, FloatArray]
     weights: FloatArray
+    missing: npt.NDArray[np.bool_] | None
 
     def __init__(
         self,
@@ -137,6 +148,7 @@ class Ensemble(Frozen):
         notes: Sequence[str] = (),
         memberships: Mapping[int, npt.ArrayLike] | None = None,
         weights: npt.ArrayLike | None = None,
+        missing: npt.ArrayLike | None = None,
     ) -> None:
         if isinstance(labels, pd.DataFrame):
             names = labels.columns.tolist() if names is None else names
@@ -144,6 +156,11 @@ class Ensemble(Frozen):
         matrix = _label_matrix(labels)
         if names is None and families is None and specs is None:
             _warn_if_transposed(matrix)
+        gaps = _gaps(missing, matrix.shape)
+        if gaps is not None:
+            kind = np.result_type(matrix.dtype, np.int8)
+            matrix = matrix.astype(kind if kind.kind == "i" else np.int64)
+            matrix[gaps] = NOISE
         count = len(matrix)
         numbered = [f"model {t}" for t in range(1, count + 1)]
         values = {
@@ -158,29 +175,89 @@ class Ensemble(Frozen):
             "notes": tuple(map(str, check_entries(notes, "notes"))),
             "memberships": _soft(memberships, *matrix.shape),
             "weights": _weights(weights, count),
+            "missing": gaps,
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
 
-    @cached_property
+    @property
     def codes(self) -> IntArray:
         """Compact codes, shape (n_partitions, n_samples)."""
+        if self.missing is not None:
+            raise DataError(_refusal(self))
+        return self.codes_and_gaps
+
+    @cached_property
+    def codes_and_gaps(self) -> IntArray:
+        """Compact codes where a gap is one more code, that after all clusters of a row.
+
+        Shape (n_partitions, n_samples). Samples that share it are not joined: whoever
+        reads it leaves the code `n_codes[t]` of row t out.
+        """
         rows = []
-        for labels in self.labels:
-            row, names = pd.factorize(split_noise(labels, self.noise))
-            rows.append(row.astype(np.min_scalar_type(len(names) - 1)))
+        for t, labels in enumerate(self.labels):
+            gaps = None if self.missing is None else self.missing[t]
+            row = _compact(labels, self.noise, gaps)
+            rows.append(row.astype(np.min_scalar_type(int(row.max()))))
         kind = np.result_type(*{row.dtype for row in rows})
         return read_only(np.array(rows, dtype=kind))
 
     @cached_property
     def n_codes(self) -> IntArray:
         """Number of codes of each partition, shape (n_partitions,): noise counts."""
-        return read_only(self.codes.max(axis=1).astype(np.int64) + 1)
+        highest = self.codes_and_gaps.max(axis=1).astype(np.int64)
+        return read_only(highest + (self.n_missing == 0))
+
+    @cached_property
+    def n_missing(self) -> IntArray:
+        """Number of samples that each model left out, shape (n_partitions,)."""
+        if self.missing is None:
+            return read_only(np.zeros(self.n_partitions, np.int64))
+        return read_only(np.count_nonzero(self.missing, axis=1))
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a model left out a sample."""
+        return self.missing is not None
+
+    @property
+    def seen_by_all(self) -> IntArray:
+        """Positions of the samples that every model saw."""
+        if self.missing is None:
+            return np.arange(self.n_samples)
+        return np.flatnonzero(~self.missing.any(axis=0))
+
+    def seen_by(self, model: int) -> npt.NDArray[np.bool_]:
+        """Which samples a model saw, shape (n_samples,).
+
+        Parameters
+        ----------
+        model : int
+            Position of the partition.
+
+        Returns
+        -------
+        seen : array of bool, shape (n_samples,)
+            All of them unless the partition is partial.
+        """
+        if self.missing is None:
+            return np.ones(self.n_samples, bool)
+        return ~self.missing[model]
+
+    @cached_property
+    def presence(self) -> Ensemble:
+        """The ensemble in which every model puts all that it saw into one cluster.
+
+        Votes that join a pair there are the votes that saw the pair.
+        """
+        return self._with(labels=read_only(np.zeros(self.labels.shape, np.uint8)))
 
     @cached_property
     def n_noise(self) -> IntArray:
         """Number of noise samples of each partition, shape (n_partitions,)."""
-        return read_only(np.count_nonzero(self.labels == NOISE, axis=1))
+        return read_only(
+            np.count_nonzero(self.labels == NOISE, axis=1) - self.n_missing
+        )
 
     @cached_property
     def n_clusters(self) -> IntArray:
@@ -211,10 +288,11 @@ class Ensemble(Frozen):
     def _distinct(self) -> tuple[IntArray, IntArray]:
         """First copy and group of the distinct partitions, see `distinct_partitions`.
 
-        Codes are canonical, so equal partitions have equal bytes.
+        Codes are canonical, so equal partitions have equal bytes and as many gaps.
         """
-        seen: dict[bytes, int] = {}
-        group = [seen.setdefault(row.tobytes(), len(seen)) for row in self.codes]
+        seen: dict[tuple[bytes, int], int] = {}
+        rows = zip(self.codes_and_gaps, self.n_missing.tolist(), strict=True)
+        group = [seen.setdefault((row.tobytes(), n), len(seen)) for row, n in rows]
         first = np.unique(group, return_index=True)[1]
         return read_only(first), read_only(np.asarray(group))
 
@@ -252,6 +330,7 @@ class Ensemble(Frozen):
             specs=tuple(self.specs[t] for t in chosen),
             seconds=read_only(self.seconds[chosen]),
             weights=_some_weights(self.weights[chosen]),
+            missing=_kept_gaps(self.missing, (chosen, slice(None))),
             memberships={
                 new: self.memberships[old]
                 for new, old in enumerate(chosen.tolist())
@@ -271,12 +350,19 @@ class Ensemble(Frozen):
         -------
         ensemble : Ensemble
             All partitions of the chosen samples, in the given order, without notes.
+
+        Raises
+        ------
+        DataError
+            If a model saw fewer than two of them.
         """
         chosen = np.arange(self.n_samples)[_positions(samples)]
         if not chosen.size:
             raise ValueError("samples names no sample; give at least one.")
         soft = {t: read_only(m[chosen]) for t, m in self.memberships.items()}
-        return self._with(labels=read_only(self.labels[:, chosen]), memberships=soft)
+        missing = _kept_gaps(self.missing, (slice(None), chosen))
+        labels = read_only(self.labels[:, chosen])
+        return self._with(labels=labels, memberships=soft, missing=missing)
 
     def with_weights(self, weights: npt.ArrayLike | None) -> Ensemble:
         """Return the same partitions with other weights.
@@ -320,7 +406,9 @@ class Ensemble(Frozen):
         """Say the size, and the votes if they are not one each."""
         votes = "" if (self.votes == 1).all() else f", {self.n_votes} votes"
         size = f"{self.n_partitions} partitions of {self.n_samples} samples"
-        return f"Ensemble({size}{votes})"
+        n_partial = np.count_nonzero(self.n_missing)
+        partial = f", {n_partial} partial" if n_partial else ""
+        return f"Ensemble({size}{votes}{partial})"
 
 
 def check_ensemble(
@@ -403,6 +491,62 @@ def _label_matrix(labels: Any) -> IntArray:
     high = max(int(vector.max()) for vector in vectors)
     dtype = np.result_type(np.min_scalar_type(low), np.min_scalar_type(high))
     return np.array(vectors, dtype=dtype if dtype.kind in "iu" else np.int64)
+
+
+def _compact(
+    labels: IntArray, noise: str, gaps: npt.NDArray[np.bool_] | None
+) -> IntArray:
+    """Codes of one partition in order of first appearance; gaps come after all."""
+    if gaps is None or not gaps.any():
+        return pd.factorize(split_noise(labels, noise))[0]
+    codes, names = pd.factorize(split_noise(labels[~gaps], noise))
+    row = np.full(len(labels), len(names), np.int64)
+    row[~gaps] = codes
+    return row
+
+
+def _gaps(missing: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] | None:
+    """Return a checked mask of gaps (n_partitions, n_samples), None without gaps."""
+    if missing is None:
+        return None
+    array = as_array(missing, "missing", "one true or false per label")
+    if array.shape != shape or array.dtype.kind != "b":
+        raise ValueError(
+            f"missing has shape {array.shape} and type {array.dtype} for labels of "
+            f"shape {shape}; give true or false for each label."
+        )
+    return _kept_gaps(array, (slice(None), slice(None)))
+
+
+def _kept_gaps(
+    missing: npt.NDArray[np.bool_] | None, part: Any
+) -> npt.NDArray[np.bool_] | None:
+    """Return the gaps of some models or samples, None if there is none."""
+    if missing is None or not (some := missing[part]).any():
+        return None
+    seen = np.count_nonzero(~some, axis=1)
+    if seen.min() < min(2, some.shape[1]):
+        raise DataError(
+            f"partition {int(seen.argmin()) + 1} of {len(some)} labels "
+            f"{seen.min()} of {some.shape[1]} samples; leave it out, as a model that "
+            "saw no pair of samples says nothing about them."
+        )
+    return read_only(np.ascontiguousarray(some))
+
+
+def _refusal(ensemble: Ensemble) -> str:
+    """Say why partial partitions are refused, and what there is to do."""
+    partial = ensemble.n_missing[ensemble.n_missing > 0]
+    fewest, most = int(partial.min()), int(partial.max())
+    span = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    everywhere = len(ensemble.seen_by_all)
+    return (
+        f"{len(partial)} of {ensemble.n_partitions} partitions are partial: they leave "
+        f"out {span} of {ensemble.n_samples:,} samples, and this needs the label of "
+        f"each; keep the {everywhere:,} samples that all models saw, with "
+        "ensemble.take_samples(ensemble.seen_by_all), or say what a gap means with "
+        "load_partitions(gaps='singletons') or 'noise'."
+    )
 
 
 def check_memberships(

@@ -28,7 +28,7 @@ from clusterlens.compute.ensemble._row_ids import as_text, plain_ids, positions
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.table.reading import BYTES_LIMIT, load_table
 
-Gaps = Literal["singletons", "noise", "refuse"]
+Gaps = Literal["missing", "singletons", "noise", "refuse"]
 Unknown = Literal["refuse", "skip"]
 
 _SHOWN = 5  # ids or names that a message lists
@@ -41,7 +41,7 @@ def load_partitions(
     columns: Sequence[str] | None = None,
     row_id: str | None = None,
     unknown: Unknown = "refuse",
-    gaps: Gaps = "singletons",
+    gaps: Gaps = "missing",
     noise: Literal["cluster", "singletons"] = "cluster",
     families: str | Mapping[str, str] = "imported",
     max_bytes: int = BYTES_LIMIT,
@@ -68,10 +68,11 @@ def load_partitions(
     unknown : {"refuse", "skip"}, default "refuse"
         What to do with rows that are not among row_ids, for instance because a
         preparation dropped them.
-    gaps : {"singletons", "noise", "refuse"}, default "singletons"
-        What a sample without a label means, also one whose row is not in the source: a
-        cluster of its own, which this model joins with no other sample; the label -1,
-        which means what `noise` says; or an error.
+    gaps : {"missing", "singletons", "noise", "refuse"}, default "missing"
+        What a sample without a label means, also one whose row is not in the source:
+        that this model did not see it and says nothing about its pairs (see the Notes
+        of `Ensemble`); a cluster of its own, which this model joins with no other
+        sample; the label -1, which means what `noise` says; or an error.
     noise : {"cluster", "singletons"}, default "cluster"
         As for `Ensemble`.
     families : str or mapping of str to str, default "imported"
@@ -106,7 +107,7 @@ def load_partitions(
     [[1, 0, 0], [2, 2, 1]]
     """
     check_choice(unknown, ("refuse", "skip"), name="unknown")
-    check_choice(gaps, ("singletons", "noise", "refuse"), name="gaps")
+    check_choice(gaps, ("missing", "singletons", "noise", "refuse"), name="gaps")
     if not isinstance(families, str | Mapping):
         raise ValueError(
             f"families is {families!r}; give a text for all models, or a dict of one "
@@ -138,6 +139,7 @@ def load_partitions(
         noise,
         specs=[one.spec for one in found],
         notes=[*dict.fromkeys(notes), *_gap_notes(found, names, len(samples), gaps)],
+        missing=[one.missing for one in found] if gaps == "missing" else None,
     )
 
 
@@ -169,10 +171,11 @@ class _Table:
 
 
 class _Partition(NamedTuple):
-    """One model: its table, labels (n_samples,) and where they are from."""
+    """One model: its table, labels and gaps (n_samples,), and where they are from."""
 
     table: _Table
     labels: IntArray
+    missing: npt.NDArray[np.bool_]
     spec: dict[str, Any]
 
 
@@ -320,11 +323,14 @@ def _partition(
             f"{table}, column {column!r} has no label; leave it out with columns=[...]."
         )
     free = int(labels[~missing].max()) + 1
-    labels[at] = NOISE if gaps == "noise" else max(free, 0) + np.arange(len(at))
+    if gaps == "singletons":
+        labels[at] = max(free, 0) + np.arange(len(at))
+    else:
+        labels[at] = NOISE
     spec = {"source": table.title, "column": column, "gaps": len(at)}
     if classes is not None:
         spec["classes"] = classes
-    return _Partition(table, labels, spec)
+    return _Partition(table, labels, missing, spec)
 
 
 def _codes(
@@ -359,7 +365,7 @@ def _codes(
 def _names(found: Sequence[_Partition], tables: Sequence[_Table]) -> list[str]:
     """Names of the models: of their columns, of files where each holds one model."""
     names = []
-    for table, _, spec in found:
+    for table, *_, spec in found:
         parts = [table.title, spec["column"]]
         if table.title and table.frame.shape[1] == 1:
             parts = parts[:1]
@@ -403,6 +409,7 @@ def _gap_notes(
 ) -> list[str]:
     """Say how many samples have no label, and what that means."""
     meaning = {
+        "missing": "that model says nothing about them",
         "singletons": "each is a cluster of its own in that model",
         "noise": f"it is noise ({NOISE}) in that model",
     }

@@ -8,7 +8,7 @@ disagreement in time linear in the number of samples.
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -26,6 +26,7 @@ from clusterlens.compute.ensemble.ensemble import (
     distinct_partitions,
     distinct_votes,
 )
+from clusterlens.compute.ensemble.partial import partial_disagreement
 
 _BLOCK_LOOKUPS = 50_000_000  # about a tenth of a second
 
@@ -45,16 +46,36 @@ class Overlaps:
     logs : array of float, shape (n_partitions, n_partitions)
         Entry (s, t): sum of x ln x over the cells x of the table; (t, t) over the
         cluster sizes of t.
+    n_seen : array of int64, shape (n_partitions, n_partitions), optional
+        Of partial partitions, samples that both models saw, which alone are compared.
+    own_squares, own_logs : array, shape (n_partitions, n_partitions), optional
+        With it, entry (s, t): the sums over the cluster sizes of s among those samples.
     """
 
     n_samples: int
     squares: npt.NDArray[np.int64]
     logs: FloatArray
+    n_seen: npt.NDArray[np.int64] | None = None
+    own_squares: npt.NDArray[np.int64] | None = None
+    own_logs: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
-        object.__setattr__(self, "squares", read_only(self.squares))
-        object.__setattr__(self, "logs", read_only(self.logs))
+        for field in fields(self)[1:]:
+            if (array := getattr(self, field.name)) is not None:
+                object.__setattr__(self, field.name, read_only(array))
+
+    def _sizes(
+        self, own: npt.NDArray[Any] | None, sums: npt.NDArray[Any]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Sums over the cluster sizes of the first and of the second partition."""
+        first = sums.diagonal()[:, None] if own is None else own
+        return first.astype(float), first.T.astype(float)
+
+    @property
+    def _n(self) -> npt.NDArray[np.float64]:
+        """Samples that are compared, of each pair of partitions or of all."""
+        return np.asarray(self.n_samples if self.n_seen is None else self.n_seen, float)
 
     @cached_property
     def adjusted_rand(self) -> FloatArray:
@@ -63,10 +84,13 @@ class Overlaps:
         Two partitions that agree on every pair of samples have index 1, also where
         chance leaves no room (both one cluster, both all singletons).
         """
-        every = float(self.n_samples) ** 2 - self.n_samples
-        both = self.squares.astype(float) - self.n_samples
-        first, second = both.diagonal()[:, None], both.diagonal()[None, :]
-        expected = first * second / max(every, 1.0)
+        n = self._n
+        every = n**2 - n
+        both = self.squares - n
+        first, second = (
+            size - n for size in self._sizes(self.own_squares, self.squares)
+        )
+        expected = first * second / np.maximum(every, 1.0)
         room = (first + second) / 2 - expected
         same = (both == first) & (both == second)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -78,14 +102,15 @@ class Overlaps:
 
         Two one-cluster partitions have value 1, one of them against another has 0.
         """
-        entropy = np.log(self.n_samples) - self.logs.diagonal() / self.n_samples
-        first, second = entropy[:, None], entropy[None, :]
-        joint = np.log(self.n_samples) - self.logs / self.n_samples
-        trivial = self.squares.diagonal() == self.n_samples**2
-        information = np.where(
-            trivial[:, None] | trivial[None, :], 0.0, first + second - joint
+        n = np.maximum(self._n, 1.0)
+        first, second = (
+            np.log(n) - logs / n for logs in self._sizes(self.own_logs, self.logs)
         )
-        mean = np.where(trivial[:, None] & trivial[None, :], 0.0, (first + second) / 2)
+        joint = np.log(n) - self.logs / n
+        sizes = self._sizes(self.own_squares, self.squares)
+        trivial, other = (squares >= n**2 for squares in sizes)
+        information = np.where(trivial | other, 0.0, first + second - joint)
+        mean = np.where(trivial & other, 0.0, (first + second) / 2)
         with np.errstate(invalid="ignore", divide="ignore"):
             return read_only(np.where(mean > 0, information / mean, 1.0).clip(0.0, 1.0))
 
@@ -93,7 +118,11 @@ class Overlaps:
         """Return the overlaps of some of the partitions, as `Ensemble.select` does."""
         chosen = np.arange(len(self.squares))[np.asarray(models)]
         both = np.ix_(chosen, chosen)
-        return Overlaps(self.n_samples, self.squares[both], self.logs[both])
+        tables = {field.name: getattr(self, field.name) for field in fields(self)[1:]}
+        return replace(
+            self,
+            **{name: part[both] for name, part in tables.items() if part is not None},
+        )
 
 
 _KNOWN: WeakKeyDictionary[Ensemble, Overlaps] = WeakKeyDictionary()
@@ -130,7 +159,8 @@ def partition_overlaps(
     Notes
     -----
     O(n T²) time and O(n + T²) memory for T distinct partitions, for any number of
-    clusters.
+    clusters. Two partial partitions are compared on the samples that both saw; without
+    such samples they count as equal.
 
     Examples
     --------
@@ -142,6 +172,9 @@ def partition_overlaps(
     check_ensemble(ensemble)
     if ensemble not in _KNOWN:
         first, group = distinct_partitions(ensemble)
+        if ensemble.is_partial:
+            _KNOWN[ensemble] = _partial_overlaps(ensemble, run)
+            return _KNOWN[ensemble]
         codes = ensemble.codes[first]
         sums = np.zeros((2, len(codes), len(codes)))
         for s, start, stop, squares, logs, _ in _compare_all(codes, np.empty(0), run):
@@ -205,7 +238,9 @@ def sample_disagreement(
     -----
     The sum over j of C_ij is the mean size of the clusters of i, that of C_ij² the mean
     size of their intersections over all pairs of the V votes. Exact, O(n T²) time for T
-    distinct partitions, O(n) memory per thread.
+    distinct partitions, O(n) memory per thread. Of partial partitions C_ij is the share
+    of the votes that saw both, and the mean goes over the j that a vote saw together
+    with i: O(n² T) time.
 
     Examples
     --------
@@ -213,7 +248,8 @@ def sample_disagreement(
     [0.25, 0.25, 0.75, 0.25]
     """
     run = RunOptions(n_jobs, progress, cancel, executor)
-    check_ensemble(ensemble)
+    if check_ensemble(ensemble).is_partial:
+        return partial_disagreement(ensemble, run)
     first, whole = distinct_votes(ensemble)
     first, votes = first[whole > 0], whole[whole > 0].astype(float)
     codes = ensemble.codes[first]
@@ -226,6 +262,35 @@ def sample_disagreement(
     n_votes = ensemble.n_votes
     twice_mean = sizes * n_votes - shared  # V² times the sum of C (1 - C)
     return 4 * twice_mean / (n_votes**2 * ensemble.n_samples)
+
+
+def _partial_overlaps(ensemble: Ensemble, run: RunOptions) -> Overlaps:
+    """Compare each two distinct partitions on the samples that both models saw."""
+    first, group = distinct_partitions(ensemble)
+    codes, gaps = ensemble.codes_and_gaps[first], ensemble.n_codes[first]
+    tables = np.zeros((5, len(first), len(first)))  # the fields of Overlaps
+
+    def compare(s: int) -> None:
+        for t in range(s, len(first)):
+            both = (codes[s] != gaps[s]) & (codes[t] != gaps[t])
+            a, b = codes[s][both].astype(np.int64), codes[t][both].astype(np.int64)
+            cells, rows, columns = (
+                counts[counts > 0].astype(float)
+                for counts in map(np.bincount, (a * gaps[t] + b, a, b))
+            )
+            shared = (cells @ cells, cells @ np.log(cells), len(a))
+            tables[:3, s, t] = tables[:3, t, s] = shared
+            tables[3:, s, t] = rows @ rows, rows @ np.log(rows)
+            tables[3:, t, s] = columns @ columns, columns @ np.log(columns)
+
+    models = [(s,) for s in range(len(first))]
+    work = [(len(first) - s) * ensemble.n_samples for s in range(len(first))]
+    for _ in run_blocks(compare, models, work, run):
+        pass
+    squares, logs, seen, own_squares, own_logs = tables[:, group][:, :, group]
+    whole = (part.astype(np.int64) for part in (squares, seen, own_squares))
+    squares, seen, own_squares = whole
+    return Overlaps(ensemble.n_samples, squares, logs, seen, own_squares, own_logs)
 
 
 def _compare_all(

@@ -85,7 +85,8 @@ def joined_pairs(ensemble: Ensemble) -> CountArray:
     joined : array of int64, shape (n_partitions,)
         Sum of squared cluster sizes: ordered pairs, the pairs (i, i) included.
     """
-    sizes = (np.bincount(codes) for codes in ensemble.codes)
+    rows = zip(ensemble.codes_and_gaps, ensemble.n_codes.tolist(), strict=True)
+    sizes = (np.bincount(codes, minlength=count)[:count] for codes, count in rows)
     return np.array([size @ size for size in sizes], dtype=np.int64)
 
 

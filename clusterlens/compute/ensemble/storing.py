@@ -65,8 +65,11 @@ def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
         _, t, _ = name.split()
         soft.setdefault(int(t), []).append(table[name].to_numpy())
     given = {name: about[name] for name in _ONE_EACH}
+    columns = [table[f"label {t}"] for t in range(count)]
+    gaps = np.array([column.is_null().to_numpy() for column in columns])
     return Ensemble(
-        [read_only(table[f"label {t}"].to_numpy()) for t in range(count)],
+        [read_only(column.fill_null(0).to_numpy()) for column in columns],
+        missing=gaps if gaps.any() else None,
         noise=about["noise"],
         notes=about["notes"],
         weights=about.get("weights"),

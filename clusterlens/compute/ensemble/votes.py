@@ -31,7 +31,8 @@ def votes_together(ensemble: Ensemble, sample: int) -> npt.NDArray[np.int32]:
     -------
     votes : array of int32, shape (n_samples,)
         From 0 to n_votes, T unless the ensemble has weights, which the sample itself
-        has. Over n_votes it is one row of the consensus matrix.
+        has. Over n_votes it is one row of the consensus matrix; of partial partitions
+        over `votes_together(ensemble.presence, sample)`, the votes that saw both.
 
     Raises
     ------
@@ -51,9 +52,15 @@ def votes_together(ensemble: Ensemble, sample: int) -> npt.NDArray[np.int32]:
     sample = check_range(sample, 0, ensemble.n_samples - 1, name="sample", integer=True)
     votes = np.zeros(ensemble.n_samples, np.int32)
     for model, count in zip(*distinct_votes(ensemble), strict=True):
-        codes = ensemble.codes[model]
-        votes += np.int32(count) * (codes == codes[sample])
+        codes = ensemble.codes_and_gaps[model]
+        if codes[sample] < ensemble.n_codes[model]:
+            votes += np.int32(count) * (codes == codes[sample])
     return votes
+
+
+def seen_together(ensemble: Ensemble, sample: int) -> npt.NDArray[np.int32]:
+    """Votes that saw each sample and one sample, (n_samples,): all without gaps."""
+    return votes_together(ensemble.presence, sample)
 
 
 def mean_consensus(ensemble: Ensemble, samples: npt.ArrayLike) -> float:
@@ -69,7 +76,8 @@ def mean_consensus(ensemble: Ensemble, samples: npt.ArrayLike) -> float:
     Returns
     -------
     mean : float
-        In [0, 1]; higher is more alike. NaN for fewer than two samples.
+        In [0, 1]; higher is more alike. NaN for fewer than two samples. Of partial
+        partitions the votes that join pairs over the votes that saw them.
 
     Raises
     ------
@@ -91,11 +99,19 @@ def mean_consensus(ensemble: Ensemble, samples: npt.ArrayLike) -> float:
     size = len(chosen)
     if size < 2:
         return float("nan")
-    first, votes = distinct_votes(ensemble)
-    counts = (np.bincount(ensemble.codes[t][chosen]) for t in first)
-    squares = np.array([count @ count for count in counts])
-    joined = int(squares @ votes) - ensemble.n_votes * size
-    return joined / (ensemble.n_votes * size * (size - 1))
+    joined = _joined_inside(ensemble, chosen)
+    seen = _joined_inside(ensemble.presence, chosen)
+    return joined / seen if seen else float("nan")
+
+
+def _joined_inside(ensemble: Ensemble, samples: IntArray) -> int:
+    """Votes that join the ordered pairs of different samples of a set."""
+    joined = 0
+    for model, vote in zip(*distinct_votes(ensemble), strict=True):
+        codes = ensemble.codes_and_gaps[model][samples]
+        counts = np.bincount(codes)[: ensemble.n_codes[model]].astype(np.int64)
+        joined += int(vote) * int(counts @ (counts - 1))
+    return joined
 
 
 def _positions(samples: npt.ArrayLike, n_samples: int) -> IntArray:

@@ -84,6 +84,9 @@ def compare_models(
 
     Notes
     -----
+    Indices judge a partial partition by the samples that it saw; `n_missing` then says
+    how many it did not.
+
     Time O(T (n d + sample_size² d)) after the agreements. Identical partitions are
     judged once. The noise of a clustering (-1) is a cluster like any other, but for
     DBCV.
@@ -111,7 +114,7 @@ def compare_models(
         run.raise_if_cancelled()
         values: dict[str, float] = {}
         for judge in judges:
-            values |= judge(ensemble.labels[t])
+            values |= judge(ensemble.labels[t], ensemble.seen_by(int(t)))
         judged.append(values)
     run.report(len(first), len(first))
     scores = {
@@ -126,7 +129,7 @@ def compare_models(
 
 def _facts(ensemble: Ensemble) -> pd.DataFrame:
     """What is known of the partitions without judging them."""
-    return pd.DataFrame(
+    facts = pd.DataFrame(
         {
             "model": ensemble.names,
             "family": ensemble.families,
@@ -137,6 +140,7 @@ def _facts(ensemble: Ensemble) -> pd.DataFrame:
             "parameters": [_parameters(spec) for spec in ensemble.specs],
         }
     )
+    return facts.assign(n_missing=ensemble.n_missing) if ensemble.is_partial else facts
 
 
 def _parameters(spec: Mapping[str, Any]) -> str:
@@ -144,7 +148,8 @@ def _parameters(spec: Mapping[str, Any]) -> str:
     return ", ".join(f"{k}={v!r}" for k, v in spec.items() if k != "clusterer")
 
 
-Judge = Callable[[IntArray], dict[str, float]]
+# takes the labels of a partition and which samples it saw
+Judge = Callable[[IntArray, npt.NDArray[np.bool_]], dict[str, float]]
 
 
 def _judges(
@@ -166,33 +171,46 @@ def _judges(
                 f"X has {n_samples} rows for {ensemble.n_samples} samples; give one "
                 "per sample."
             )
-        some: Any = slice(None)
+        some = np.ones(n_samples, bool)
         if n_samples > sample_size:
             rng = np.random.default_rng(seed)
-            some = np.sort(rng.choice(n_samples, sample_size, replace=False))
-        judges.append(lambda labels: _internal("linear", features, labels, run))
-        judges.append(
-            lambda labels: _internal("quadratic", features[some], labels[some], run)
-        )
+            some[:] = False
+            some[rng.choice(n_samples, sample_size, replace=False)] = True
+
+        def judge_inside(labels: IntArray, seen: Any) -> dict[str, float]:
+            drawn = seen & some
+            return _internal("linear", features[seen], labels[seen], run) | _internal(
+                "quadratic", features[drawn], labels[drawn], run
+            )
+
+        judges.append(judge_inside)
     if labels_true is not None:
         labelled, classes = split_labelled(
             labels_true, unlabelled, n_samples=ensemble.n_samples, name="labels_true"
         )
         reference = pd.factorize(classes)[0]
-        judges.append(lambda labels: _external(reference, labels[labelled]))
+
+        def judge_outside(labels: IntArray, seen: Any) -> dict[str, float]:
+            judged = seen[labelled]
+            return _external(reference[judged], labels[labelled][judged])
+
+        judges.append(judge_outside)
     return judges
 
 
 def _internal(
     cost: str, features: FloatArray, labels: IntArray, run: RunOptions
 ) -> dict[str, float]:
-    """The internal indices of one cost."""
-    clusters = Clusters.sort(features, labels, run.quiet)
-    return {
-        name: _value(next(iter(index.definitions.values())), clusters)
+    """The internal indices of one cost, NaN for fewer than two samples."""
+    indices = {
+        name: next(iter(index.definitions.values()))
         for name, index in INDICES.items()
         if index.kind == "internal" and index.cost == cost
     }
+    if len(labels) < 2:
+        return dict.fromkeys(indices, np.nan)
+    clusters = Clusters.sort(features, labels, run.quiet)
+    return {name: _value(formula, clusters) for name, formula in indices.items()}
 
 
 def _value(formula: Definition, clusters: Clusters) -> float:
@@ -204,10 +222,13 @@ def _value(formula: Definition, clusters: Clusters) -> float:
 
 
 def _external(reference: IntArray, labels: IntArray) -> dict[str, float]:
-    """The external indices."""
-    codes = pd.factorize(labels)[0]
-    return {
-        name: float(next(iter(index.definitions.values())).function(reference, codes))
+    """The external indices, NaN without samples."""
+    indices = {
+        name: next(iter(index.definitions.values())).function
         for name, index in INDICES.items()
         if index.kind == "external"
     }
+    if not len(labels):
+        return dict.fromkeys(indices, np.nan)
+    codes = pd.factorize(labels)[0]
+    return {name: float(of(reference, codes)) for name, of in indices.items()}

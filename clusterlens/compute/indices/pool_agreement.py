@@ -108,7 +108,8 @@ def pool_agreement(
 
     Notes
     -----
-    O(T n) time. Noise is a cluster like any other.
+    O(T n) time. Noise is a cluster like any other. A partial partition is judged on the
+    samples that it saw.
 
     Examples
     --------
@@ -130,7 +131,11 @@ def pool_agreement(
         labels_true, unlabelled, n_samples=ensemble.n_samples, name="labels_true"
     )
     codes = np.unique(classes, return_inverse=True)[1]
-    values = [adjusted_rand(codes, labels[labelled]) for labels in ensemble.labels]
+    seen = [ensemble.seen_by(t)[labelled] for t in range(ensemble.n_partitions)]
+    values = [
+        adjusted_rand(codes[some], labels[labelled][some])
+        for labels, some in zip(ensemble.labels, seen, strict=True)
+    ]
     return PoolAgreement(
         ensemble,
         read_only(np.array(values)),

@@ -294,7 +294,8 @@ def rank_robustness(
     majority = partitions.n_votes // 2 + 1
     equal = _equal_family_values(ensemble, score, threshold, run(n_stages - 1))
     if equal is None:
-        reasons.append(f"Equal votes of the families are not defined for {score!r}.")
+        of = "partial partitions" if partitions.is_partial else repr(score)
+        reasons.append(f"Equal votes of the families are not defined for {of}.")
     charge = violation_charge(partitions, *links)
     report(progress, _STEPS * n_stages, _STEPS * n_stages)
     return Robustness(
@@ -366,7 +367,7 @@ def _equal_family_values(
         index = getattr(partition_overlaps(ensemble, **run.threads), _INDICES[score])
         return _mean_over_families(index, families, ensemble.votes)
     variant = SCORES[score].variant
-    if variant is None:
+    if variant is None or (ensemble.is_partial and len(set(sizes)) > 1):
         return None
     if len(set(sizes)) == 1:
         return discotec(agreement, variant, threshold)

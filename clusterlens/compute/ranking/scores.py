@@ -95,6 +95,11 @@ def discotec(
     d0(c). O(T²) time given the agreements. "tv" of an Ensemble comes from contingency
     tables instead, O(n T²) time.
 
+    Partial partitions: p counts the votes that saw the pair, and the mean of a model
+    goes over the pairs that it saw, the pairs (i, i) with the weight they have in a
+    full partition. A model that saw few samples is judged by few pairs, and by its own
+    vote where nobody else saw them: read `Ensemble.n_missing` beside the scores.
+
     References
     ----------
     Ohl, L., Lindsten, F. Discriminative ordering through ensemble consensus,
@@ -118,7 +123,7 @@ def discotec(
         check_range(
             threshold, 0, partitions.n_votes + 1, name="threshold", integer=True
         )
-    if isinstance(ensemble, Ensemble) and variant == "tv":
+    if isinstance(ensemble, Ensemble) and variant == "tv" and not ensemble.is_partial:
         overlaps = partition_overlaps(ensemble, **run.threads)
         scores = _total_variation(overlaps, ensemble.votes)
     else:
@@ -247,11 +252,11 @@ def threshold_scores(agreement: Agreement) -> FloatArray:
     >>> threshold_scores(count_agreements(ensemble))[0].tolist()
     [0.5, 0.375, 0.125, 0.25, 0.5]
     """
-    joined = check_agreement(agreement).joint_counts
-    apart = agreement.pair_counts - joined
+    joined = check_agreement(agreement).by_votes(agreement.joint_counts)
+    apart = agreement.by_votes(agreement.apart_counts)
     below = np.pad(np.cumsum(joined, axis=1), ((0, 0), (1, 0)))
     above = np.pad(np.cumsum(apart[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
-    return (below + above) / agreement.pair_counts.sum()
+    return (below + above) / (joined + apart).sum(axis=1, keepdims=True)
 
 
 def pair_costs(
@@ -286,6 +291,32 @@ def pair_costs(
         "hellinger": 1 - np.sqrt(share),
     }[variant]
     return joined, joined[::-1].copy()
+
+
+def agreement_costs(
+    agreement: Agreement, variant: Variant, threshold: int
+) -> tuple[FloatArray, FloatArray]:
+    """`pair_costs` by the columns of the tables of an agreement.
+
+    Of partial partitions a share takes the place of a count over all votes; "kl" then
+    charges a model that is alone with what it says as if one vote of all said so.
+    """
+    n_votes = agreement.ensemble.n_votes
+    if agreement.levels is None:
+        return pair_costs(variant, n_votes, threshold)
+    if variant == "binary":
+        apart = (agreement.levels.needed(n_votes) >= threshold).astype(float)
+        return 1 - apart, apart
+    share = agreement.shares
+
+    def cost(share: FloatArray) -> FloatArray:
+        return {
+            "kl": -np.log(np.maximum(share, 1 / n_votes)),
+            "tv": 1 - share,
+            "hellinger": 1 - np.sqrt(share),
+        }[variant]
+
+    return cost(share), cost(1 - share)
 
 
 def partitions_of(source: Ensemble | Agreement) -> Ensemble:
@@ -331,10 +362,10 @@ def _mean_cost(
     """Mean cost per ordered pair from the two tables, shape (n_partitions,)."""
     if threshold is None:
         threshold = agreement.threshold
-    joined, apart = pair_costs(variant, len(agreement.pair_counts) - 1, threshold)
-    separated = agreement.pair_counts - agreement.joint_counts
+    joined, apart = agreement_costs(agreement, variant, threshold)
+    separated = agreement.apart_counts
     costs = agreement.joint_counts @ joined + separated @ apart
-    return costs / agreement.pair_counts.sum()
+    return costs / (agreement.joint_counts + separated).sum(axis=1)
 
 
 def _total_variation(overlaps: Overlaps, votes: IntArray) -> FloatArray:

@@ -110,7 +110,7 @@ def near_copies(
 
     Notes
     -----
-    O(n T) time.
+    O(n T) time. Partial partitions are compared on the samples that both models saw.
 
     Examples
     --------
@@ -123,6 +123,10 @@ def near_copies(
     model = check_range(model, 0, last, name="model", integer=True)
     least = check_range(min_similarity, -1.0, 1.0, name="min_similarity")
     first, group = distinct_partitions(ensemble)
-    own = ensemble.codes[model]
-    values = [adjusted_rand_score(own, ensemble.codes[t]) for t in first]
+    codes, seen = ensemble.codes_and_gaps, ensemble.seen_by(model)
+    both = [seen & ensemble.seen_by(int(t)) for t in first]
+    values = [
+        adjusted_rand_score(codes[model][some], codes[t][some])
+        for t, some in zip(first, both, strict=True)
+    ]
     return np.flatnonzero(np.array(values)[group] >= least)

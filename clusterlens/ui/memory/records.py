@@ -359,6 +359,7 @@ def _pack(ensemble: Ensemble) -> bytes:
     labels = ensemble.labels
     small = np.result_type(*map(np.min_scalar_type, (labels.min(), labels.max())))
     soft = {f"memberships {t}": rows for t, rows in ensemble.memberships.items()}
+    gaps = ensemble.missing
     return arrays_to_bytes(
         {
             "labels": labels.astype(small),
@@ -366,6 +367,7 @@ def _pack(ensemble: Ensemble) -> bytes:
             "seconds": ensemble.seconds,
             "weights": ensemble.weights,
             **soft,
+            **({} if gaps is None else {"missing": gaps.astype(np.uint8)}),
         },
         about,
     )
@@ -377,6 +379,7 @@ def _unpack(data: bytes) -> Ensemble:
     labels = arrays["labels"]
     if labels.ndim != 2 or labels.dtype.kind not in "iu":
         raise RecordError("its labels are no matrix of whole numbers")
+    gaps = arrays.get("missing")
     return Ensemble(
         labels.astype(arrays["type"].dtype),
         about["names"],
@@ -387,6 +390,7 @@ def _unpack(data: bytes) -> Ensemble:
         notes=about["notes"],
         memberships={t: arrays[f"memberships {t}"] for t in about["memberships"]},
         weights=arrays.get("weights"),
+        missing=None if gaps is None else gaps.astype(bool),
     )
 
 

@@ -136,7 +136,7 @@ def selected(model: int | None, ranking: Ranking) -> int:
 
 def clusters(job: Job, ensemble: Ensemble, model: int, reference: int) -> np.ndarray:
     """Clusters of the model, numbered like those of the reference; noise is -1."""
-    codes = ensemble.codes
+    codes = ensemble.codes_and_gaps
     matched = match_labels(codes[reference], codes[model])
     return np.where(ensemble.labels[model] == NOISE, NOISE, matched)
 

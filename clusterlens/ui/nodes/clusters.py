@@ -52,6 +52,7 @@ from clusterlens.ui.partitions import (
 
 SHOWN_COLUMNS = 6
 BOOTSTRAPS = 100
+LEFT_OUT = "left out by this model"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ def partition_tree(job: Job, ensemble: Ensemble, reference: int) -> Tree:
     k = int(np.clip(ensemble.n_clusters[reference], 1, tree.n_leaves))
     at = tree.nodes_at(k)
     names, codes = np.unique(at, return_inverse=True)
-    other = ensemble.codes[reference].astype(np.int64)
+    other = ensemble.codes_and_gaps[reference].astype(np.int64)
     rows, columns = match_clusters(contingency_table(codes[tree.leaves], other))
     colours = nodes["colour"].to_numpy()
     number = dict(zip(colours[names[rows]].tolist(), columns.tolist(), strict=True))
@@ -182,12 +183,14 @@ def chosen(
     elif choice.kind == "group":
         clusters = labels
     else:
-        clusters = _like(ensemble.codes[reference], labels)
+        clusters = _like(ensemble.codes_and_gaps[reference], labels)
     found, counts = np.unique(clusters, return_counts=True)
     order = np.argsort(np.where(found < 0, found.max() + 1, found), kind="stable")
     sizes = {int(found[k]): int(counts[k]) for k in order}
     given = _given_names(choice, samples, labels, clusters)
     given |= names_of(clusters, samples.row_ids, names)
+    if choice.kind == "model" and _only_gaps(ensemble, choice.model):
+        given[NOISE] = LEFT_OUT
     titles = {k: given.get(k, cluster_name(k)) for k in sizes}
     title = choice.title(ensemble)
     return Chosen(choice, title, labels, clusters, titles, given, sizes)
@@ -421,6 +424,11 @@ class Judge:
     seconds: float
 
 
+def _only_gaps(ensemble: Ensemble, model: int) -> bool:
+    """Whether the label -1 of a model stands for samples it left out, not for noise."""
+    return bool(ensemble.n_missing[model] and not ensemble.n_noise[model])
+
+
 def judge(job: Job, chosen: Chosen, ensemble: Ensemble) -> Judge | None:
     """Choose the model that can judge the partition; None where none was fitted."""
     fitted = np.flatnonzero(np.isfinite(ensemble.seconds))
@@ -430,7 +438,8 @@ def judge(job: Job, chosen: Chosen, ensemble: Ensemble) -> Judge | None:
         model, agreement = chosen.choice.model, 1.0
     else:
         scores = [
-            adjusted_rand_score(chosen.clusters, ensemble.codes[t]) for t in fitted
+            adjusted_rand_score(chosen.clusters[seen], ensemble.labels[t][seen])
+            for t, seen in ((t, ensemble.seen_by(int(t))) for t in fitted)
         ]
         best = int(np.argmax(scores))
         model, agreement = int(fitted[best]), float(scores[best])

@@ -60,12 +60,13 @@ def link_states(
     selected: int,
 ) -> list[LinkState]:
     """See which links the selected model keeps."""
-    codes = ensemble.codes[selected]
+    codes, seen = ensemble.codes_and_gaps[selected], ensemble.seen_by(selected)
     states = []
     for link in links:
         if link.a in positions and link.b in positions:
             i, j = positions[link.a], positions[link.b]
             broken = (codes[i] == codes[j]) != (link.kind == "must")
+            broken &= seen[i] and seen[j]
             states.append(LinkState(link, (i, j), bool(broken)))
         else:
             gone = tuple(rows_without([link], positions))
@@ -234,9 +235,11 @@ def pair_reading(
 
 
 def _votes(ensemble: Ensemble, pair: tuple[int, ...]) -> list[tuple[str, int, int]]:
-    """Count the votes of each family that join a pair."""
-    joined = ensemble.codes[:, pair[0]] == ensemble.codes[:, pair[1]]
-    families, votes = np.array(ensemble.families), ensemble.votes
+    """Count the votes of each family that join a pair, of those that saw it."""
+    ends = ensemble.codes_and_gaps[:, list(pair)]
+    joined = ends[:, 0] == ends[:, 1]
+    seen = (ends < ensemble.n_codes[:, None]).all(axis=1)
+    families, votes = np.array(ensemble.families), ensemble.votes * seen
     return [
         (name, int(votes[own & joined].sum()), int(votes[own].sum()))
         for name in dict.fromkeys(ensemble.families)

@@ -57,6 +57,7 @@ class Headline(Panel):
             _so_far(run),
             _equal_votes(run),
             _extent(agreement, cost, ranking),
+            _gaps(ensemble),
             _kept(ranking, constraints.value),
             _null_chip(null_check, null_seconds),
         )
@@ -176,6 +177,20 @@ def _extent(agreement: Agreement, cost: AgreementCost, ranking: Ranking) -> str:
         + " "
         + link(exact, "exact", kind="pill", css="cl-make-exact")
     )
+
+
+def _gaps(ensemble: Ensemble) -> str:
+    """Say how many models left samples out, and what then counts."""
+    if not ensemble.is_partial:
+        return ""
+    missing = ensemble.n_missing[ensemble.n_missing > 0]
+    left_out = span(int(missing.min()), int(missing.max()))
+    text = (
+        f"{len(missing)} of {count(ensemble.n_partitions, 'model')} left out "
+        f"{left_out} of {count(ensemble.n_samples, 'sample')}: each pair is counted "
+        "over the models that saw both"
+    )
+    return badge(text, kind="estimate cl-partial") + " "
 
 
 def _null_chip(result: Result, seconds: Result) -> str:

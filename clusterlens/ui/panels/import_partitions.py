@@ -13,8 +13,8 @@ CHUNK_BYTES = 10_000_000
 HOW = (
     "<p class='muted'>A column of labels per model, rows joined by their ids: CSV, "
     "TSV, Parquet, Excel or NumPy, also as <i>clue</i>, <i>diceR</i> and "
-    "<i>ConsensusClusterPlus</i> write them. A row without a label is a cluster of its "
-    "own in that model.</p>"
+    "<i>ConsensusClusterPlus</i> write them. A model says nothing about "
+    "rows without a label; pairs are counted over the models that saw both.</p>"
 )
 
 

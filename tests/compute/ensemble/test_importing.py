@@ -38,7 +38,7 @@ def test_any_order_of_rows_and_any_gaps_are_joined_by_id(data):
     labels = {}
     for name in "ab":
         rows = data.draw(
-            st.lists(st.sampled_from(ids), min_size=1, max_size=n, unique=True)
+            st.lists(st.sampled_from(ids), min_size=2, max_size=n, unique=True)
         )
         labels[name] = pd.Series(
             data.draw(
@@ -47,12 +47,17 @@ def test_any_order_of_rows_and_any_gaps_are_joined_by_id(data):
             index=rows,
         )
     ensemble = load_partitions(labels, asked)
-    for series, row in zip(labels.values(), ensemble.labels, strict=True):
-        for i, label in zip(asked, row, strict=True):
+    alone = load_partitions(labels, asked, gaps="singletons")
+    for t, series in enumerate(labels.values()):
+        assert ensemble.seen_by(t).tolist() == [i in series.index for i in asked]
+        for i, label, own in zip(
+            asked, ensemble.labels[t], alone.labels[t], strict=True
+        ):
             if i in series.index:
-                assert label == series[i]
+                assert label == own == series[i]
             else:
-                assert (row == label).sum() == 1
+                assert label == -1
+                assert (alone.labels[t] == own).sum() == 1
 
 
 @pytest.mark.parametrize("write", [csv, parquet])
@@ -111,7 +116,10 @@ def test_files_of_several_models_keep_apart_by_file_and_column(tmp_path):
 def test_runs_that_left_samples_out_have_gaps_with_a_stated_meaning():
     # as diceR leaves NA where a subsample has no label
     table = csv(TABLE.assign(a=[0, None, 1, None]))
-    alone = load_partitions(table)
+    seen = load_partitions(table)
+    assert seen.missing.tolist() == [[False, True, False, True], [False] * 4]
+    assert seen.specs[0]["gaps"] == 2
+    alone = load_partitions(table, gaps="singletons")
     assert same_partition(alone.labels[0], [0, 1, 2, 3])
     assert any("'a': 2 of 4 samples" in note for note in alone.notes)
     assert alone.specs[0]["gaps"] == 2
