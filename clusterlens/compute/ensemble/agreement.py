@@ -125,6 +125,11 @@ class Agreement(Frozen):
         n_partitions = check_ensemble(self.ensemble).n_partitions
         n_votes = self.ensemble.n_votes
         check_flag(self.exact, name="exact")
+        if not isinstance(self.levels, Levels | None):
+            raise ValueError(
+                f"levels is a {type(self.levels).__name__}; give what count_agreements "
+                "makes of partial partitions, or None."
+            )
         if self.ensemble.is_partial and self.levels is None:
             raise ValueError(
                 "levels is None, but partitions of the ensemble are partial; let "
