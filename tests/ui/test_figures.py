@@ -139,6 +139,25 @@ def test_a_pixel_has_the_mean_colour_of_its_samples_and_so_have_its_neighbours()
     assert np.array_equal(pixels.view(np.uint8).reshape(20, 30, 4), expected)
 
 
+def test_two_kinds_of_samples_differ_in_shape_too():
+    xy = np.array([[1.0, 1.0], [3.0, 1.0]])
+    colours = np.array([[255, 0, 0], [255, 0, 0]], np.uint8)
+    view, size = ((0.0, 4.0), (0.0, 2.0)), (400, 200)
+    pixels = sample_map.draw_samples(
+        xy, colours, view, size=size, triangles=np.array([False, True])
+    )
+    discs, triangles = pixels[:, :200] > 0, pixels[:, 200:] > 0
+    assert np.array_equal(discs[100:107], discs[100:93:-1])
+    widths = triangles.sum(axis=1)[triangles.any(axis=1)]
+    # The lowest row comes first: wide at its foot, a point at its top.
+    assert (np.diff(widths) <= 0).all()
+    assert widths[0] > 5
+    assert widths[-1] == 1
+    assert np.array_equal(
+        discs, sample_map.draw_samples(xy, colours, view, size=size)[:, :200] > 0
+    )
+
+
 def test_lit_samples_keep_their_colour_and_the_others_fade():
     xy = np.array([[0.0, 0.0], [10.0, 10.0]])
     colours = np.array([[255, 0, 0], [0, 0, 255]], np.uint8)

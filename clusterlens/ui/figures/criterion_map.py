@@ -72,8 +72,11 @@ class CriterionMap(Frame):
                 line_width=2 if marker == "circle" else 1,
             )
         self.figure.yaxis.ticker = FixedTicker(ticks=_ALPHA_TICKS)
-        # Another theme colours the labels anew and forgets where they stand.
-        again = "Bokeh.index.find_one(figure)?.invalidate_layout()"
+        # Another theme colours the labels anew and forgets where they stand; they are
+        # laid out again when all of it is in place.
+        again = """
+            const lay = () => Bokeh.index.find_one(figure)?.invalidate_layout();
+            setTimeout(() => requestIdleCallback(lay), 500);"""
         laid_out = CustomJS(args={"figure": self.figure}, code=again)
         for axis in (*self.figure.xaxis, *self.figure.yaxis):
             axis.update(

@@ -54,6 +54,7 @@ def draw_samples(
     size: tuple[int, int],
     lit: np.ndarray | None = None,
     keep_hue: bool = False,
+    triangles: np.ndarray | None = None,
 ) -> np.ndarray:
     """Draw the samples as points; where some are lit the others fade.
 
@@ -71,6 +72,8 @@ def draw_samples(
         Positions of samples to light up.
     keep_hue : bool, default False
         Whether those that fade keep their colour.
+    triangles : array of bool, shape (n_samples,), optional
+        Samples drawn as triangles, where points have a size and none are lit.
 
     Returns
     -------
@@ -79,7 +82,7 @@ def draw_samples(
     """
     spread = _point_size(len(xy), int(np.sqrt(size[0] * size[1])))
     if lit is None or not len(lit):
-        return _points(xy, colours, view, size, spread)
+        return _points(xy, colours, view, size, spread, triangles=triangles)
     grey = np.broadcast_to(np.uint8(_FADED), colours.shape)
     if keep_hue:
         # What keeps its colour must be seen, also on a small map.
@@ -97,10 +100,12 @@ def _points(
     size: tuple[int, int],
     spread: int,
     alpha: int = 255,
+    triangles: np.ndarray | None = None,
 ) -> np.ndarray:
     """Average the colours of the samples in each pixel, then enlarge the points.
 
-    Where enlarged points overlap, the one further up and right is in front.
+    Where enlarged points overlap, the one further up and right is in front. A pixel is
+    a triangle where most of its samples are.
     """
     pixels, at = _pixels(xy, view, size)
     places, of, counts = np.unique(pixels, return_inverse=True, return_counts=True)
@@ -111,11 +116,19 @@ def _points(
     front = np.full((size[1], size[0]), -1, np.int32)
     rows, columns = np.divmod(places, size[0])
     order = np.arange(len(places), dtype=np.int32)
-    for down, right in _disc(spread):
-        y, x = rows + down, columns + right
-        seen = (y >= 0) & (y < size[1]) & (x >= 0) & (x < size[0])
-        y, x = y[seen], x[seen]
-        front[y, x] = np.maximum(front[y, x], order[seen])
+    forms = [(_disc(spread), order)]
+    if triangles is not None and spread:
+        mostly = 2 * np.bincount(of, triangles[at], len(places)) > counts
+        forms = [
+            (_disc(spread), order[~mostly]),
+            (_triangle(spread + 1), order[mostly]),
+        ]
+    for steps, some in forms:
+        for up, right in steps:
+            y, x = rows[some] + up, columns[some] + right
+            seen = (y >= 0) & (y < size[1]) & (x >= 0) & (x < size[0])
+            y, x = y[seen], x[seen]
+            front[y, x] = np.maximum(front[y, x], some[seen])
     return np.append(rgba.view(np.uint32)[:, 0], np.uint32(0))[front]
 
 
@@ -131,11 +144,19 @@ def _pixels(
 
 
 def _disc(radius: int) -> np.ndarray:
-    """Steps (down, right) to the pixels of a disc, shape (n_pixels, 2)."""
+    """Steps (up, right) to the pixels of a disc, shape (n_pixels, 2)."""
     steps = np.arange(-radius, radius + 1)
-    down, right = np.meshgrid(steps, steps)
-    inside = down**2 + right**2 <= (radius + 0.5) ** 2
-    return np.column_stack([down[inside], right[inside]])
+    up, right = np.meshgrid(steps, steps)
+    inside = up**2 + right**2 <= (radius + 0.5) ** 2
+    return np.column_stack([up[inside], right[inside]])
+
+
+def _triangle(radius: int) -> np.ndarray:
+    """Steps (up, right) to the pixels of a triangle that points up, as `_disc`."""
+    steps = np.arange(-radius, radius + 1)
+    up, right = np.meshgrid(steps, steps)
+    inside = 2 * np.abs(right) <= radius + 1 - up
+    return np.column_stack([up[inside], right[inside]])
 
 
 def _point_size(n_samples: int, pixels: int) -> int:

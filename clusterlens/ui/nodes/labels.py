@@ -360,15 +360,18 @@ def _differences(judged: Judged, a: int, b: int) -> pd.DataFrame:
 
 
 def pair_picture(job: Job, pair: PairOfClasses, port: Viewport) -> Picture | None:
-    """Draw the samples of both classes; room at the right is for the densities."""
+    """Draw the samples of both classes, those of b as triangles.
+
+    Room at the right is for the densities.
+    """
     if not (port.width and port.height):
         return None
     xy = pair.view.coordinates
     view = map_view(pair_frame(xy), port)
-    colours = rgb(PAIR_OF_CLASSES)[pair.view.is_b.astype(int)]
-    return Picture(
-        draw_samples(xy, colours, view, size=(port.width, port.height)), view
-    )
+    is_b = pair.view.is_b
+    colours = rgb(PAIR_OF_CLASSES)[is_b.astype(int)]
+    size = (port.width, port.height)
+    return Picture(draw_samples(xy, colours, view, size=size, triangles=is_b), view)
 
 
 def pair_frame(xy: np.ndarray) -> np.ndarray:

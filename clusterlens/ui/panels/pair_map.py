@@ -77,14 +77,12 @@ class ClassPair(Panel):
         self._figure.show(picture.pixels, picture.view)
 
     def _title(self, judged: Judged, pair: PairOfClasses) -> str:
-        names = "&ensp;".join(
-            mark(
-                colour,
-                f"{safe(judged.name(k))} "
-                f"<span class='muted'>{judged.sizes[k]:,}</span>",
-            )
-            for colour, k in zip(PAIR_OF_CLASSES, (pair.a, pair.b), strict=True)
+        a, b = (
+            f"{safe(judged.name(k))} <span class='muted'>{judged.sizes[k]:,}</span>"
+            for k in (pair.a, pair.b)
         )
+        of_a, of_b = PAIR_OF_CLASSES
+        names = f"{mark(of_a, a)}&ensp;<span style='color:{of_b}'>▲</span> {b}"
         why = "" if self.session.look.label_pair else " · the most mixed pair"
         value = badge(f"score {fixed(pair.score)} {error(pair.error)}")
         return f"<p>{names}&ensp;<b>+</b> means&ensp;{value}{why}</p>"
