@@ -117,6 +117,10 @@ def _use_partial(ensemble: Ensemble) -> None:
 def _use_many_samples(ensemble: Ensemble) -> None:
     """Estimate agreements and cluster the one-hot rows, to few and to many centres."""
     next(rank_progressively(ensemble, first_size=500))
+    samples = np.arange(1_200)
+    for n_clusters in (200, 600):  # codes of one byte, and of two
+        labels = [samples % n_clusters, samples * n_clusters // 1_200]
+        count_agreements(Ensemble(labels))
     for n_clusters in (2, 40):
         consensus_kmeans(ensemble, n_clusters)
     consensus_partition(ensemble, 2, "ecc")

@@ -28,6 +28,7 @@ from clusterlens.compute._validation import (
     check_range,
     read_only,
 )
+from clusterlens.compute.ensemble._co_members import walk_bytes
 from clusterlens.compute.ensemble._distributed import count_columns_on_workers
 from clusterlens.compute.ensemble.ensemble import (
     Ensemble,
@@ -285,6 +286,8 @@ def count_agreements(
     Notes
     -----
     O(n² T) comparisons of bytes, about 2e10 a second and core, and O(n T + T²) memory.
+    Where partitions have so many clusters that few pairs are joined (below about one in
+    a hundred on average), only those are walked, some 2e8 a second and core.
     Identical partitions are compared once; identical samples too where at most half of
     the samples are distinct. More than 255 partitions or clusters double the cost.
     Partial partitions cost about five times as much, O(n T + T³) memory, and are
@@ -514,7 +517,8 @@ class AgreementCost:
     seconds : float
         What an exact count takes, right to a factor of about two on recent processors.
     affordable : bool
-        Whether an exact count is a matter of seconds, so that none should estimate.
+        Whether an exact count is a matter of seconds, so that none should estimate:
+        few comparisons, or few pairs that a partition joins.
     n_compared : int
         Samples that an estimate of some two seconds compares; n if affordable.
     """
@@ -573,13 +577,15 @@ def agreement_cost(
     cost = 1 if n_items == ensemble.n_samples else _WEIGHTED_COST
     if partial:
         cost, budget = _PARTIAL_COST, budget // _PARTIAL_COST
-    affordable = pairs * n_models <= budget
+    seconds = cost * pairs * each
+    walked = walk_bytes(ensemble.codes) if cost == 1 else math.inf
+    affordable = min(pairs * n_models, walked) <= budget
     some = affordable_samples(n_models, min(SAMPLED_COMPARISONS, budget))
     return AgreementCost(
         n_items,
         n_models,
         comparisons=pairs * n_models,
-        seconds=cost * pairs * each / run.n_workers,
+        seconds=min(seconds, _SECONDS_PER_BYTE * walked) / run.n_workers,
         affordable=affordable,
         n_compared=ensemble.n_samples if affordable else max(some, 2),
     )

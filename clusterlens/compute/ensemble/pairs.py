@@ -3,11 +3,15 @@
 Codes are kept twice, one row per model to add up the votes that join i and j, and one
 row per sample to book that sum under each model: both inner loops compare contiguous
 bytes. No n x n array is made; blocks of pairs go to threads and their tables add up.
+Where few pairs are joined, a walk over the members of clusters takes the place of the
+comparisons (`_co_members`); the tables are the same.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +27,11 @@ from clusterlens.compute._run.registers import (
     sum_votes,
 )
 from clusterlens.compute._validation import IntArray, check_memory
+from clusterlens.compute.ensemble._co_members import (
+    co_members,
+    walk_bytes,
+    walk_co_members,
+)
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 
 CountArray = npt.NDArray[np.int64]
@@ -70,6 +79,11 @@ class PairLayout:
     def n_levels(self) -> int:
         """Number of possible agreement counts, one more than there are votes."""
         return int(self.votes.sum(dtype=np.int64)) + 1
+
+    @cached_property
+    def co_members(self) -> tuple[npt.NDArray[np.int32], CountArray]:
+        """Items by cluster of each model, and where each cluster starts."""
+        return co_members(self.by_model)
 
 
 def joined_pairs(ensemble: Ensemble) -> CountArray:
@@ -180,6 +194,10 @@ def count_columns(
         remedy="give fewer partitions, or smaller weights.",
     )
     columns = (start, layout.n_items if stop is None else stop)
+    if layout.weights is None and n_models and columns[1] > columns[0]:
+        walked = walk_bytes(layout.by_model, _share(columns, layout.n_items))
+        if walked < _n_pairs(0, columns[1], *columns) * layout.by_sample[0].nbytes:
+            return _walk_columns(layout, columns, walked, run)
     blocks = _pair_blocks(columns, n_models)
     work = [_n_pairs(*block) for block in blocks]
     pairs = np.zeros(levels, dtype=np.int64)
@@ -193,6 +211,34 @@ def count_columns(
         pairs += some_pairs
         joint += some_joint
     return pairs, np.ascontiguousarray(joint[:, :n_models].T)
+
+
+def _share(columns: tuple[int, int], n_items: int) -> float:
+    """Share of all pairs i < j whose j is in a range of columns."""
+    return _n_pairs(0, columns[1], *columns) / max(n_items * (n_items - 1) // 2, 1)
+
+
+def _walk_columns(
+    layout: PairLayout, columns: tuple[int, int], n_bytes: float, run: RunOptions
+) -> tuple[CountArray, CountArray]:
+    """Count the pairs of columns by walking those that are joined."""
+    members, starts = layout.co_members
+    start, stop = columns
+    n_blocks = min(stop - start, int(n_bytes // _BLOCK_COMPARISONS) + 1)
+    edges = np.linspace(start, stop, n_blocks + 1).astype(np.int64).tolist()
+    blocks = list(pairwise(edges))
+    pairs = np.zeros(layout.n_levels, dtype=np.int64)
+    joint = np.zeros((len(layout.by_model), layout.n_levels), dtype=np.int64)
+    codes = (layout.by_sample, layout.votes, members, starts, layout.n_levels)
+    for some_pairs, some_joint in run_blocks(
+        lambda *block: walk_co_members(*codes, *block),
+        blocks,
+        [_n_pairs(0, right, left, right) for left, right in blocks],
+        run,
+    ):
+        pairs += some_pairs
+        joint += some_joint
+    return pairs, joint
 
 
 def sum_costs(

@@ -76,6 +76,45 @@ def test_tables_are_right_across_tiles_types_and_counters(
     assert_tables_follow_the_definition(count_agreements(Ensemble(labels)), labels)
 
 
+@settings(deadline=None, max_examples=60)
+@given(labels=label_matrices(min_partitions=1), seed=st.integers(0, 100))
+def test_a_walk_over_co_members_counts_the_same(labels, seed):
+    rng = np.random.default_rng(seed)
+    votes = rng.integers(0, 4, len(labels))
+    layout = pair_layout(Ensemble(labels), np.arange(labels.shape[1]), votes)
+    start, stop = np.sort(rng.integers(0, layout.n_items + 1, 2)).tolist()
+    levels, joint = count_columns(layout, start, stop, RunOptions(1))
+    walked = pairs._walk_columns(layout, (start, stop), 1e10, RunOptions(1))
+    np.testing.assert_array_equal(walked[0], levels)
+    np.testing.assert_array_equal(walked[1], joint)
+
+
+def test_few_joined_pairs_are_walked_and_many_compared(monkeypatch):
+    walks = []
+
+    def walk(*args):
+        walks.append(args)
+        return walk_columns(*args)
+
+    walk_columns = pairs._walk_columns
+    monkeypatch.setattr(pairs, "_walk_columns", walk)
+    rng = np.random.default_rng(0)
+    for n_clusters, expected in ((1_500, 1), (200, 1), (5, 0)):
+        walks.clear()
+        labels = rng.integers(0, n_clusters, (3, 3_000))
+        agreement = count_agreements(Ensemble(labels))
+        assert len(walks) == expected
+        assert_tables_follow_the_definition(agreement, labels)
+
+
+def test_an_exact_count_of_few_joined_pairs_is_affordable_at_any_size():
+    labels = np.arange(4_000_000).reshape(2, -1) // np.array([[2], [3]])
+    cost = agreement_cost(Ensemble(labels))
+    assert cost.comparisons > EXACT_COMPARISONS
+    assert cost.affordable
+    assert cost.n_compared == 2_000_000
+
+
 def test_full_narrow_counters_are_emptied_in_time():
     labels = np.zeros((4, 900), dtype=int)
     labels[:, :450] = np.arange(450)  # distinct samples, so that none are merged

@@ -72,7 +72,7 @@ from clusterlens.compute.estimators.neighbors import (
 
 N_NODES = 8
 N_PRODUCTS = 64
-LARGEST_EXACT = 50_000
+LARGEST_EXACT = 100_000
 MEMORY_LIMIT = 8_000_000_000
 _N_ALPHAS = 24
 # Products and candidates of a preview: below and above this number of samples.
@@ -220,7 +220,7 @@ class CNSGraph:
     max_clusters : int, default 50
         Largest number of clusters on offer; at most n_samples are used.
     neighbors : {"auto", "exact", "approximate"}, default "auto"
-        "auto" takes NN-descent (extra `large`) above 50,000 samples with more than 8
+        "auto" takes NN-descent (extra `large`) above 100,000 samples with more than 8
         features where it is installed, and the exact search otherwise.
     max_caches : int, default 4
         How many neighbourhood sizes are kept; the one longest unused goes first.
