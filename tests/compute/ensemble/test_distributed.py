@@ -1,5 +1,6 @@
 """Facts about running on a Dask cluster, here of local worker processes."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -32,14 +33,18 @@ dask = pytest.importorskip("distributed", reason="the extra 'dask' is not instal
 
 @pytest.fixture(scope="module")
 def cluster():
-    with dask.LocalCluster(
+    cluster = dask.LocalCluster(
         n_workers=2,
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
         dashboard_address="127.0.0.1:0",
-    ) as cluster:
-        yield cluster
+    )
+    yield cluster
+    # Workers are given five seconds to end and then killed, and one more after that,
+    # which on a busy machine is too short to see them gone.
+    with contextlib.suppress(TimeoutError):
+        cluster.close()
 
 
 @pytest.fixture(scope="module")
