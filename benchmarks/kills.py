@@ -47,7 +47,9 @@ def main() -> None:
         folder = Path(home)
         if given.pages:
             from benchmarks.page_kills import kill_pages
+            from clusterlens import compile_kernels
 
+            compile_kernels()
             found += kill_pages(folder, given.kills, given.seconds, rng)
         else:
             for k in range(given.kills):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import statistics
 import subprocess
 import sys
@@ -32,9 +33,10 @@ from benchmarks.pages import (
     Served,
     begin_linking,
     browser_page,
-    click_apart,
+    places_at_rest,
     wait_for_pictures,
 )
+from clusterlens import compile_kernels
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.analysis import Analysis, Run
@@ -113,6 +115,7 @@ async def answer() -> None:
 
 def on_screen(folder: Path) -> None:
     """Answer about pairs, then open an analysis again, in a browser."""
+    compile_kernels()
     served = Served(folder)
     analysis = asyncio.run(write(served.home, 20_000, 200))
     look = json.dumps({"page": "consensus", "tab": "links"})
@@ -136,24 +139,36 @@ def on_screen(folder: Path) -> None:
 
 def answer_on_screen(page: Any) -> None:
     """Click pairs and answer; print medians in milliseconds."""
-    places, rng = begin_linking(page), np.random.default_rng(0)
+    begin_linking(page)
+    rng = np.random.default_rng(0)
     rows = ["keydown", ".cl-ranking-table", ".tabulator-row"]
     read, ranked = [], []
     for _ in range(ANSWERS):
+        places = places_at_rest(page)
         first, second = (places[k] for k in rng.choice(len(places), 2, replace=False))
-        click_apart(page, first)
+        page.mouse.click(*first)
         page.evaluate(BEGIN_CLOCK, ["mousedown", ".cl-pair", "table"])
         page.mouse.click(*second)
         read.append(page.evaluate("window.clock"))
-        page.evaluate(BEGIN_CLOCK, rows)
-        page.keyboard.press("c")
-        ranked.append(page.evaluate("window.clock"))
-        page.wait_for_timeout(1000)
+        if key := telling_key(page):
+            page.evaluate(BEGIN_CLOCK, rows)
+            page.keyboard.press(key)
+            ranked.append(page.evaluate("window.clock"))
         page.keyboard.press("Escape")
+        page.wait_for_timeout(1000)  # whatever else follows is done by then
     for what, times in (("pair", read), ("order", ranked)):
         seen = [one for one in times if one is not None]
         middle = f"{statistics.median(seen):.0f}" if seen else "no"
-        print(f"{what} {middle} ms, {len(seen)} of {ANSWERS}")
+        print(f"{what} {middle} ms, {len(seen)} of {len(times)}")
+
+
+def telling_key(page: Any) -> str | None:
+    """The key of an answer that moves models in the ranking, by what the card says."""
+    effects = page.locator(".cl-pair p")
+    for key in "MC":
+        if effects.filter(has_text=re.compile(rf"^{key} puts .*models? up")).count():
+            return key.lower()
+    return None
 
 
 def reopen_on_screen(page: Any, address: str) -> None:

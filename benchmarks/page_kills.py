@@ -30,7 +30,8 @@ from benchmarks.pages import (
     Served,
     begin_linking,
     browser_page,
-    click_apart,
+    places_at_rest,
+    sample_places,
     wait_for_pictures,
 )
 from clusterlens.ui.memory.store import FILE, Store
@@ -116,7 +117,8 @@ def kill_page(
 ) -> Counter[str]:
     """Work on the page, kill the server, start it again, and compare."""
     wait_for_pictures(page, ".cl-map")
-    places = begin_linking(page)
+    begin_linking(page)
+    places_at_rest(page)
     known, doing, dead = settled(page, served.home), "resting", threading.Event()
     assert known is not None, "what the page shows is not what the store holds"
 
@@ -127,7 +129,7 @@ def kill_page(
     timer = threading.Timer(seconds, kill)
     timer.start()
     while not dead.is_set():
-        doing = work(page, places, known.cursor > base.cursor, rng)
+        doing = work(page, known.cursor > base.cursor, rng)
         known = settled(page, served.home, dead) or known
     timer.join()
     sound, after = is_sound(served.home), held(served.home)
@@ -146,7 +148,7 @@ def kill_page(
     )
 
 
-def work(page: Any, places: list[Any], can_undo: bool, rng: random.Random) -> str:
+def work(page: Any, can_undo: bool, rng: random.Random) -> str:
     """Do one thing on the page; return what."""
     wish = rng.choice(["link"] * 6 + ["undo"] * 2 * can_undo + ["redo", "run pool"])
     if wish == "run pool":
@@ -155,7 +157,8 @@ def work(page: Any, places: list[Any], can_undo: bool, rng: random.Random) -> st
         page.locator(".cl-nav-consensus").click()
     elif wish == "link":
         page.keyboard.press("Escape")  # drops B of a refused pair
-        click_apart(page, *rng.sample(places, 2))
+        for place in rng.sample(sample_places(page), 2):
+            page.mouse.click(*place)
         page.keyboard.press(rng.choice("mc"))
     else:
         page.keyboard.press("Control+z" if wish == "undo" else "Control+Shift+z")

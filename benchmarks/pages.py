@@ -69,7 +69,7 @@ TAKE_LASSO = f"""() => {{ {_FIND}
   tools.find((tool) => tool.type === 'LassoSelectTool').active = true;
 }}"""
 # Milliseconds from the next event of a type to the frame that shows other texts in the
-# parts of a card, as the promise `window.clock`; null if none comes in a minute.
+# parts of a card, as the promise `window.clock`; null if none comes in 20 seconds.
 BEGIN_CLOCK = f"""([type, css, part]) => {{ {_FIND}
   const texts = () => {{
     const host = find(document, css), root = host && (host.shadowRoot || host);
@@ -84,7 +84,7 @@ BEGIN_CLOCK = f"""([type, css, part]) => {{ {_FIND}
         const now = texts(), late = performance.now() - start;
         if (now && now !== before)
           requestAnimationFrame(() => done(performance.now() - start));
-        else if (late > 60000) done(null);
+        else if (late > 20000) done(null);
         else requestAnimationFrame(look);
       }};
       requestAnimationFrame(look);
@@ -194,25 +194,24 @@ def wait_for_pictures(page: Any, *classes: str) -> None:
     page.wait_for_function(PICTURED, arg=list(classes), timeout=PATIENCE)
 
 
-def begin_linking(page: Any) -> list[list[float]]:
-    """Let clicks pick a pair; return where the samples are by then."""
+def begin_linking(page: Any) -> None:
+    """Let clicks on the map pick a pair."""
     page.keyboard.press("l")
     page.locator(".cl-linking").get_by_text("click sample A").wait_for()
-    places: list[list[float]] = []
-    # The bar that says so takes room from the map, which is drawn anew.
-    while (now := sample_places(page)) != places:
-        places = now
-        page.wait_for_timeout(1000)
-    return places
-
-
-def click_apart(page: Any, *places: list[float]) -> None:
-    """Click places one after the other, so that no two are taken for a double click."""
-    for x, y in places:
-        page.mouse.click(x, y)
-        page.wait_for_timeout(400)
 
 
 def sample_places(page: Any) -> list[list[float]]:
     """Return where samples are on the screen, the leftmost first."""
     return page.wait_for_function(SAMPLES, timeout=PATIENCE).json_value()
+
+
+def places_at_rest(page: Any) -> list[list[float]]:
+    """Return where samples are once they stay there.
+
+    A headline that finds out more grows, and takes room from the map.
+    """
+    places: list[list[float]] = []
+    while (now := sample_places(page)) != places:
+        places = now
+        page.wait_for_timeout(500)
+    return places

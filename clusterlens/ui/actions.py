@@ -191,11 +191,20 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
         return ensemble, not job.kept()
 
     ensemble = RESULTS.get(content_key(dataset.X, pool, seed), fit, job.cancelled)
-    if forming.is_unfinished and job.kept():
+    stopped_of = forming.n_asked if forming.is_unfinished and job.kept() else 0
+    if stopped_of:
         pool = _repeatable(pool, ensemble, dataset.X, seed)
     if values.get("distinct_only", False):
         ensemble = ensemble.select(distinct_partitions(ensemble)[0])
-    run = Run(f"r{number}", f"run {number}", dataset, tuple(pool), seed, ensemble)
+    run = Run(
+        f"r{number}",
+        f"run {number}",
+        dataset,
+        tuple(pool),
+        seed,
+        ensemble,
+        stopped_of=stopped_of,
+    )
     return replace(analysis, runs_made=number).with_run(run)
 
 
@@ -235,11 +244,13 @@ def add_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
         workers=WORKERS,
     )
     number = analysis.runs_made + 1
+    n_more = len(plan_pool(entries, run.dataset.X, run.random_state).models)
     copy = replace(
         run,
         id=f"r{number}",
         name=f"run {number}",
         pool=(*run.pool, *entries),
+        stopped_of=run.stopped_of + n_more if run.stopped_of else 0,
         ensemble=_weighed(_joined(run.ensemble, added), run.votes, job),
     )
     return replace(analysis, runs_made=number).with_run(copy)

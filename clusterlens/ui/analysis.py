@@ -44,6 +44,8 @@ class Run:
         Number of models asked for, of a run that is not finished; else 0.
     votes : {"models", "families", "hubs"}, default "models"
         What has equal votes. Kept partitions have none.
+    stopped_of : int, default 0
+        Number of models asked for, of a run that was stopped and kept; else 0.
     """
 
     id: str
@@ -55,6 +57,7 @@ class Run:
     kept: tuple[Mapping[str, Any], ...] = ()
     n_asked: int = 0
     votes: VoteBy = "models"
+    stopped_of: int = 0
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ that somebody watches, and those they need, are computed.
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,9 +17,12 @@ from typing import Any, Literal
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.ui.history import History
 from clusterlens.ui.jobs import Job, Jobs
+from clusterlens.ui.kept import Kept
 from clusterlens.ui.look import Look
 
 _LOG = logging.getLogger(__name__)
+# Bytes of the results of a session, beside the latest one of each node.
+MOST_BYTES = 300_000_000
 State = Literal["empty", "pending", "ready", "failed", "declined"]
 Watcher = Callable[[Mapping[str, "Result"]], None]
 
@@ -42,7 +44,7 @@ class Node:
     title : str
         What is being done, for the screen.
     keep : int
-        How many results are remembered.
+        How many results are remembered, as long as all of a session have room.
     asked_for : bool
         Whether it is computed only when the analyst asks for it.
     """
@@ -100,9 +102,7 @@ class Derived:
         self, nodes: Mapping[str, Node], history: History, look: Look, jobs: Jobs
     ) -> None:
         self.nodes, self._history, self._look, self._jobs = nodes, history, look, jobs
-        self._known: dict[str, OrderedDict[Any, Result]] = {
-            name: OrderedDict() for name in nodes
-        }
+        self._known = Kept[Result](MOST_BYTES)
         self._under_way: dict[str, Any] = {}
         self._asked: dict[str, Any] = {}
         self._watchers: dict[object, tuple[tuple[str, ...], Watcher]] = {}
@@ -139,7 +139,7 @@ class Derived:
         self._asked[name], _ = self._look_up(name, seen, begin=False)
         for needed, (key, result) in seen.items():
             if result.state in ("failed", "declined"):
-                self._known[needed].pop(key, None)
+                self._known.drop(needed, key)
         self.refresh()
 
     @contextmanager
@@ -209,18 +209,16 @@ class Derived:
         node = self.nodes[name]
         found = [self._look_up(given, seen) for given in node.inputs]
         key = tuple(_known_by(part, result) for part, result in found)
-        known = self._known[name]
-        if key in known:
-            known.move_to_end(key)
-            return key, known[key]
+        known = self._known.get(name, key)
+        if known is not None:
+            return key, known
         for state in ("empty", "failed", "declined", "pending"):
             for _, result in found:
                 if result.state == state:
                     return key, result
         values = [result.value for _, result in found]
         if node.lane == "now":
-            self._keep(name, key, *_outcome_of(node.compute, values))
-            return key, known[key]
+            return key, self._keep(name, key, *_outcome_of(node.compute, values))
         if node.asked_for and self._asked.get(name) != key:
             return key, _DECLINED
         if begin:
@@ -250,16 +248,15 @@ class Derived:
 
     def _keep(
         self, name: str, key: Any, value: Any, error: BaseException | None
-    ) -> None:
-        known = self._known[name]
+    ) -> Result:
         if isinstance(error, Cancelled):
-            known[key] = _DECLINED
+            result = _DECLINED
         elif error is not None:
-            known[key] = Result("failed", error=error)
+            result = Result("failed", error=error)
         else:
-            known[key] = _EMPTY if value is None else Result("ready", value)
-        while len(known) > self.nodes[name].keep:
-            known.popitem(last=False)
+            result = _EMPTY if value is None else Result("ready", value)
+        self._known.put(name, key, result, self.nodes[name].keep)
+        return result
 
 
 def _known_by(key: Any, result: Result) -> Any:

@@ -118,6 +118,11 @@ class Forming:
         self._states: list[str] = []
 
     @property
+    def n_asked(self) -> int:
+        """Number of models of the pool."""
+        return len(self._states)
+
+    @property
     def is_unfinished(self) -> bool:
         """Whether models wait or run."""
         return not {WAITING, RUNNING}.isdisjoint(self._states)

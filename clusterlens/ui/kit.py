@@ -124,6 +124,8 @@ table.profile td:nth-child(1), table.profile th:nth-child(1) { width: 33%; }
 table.profile td:nth-child(3), table.profile th:nth-child(3),
 table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 18%; }
 table.profile td.number { font-size: 13px; }
+.stack { display: grid; align-items: center; }
+.stack > * { grid-area: 1 / 1; min-width: 0; }
 .cut { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 td.cut { max-width: 110px; } table.rows .cut { max-width: 180px; }
 .brief { display: inline-block; max-width: 150px; vertical-align: bottom; }

@@ -148,5 +148,5 @@ def test_a_run_with_a_failing_and_an_endless_model_is_kept_or_cancelled(app):
     expect(app.locator(".cl-map")).to_be_visible(timeout=LONG)
     app.get_by_role("button", name="Pool", exact=True).click()
     outcome = expect(app.locator(".cl-outcome"))
-    outcome.to_contain_text("3 models kept", timeout=LONG)
+    outcome.to_contain_text("3 of 5 models kept", timeout=LONG)
     outcome.to_contain_text("Stopped after 4 of 5 models; not fitted: Gaussian mixture")

@@ -5,6 +5,7 @@ import io
 
 import numpy as np
 import pytest
+from bokeh.events import DoubleTap, Press, Tap
 from bokeh.palettes import Viridis256
 from hypothesis import given
 from hypothesis import strategies as st
@@ -261,3 +262,14 @@ def test_a_small_picture_survives_its_way_to_the_page():
     image = np.asarray(Image.open(io.BytesIO(base64.b64decode(code))))
     assert image[1, 0].tolist() == [255, 0, 0, 255]
     assert image[0].sum() == 0
+
+
+@pytest.mark.parametrize("kind", [Tap, DoubleTap, Press])
+def test_a_click_counts_whether_quick_or_held(kind):
+    clicked = []
+    ignored = [lambda *what: None] * 3
+    figure = sample_map.MapFigure(
+        ignored[0], lambda *what: clicked.append(what[:2]), *ignored[1:]
+    )
+    figure.figure._trigger_event(kind(figure.figure, x=2.0, y=3.0))
+    assert clicked == [(2.0, 3.0)]

@@ -136,7 +136,7 @@ def test_stop_and_keep_makes_a_run_of_what_there_is_and_says_so(play):
         assert "Stopped after 3 of 4 models; not fitted: endless" in str(
             run.ensemble.notes
         )
-        assert run.n_asked == 0
+        assert (run.n_asked, run.stopped_of) == (0, 4)
         # Done again, it is what was kept, and does not wait for what was not fitted.
         again = run_pool(run.dataset.X, list(run.pool), random_state=run.random_state)
         assert again.names == run.ensemble.names

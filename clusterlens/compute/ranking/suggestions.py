@@ -130,7 +130,7 @@ def suggest_pairs(
     --------
     >>> ensemble = Ensemble([[0, 0, 1, 1], [0, 0, 1, 2], [0, 0, 1, 2], [0, 0, 1, 1]])
     >>> suggest_pairs(ensemble, n=1)[0].reason
-    '2 of 4 models join the pair and 2 separate it.'
+    '2 of 4 models join the pair.'
     """
     ensemble = check_ensemble(ensemble).voters
     seed = check_random_state(random_state)
@@ -324,13 +324,9 @@ def _reason(
             f"All {total} {voters} {verb} the pair: the answer checks what they share, "
             "but cannot change the ranking."
         )
-    split = f"{joined} of {total} {voters} join the pair and {total - joined} separate"
-    split += " it"
+    split = f"{joined} of {total} {voters} join the pair"
     if not information:
         return f"{split}, but those that fit the answers so far agree on it."
     if share is None:
         return f"{split}."
-    return (
-        f"{split}; weighted by how well they fit the answers so far, {share:.0%} "
-        "join it."
-    )
+    return f"{split}, {share:.0%} by how well they fit the answers."

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from bokeh.events import Tap
 from bokeh.models import ColumnDataSource, CustomJS, FixedTicker, LinearColorMapper
 
 from clusterlens.ui.figures.frame import Frame, View
@@ -44,7 +43,7 @@ class CriterionMap(Frame):
         self._chosen = ColumnDataSource({"x": [], "y": []})
         self._here = ColumnDataSource({"x": [], "y": []})
         self._draw()
-        self.figure.on_event(Tap, lambda event: went(event.x, event.y))
+        self.on_click(went)
 
     def _draw(self) -> None:
         self.figure.quad(

@@ -13,11 +13,15 @@ from typing import Any
 import numpy as np
 import panel as pn
 from bokeh.core.property.descriptors import UnsetValueError
+from bokeh.events import DoubleTap, Press, Tap
 from bokeh.models import ColumnDataSource, Range1d
 from bokeh.plotting import figure
 
 View = tuple[tuple[float, float], tuple[float, float]]
 _REST_SECONDS = 0.03
+# Bokeh takes a click for the second half of a double one if another, anywhere, was less
+# than 0.3 s before it, and for a press if it is held for longer than that.
+_CLICKS = (Tap, DoubleTap, Press)
 
 
 def no_image() -> ColumnDataSource:
@@ -119,6 +123,11 @@ class Frame:
             (self.figure.x_range, self.figure.y_range), view, strict=True
         ):
             axis.update(start=start, end=end, reset_start=start, reset_end=end)
+
+    def on_click(self, told: Callable[[float, float], None]) -> None:
+        """Call with the place of every click, quick and held ones included."""
+        for kind in _CLICKS:
+            self.figure.on_event(kind, lambda event: told(event.x, event.y))
 
     def put(self, change: Callable[[], None]) -> None:
         """Change models of the figure, in the document's turn where there is one."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from bokeh.events import SelectionGeometry, Tap
+from bokeh.events import SelectionGeometry
 from bokeh.models import (
     BoxSelectTool,
     ColumnDataSource,
@@ -247,7 +247,7 @@ class MatrixFigure(Frame):
         )
         self._draw(value)
         self.figure.toolbar.active_drag = self.figure.select_one(BoxSelectTool)
-        self.figure.on_event(Tap, self._on_tap)
+        self.on_click(self._on_click)
         self.figure.on_event(SelectionGeometry, self._on_brush)
 
     def _draw(self, value: str) -> None:
@@ -335,8 +335,8 @@ class MatrixFigure(Frame):
         }
         self.fill(self._rings, data)
 
-    def _on_tap(self, event: Any) -> None:
-        row, column = int(np.floor(event.y)), int(np.floor(event.x))
+    def _on_click(self, x: float, y: float) -> None:
+        row, column = int(np.floor(y)), int(np.floor(x))
         if 0 <= row < self._n and 0 <= column < self._n:
             self._tapped(row, column)
 

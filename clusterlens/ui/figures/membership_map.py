@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
-from bokeh.events import Tap
 from bokeh.models import ColumnDataSource
 
 from clusterlens.ui.figures.frame import PictureFrame, View, no_image
@@ -44,7 +42,7 @@ class MembershipMap(PictureFrame):
         self._ring = ColumnDataSource({"x": [], "y": []})
         self._seeds = ColumnDataSource({"x": [], "y": [], "text": []})
         self._draw()
-        self.figure.on_event(Tap, self._on_tap)
+        self.on_click(self._on_click)
 
     def _draw(self) -> None:
         self.figure.image_rgba("image", "x", "y", "dw", "dh", source=self._image)
@@ -132,5 +130,5 @@ class MembershipMap(PictureFrame):
         self.fill(self._ring, ring)
         self.fill(self._walks, walks)
 
-    def _on_tap(self, event: Any) -> None:
-        self._tapped(event.x, event.y, self.pixel())
+    def _on_click(self, x: float, y: float) -> None:
+        self._tapped(x, y, self.pixel())

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from bokeh.events import SelectionGeometry, Tap
+from bokeh.events import SelectionGeometry
 from bokeh.models import BoxSelectTool, ColumnDataSource, LassoSelectTool
 
 from clusterlens.ui.figures.frame import PictureFrame, View, no_image
@@ -239,7 +239,7 @@ class MapFigure(PictureFrame):
         self._numbers = ColumnDataSource({"x": [], "y": [], "text": []})
         self._draw()
         self.figure.toolbar.active_drag = self.figure.select_one(BoxSelectTool)
-        self.figure.on_event(Tap, self._on_tap)
+        self.on_click(self._on_click)
         self.figure.on_event(SelectionGeometry, self._on_selection)
 
     def _draw(self) -> None:
@@ -317,8 +317,8 @@ class MapFigure(PictureFrame):
         data = {"x": places[:, 0], "y": places[:, 1], "text": list(texts)}
         self.fill(self._numbers, data)
 
-    def _on_tap(self, event: Any) -> None:
-        self._tapped(event.x, event.y, self.pixel())
+    def _on_click(self, x: float, y: float) -> None:
+        self._tapped(x, y, self.pixel())
 
     def _on_selection(self, event: Any) -> None:
         shape = event.geometry

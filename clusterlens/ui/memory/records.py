@@ -189,6 +189,7 @@ class Records:
                 "found": self._keep(run.ensemble, lambda run=run: _pack(run.ensemble)),
                 "kept": _plain(run.kept),
                 "votes": run.votes,
+                "stopped of": run.stopped_of,
             }
             for run in runs
         ]
@@ -225,6 +226,7 @@ class Records:
             votes=check_choice(
                 record.get("votes", "models"), get_args(VoteBy), name="votes"
             ),
+            stopped_of=int(record.get("stopped of", 0)),
         )
 
     def _write_soft(self, tables: Iterable[SoftTable], analysis: Analysis) -> list[Any]:

@@ -123,7 +123,9 @@ def outcome(job: Job, run: Run) -> Outcome:
     """Sort what is to be said of a run."""
     ensemble = run.ensemble
     shape = run.dataset.X.shape
-    asked = len(pool_specs(list(run.pool), shape, run.random_state)) if run.pool else 0
+    asked = run.stopped_of
+    if run.pool and not asked:
+        asked = len(pool_specs(list(run.pool), shape, run.random_state))
     added = sum(entry.get("models", 1) for entry in run.kept)
     return Outcome(
         asked + added,

@@ -48,12 +48,10 @@ class LatestRun(Panel):
             + "</ul>"
             for kind, notes in groupby(outcome.notes, lambda note: note[0])
         )
-        # The pool of a stopped run is that of its models; a note says what was asked.
-        stopped = any(text.startswith("Stopped after") for *_, text in outcome.notes)
-        asked = "" if stopped else f" of {outcome.asked}"
         self._outcome.body = (
-            f"<p><b>{safe(run.name)}</b>: <b>{outcome.kept}</b>{asked} "
-            f"models kept{alike}; {duration(outcome.seconds)} of fitting.</p>"
+            f"<p><b>{safe(run.name)}</b>: <b>{outcome.kept}</b> of "
+            f"{outcome.asked} models kept{alike}; {duration(outcome.seconds)} "
+            "of fitting.</p>"
             f"<p>{link('Read the consensus', 'consensus')}</p>"
             f"{groups or '<p class=muted>No model failed.</p>'}"
         )

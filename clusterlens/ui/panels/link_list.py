@@ -173,7 +173,7 @@ def _row(k: int, state: LinkState) -> str:
     remove = "<span title='remove the link'>✕</span>"
     return (
         f"<tr><td>{stroke}</td><td class='cut'>{link(rows, f'show {k}')}</td>"
-        f"<td>{TITLES[kind]}</td><td>{verdict}</td>"
+        f"<td class='name'>{TITLES[kind]}</td><td>{verdict}</td>"
         f"<td class='name'>{link(swap, f'swap {k}', css='cl-swap')}&ensp;"
         f"{link(remove, f'remove {k}', css='cl-remove')}</td></tr>"
     )

@@ -30,6 +30,7 @@ COLOURS = {
     "disagreement of the pool": "disagreement",
     "given labels": "labels",
 }
+_SEEN = {True: "", False: "visibility:hidden"}
 KEYS = "<kbd>M</kbd> must link <kbd>C</kbd> cannot link <kbd>Space</kbd> next pair"
 
 
@@ -79,12 +80,8 @@ class SampleMap(Panel):
             on_click=lambda event: setattr(look, "map_of", "models"),
             description="Show how near the models are to each other",
         )
-        self._linking = Text(
-            visible=False, css_classes=["cl-linking"], styles={"flex": "none"}
-        )
         return card(
             "Map of samples",
-            self._linking,
             self._figure.pane,
             self._legend,
             note=self.status,
@@ -113,10 +110,14 @@ class SampleMap(Panel):
         self._draw_links(projection.coordinates, link_states.value or ())
         if contradiction.ready:
             self._figure.contradict(projection.coordinates[contradiction.value])
-        self._say_linking(linking.value, pair.value, samples.value)
+        self._link.variant = "contained" if linking.value else "outlined"
         self._figure.number(legend.places, legend.numbers)
         self._offer(samples.value)
-        self._describe(legend, projection)
+        bar = _linking_bar(linking.value, pair.value, samples.value)
+        self._legend.body = (
+            f"<div class='stack'>{_described(legend, projection, linking.value)}{bar}"
+            "</div>"
+        )
 
     def _ring(
         self, xy: np.ndarray, inspected: int | None, pair: tuple[int, ...]
@@ -139,22 +140,6 @@ class SampleMap(Panel):
             ends(lambda state: state.broken),
         )
 
-    def _say_linking(
-        self, linking: bool, pair: tuple[int, ...], samples: Dataset
-    ) -> None:
-        """Say what clicks and keys do while a pair is picked."""
-        self._link.variant = "contained" if linking else "outlined"
-        picked = " ".join(
-            f"<b>{letter}</b> row {safe(samples.row_ids[i])}"
-            for letter, i in zip("AB", pair, strict=False)
-        )
-        todo = ("click sample A", "click sample B", KEYS)[len(pair)]
-        self._linking.body = (
-            f"<p class='between'><span><b>Linking</b> {picked} {todo}</span>"
-            "<span><kbd>Esc</kbd> back</span></p>"
-        )
-        self._linking.visible = linking
-
     def _offer(self, samples: Dataset) -> None:
         """Offer to colour by given labels where there are any."""
         with_labels = samples.labels_true is not None
@@ -163,34 +148,6 @@ class SampleMap(Panel):
             for title, key in COLOURS.items()
             if with_labels or key != "labels"
         }
-
-    def _describe(self, legend: Legend, projection: Projection) -> None:
-        """Say what the colours and the axes are."""
-        if legend.by == "disagreement":
-            stops = ", ".join(DISAGREEMENT_COLOURS)
-            entries = (
-                "all models agree <span style='display:inline-block;width:90px;"
-                f"height:9px;background:linear-gradient(90deg,{stops})'></span> "
-                "evenly split"
-            )
-        else:
-            entries = "&ensp;".join(
-                mark(
-                    cluster_colour(k),
-                    f"{safe(name)} <span class='muted'>{size:,}</span>",
-                )
-                for k, name, size in legend.entries[:LEGEND_ENTRIES]
-            )
-            more = len(legend.entries) - LEGEND_ENTRIES
-            entries += f"&ensp;and {more} more" if more > 0 else ""
-        if legend.by == "labels":
-            words = "Are they clusters?"
-            entries += f"&ensp;{link(words, 'labels', kind='pill', css='cl-to-labels')}"
-        first, second = (f"{share:.0%}" for share in projection.explained)
-        self._legend.body = (
-            f"<p>{entries}&ensp;<span class='muted'>→ PC 1, {first} of the variance · "
-            f"↑ PC 2, {second}</span></p>"
-        )
 
     def _viewed(self, view: View | None, width: int, height: int) -> None:
         x, y = view or (None, None)
@@ -239,3 +196,50 @@ class SampleMap(Panel):
             lambda job: np.flatnonzero(within(xy)),
             brush,
         )
+
+
+def _described(legend: Legend, projection: Projection, covered: bool) -> str:
+    """Say what the colours and the axes are; what is covered keeps its room."""
+    if legend.by == "disagreement":
+        stops = ", ".join(DISAGREEMENT_COLOURS)
+        entries = (
+            "all models agree <span style='display:inline-block;width:90px;"
+            f"height:9px;background:linear-gradient(90deg,{stops})'></span> "
+            "evenly split"
+        )
+    else:
+        entries = "&ensp;".join(
+            mark(
+                cluster_colour(k),
+                f"{safe(name)} <span class='muted'>{size:,}</span>",
+            )
+            for k, name, size in legend.entries[:LEGEND_ENTRIES]
+        )
+        more = len(legend.entries) - LEGEND_ENTRIES
+        entries += f"&ensp;and {more} more" if more > 0 else ""
+    if legend.by == "labels":
+        words = "Are they clusters?"
+        entries += f"&ensp;{link(words, 'labels', kind='pill', css='cl-to-labels')}"
+    first, second = (f"{share:.0%}" for share in projection.explained)
+    return (
+        f"<p style='{_SEEN[not covered]}'>{entries}&ensp;<span class='muted'>→ PC 1, "
+        f"{first} of the variance · ↑ PC 2, {second}</span></p>"
+    )
+
+
+def _linking_bar(linking: bool, pair: tuple[int, ...], samples: Dataset) -> str:
+    """Say what clicks and keys do while a pair is picked.
+
+    It lies over the legend and never needs more than a line, so that nothing moves
+    between one click and the next.
+    """
+    picked = "&ensp;".join(
+        f"<b>{letter}</b> row {safe(samples.row_ids[i])}"
+        for letter, i in zip("AB", pair, strict=False)
+    )
+    todo = ("click sample A", "click sample B", KEYS)[len(pair)]
+    return (
+        f"<p class='between cl-linking' style='{_SEEN[linking]}'><span class='cut'>"
+        f"<b>Linking</b>&ensp;{picked}</span><span style='flex:none'>{todo}&ensp;"
+        "<kbd>Esc</kbd> back</span></p>"
+    )

@@ -127,7 +127,8 @@ def test_models_that_break_the_answers_lose_their_say():
     )
     asked = suggest_pairs(Ensemble([right, other, wrong, worse]), known, n=1)[0]
     assert asked.pair == (6, 7)
-    assert "fit the answers so far" in asked.reason
+    assert "1 of 4 models" in asked.reason
+    assert "fit the answers" in asked.reason
 
 
 def test_a_split_among_refuted_models_alone_says_nothing():

@@ -64,7 +64,9 @@ def analysis() -> Analysis:
         memberships={1: rng.dirichlet(np.ones(3), len(ready.X))},
     )
     kept = ({"kind": "consensus", "k": 3},)
-    run = Run("r1", "run 1", ready, ({"clusterer": "k-means"},), 7, found, kept)
+    run = Run(
+        "r1", "run 1", ready, ({"clusterer": "k-means"},), 7, found, kept, stopped_of=9
+    )
     return Analysis(
         table=raw,
         preparation=rules,
@@ -102,7 +104,7 @@ def assert_same_dataset(one, other):
 
 
 def assert_same_run(one, other):
-    for name in ("id", "name", "pool", "kept", "votes"):
+    for name in ("id", "name", "pool", "kept", "votes", "stopped_of"):
         assert getattr(one, name) == getattr(other, name), name
     assert one.random_state == other.random_state
     assert_same_dataset(one.dataset, other.dataset)

@@ -1,0 +1,127 @@
+"""Teaching the ranking in a real browser, on a server that is killed in between."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from benchmarks.page_kills import begin, held, is_sound, open_page, settled
+from benchmarks.pages import (
+    PATIENCE,
+    TAKE_LASSO,
+    Served,
+    begin_linking,
+    places_at_rest,
+    sample_places,
+    wait_for_pictures,
+)
+from tests.ui.test_main_job import LONG
+from tests.ui.test_workbench import until
+
+
+@pytest.fixture
+def served(tmp_path):
+    """A server of its own, over a store that holds an analysis with a run."""
+    one = Served(tmp_path)
+    begin(one.home)
+    one.start("--warm")
+    yield one
+    one.kill()
+
+
+def ask_about(page, *ends):
+    """Click two samples at ends of the map, as quickly as a browser can."""
+    places = places_at_rest(page)
+    for end in ends:
+        page.mouse.click(*end(places))
+    expect(page.locator(".cl-pair")).to_contain_text("Together in", timeout=LONG)
+
+
+def leftmost(places):
+    return places[0]
+
+
+def rightmost(places):
+    return places[-1]
+
+
+def topmost(places):
+    return min(places, key=lambda place: place[1])
+
+
+def expect_links(page, number):
+    """Wait until so many links are listed, and the headline says all about them."""
+    expect(page.locator(".cl-links tr")).to_have_count(number, timeout=LONG)
+    told = re.compile(rf"a majority must agree.*of {number} link", re.DOTALL)
+    expect(page.locator(".cl-headline").first).to_contain_text(told, timeout=LONG)
+
+
+def answer_a_suggestion(page):
+    """Take the first suggestion, answer, and wait until the ranking shows it."""
+
+    def ranked():
+        return page.locator(".cl-ranking-table .tabulator-row").all_inner_texts()
+
+    before = ranked()
+    suggested = page.locator(".cl-suggestions button").first
+    ends = suggested.inner_text().split(" – ")
+    suggested.click(timeout=LONG)
+    asked = page.locator(".cl-pair p").filter(has_text=re.compile(".*".join(ends)))
+    expect(asked).to_be_visible(timeout=LONG)
+    page.keyboard.press("m")
+    until(page, lambda: ranked() != before)
+
+
+def lasso(page, places):
+    """Draw a lasso around the samples that are furthest to the left."""
+    page.evaluate(TAKE_LASSO)
+    xs, ys = zip(*places[: max(4, len(places) // 12)], strict=True)
+    left, right, low, high = min(xs) - 4, max(xs) + 2, min(ys) - 4, max(ys) + 4
+    page.mouse.move(left, low)
+    page.mouse.down()
+    for corner in [(right, low), (right, high), (left, high)]:
+        page.mouse.move(*corner, steps=4)
+    page.mouse.up()
+
+
+def test_what_is_taught_by_clicks_keys_and_a_lasso_outlives_a_kill(page, served):
+    errors = []
+    page.on("pageerror", lambda error: errors.append(error.stack))
+    assert open_page(page, served, held(served.home).id)
+    wait_for_pictures(page, ".cl-map")
+    begin_linking(page)
+    headline = page.locator(".cl-headline").first
+    expect(headline).to_contain_text("a majority must agree", timeout=LONG)
+    for number, end in enumerate([leftmost, rightmost], 1):
+        ask_about(page, end, topmost)
+        page.keyboard.press("m")
+        expect_links(page, number)
+    ask_about(page, leftmost, rightmost)
+    expect(page.locator(".cl-pair .cl-refused")).to_contain_text("cannot-link")
+    page.keyboard.press("c")
+    expect_links(page, 2)
+    answer_a_suggestion(page)
+    expect_links(page, 3)
+    page.keyboard.press("Control+z")
+    expect_links(page, 2)
+    page.keyboard.press("Control+Shift+Z")
+    expect_links(page, 3)
+
+    known = settled(page, served.home)
+    served.kill()
+    assert is_sound(served.home)
+    assert held(served.home) == known
+    served.start()
+    page.goto(f"{served.address}/app", timeout=PATIENCE)
+    page.locator(".cl-recent .cl-open").first.click(timeout=PATIENCE)
+    expect_links(page, 3)
+    wait_for_pictures(page, ".cl-map")
+    lasso(page, sample_places(page))
+    join = page.locator(".cl-join").get_by_role("button")
+    expect(join).to_be_enabled(timeout=LONG)
+    join.click()
+    page.locator(".cl-tab-links").click()
+    expect(page.locator(".cl-links tr").nth(3)).to_be_visible(timeout=LONG)
+    page.keyboard.press("Control+z")
+    expect_links(page, 3)
+    assert not errors
