@@ -590,7 +590,7 @@ ACTIONS = {
     "count fully": Action("Count all pairs", count_fully, of_run=True),
     "add link": Action("Link two rows", add_link),
     "join rows": Action("Must-link the selection", join_rows),
-    "import links": Action("Import links", import_links),
+    "import links": Action("Import links", import_links, slow=True),
     "remove link": Action("Remove the link", remove_link),
     "swap link": Action("Swap the link", swap_link),
     "write note": Action("Write a note", write_note),

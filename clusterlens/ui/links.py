@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -23,6 +24,8 @@ PlainId = int | str
 KINDS = get_args(Kind)
 OTHER: dict[Kind, Kind] = {"must": "cannot", "cannot": "must"}
 _SHOWN = 5  # ids that a message lists
+_SEPARATORS = ",;\t"
+MOST_LINKS = 20_000  # of a file
 TITLES: dict[Kind, str] = {"must": "must-link", "cannot": "cannot-link"}
 
 
@@ -136,6 +139,9 @@ def refuse_contradiction(links: Sequence[Link]) -> None:
 def links_from_text(text: str, index: pd.Index) -> tuple[Link, ...]:
     """Read links from CSV or JSON by row ids, as the Report page writes them.
 
+    Columns may be separated by commas, semicolons or tabs. Spaces around a value do not
+    matter, nor does what a spreadsheet makes of a number ("7.0").
+
     Parameters
     ----------
     text : str
@@ -147,16 +153,17 @@ def links_from_text(text: str, index: pd.Index) -> tuple[Link, ...]:
     Raises
     ------
     ValueError
-        If the text is neither, or names rows that the table does not have.
+        If the text is neither, names rows that the table does not have, or holds
+        more links than a ranking should rest on.
     """
     given = _pairs_of_json(text) if text.lstrip()[:1] == "{" else _pairs_of_csv(text)
+    if len(given) > MOST_LINKS:
+        raise ValueError(
+            f"the file has {len(given):,} links, {MOST_LINKS:,} can be taken in; keep "
+            "those that matter, or give labels as a column of the table."
+        )
     known = {str(row): row for row in plain_ids(index)}
-
-    def find(end: str) -> PlainId | None:
-        # A spreadsheet is kept from computing some ids by an apostrophe in front.
-        return known.get(end, known.get(end.removeprefix("'")))
-
-    ends = {end: find(end) for _, *pair in given for end in pair}
+    ends = {end: _find(end, known) for _, *pair in given for end in pair}
     unknown = [end for end, row in ends.items() if row is None]
     if unknown:
         more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
@@ -176,6 +183,14 @@ def links_from_text(text: str, index: pd.Index) -> tuple[Link, ...]:
     return links
 
 
+def _find(end: str, known: Mapping[str, PlainId]) -> PlainId | None:
+    """Return the row that a file names, as it is or as spreadsheets write it."""
+    # Some ids are kept from being computed by an apostrophe in front.
+    plain = end.strip().removeprefix("'")
+    ways = (end, plain, re.sub(r"(?<=\d)\.0+$", "", plain))
+    return next((known[way] for way in ways if way in known), None)
+
+
 def _pairs_of_json(text: str) -> list[tuple[Kind, str, str]]:
     try:
         content = json.loads(text)
@@ -186,7 +201,7 @@ def _pairs_of_json(text: str) -> list[tuple[Kind, str, str]]:
             for kind in KINDS
             for a, b in content.get(f"{kind}_link", [])
         ]
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(
             f"the file is no JSON of links ({error}); give an object with the lists "
             "must_link and cannot_link of pairs of row ids."
@@ -195,7 +210,11 @@ def _pairs_of_json(text: str) -> list[tuple[Kind, str, str]]:
 
 def _pairs_of_csv(text: str) -> list[tuple[Kind, str, str]]:
     try:
-        table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+        heads = text.lstrip().partition("\n")[0]
+        separator = max(_SEPARATORS, key=heads.count)
+        table = pd.read_csv(
+            io.StringIO(text), sep=separator, dtype=str, keep_default_na=False
+        ).rename(columns=lambda name: name.strip().lower())
         columns = [table[name].tolist() for name in ("kind", "row_a", "row_b")]
     except (ValueError, KeyError) as error:
         raise ValueError(
@@ -203,7 +222,8 @@ def _pairs_of_csv(text: str) -> list[tuple[Kind, str, str]]:
             "row_b."
         ) from None
     kinds: dict[str, Kind] = {f"{kind}-link": kind for kind in KINDS}
-    odd = [kind for kind in columns[0] if kind not in kinds]
+    said = [kind.strip().lower() for kind in columns[0]]
+    odd = [kind for kind in said if kind not in kinds]
     if odd:
         raise ValueError(f"kind {odd[0]!r} is neither 'must-link' nor 'cannot-link'.")
-    return [(kinds[kind], a, b) for kind, a, b in zip(*columns, strict=True)]
+    return [(kinds[kind], a, b) for kind, a, b in zip(said, *columns[1:], strict=True)]

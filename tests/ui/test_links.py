@@ -261,6 +261,25 @@ def test_links_of_a_file_find_their_rows_by_id(text):
     assert found == (Link("must", "a", "b"), Link("cannot", "=1+1", "7"))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kind;row_a;row_b;why\nmust-link;3;5.0;seen\n",
+        "Kind\tRow_A\tRow_B\r\nMust-Link\t 3 \t5\r\n",
+        'kind,row_a,row_b\n"must-link","3.00","5"\n',
+        '{"must_link": [["3", 5.0]]}',
+    ],
+)
+def test_links_that_a_spreadsheet_saved_find_their_rows(text):
+    assert links_from_text(text, pd.RangeIndex(9)) == (Link("must", 3, 5),)
+
+
+def test_a_row_that_is_called_so_comes_before_other_ways_to_write_it():
+    text = "kind,row_a,row_b\nmust-link,5.0,'5\n"
+    found = links_from_text(text, index_of("5", "5.0", "'5"))
+    assert found == (Link("must", "5.0", "'5"),)
+
+
 def test_numbers_in_a_file_find_rows_that_are_numbered():
     found = links_from_text('{"must_link": [[3.0, 5]]}', pd.RangeIndex(9))
     assert found == (Link("must", 3, 5),)
@@ -281,6 +300,8 @@ def test_numbers_in_a_file_find_rows_that_are_numbered():
         ('{"must_link": 5}', "no JSON"),
         ('{"must_link": [["a"]]}', "no JSON"),
         ("{", "no JSON"),
+        ('{"must_link": ' + 9999 * "[" + 9999 * "]" + "}", "no JSON"),
+        ("kind,row_a,row_b\n" + 20_001 * "must-link,a,b\n", "20,001 links"),
         ("", "no CSV"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ _REASON = (
     "0.2 by default: at 1, the value of the paper, seven of 18 measured cases got "
     "worse and one link moves many ranks."
 )
+_SHOWN = 200
 _STROKES = {"must": "none", "cannot": "5 3"}
 
 
@@ -49,6 +51,7 @@ class LinkList(Panel):
         self._file = pmu.FileInput(
             label="Import CSV or JSON by row ids",
             accept=".csv,.json",
+            max_file_size="10MB",
             size="small",
             margin=(4, 0),
             css_classes=["cl-import-links"],
@@ -75,7 +78,9 @@ class LinkList(Panel):
         ensemble: Result,
     ) -> None:
         """List the links, and say what breaking them costs."""
-        rows = "".join(_row(k, state) for k, state in enumerate(link_states))
+        shown = list(enumerate(link_states))[-_SHOWN:]
+        rows = "".join(_row(k, state) for k, state in shown)
+        more = len(link_states) - len(shown)
         title = count(len(link_states), "link") if link_states else "No links yet"
         note = "by the selected model" if link_states else ""
         gone = dict.fromkeys(row for state in link_states for row in state.missing)
@@ -87,7 +92,9 @@ class LinkList(Panel):
                 "Their links are kept and count where the rows are.</p>"
             )
         self._text.body = (
-            f"<h3>{title} <small>{note}</small></h3>{waits}<table>{rows}</table>"
+            f"<h3>{title} <small>{note}</small></h3>{waits}"
+            + (f"<p class='muted'>The latest {_SHOWN} of them:</p>" if more else "")
+            + f"<table>{rows}</table>"
         )
         self._weight.param.update(value=link_weight, end=max(1.0, link_weight))
         paper = link("take 1", "paper") if link_weight != PAPER_WEIGHT else ""
@@ -121,7 +128,8 @@ class LinkList(Panel):
         """Take the links of a file in, all or none."""
         if event.new:
             text = bytes(event.new).decode("utf-8-sig", errors="replace")
-            self.session.act_now("import links", text=text)
+            act = partial(self.session.act, "import links", text=text)
+            pn.state.execute(act)
 
     def _release(self, event: Any) -> None:
         if event.new is not None and event.new != self.session.analysis.link_weight:
