@@ -12,7 +12,6 @@ from benchmarks.pages import (
     Served,
     begin_linking,
     places_at_rest,
-    sample_places,
     wait_for_pictures,
 )
 from tests.ui.test_main_job import LONG
@@ -116,8 +115,8 @@ def test_what_is_taught_by_clicks_keys_and_a_lasso_outlives_a_kill(page, served)
     page.locator(".cl-recent .cl-open").first.click(timeout=PATIENCE)
     expect_links(page, 3)
     wait_for_pictures(page, ".cl-map")
-    lasso(page, sample_places(page))
-    join = page.locator(".cl-join").get_by_role("button")
+    lasso(page, places_at_rest(page))
+    join = page.locator(".cl-join button")
     expect(join).to_be_enabled(timeout=LONG)
     join.click()
     page.locator(".cl-tab-links").click()
