@@ -143,6 +143,7 @@ PLACES = [
     "partitions",
     "actions",
     "memory",
+    "kept",
     "derived",
     "nodes",
     "exports",
