@@ -78,7 +78,9 @@ class PoolDraft:
     Parameters
     ----------
     preset : str
-        A key of POOLS.
+        A key of POOLS, or the name of a pool of one's own.
+    own : tuple of Entry or None
+        Entries of that pool; None where the preset is a key of POOLS.
     n_clusters : int
         Number of clusters of presets that need one.
     entries : tuple of Entry or None
@@ -92,6 +94,7 @@ class PoolDraft:
     """
 
     preset: str = "default"
+    own: tuple[Entry, ...] | None = None
     n_clusters: int = 3
     entries: tuple[Entry, ...] | None = None
     random_state: int = 0
@@ -101,13 +104,15 @@ class PoolDraft:
 
 def needs_clusters(preset: str) -> bool:
     """Whether a preset needs a number of clusters."""
-    return callable(POOLS[preset])
+    return callable(POOLS.get(preset))
 
 
 def draft_entries(draft: PoolDraft, n_samples: int) -> tuple[Entry, ...]:
     """Return the entries of the draft, or those of its preset for the size."""
     if draft.entries is not None:
         return draft.entries
+    if draft.own is not None:
+        return draft.own
     preset = POOLS[draft.preset]
     specs = preset(draft.n_clusters) if callable(preset) else preset
     return tuple(entry for spec in specs for entry in _forms(spec, n_samples))

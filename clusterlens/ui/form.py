@@ -39,7 +39,10 @@ input.exact { float: right; width: 84px; box-sizing: border-box; font: inherit;
   font-weight: 700; color: inherit; text-align: right; padding: 0 4px; height: 22px;
   background: transparent; border-radius: 4px; border: 1px solid
   color-mix(in srgb, currentColor 30%, transparent); }
-input.exact:focus { outline: 2px solid #0b8a8a; }
+input.word { width: 110px; box-sizing: border-box; font: inherit; color: inherit;
+  padding: 0 4px; height: 20px; background: transparent; border-radius: 4px;
+  border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
+input.exact:focus, input.word:focus { outline: 2px solid #0b8a8a; }
 """)
 
 

@@ -18,6 +18,7 @@ from clusterlens.ui.links import LinkError
 from clusterlens.ui.look import OF_EITHER, OF_RUN, OF_TABLE, Look
 from clusterlens.ui.memory.archive import SUFFIX, import_analysis
 from clusterlens.ui.memory.memory import Kept, Memory, read
+from clusterlens.ui.memory.pools import OwnPools
 from clusterlens.ui.memory.store import Store
 from clusterlens.ui.nodes import NODES
 from clusterlens.ui.uploads import Upload
@@ -50,6 +51,7 @@ class Session:
         self.derived = Derived(NODES, self.history, self.look, self.jobs)
         self.memory = Memory(store, self.history, self.look, self.jobs.notify)
         self.files = self.memory.files
+        self.own_pools = OwnPools(store)
         self._formed_at = 0.0
         self.jobs.param.watch(self._form, "partial")
         self.look.param.watch(self._form, ["page", "so_far"])

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from clusterlens.compute.pool.specs import POOLS
+from clusterlens.ui.memory.store import Store
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.session import Session
 from tests.ui.loop import rest, run
@@ -13,8 +15,8 @@ from tests.ui.loop import rest, run
 class Opened:
     """A session with a table, looked at through the Pool page."""
 
-    def __init__(self) -> None:
-        self.session = Session()
+    def __init__(self, store: Store | None = None) -> None:
+        self.session = Session(store)
         self.page = PoolPage(self.session)
         self.page.look(True)
         named = {type(panel).__name__: panel for panel in self.page.panels}
@@ -165,5 +167,63 @@ def test_wrong_text_is_refused_and_kept(text):
         assert opened.grid._text.value == text
         assert opened.grid._entries is entries
         assert opened.grid._wrong.body.count("<") == 2
+
+    looked_at(scenario)
+
+
+def test_a_pool_of_ones_own_is_kept_renamed_and_deleted(tmp_path):
+    async def scenario():
+        opened = Opened(Store(tmp_path))
+        await opened.load("iris")
+        opened.grid._form._handle_msg("enter 0 n_clusters 18-20")
+        await opened.rest()
+        chips = opened.chips
+        opened.grid._state._handle_msg("save  my <b> pool ")
+        await opened.rest()
+        assert opened.grid._preset.value == "my <b> pool"
+        assert opened.chips == chips
+        assert "Delete my &lt;b&gt; pool" in opened.grid._state.body
+
+        again = Opened(Store(tmp_path))
+        await again.load("wine")
+        assert again.chips != chips
+        again.grid._preset.value = "my <b> pool"
+        await again.rest()
+        assert again.chips == chips
+        again.grid._form._handle_msg("remove 0 n_clusters 0")
+        again.grid._state._handle_msg("preset")
+        await again.rest()
+        assert again.chips == chips
+        again.grid._state._handle_msg("rename ours")
+        await again.rest()
+        assert again.session.own_pools.names() == ["ours"]
+        assert (again.grid._preset.value, again.chips) == ("ours", chips)
+        again.grid._state._handle_msg("delete")
+        await again.rest()
+        assert again.session.own_pools.names() == []
+        assert again.grid._preset.value == "default"
+        assert "ours" not in again.grid._preset.options
+
+        # The first page has it still, and says what became of it when it is renamed.
+        opened.grid._state._handle_msg("rename theirs")
+        assert "is gone" in opened.session.jobs.notices[-1].text
+        assert opened.chips == chips
+        opened.grid._preset.value = "quick"
+        assert opened.grid._preset.options == list(POOLS)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("name", ["default", " ", "x" * 41])
+def test_a_pool_of_ones_own_needs_a_name_of_its_own(name):
+    async def scenario(opened):
+        opened.grid._state._handle_msg(f"save {name}")
+        assert "name" in opened.session.jobs.notices[-1].text
+        assert opened.session.own_pools.names() == []
+        opened.grid._state._handle_msg("save mine")
+        opened.grid._state._handle_msg("save other")
+        opened.grid._state._handle_msg("rename mine")
+        assert "already" in opened.session.jobs.notices[-1].text
+        assert opened.session.own_pools.names() == ["mine", "other"]
 
     looked_at(scenario)

@@ -1,6 +1,6 @@
 """Store: the log of every analysis, in one SQLite file, and the contents beside it.
 
-    <home>/clusterlens.sqlite    analyses and their steps (WAL)
+    <home>/clusterlens.sqlite    analyses and their steps, pools of one's own (WAL)
     <home>/contents/<sha256>     tables, results and uploaded files
 
 A write is one transaction on top of the revision that its writer has seen; where
@@ -62,6 +62,12 @@ MIGRATIONS = (
       PRIMARY KEY (analysis, position, content),
       FOREIGN KEY (analysis, position) REFERENCES step(analysis, position)
         ON DELETE CASCADE
+    );
+    """,
+    """
+    CREATE TABLE pool (
+      name TEXT PRIMARY KEY,
+      entries TEXT NOT NULL
     );
     """,
 )
@@ -361,6 +367,17 @@ class Store:
             db.execute(
                 "UPDATE analysis SET deleted = ? WHERE id = ?", (deleted, analysis)
             )
+
+    def pools(self) -> dict[str, str]:
+        """Entries of the pools that were given a name, by name."""
+        return dict(self._read("SELECT name, entries FROM pool"))
+
+    def write_pool(self, name: str, entries: str | None) -> None:
+        """Keep the entries of a pool under a name; None forgets it."""
+        with self._write() as db:
+            db.execute("DELETE FROM pool WHERE name = ?", (name,))
+            if entries is not None:
+                db.execute("INSERT INTO pool VALUES (?, ?)", (name, entries))
 
     def size(self) -> int:
         """Bytes on the disk."""

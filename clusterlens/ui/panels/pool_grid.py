@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import groupby
@@ -28,7 +29,9 @@ from clusterlens.ui.drafts import (
     write_value,
 )
 from clusterlens.ui.form import Form
+from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import Text, card, link, pmu, pn, safe
+from clusterlens.ui.memory.pools import LONGEST_NAME
 from clusterlens.ui.nodes.pools import Count
 from clusterlens.ui.panels.panel import Panel
 
@@ -63,7 +66,10 @@ RULE = "border-top:1px solid color-mix(in srgb, currentColor 16%, transparent)"
 
 
 class PoolGrid(Panel):
-    """Preset, seed, and what takes part; edited with chips, or as text."""
+    """Preset, seed, and what takes part; edited with chips, or as text.
+
+    What was put together can be kept under a name, and is a preset then.
+    """
 
     needs = ("dataset", "pool_entries")
     also = ("look.pool_draft", "look.pool_as_text", "pool_counts", "pool_values")
@@ -87,7 +93,7 @@ class PoolGrid(Panel):
             lambda: self._draft.distinct_only,
             lambda value: self._change(distinct_only=value),
         )
-        self._state = Text(does=self._do, css_classes=["cl-pool-state"])
+        self._state = Form(does=self._do, css_classes=["cl-pool-state"])
         self._form = Form(
             does=self._do,
             css_classes=["cl-grids"],
@@ -136,14 +142,10 @@ class PoolGrid(Panel):
         )
 
     def _make_preset(self) -> Any:
-        def choose(name: str) -> None:
-            kept = replace(self._draft, preset=name, entries=None, rejected=None)
-            self.session.look.pool_draft = kept
-
         return self.control(
             pmu.Select(
                 label="Preset",
-                options=list(POOLS),
+                options=[*POOLS, *self.session.own_pools.names()],
                 value="default",
                 size="small",
                 width=170,
@@ -151,8 +153,41 @@ class PoolGrid(Panel):
                 css_classes=["cl-preset"],
             ),
             lambda: self._draft.preset,
-            choose,
+            lambda name: self._attempt(self._choose, name),
         )
+
+    def _choose(self, name: str) -> None:
+        """Begin anew with a preset, or with a pool of one's own."""
+        own = None if name in POOLS else self.session.own_pools.read(name)
+        self._change(preset=name, own=own, entries=None)
+
+    def _attempt(self, deed: Callable[..., Any], *given: str) -> None:
+        """Do something with the pools of one's own, or say why it cannot be."""
+        try:
+            deed(*given)
+        except (ValueError, OSError, sqlite3.Error) as error:
+            self.session.jobs.notify("warning", f"Pools of your own: {explain(error)}")
+        self._offer_names()
+
+    def _offer_names(self) -> None:
+        names = self.session.own_pools.names()
+        if self._draft.own is not None and self._draft.preset not in names:
+            names.append(self._draft.preset)  # deleted by another page
+        self.offer(self._preset, options=[*POOLS, *names])
+
+    def _save(self, name: str) -> None:
+        name = self.session.own_pools.save(name, self._entries)
+        self._offer_names()
+        self._choose(name)
+
+    def _rename(self, name: str) -> None:
+        name = self.session.own_pools.rename(self._draft.preset, name)
+        self._offer_names()
+        self._change(preset=name)
+
+    def _delete(self, _: str) -> None:
+        self.session.own_pools.delete(self._draft.preset)
+        self._change(preset="default", own=None, entries=None)
 
     def _field(self, label: str, name: str, css: str, *, start: int) -> Any:
         def write(value: int | None) -> None:
@@ -206,6 +241,9 @@ class PoolGrid(Panel):
             "remove": self._remove,
             "enter": self._enter,
             "preset": lambda _: self._change(entries=None),
+            "save": lambda name: self._attempt(self._save, name),
+            "rename": lambda name: self._attempt(self._rename, name),
+            "delete": lambda name: self._attempt(self._delete, name),
             "text": lambda _: self._show_text(True),
             "chips": lambda _: self._show_text(False),
         }
@@ -274,14 +312,34 @@ class PoolGrid(Panel):
 
 def _state(draft: PoolDraft, as_text: bool) -> str:
     changed = draft.entries is not None
-    back = link(f"Back to {draft.preset}", "preset") if changed else ""
+    back = link(f"Back to {safe(draft.preset)}", "preset") if changed else ""
     other = (
         link("Edit with chips", "chips") if as_text else link("Edit as text", "text")
     )
     return (
         "<p class='muted'>One model per value, × for every combination; type 2-20 for "
-        f"a range.&ensp;{'Changed.&ensp;' if changed else ''}{back}&ensp;{other}</p>"
+        f"a range.&ensp;{'Changed.&ensp;' if changed else ''}{back}&ensp;{other}"
+        f"</p><p class='muted cl-own-pools'>{_own_pools(draft)}</p>"
     )
+
+
+def _own_pools(draft: PoolDraft) -> str:
+    """Fields and buttons that keep the pool under a name, rename and delete it."""
+
+    def name_field(verb: str, label: str) -> str:
+        return (
+            f"<input class='word' placeholder='name' data-enter='{verb}' "
+            f"aria-label='{label}' maxlength='{LONGEST_NAME}'>"
+        )
+
+    own = ""
+    if draft.own is not None:
+        name = safe(draft.preset)
+        own = (
+            f"&ensp;Rename {name} to {name_field('rename', 'another name')}&ensp;"
+            f"{link(f'Delete {name}', 'delete')}"
+        )
+    return f"Keep this pool as {name_field('save', 'name of this pool')}{own}"
 
 
 class _Blocks:
