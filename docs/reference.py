@@ -8,6 +8,7 @@ from pathlib import Path
 from types import FunctionType
 
 from sphinx.application import Sphinx
+from written import written
 
 import clusterlens
 
@@ -27,20 +28,18 @@ HOMES = {"_validation": "run", "_run": "run", "warm": "run"}
 
 
 def setup(app: Sphinx) -> dict:
-    """Write the pages before the sources are read."""
-    app.connect("builder-inited", write)
-    return {"parallel_read_safe": True}
+    """Write a page per room, and the one that lists them, before sources are read."""
+    return written(app, "reference", pages)
 
 
-def write(app: Sphinx) -> None:
-    """Write a page per room and the page that lists them."""
-    folder = Path(app.srcdir) / "reference"
-    folder.mkdir(exist_ok=True)
+def pages() -> dict[str, str]:
+    """Return the text of each page by its file name."""
     names = names_by_room()
+    texts = {}
     for room, (title, sentence) in ROOMS.items():
         parts = [heading(title), sentence, summary(names[room])]
         parts += [entry(name) for name in names[room]]
-        put(folder / f"{room}.rst", "\n\n".join(parts) + "\n")
+        texts[f"{room}.rst"] = "\n\n".join(parts) + "\n"
     toctree = ".. toctree::\n\n" + "".join(f"   {room}\n" for room in ROOMS)
     intro = (
         "All public names, as ``import clusterlens as cl`` gives them, by the room "
@@ -48,10 +47,8 @@ def write(app: Sphinx) -> None:
         "call of one of them."
     )
     lists = [f"**{ROOMS[room][0]}**\n\n{summary(names[room])}" for room in ROOMS]
-    put(
-        folder / "index.rst",
-        "\n\n".join([heading("Reference"), intro, toctree, *lists]) + "\n",
-    )
+    index = [heading("Reference"), intro, toctree, *lists]
+    return {**texts, "index.rst": "\n\n".join(index) + "\n"}
 
 
 def names_by_room() -> dict[str, list[str]]:
@@ -114,9 +111,3 @@ def listing(name: str) -> str:
     """Say what a list holds, and where the manual shows it."""
     count = len(getattr(clusterlens, name))
     return f"{count} entries: see :doc:`/lists`."
-
-
-def put(path: Path, text: str) -> None:
-    """Write a file only where its text changed, so that nothing is built twice."""
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        path.write_text(text, encoding="utf-8")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from reference import put
 from sphinx.application import Sphinx
+from written import written
 
 import clusterlens as cl
 from clusterlens.ui.explanations import GLOSSARY
@@ -27,17 +27,12 @@ BASELINES = ("single", "average", "complete")
 
 
 def setup(app: Sphinx) -> dict:
-    """Write the tables before the sources are read."""
-    app.connect("builder-inited", write)
-    return {"parallel_read_safe": True}
-
-
-def write(app: Sphinx) -> None:
-    """Write each table as a file to be included."""
-    folder = Path(app.srcdir) / "generated"
-    folder.mkdir(exist_ok=True)
-    for name, make in TABLES.items():
-        put(folder / f"{name}.md", make())
+    """Write the tables before the sources are read, each as a file to be included."""
+    return written(
+        app,
+        "generated",
+        lambda: {f"{name}.md": make() for name, make in TABLES.items()},
+    )
 
 
 def markdown(heads: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:

@@ -8,6 +8,10 @@ import pytest
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool.nulls import null_agreement
+from clusterlens.compute.table.dataset import prepare
+from clusterlens.ui.jobs import Job
+from clusterlens.ui.nodes import nulls
 from clusterlens.ui.results import Results, content_key
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
@@ -35,8 +39,9 @@ def test_the_key_follows_data_pool_and_seed_alone():
         content_key(X.reshape(3, 4), POOL, 0),
         content_key(X, POOL * 2, 0),
         content_key(X, POOL, 1),
+        content_key(X, POOL, 0, "null check"),
     ]
-    assert len({key, *others}) == 5
+    assert len({key, *others}) == 6
 
 
 def test_sessions_that_ask_together_compute_once():
@@ -85,7 +90,9 @@ def test_waiting_for_another_can_be_cancelled():
 
 
 def test_the_latest_used_are_kept_within_the_bytes():
-    size = ensemble().labels.nbytes + ensemble().codes.nbytes
+    one = ensemble()
+    arrays = (one.labels, one.codes, one.seconds, one.weights)
+    size = sum(array.nbytes for array in arrays)
     results = Results(2 * size)
     first, second = made(results, "a", 0), made(results, "b", 1)
     assert made(results, "a", 9) is first
@@ -94,3 +101,24 @@ def test_the_latest_used_are_kept_within_the_bytes():
     assert made(results, "b", 9) is not second
     too_large = Results(size - 1)
     assert made(too_large, "a", 0) is not made(too_large, "a", 0)
+
+
+def test_a_class_that_asks_about_structureless_data_computes_it_once(monkeypatch):
+    monkeypatch.setattr(nulls, "RESULTS", Results(10**6))
+    drawn, together = [], threading.Barrier(8)
+
+    def compare(X, pool, **options):
+        drawn.append(options["random_state"])
+        return null_agreement(X, pool, n_draws=2, random_state=0, n_jobs=1)
+
+    def ask(seed):
+        pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+        samples = prepare(np.random.default_rng(0).normal(size=(40, 2)))
+        together.wait()
+        return nulls.null_check(Job(""), samples, tuple(pool), seed)
+
+    monkeypatch.setattr(nulls, "null_agreement", compare)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(ask, [0] * 7 + [1]))
+    assert sorted(drawn) == [0, 1]
+    assert all(one is found[0] for one in found[:7])

@@ -12,6 +12,7 @@ from clusterlens.compute.pool.nulls import (
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.derived import Node
 from clusterlens.ui.jobs import Job
+from clusterlens.ui.results import RESULTS, content_key
 
 DRAWS = 19
 
@@ -26,15 +27,21 @@ def null_seconds(samples: Dataset, pool: tuple[Any, ...]) -> float | None:
 def null_check(
     job: Job, samples: Dataset, pool: tuple[Any, ...], random_state: int
 ) -> NullAgreement:
-    """Fit the pool of a run to structureless copies of its data."""
-    return null_agreement(
-        samples.X,
-        list(pool),
-        n_draws=DRAWS,
-        random_state=random_state,
-        progress=job.report,
-        cancel=job.cancelled,
-    )
+    """Fit the pool of a run to structureless copies of its data, once for all."""
+
+    def compare() -> tuple[NullAgreement, bool]:
+        found = null_agreement(
+            samples.X,
+            list(pool),
+            n_draws=DRAWS,
+            random_state=random_state,
+            progress=job.report,
+            cancel=job.cancelled,
+        )
+        return found, True
+
+    key = content_key(samples.X, pool, random_state, f"null check {DRAWS}")
+    return RESULTS.get(key, compare, job.cancelled)
 
 
 NODES = {

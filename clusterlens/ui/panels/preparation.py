@@ -20,6 +20,7 @@ from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.nodes.tables import Axes, Shading
 from clusterlens.ui.palette import SHADES
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.words import size_in_bytes
 
 PCA = {
     "no, keep all features": None,
@@ -148,8 +149,14 @@ def _result(ds: Dataset) -> str:
         )
     return (
         f"<p>{badge('ready')} <b>{n:,} samples × {d:,} features</b> go into the pool."
-        f"</p>{labels}"
+        f" <span class='muted'>{_memory(ds)}</span></p>{labels}"
     )
+
+
+def _memory(ds: Dataset) -> str:
+    """Say what memory the table and its features take."""
+    table = int(ds.table.memory_usage(index=False).sum())
+    return f"{size_in_bytes(table + ds.X.nbytes)} in memory, table and features."
 
 
 def _colours(shading: Shading) -> str:

@@ -12,7 +12,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit import COLUMN, DENSE, TEXT_CSS, Text, card, link, pmu, pn, safe
 from clusterlens.ui.memory.store import Entry, Store
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import count
+from clusterlens.ui.words import count, size_in_bytes
 
 CSS = """
 table.recent { font-size: 13px; }
@@ -100,7 +100,7 @@ class Recent(Panel):
         )
         more = f" · {len(shown) - _SHOWN} older" if len(shown) > _SHOWN else ""
         self._size.body = (
-            f"<p class='muted'>{_bytes(size)} on this disk{more}. "
+            f"<p class='muted'>{size_in_bytes(size)} on this disk{more}. "
             f"{link('Clean up', 'clean')} removes for good what was deleted.</p>"
             if shown or size > 1_000_000
             else ""
@@ -110,7 +110,7 @@ class Recent(Panel):
         verb, _, name = what.partition(" ")
         if verb == "clean":
             self._deleted.clear()
-            self._refresh(lambda store: f"{_bytes(store.clean())} freed.")
+            self._refresh(lambda store: f"{size_in_bytes(store.clean())} freed.")
         elif name in self._entries:
             {
                 "open": self._open,
@@ -194,11 +194,3 @@ def _when(changed: str) -> str:
     if seconds < 129_600:
         return f"{count(round(seconds / 3600), 'hour')} ago"
     return f"{round(seconds / 86_400)} days ago"
-
-
-def _bytes(size: int) -> str:
-    """Write a number of bytes for people."""
-    for unit, scale in (("GB", 1e9), ("MB", 1e6)):
-        if size >= scale:
-            return f"{size / scale:.1f} {unit}"
-    return f"{size / 1e3:.0f} kB"
