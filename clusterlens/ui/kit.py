@@ -129,7 +129,8 @@ table.profile td.number { font-size: 13px; }
 .cut { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 td.cut { max-width: 110px; } table.rows .cut { max-width: 180px; }
 .brief { display: inline-block; max-width: 150px; vertical-align: bottom; }
-.sides { display: flex; justify-content: space-between; }
+.sides { display: flex; justify-content: space-between; gap: 6px; }
+table.profile th { font-size: 11.5px; }
 .tabs { display: flex; border-bottom: 1px solid
   color-mix(in srgb, currentColor 16%, transparent); margin: 0 -12px 8px; }
 .tab { all: unset; cursor: pointer; flex: 1; text-align: center; padding: 10px 2px 8px;
@@ -628,6 +629,11 @@ def select(label: str, options: Any, *, css: str, **params: Any) -> pmu.Select:
 def badge(text: str, *, kind: str = "") -> str:
     """Return markup of a small label; text must be safe."""
     return f'<span class="badge {kind}">{text}</span>'
+
+
+def tinted(colour: str) -> str:
+    """Return a colour for words: one of marks, nearer to that of text (WCAG AA)."""
+    return f"color-mix(in srgb, {colour} 62%, currentColor)"
 
 
 def mark(colour: str, name: str) -> str:

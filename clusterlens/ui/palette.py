@@ -19,15 +19,14 @@ PAIR_OF_CLASSES = ("#0072b2", "#d55e00")
 DISCORDANCE_COLOURS = ("#f0e4d0", "#e0892b", "#6e1a10")
 APART_COLOURS = ("#b5562b", "#eee9e0", "#0b6e6e")
 
-# Okabe & Ito's colour-blind safe colours.
-_FIRST_COLOURS = (
-    "#0072b2",
-    "#e69f00",
-    "#009e73",
-    "#cc79a7",
-    "#56b4e9",
-    "#d55e00",
-    "#b5a900",
+# Okabe & Ito's colour-blind safe colours; then those of a grid, fit for both themes,
+# each as far as can be from all before it and from noise for normal, protanopic and
+# deuteranopic eyes (a test measures it).
+_SAFE_COLOURS = (
+    *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"),
+    *("#55eecc", "#aa2211", "#3322ff", "#5588ff", "#884466", "#eecc77"),
+    *("#22ddff", "#ddaa88", "#cc0099", "#55ccbb", "#dd11cc", "#886655"),
+    *("#3366ff", "#226688", "#ff5577", "#bb4400", "#ffbb00", "#8811bb"),
 )
 
 
@@ -37,7 +36,7 @@ def palette() -> tuple[str, ...]:
     # Here, so that the first page comes sooner.
     import colorcet
 
-    return (*_FIRST_COLOURS, *colorcet.palette["glasbey_bw_minc_20_maxl_70"])
+    return (*_SAFE_COLOURS, *colorcet.palette["glasbey_bw_minc_20_maxl_70"])
 
 
 def cluster_name(cluster: int, names: Mapping[int, str] | None = None) -> str:
@@ -51,8 +50,8 @@ def cluster_colour(cluster: int) -> str:
     """Return the colour of a cluster; beyond the palette colours repeat."""
     if cluster < 0:
         return NOISE_COLOUR
-    if cluster < len(_FIRST_COLOURS):
-        return _FIRST_COLOURS[cluster]
+    if cluster < len(_SAFE_COLOURS):
+        return _SAFE_COLOURS[cluster]
     return palette()[cluster % len(palette())]
 
 

@@ -273,3 +273,51 @@ def test_a_click_counts_whether_quick_or_held(kind):
     )
     figure.figure._trigger_event(kind(figure.figure, x=2.0, y=3.0))
     assert clicked == [(2.0, 3.0)]
+
+
+# Machado, Oliveira & Fernandes 2009, doi:10.1109/TVCG.2009.113, severity 1, linear RGB.
+EYES = {
+    "normal": np.eye(3),
+    "protanopic": np.array(
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
+    ),
+    "deuteranopic": np.array(
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ]
+    ),
+}
+# Ottosson 2020, Oklab: linear RGB to cones, and their cube roots to lightness, a, b.
+CONES = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+LAB = np.array(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+
+
+@pytest.mark.parametrize("eyes", EYES)
+@pytest.mark.parametrize(("n_clusters", "apart"), [(8, 0.075), (16, 0.075), (24, 0.06)])
+def test_colours_of_many_clusters_stay_apart_for_the_colour_blind(
+    eyes, n_clusters, apart
+):
+    share = rgb(palette()[:n_clusters]) / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(linear @ EYES[eyes].T, 0, 1)
+    lab = np.cbrt(seen @ CONES.T) @ LAB.T
+    distance = np.linalg.norm(lab[:, None] - lab[None], axis=2)
+    assert distance[np.triu_indices(n_clusters, 1)].min() >= apart

@@ -75,11 +75,11 @@ DRAW_VALUES = JSCode("""function (cell) {
     write(shown.high, 'flex:0 0 44px;opacity:.75');
   } else if (shown.levels) {
     shown.levels.forEach(([name, share], k) => {
-      const strength = shown.ordered ? 10 + 45 * k / shown.levels.length
+      const strength = shown.ordered ? 10 + 32 * k / shown.levels.length
         : 42 - 30 * k / shown.levels.length;
       const part = write(name, `flex:${share} 1 0;min-width:0;height:18px;` +
         'line-height:18px;text-align:center;margin-left:-3px;background:' +
-        `color-mix(in srgb, #8fa3ad ${2 * strength}%, transparent)`);
+        `color-mix(in srgb, #8fa3ad ${1.4 * strength}%, transparent)`);
       part.title = `${name}: ${(100 * share).toFixed(1)} %`;
     });
   } else {

@@ -9,7 +9,7 @@ import pandas as pd
 
 from clusterlens.compute.indices.pool_agreement import PoolAgreement
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
-from clusterlens.ui.kit import Text, card, link, safe
+from clusterlens.ui.kit import Text, card, link, safe, tinted
 from clusterlens.ui.moves import run_preset
 from clusterlens.ui.nodes.labels import Judged, Reached
 from clusterlens.ui.panels.panel import Panel
@@ -57,14 +57,14 @@ class LabelAgreement(Panel):
         run = self.session.analysis.run
         name = safe(run.name) if run else "the run"
         after = (
-            f", <b style='color:{MERGED}'>○ once merged</b>"
+            f", <b style='color:{tinted(MERGED)}'>○ once merged</b>"
             if merged is not None
             else ""
         )
         what = "the labels" if judged.noun == "class" else "these clusters"
         self._how.body = (
             f"<p class='muted'>Adjusted Rand index of every model of {name} with "
-            f"<b style='color:{GIVEN}'>● {what}</b>{after}.</p>"
+            f"<b style='color:{tinted(GIVEN)}'>● {what}</b>{after}.</p>"
         )
         self._chart.body = draw_agreement(given, merged)
         self._text.body = f"<p>{_reached(given)}{_after(merged)}</p>"

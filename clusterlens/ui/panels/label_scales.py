@@ -11,7 +11,7 @@ from clusterlens.compute.indices.label_evidence import LabelEvidence
 from clusterlens.compute.indices.label_match import LabelCheck
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
-from clusterlens.ui.kit import Text, badge, card, link, safe
+from clusterlens.ui.kit import Text, badge, card, link, safe, tinted
 from clusterlens.ui.nodes.labels import Judged
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import error, fixed
@@ -49,10 +49,9 @@ class LabelScales(Panel):
             sizing_mode="stretch_both",
         )
         how = Text(
-            "<p class='how'>Two scales. <b style='color:color-mix(in srgb, #c2570c "
-            "72%, currentColor)'>Rising lines</b>: "
-            "groups apart, but not each around a centre. Dashed: these labels "
-            "shuffled.</p>"
+            f"<p class='how'>Two scales. <b style='color:{tinted(RISING)}'>Rising "
+            "lines</b>: groups apart, but not each around a centre. Dashed: these "
+            "labels shuffled.</p>"
         )
         return card(
             "Score among known data sets",

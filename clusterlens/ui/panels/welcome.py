@@ -13,7 +13,8 @@ ClusterLens runs many clusterings of one table, shows what they agree on, and ra
 every model by its distance to that consensus.</p><ol>
 <li><b>Load a table</b><span>column roles are guessed, with reasons</span></li>
 <li><b>Run a pool</b><span>dozens of clusterings, cost stated first</span></li>
-<li><b>Read the consensus</b><span>where models agree, where not</span></li></ol></div>"""
+<li><b>Read the consensus</b><span>where models agree, where not</span></li>
+</ol></div>"""
 WELCOME_CSS = scaled("""
 .welcome { display: flex; gap: 30px; justify-content: space-between; }
 .welcome .say { font-size: 17px; line-height: 1.3; margin: 0; max-width: 640px; }
