@@ -42,6 +42,7 @@ input.exact { float: right; width: 84px; box-sizing: border-box; font: inherit;
 input.word { width: 110px; box-sizing: border-box; font: inherit; color: inherit;
   padding: 0 4px; height: 20px; background: transparent; border-radius: 4px;
   border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
+@media (max-width: 1150px), (max-height: 800px) { .meaning { display: none; } }
 input.exact:focus, input.word:focus { outline: 2px solid #0b8a8a; }
 """)
 

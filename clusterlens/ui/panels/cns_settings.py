@@ -181,7 +181,7 @@ class CNSSettings(LivePanel):
         _, name, meaning = SLIDERS[field]
         step = self._sliders[field].step
         self._titles[field].body = (
-            f"<p><b>{name}</b> <span class='muted'>{meaning}</span> "
+            f"<p><b>{name}</b> <span class='muted meaning'>{meaning}</span> "
             f"<input class='exact' type='number' min='{start}' step='{step:g}' "
             f"value='{value:.6g}' data-enter='{field}' "
             f"aria-label='exact value of {name}'></p>"
