@@ -14,7 +14,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "compute._validation": ["DataError"],
         "compute._run.options": ["Cancelled"],
-        "compute.table.dataset": ["Dataset", "make_dataset", "prepare"],
+        "compute.table.dataset": ["Dataset", "make_dataset", "prepare", "take_rows"],
         "compute.table.distributions": [
             "ColumnDistribution",
             "column_distributions",
@@ -64,6 +64,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.ranking.progressive": ["ProgressiveRanking", "rank_progressively"],
         "compute.ranking.ranking": ["SCORES", "Ranking", "Score", "rank_partitions"],
         "compute.ranking.robustness": ["Robustness", "rank_robustness"],
+        "compute.ranking.run_comparison": ["RunComparison", "compare_runs"],
         "compute.ranking.scores": [
             "average_ari",
             "average_nmi",
@@ -141,6 +142,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "null_agreement",
             "null_agreement_seconds",
         ],
+        "ui.explore": ["explore"],
         "ui.plots": ["plot_consensus", "plot_ranking"],
         "compute.pool.pool": [
             "PlannedStep",

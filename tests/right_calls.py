@@ -47,7 +47,7 @@ RESULTS = {
         "Suggestion",
         "Tile",
     ),
-    *("PlannedStep", "PoolModel", "Uncertainty"),
+    *("PlannedStep", "PoolModel", "RunComparison", "Uncertainty"),
 }
 # Entries of registries: records of functions that developers fill in.
 ENTRIES = {"ConsensusFunction", "LabelAnchor", "Score"}
@@ -198,6 +198,8 @@ def right_arguments(name):
             "n_resamples": 2,
             "n_jobs": 1,
         },
+        "compare_runs": {"first": ensemble(), "second": ensemble()},
+        "take_rows": {"ds": dataset(), "rows": [0, 1, 2, 12, 13]},
         "run_pool": {"X": X, "pool": POOL, "n_jobs": 1},
         "select_k": {
             "X": X,

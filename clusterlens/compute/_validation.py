@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection, Mapping
+from html import escape
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
@@ -248,12 +249,23 @@ def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return view
 
 
+MOST_SHOWN = 20  # rows of a table in a notebook
+
+
 class Frozen:
     """A record whose arrays still refuse writes once it is copied or unpickled."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the state of another record; NumPy gives copies of arrays writable."""
         self.__dict__.update({name: _frozen(value) for name, value in state.items()})
+
+    def _repr_html_(self) -> str | None:
+        """Show the record in a notebook: its line, and the table if it is one."""
+        make = getattr(self, "to_frame", None)
+        if make is None:
+            return None
+        line = f"<p><code>{escape(repr(self).splitlines()[0][:120])}</code></p>"
+        return line + make().to_html(max_rows=MOST_SHOWN, border=0)
 
 
 def _frozen(value: Any) -> Any:

@@ -622,7 +622,25 @@ def merge(base: Analysis, result: Analysis, current: Analysis) -> Analysis:
         changed["threshold"] = result.threshold
     if "runs" in changed:
         new = {run.id: run for run in result.runs if run not in base.runs}
-        stayed = tuple(new.get(run.id, run) for run in current.runs)
+        old = {run.id: run for run in base.runs}
+        stayed = tuple(
+            _with_changes(run, old[run.id], new[run.id])
+            if run.id in new and run.id in old
+            else new.get(run.id, run)
+            for run in current.runs
+        )
         known = {run.id for run in (*base.runs, *current.runs)}
         changed["runs"] = (*stayed, *(r for k, r in new.items() if k not in known))
     return replace(current, **changed)
+
+
+def _with_changes(current: Run, base: Run, result: Run) -> Run:
+    """Put what became of a run between base and result on top of what it is now."""
+    return replace(
+        current,
+        **{
+            field.name: value
+            for field in fields(Run)
+            if (value := getattr(result, field.name)) is not getattr(base, field.name)
+        },
+    )

@@ -1,9 +1,16 @@
 """Plots for notebooks show the numbers they are given."""
 
+import asyncio
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import clusterlens as cl
+from clusterlens.ui.kit import Text
+from tests.ui.loop import run
+
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 
 
 @pytest.fixture
@@ -31,6 +38,28 @@ def test_the_ranking_plot_has_the_most_typical_model_at_the_top(ensemble):
     points = plot.Scatter.I
     assert points.dimension_values("score")[-1] == ranking.values[ranking.order[0]]
     assert len(points) == 4
+
+
+def test_explore_shows_the_consensus_page_of_partitions_or_of_a_table(ensemble):
+    table = pd.DataFrame(np.random.default_rng(1).normal(size=(20, 3)))
+    views = []
+
+    async def main():
+        views.extend([cl.explore(ensemble), cl.explore(ensemble, table)])
+        pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+        views.append(cl.explore(table, pool=pool))
+        for view in views:
+            while "Closest to" not in "".join(t.body for t in view.select(Text)):
+                await asyncio.sleep(0.05)
+
+    run(main())
+    names = [name for t in views[2].select(Text) for name in ("k=2",) if name in t.body]
+    assert names
+
+
+def test_explore_refuses_another_number_of_rows(ensemble):
+    with pytest.raises(cl.DataError, match="X has 9 rows for partitions of 20"):
+        cl.explore(ensemble, np.ones((9, 2)) * np.arange(9)[:, None])
 
 
 def test_what_is_no_ranking_is_refused(ensemble):

@@ -1,6 +1,7 @@
 """Votes on the pages: equal for hubs or families, none for kept partitions."""
 
 import asyncio
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -123,3 +124,15 @@ def test_what_happens_while_votes_change_is_kept():
     assert (merged.score, merged.run.votes, len(merged.runs)) == ("aari", "hubs", 1)
     gone = ACTIONS["delete run"].apply(base, {"id": "r1"}, Job())
     assert merge(base, weighed, gone).runs == ()
+
+
+def test_a_run_renamed_while_its_votes_are_weighed_keeps_name_and_votes():
+    session = two_hubs()
+    base = session.analysis
+
+    job = SimpleNamespace(kernels={})
+    weighed = ACTIONS["weigh models"].apply(base, {"by": "hubs"}, job)
+    renamed = ACTIONS["rename run"].apply(base, {"id": "r1", "name": "mine"}, job)
+    both = merge(base, weighed, renamed)
+    assert (both.run.name, both.run.votes) == ("mine", "hubs")
+    assert both.run.ensemble is weighed.run.ensemble

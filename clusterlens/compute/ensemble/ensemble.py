@@ -383,6 +383,27 @@ class Ensemble(Frozen):
         vars(new).update({k: v for k, v in vars(self).items() if k in _KEPT})
         return new
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per partition.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns model, family, n_clusters, n_noise, votes, seconds, and n_missing
+            where partitions are partial; the index is the position.
+        """
+        frame = pd.DataFrame(
+            {
+                "model": self.names,
+                "family": self.families,
+                "n_clusters": self.n_clusters,
+                "n_noise": self.n_noise,
+                "votes": self.votes,
+                "seconds": self.seconds,
+            }
+        )
+        return frame.assign(n_missing=self.n_missing) if self.is_partial else frame
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the ensemble to one Parquet file, which `load_ensemble` reads.
 

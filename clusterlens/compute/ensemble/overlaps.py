@@ -264,6 +264,26 @@ def sample_disagreement(
     return 4 * twice_mean / (n_votes**2 * ensemble.n_samples)
 
 
+def consensus_differences(
+    first: Ensemble, second: Ensemble, run: RunOptions
+) -> FloatArray:
+    """Root mean square of C_ij - D_ij over all j, for each sample i of two ensembles.
+
+    Shape (n_samples,), in [0, 1]; 0 where both give the sample the same companions. The
+    squares follow from the contingency tables of the partitions of both, those of the
+    second counted negative: O(n T²) time, no matrix.
+    """
+    codes, votes = [], []
+    for sign, ensemble in ((1.0, first), (-1.0, second)):
+        distinct, whole = distinct_votes(ensemble)
+        codes += list(ensemble.codes[distinct])
+        votes += list(sign * whole / ensemble.n_votes)
+    squares = np.zeros(first.n_samples)
+    for *_, part in _compare_all(np.array(codes), np.array(votes), run):
+        squares += part
+    return np.sqrt(np.maximum(squares, 0.0) / first.n_samples)
+
+
 def _partial_overlaps(ensemble: Ensemble, run: RunOptions) -> Overlaps:
     """Compare each two distinct partitions on the samples that both models saw."""
     first, group = distinct_partitions(ensemble)

@@ -21,6 +21,7 @@ from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
     IntArray,
+    as_array,
     as_number,
     check_choice,
     check_entries,
@@ -382,6 +383,57 @@ def prepare(
         preparation=preparation,
     )
     return replace(ds, prepared=prepared)
+
+
+def take_rows(ds: Dataset, rows: npt.ArrayLike) -> Dataset:
+    """Take some rows of a prepared table, and prepare them anew by the same rules.
+
+    A cluster can so be clustered again: scales, filled gaps and components follow from
+    its own rows, so that what tells them apart is not drowned by the rest.
+
+    Parameters
+    ----------
+    ds : Dataset
+        A prepared table of n_samples rows.
+    rows : array-like
+        Positions of rows of `ds.X`, or a boolean mask of shape (n_samples,).
+
+    Returns
+    -------
+    part : Dataset
+        The chosen rows with their row ids, prepared.
+
+    Raises
+    ------
+    DataError
+        If a position names no row, one is named twice, or the rows cannot be prepared,
+        for instance because all columns are constant in them.
+
+    Examples
+    --------
+    >>> ds = prepare(pd.DataFrame({"a": [1.0, 2.0, 9.0]}, index=list("xyz")))
+    >>> take_rows(ds, [0, 2]).row_ids.tolist()
+    ['x', 'z']
+    """
+    row_ids = pd.Index(check_dataset(ds).row_ids)
+    array = as_array(rows, "rows", "positions of rows, or a mask")
+    if array.dtype.kind == "b" and array.shape == (len(row_ids),):
+        array = np.flatnonzero(array)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or not array.size:
+        raise DataError(
+            f"rows has shape {array.shape} and type {array.dtype}; give positions of "
+            f"rows, one or more, or a mask of shape ({len(row_ids)},)."
+        )
+    if array.min() < 0 or array.max() >= len(row_ids):
+        raise DataError(
+            f"rows names rows from {array.min()} to {array.max()}; give positions from "
+            f"0 to {len(row_ids) - 1}."
+        )
+    if len(np.unique(array)) < len(array):
+        raise DataError("rows names a row twice; give each one once.")
+    at = ds.table.index.get_indexer(row_ids[array])
+    part = replace(ds, table=ds.table.iloc[at], prepared=None)
+    return prepare(part, **ds.settings)
 
 
 def _options(given: Any, name: str, to: str) -> dict[str, Any]:

@@ -82,6 +82,11 @@ class Judged:
         return " + ".join([self.names[code], *parts])
 
     @property
+    def is_label_column(self) -> bool:
+        """Whether these are the given labels of the table, none merged."""
+        return self.code == "dataset.labels_true" and not self.merged
+
+    @property
     def sizes(self) -> dict[int, int]:
         """Samples of each class that there is."""
         found, counts = np.unique(self.codes[self.codes >= 0], return_counts=True)

@@ -16,7 +16,7 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import Text, badge, card, link, safe
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.saving import SaveButton
-from clusterlens.ui.words import count, number
+from clusterlens.ui.words import count, error, fixed, number
 
 FACTS = {
     "rank": "rank",
@@ -54,7 +54,13 @@ class ModelTable(Panel):
     """All models with all that is known of them."""
 
     needs = ("model_table", "ranking", "samples", "agreement")
-    also = ("selected", "look.table_columns", "look.table_sort")
+    also = (
+        "selected",
+        "look.table_columns",
+        "look.table_sort",
+        "judged",
+        "label_check",
+    )
     empty = (
         "<b>No run yet.</b> Run a pool on the <b>Pool</b> page; its models are here."
     )
@@ -101,6 +107,8 @@ class ModelTable(Panel):
         selected: Result,
         table_columns: Result,
         table_sort: Result,
+        judged: Result,
+        label_check: Result,
     ) -> None:
         """Write the chosen columns in the chosen order."""
         table = model_table.assign(rank=ranking.ranks)
@@ -109,16 +117,16 @@ class ModelTable(Panel):
         table = ordered(table, table_sort.value)
         self._shown = table[keys]
         self._columns.body = _choice(keys, chosen)
-        judged = len(samples.X)
+        n_samples = len(samples.X)
         notes = [] if agreement.exact else [badge("estimates", kind="estimate")]
         self._text.body = (
-            f"<p class='muted'>{count(len(table), 'model')} of {judged:,} samples, "
+            f"<p class='muted'>{count(len(table), 'model')} of {n_samples:,} samples, "
             f"seed 0. Click a title to sort, a model to select it. {' '.join(notes)}"
-            f"{_trust(chosen)}</p>"
+            f"{_trust(chosen, judged, label_check)}</p>"
             + _markup(
                 table[chosen].head(MOST_ROWS),
                 selected.value,
-                judged > SAMPLE_SIZE,
+                n_samples > SAMPLE_SIZE,
                 table_sort.value or "rank",
             )
             + _rest(len(table))
@@ -187,12 +195,17 @@ def _choice(keys: list[str], chosen: list[str]) -> str:
     return f"<div class='columns'>{' '.join(parts)}</div>"
 
 
-def _trust(chosen: list[str]) -> str:
-    """Lead to the check of the classes where models are compared with them."""
+def _trust(chosen: list[str], judged: Result, check: Result) -> str:
+    """Say how far the classes are clusters where models are compared with them."""
     if not any(key in INDICES and INDICES[key].kind == "external" for key in chosen):
         return ""
-    words = "are the classes clusters?"
-    return f" Compared with the classes: {link(words, 'labels', css='cl-to-labels')}"
+    words, value = "are the classes clusters?", ""
+    if judged.ready and check.ready and judged.value.is_label_column:
+        found = check.value
+        score = f"{fixed(found.score)} {error(found.standard_error)}"
+        value = f" {badge(f'CH_btwn of the classes {score}', kind='cl-label-trust')}"
+    way = link(words, "labels", css="cl-to-labels")
+    return f" Compared with the classes:{value} {way}"
 
 
 def _markup(table: pd.DataFrame, selected: int | None, sampled: bool, by: str) -> str:

@@ -1,0 +1,221 @@
+"""Two runs side by side: leaders, consensus, and the samples that changed."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.metrics import adjusted_rand_score
+
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+from clusterlens.compute._validation import (
+    FloatArray,
+    Frozen,
+    IntArray,
+    as_array,
+    check_choice,
+    read_only,
+)
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
+from clusterlens.compute.ensemble.overlaps import (
+    consensus_differences,
+    partition_overlaps,
+)
+from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
+
+_ROUNDING = 1e-12  # of a product of variances
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RunComparison(Frozen):
+    """What two runs of the same rows, or of some of them, say differently.
+
+    Parameters
+    ----------
+    rows : tuple of array of int, shapes (n_shared,)
+        Positions of the shared samples in the first and in the second ensemble.
+    leaders : tuple of int
+        Position of the leader of each run among its own partitions.
+    names : tuple of str
+        Names of the leaders.
+    leader_ari : float
+        Adjusted Rand index of the two leaders on the shared samples.
+    correlation : float
+        Correlation of the two consensus matrices over the pairs of different shared
+        samples, from -1 to 1; NaN where one of them is constant.
+    changed : array of float, shape (n_shared,)
+        How far the companions of each sample changed: root mean square difference of
+        its rows of the two consensus matrices, in [0, 1].
+    """
+
+    rows: tuple[IntArray, IntArray]
+    leaders: tuple[int, int]
+    names: tuple[str, str]
+    leader_ari: float
+    correlation: float
+    changed: FloatArray
+
+    @property
+    def n_shared(self) -> int:
+        """Number of samples that both runs have."""
+        return len(self.changed)
+
+    @property
+    def difference(self) -> float:
+        """Root mean square difference of the two consensus matrices, in [0, 1]."""
+        return float(np.sqrt(np.mean(self.changed**2)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the shared samples, those that changed most first.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns first and second, the positions in the two ensembles, and changed.
+        """
+        columns = {"first": self.rows[0], "second": self.rows[1]}
+        frame = pd.DataFrame({**columns, "changed": self.changed})
+        frame = frame.sort_values("changed", ascending=False, kind="stable")
+        return frame.reset_index(drop=True)
+
+    def __repr__(self) -> str:
+        """Say how alike they are."""
+        return (
+            f"RunComparison({self.n_shared} shared samples, leaders' ARI "
+            f"{self.leader_ari:.2f}, consensus correlation {self.correlation:.2f})"
+        )
+
+
+def compare_runs(
+    first: Ensemble,
+    second: Ensemble,
+    row_ids: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    *,
+    score: str = "discotec-binary",
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> RunComparison:
+    """Compare two runs: other preparations, other pools, or some of the rows again.
+
+    Parameters
+    ----------
+    first, second : Ensemble
+        The partitions of each run, at least two, of any number of models.
+    row_ids : tuple of two array-likes, optional
+        Row ids of the samples of each run, each once; the rows that both have are
+        compared. Default: the same samples in the same order.
+    score : str, default "discotec-binary"
+        Score that names the leader of each run, among all of its samples.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`; progress counts look-ups of labels.
+
+    Returns
+    -------
+    comparison : RunComparison
+        Leaders, agreement of the consensus matrices, and each sample's change.
+
+    Raises
+    ------
+    ValueError
+        If the runs share fewer than two samples, or ids stand twice.
+    DataError
+        If partitions are partial.
+    Cancelled
+        If `cancel` said so.
+
+    Notes
+    -----
+    Everything but the leaders follows from contingency tables on the shared samples:
+    O(n T²) time for the partitions of both, no matrix of pairs.
+
+    Examples
+    --------
+    >>> whole = Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]])
+    >>> part = Ensemble([[0, 0, 1], [0, 0, 1], [0, 0, 1]])
+    >>> compare_runs(whole, part, (list("abcd"), list("abc"))).changed.round(2).tolist()
+    [0.19, 0.19, 0.27]
+    """
+    run = RunOptions(n_jobs, progress, cancel, executor)
+    check_choice(score, SCORES, name="score")
+    ensembles = _several(first, "first"), _several(second, "second")
+    rows = _shared_rows(ensembles, row_ids)
+    leaders = [
+        int(rank_partitions(one, score, **run.quiet.threads).order[0])
+        for one in ensembles
+    ]
+    parts = [one.take_samples(at) for one, at in zip(ensembles, rows, strict=True)]
+    labels = [part.codes[t] for part, t in zip(parts, leaders, strict=True)]
+    return RunComparison(
+        (read_only(rows[0]), read_only(rows[1])),
+        (leaders[0], leaders[1]),
+        (first.names[leaders[0]], second.names[leaders[1]]),
+        float(adjusted_rand_score(*labels)),
+        _correlation(parts[0], parts[1], run.quiet),
+        read_only(consensus_differences(parts[0], parts[1], run)),
+    )
+
+
+def _several(ensemble: Any, name: str) -> Ensemble:
+    """Return an ensemble of two partitions or more."""
+    if np.count_nonzero(check_ensemble(ensemble, name=name).votes) < 2:
+        raise ValueError(
+            f"{name} has 1 partition with a vote; give at least two, better three, so "
+            "that one of them can lead."
+        )
+    return ensemble
+
+
+def _shared_rows(
+    ensembles: tuple[Ensemble, Ensemble], row_ids: Any
+) -> tuple[IntArray, IntArray]:
+    """Positions of the rows that both have, in the order of the first."""
+    sizes = [one.n_samples for one in ensembles]
+    if row_ids is None:
+        if sizes[0] != sizes[1]:
+            raise ValueError(
+                f"row_ids is None, but the runs have {sizes[0]} and {sizes[1]} "
+                "samples; give the row ids of both."
+            )
+        row_ids = (np.arange(sizes[0]), np.arange(sizes[0]))
+    if not isinstance(row_ids, tuple | list) or len(row_ids) != 2:
+        raise ValueError("row_ids is no pair; give the row ids of each run.")
+    indices = []
+    for ids, size in zip(row_ids, sizes, strict=True):
+        index = pd.Index(as_array(ids, "row_ids", "one id per sample"))
+        if len(index) != size or not index.is_unique:
+            raise ValueError(
+                f"row_ids holds {len(index)} ids, {index.nunique()} of them different, "
+                f"for {size} samples; give each sample an id of its own."
+            )
+        indices.append(index)
+    at = indices[1].get_indexer(indices[0])
+    here = np.flatnonzero(at >= 0)
+    if len(here) < 2:
+        raise ValueError(
+            f"row_ids of the two runs share {len(here)} rows; give runs that share two "
+            "or more."
+        )
+    return here, at[here]
+
+
+def _correlation(first: Ensemble, second: Ensemble, run: RunOptions) -> float:
+    """Correlation of two consensus matrices over the pairs of different samples."""
+    both = Ensemble([*first.labels, *second.labels], noise=first.noise)
+    if first.noise != second.noise:
+        both = Ensemble([*first.codes, *second.codes])
+    votes = np.zeros((2, both.n_partitions))
+    votes[0, : first.n_partitions] = first.votes / first.n_votes
+    votes[1, first.n_partitions :] = second.votes / second.n_votes
+    n = both.n_samples
+    squares = partition_overlaps(both, **run.threads).squares - float(n)
+    products = votes @ squares @ votes.T
+    means = votes @ squares.diagonal()
+    centred = products - np.outer(means, means) / (n * (n - 1))
+    spread = centred[0, 0] * centred[1, 1]
+    return float(centred[0, 1] / np.sqrt(spread)) if spread > _ROUNDING else np.nan

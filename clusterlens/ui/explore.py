@@ -1,0 +1,107 @@
+"""explore: the Consensus page in a notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import coo_array
+from sklearn.decomposition import TruncatedSVD
+
+from clusterlens.compute._validation import DataError, FloatArray, check_features
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.table.dataset import Dataset, make_dataset, prepare
+from clusterlens.ui.analysis import Analysis, Run
+from clusterlens.ui.history import Step
+from clusterlens.ui.kit import pn
+from clusterlens.ui.pages.consensus import ConsensusPage
+from clusterlens.ui.session import Session
+
+HEIGHT = 760
+
+
+def explore(
+    data: Any,
+    X: Any = None,
+    *,
+    pool: Any = "quick",
+    random_state: int = 0,
+    height: int = HEIGHT,
+) -> Any:
+    """Show ranking, map and matrices of a consensus in a notebook, linked and live.
+
+    Parameters
+    ----------
+    data : Ensemble, Dataset, DataFrame or array-like
+        Partitions, or a table of features whose pool is run first.
+    X : array-like of shape (n_samples, n_features) or Dataset, optional
+        Features of the samples of an Ensemble, for the map. Default: the two leading
+        components of the memberships in all clusters, where samples are near each other
+        that many partitions join.
+    pool : str or list of dict, default "quick"
+        Pool to run where data is a table, as for `run_pool`.
+    random_state : int, default 0
+        Seed of that pool.
+    height : int, default 760
+        Height of the workbench in pixels.
+
+    Returns
+    -------
+    view : panel.Column
+        The workbench of the Consensus page; the last line of a cell shows it.
+
+    Raises
+    ------
+    DataError
+        If X has another number of rows than the partitions.
+
+    Notes
+    -----
+    The page computes while it is shown, on threads of this process, so that it needs a
+    notebook that runs.
+    """
+    if isinstance(data, Ensemble):
+        ensemble, dataset = data, _dataset(_places(data) if X is None else X)
+    else:
+        dataset = _dataset(data)
+        ensemble = run_pool(dataset.X, pool, random_state=random_state)
+    if ensemble.n_samples != len(dataset.X):
+        raise DataError(
+            f"X has {len(dataset.X)} rows for partitions of {ensemble.n_samples} "
+            "samples; give one row per sample."
+        )
+    session = Session()
+    entries = () if isinstance(data, Ensemble) or isinstance(pool, str) else pool
+    made = Run("r1", "run 1", dataset, tuple(entries), random_state, ensemble)
+    analysis = Analysis(table=dataset, dataset=dataset, runs_made=1).with_run(made)
+    session.history.do(Step("explore", "Explore", analysis))
+    session.look.page = "consensus"
+    pn.extension("tabulator")
+    page = ConsensusPage(session)
+    page.look(True)
+    return pn.Column(page.view, height=height, sizing_mode="stretch_width")
+
+
+def _dataset(table: Any) -> Dataset:
+    """Prepare a table; an array is taken as features that need no preparation."""
+    if isinstance(table, Dataset):
+        return table if table.prepared is not None else prepare(table)
+    if isinstance(table, pd.DataFrame):
+        return prepare(make_dataset(table))
+    X = check_features(table)
+    names = [f"x{k + 1}" for k in range(X.shape[1])]
+    return prepare(make_dataset(pd.DataFrame(X, columns=names)), scale="none")
+
+
+def _places(ensemble: Ensemble) -> FloatArray:
+    """Two leading components of the one-hot rows, shape (n_samples, 2)."""
+    n = ensemble.n_samples
+    starts = np.cumsum([0, *ensemble.n_codes[:-1]])
+    seen = np.array([ensemble.seen_by(t) for t in range(ensemble.n_partitions)])
+    columns = (ensemble.codes_and_gaps + starts[:, None])[seen]
+    rows = np.broadcast_to(np.arange(n), seen.shape)[seen]
+    shape = (n, max(int(ensemble.n_codes.sum()), 3))
+    one_hot = coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr()
+    return TruncatedSVD(2, random_state=0).fit_transform(one_hot)
