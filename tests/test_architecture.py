@@ -154,6 +154,7 @@ PLACES = [
     "classroom",
     "panels",
     "pages",
+    "explore",
     "shell",
     "cli",
 ]
