@@ -22,10 +22,10 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.importing import load_partitions
 from clusterlens.compute.fuzzy.importing import load_memberships
 from clusterlens.compute.pool.pool import run_pool
-from clusterlens.compute.pool.specs import plan_pool
+from clusterlens.compute.pool.specs import POOLS, plan_pool
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.ranking.voting import VoteBy, vote_weights
-from clusterlens.compute.table.dataset import Dataset, prepare
+from clusterlens.compute.table.dataset import Dataset, prepare, take_rows
 from clusterlens.compute.table.examples import load_example
 from clusterlens.compute.table.reading import load_table, table_parts
 from clusterlens.ui import warm
@@ -254,6 +254,30 @@ def add_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
         ensemble=_weighed(_joined(run.ensemble, added), run.votes, job),
     )
     return replace(analysis, runs_made=number).with_run(copy)
+
+
+def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Prepare some rows of the run anew and fit its pool to them, as a new run."""
+    run = analysis.run
+    if run is None:
+        raise ValueError("there is no run whose rows could be clustered again.")
+    wanted = set(values["rows"])
+    ids = plain_ids(np.asarray(run.dataset.row_ids))
+    part = take_rows(run.dataset, [k for k, row in enumerate(ids) if row in wanted])
+    pool = list(run.pool or POOLS["quick"])
+    warm.hold(job)
+    ensemble = run_pool(
+        part.X,
+        pool,
+        random_state=run.random_state,
+        progress=job.report,
+        cancel=job.cancelled,
+        workers=WORKERS,
+    )
+    number = analysis.runs_made + 1
+    name = f"{run.name}: {values['name']}"
+    made = Run(f"r{number}", name, part, tuple(pool), run.random_state, ensemble)
+    return replace(analysis, runs_made=number).with_run(made)
 
 
 def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -574,6 +598,7 @@ ACTIONS = {
     "keep partition": Action("Keep the partition", keep_partition, slow=True),
     "import partitions": Action("Read the partitions", import_partitions, slow=True),
     "name cluster": Action("Name the cluster", name_cluster, slow=True),
+    "cluster rows": Action("Cluster some rows again", cluster_rows, slow=True),
     "add models": Action("Add models to the pool", add_models, slow=True),
     "add memberships": Action("Read the memberships", add_memberships, slow=True),
     "save pair": Action("Save the pair", save_pair),

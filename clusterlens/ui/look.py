@@ -55,6 +55,7 @@ OF_RUN = (
     "group",
     "cluster",
     "compared",
+    "beside_run",
     "map_view",
     "matrix_view",
     "compare_view",
@@ -145,6 +146,7 @@ class Look(param.Parameterized):
     compared = param.String(
         "auto", doc='Partition beside it: "auto", "consensus", "labels", "model 3".'
     )
+    beside_run = param.String("", doc="Id of the run beside it; empty for the newest.")
     compare_view = param.ClassSelector(class_=Viewport, default=Viewport())
     profile_query = param.String("", doc="Text that names of profiled columns hold.")
     profile_sort = param.Selector(

@@ -369,3 +369,33 @@ def test_evidence_for_k_is_found_on_request_and_stands_beside_each_cut(monkeypat
         assert not page._numbers.visible
 
     opened(session, then)
+
+
+def test_a_cluster_is_clustered_again_and_its_run_stands_beside_the_one_before():
+    session = planted()
+
+    async def then(page):
+        bar = panel(page, "PartitionBar")
+        assert "again" not in bar._text.body
+        session.look.cluster = 1
+        await rest(session)
+        rows = np.flatnonzero(value(session, "chosen").clusters == 1)
+        assert f"Cluster the {len(rows)} rows" in bar._text.body
+        await bar._do("again")
+        await rest(session)
+        run = session.analysis.run
+        assert list(run.dataset.row_ids) == [f"row {i}" for i in rows]
+        assert abs(run.dataset.X.mean(axis=0)).max() < 1e-9
+        found = value(session, "beside")
+        assert found.run.id == "r1"
+        assert found.found.n_shared == len(rows)
+        assert "20 shared samples" in bar._text.body
+        assert bar._beside.visible
+        if len(found.changed):
+            bar._do("changed")
+            assert len(session.look.brush) == len(found.changed)
+        session.undo()
+        await rest(session)
+        assert session.analysis.run.id == "r1"
+
+    opened(session, then)

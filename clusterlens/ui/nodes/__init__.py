@@ -16,11 +16,12 @@ from clusterlens.ui.nodes import (
     nulls,
     pictures,
     pools,
+    runs,
     tables,
 )
 
 NODES = agreement.NODES | nulls.NODES | pictures.NODES | pools.NODES
 NODES |= inspector.NODES | tables.NODES | cns.NODES | links.NODES | labels.NODES
-NODES |= clusters.NODES | k_selection.NODES
+NODES |= clusters.NODES | k_selection.NODES | runs.NODES
 NODES |= fuzzy.NODES
 NODES |= cns_study.NODES

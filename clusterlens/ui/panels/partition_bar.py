@@ -13,11 +13,13 @@ from clusterlens.compute.table.export import attach_labels
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.rows import rows_to_csv
 from clusterlens.ui.kit import Text, card, link, pmu, pn, safe, select
+from clusterlens.ui.links import plain_ids
+from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.clusters import Chosen
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.saving import SaveButton
 from clusterlens.ui.partitions import TREE, Choice
-from clusterlens.ui.words import count, voters
+from clusterlens.ui.words import count, fixed, voters
 
 KINDS = {
     "Consensus partition": "consensus",
@@ -25,6 +27,7 @@ KINDS = {
     "Brushed group": "group",
     "Given label": "labels",
 }
+FEWEST_AGAIN = 10  # rows below which no pool is worth while
 _LOW = {
     "minHeight": "30px",
     "padding": "2px 10px",
@@ -37,7 +40,18 @@ class PartitionBar(Panel):
     """Choose a consensus, a model, a brushed group or the given labels."""
 
     needs = ("chosen",)
-    also = ("chosen_held", "methods", "rows", "ensemble", "constraints?", "samples?")
+    also = (
+        "chosen_held",
+        "methods",
+        "rows",
+        "ensemble",
+        "constraints?",
+        "samples?",
+        "look.cluster?",
+        "beside",
+        "runs",
+        "run",
+    )
     empty = (
         "<b>Nothing to read yet.</b> Load a table on the <b>Data</b> page and run a "
         "pool of clusterings on the <b>Pool</b> page; its models and their consensus "
@@ -51,6 +65,7 @@ class PartitionBar(Panel):
             self._method(),
             self._links(),
             self._model(),
+            self._runs(),
             pn.Row(sizing_mode="stretch_width", margin=0),
             *self._deeds(),
             margin=0,
@@ -58,7 +73,7 @@ class PartitionBar(Panel):
             styles={"gap": "8px", "flex": "none", "flex-wrap": "wrap"},
             align="center",
         )
-        self._text = Text(does=self._judge, css_classes=["cl-clusters-sentence"])
+        self._text = Text(does=self._do, css_classes=["cl-clusters-sentence"])
         return card(
             "", controls, self._text, note=self.status, css="cl-partition", fills=False
         )
@@ -118,6 +133,15 @@ class PartitionBar(Panel):
         )
         return self._models
 
+    def _runs(self) -> Any:
+        look = self.session.look
+        self._beside = self.control(
+            select("Beside run", {}, css="cl-beside-run", width=150),
+            lambda: look.beside_run,
+            lambda key: setattr(look, "beside_run", key),
+        )
+        return self._beside
+
     def _deeds(self) -> list[Any]:
         self._keep = pmu.Button(
             label="Keep as a model",
@@ -166,6 +190,10 @@ class PartitionBar(Panel):
         kinds = {name: key for name, key in KINDS.items() if given or key != "labels"}
         if self._kinds.options != kinds:
             self._kinds.options = kinds
+        run, runs = results["run"].value, results["runs"].value or ()
+        others = {one.name: one.id for one in reversed(runs) if one is not run}
+        self._beside.visible = ready and bool(others)
+        self.offer(self._beside, options={"newest other": "", **others})
         if results["methods"].ready:
             names = {
                 "consensus tree" if name == TREE else name: name
@@ -185,6 +213,8 @@ class PartitionBar(Panel):
         chosen: Chosen,
         chosen_held: Result,
         ensemble: Result,
+        cluster: Result,
+        beside: Result,
         **offered: Result,
     ) -> None:
         """Write the sentence."""
@@ -195,13 +225,31 @@ class PartitionBar(Panel):
             words = "Are these clusters?"
             leads = f" {link(words, 'judge', kind='pill', css='cl-to-labels')}"
         words = sentence(chosen, chosen_held, ensemble.value)
-        self._text.body = f"<p>{words}{leads}</p>"
+        again = _again(chosen, cluster.value)
+        self._text.body = f"<p>{words}{leads}{again}{_beside(beside)}</p>"
 
-    def _judge(self, what: str) -> None:
-        """Judge the clusters on the page Class labels."""
-        if self._chosen is not None:
-            self.session.look.judge(_judged(self._chosen.choice))
-            self.session.look.page = "labels"
+    def _do(self, what: str) -> Any:
+        """Judge the clusters, cluster their rows again, or select what changed."""
+        look, found = self.session.look, self.session.derived.get("beside")
+        if what == "again":
+            return self._cluster_again()
+        if what == "changed" and found.ready:
+            source = f"changed since {found.value.run.name}"
+            look.brush = Brush(found.value.changed, source)
+        elif what == "judge" and self._chosen is not None:
+            look.judge(_judged(self._chosen.choice))
+            look.page = "labels"
+        return None
+
+    async def _cluster_again(self) -> None:
+        """Make a run of the rows of the cluster, or of the group, that is read."""
+        chosen, session = self._chosen, self.session
+        cluster = _in_hand(chosen, session.look.cluster) if chosen else None
+        if chosen is None or cluster is None:
+            return
+        at = np.flatnonzero(chosen.clusters == cluster)
+        rows = plain_ids(np.asarray(session.analysis.samples.row_ids)[at])
+        await session.act("cluster rows", rows=rows, name=chosen.names[cluster])
 
     async def _keep_it(self, event: Any) -> None:
         """Put the partition among the models and read it there."""
@@ -229,6 +277,39 @@ class PartitionBar(Panel):
             return rows_to_csv(attach_labels(samples, columns))
 
         return f"{samples.name} - clusters.csv", make
+
+
+def _in_hand(chosen: Chosen, cluster: int | None) -> int | None:
+    """The cluster whose rows are clustered again; of a group itself."""
+    if chosen.choice.kind == "group":
+        return 0
+    return cluster if cluster in chosen.sizes else None
+
+
+def _again(chosen: Chosen, cluster: int | None) -> str:
+    """Offer to cluster the rows in hand again."""
+    found = _in_hand(chosen, cluster)
+    if found is None or chosen.sizes[found] < FEWEST_AGAIN:
+        return ""
+    size = f"{chosen.sizes[found]:,}"
+    words = f"Cluster the {size} rows of {safe(chosen.names[found])} again"
+    return f" {link(words, 'again', kind='pill', css='cl-cluster-again')}"
+
+
+def _beside(result: Result) -> str:
+    """Say how the run compares with another one."""
+    if not result.ready or result.value is None:
+        return ""
+    other, found = result.value.run, result.value.found
+    changed = len(result.value.changed)
+    n = count(found.n_shared, "shared sample")
+    text = (
+        f"Beside <b>{safe(other.name)}</b>, {n}: leaders {safe(found.names[0])} and "
+        f"{safe(found.names[1])} (ARI {fixed(found.leader_ari)}), consensus matrices "
+        f"correlate {fixed(found.correlation)}; {changed:,} changed companions"
+    )
+    way = f" {link('select them', 'changed', css='cl-changed')}" if changed else ""
+    return f"<br><span class='cl-runs-compared'>{text}.{way}</span>"
 
 
 def _judged(choice: Choice) -> str:

@@ -1,0 +1,59 @@
+"""The run that is read beside another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clusterlens.compute.ranking.run_comparison import RunComparison, compare_runs
+from clusterlens.ui.analysis import Run
+from clusterlens.ui.derived import Node
+from clusterlens.ui.jobs import Job
+
+# Companions of a sample have changed where its rows of the two consensus matrices
+# differ by so much, as a root mean square.
+CHANGED = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Another run, and how it compares."""
+
+    run: Run
+    found: RunComparison
+
+    @property
+    def changed(self) -> np.ndarray:
+        """Samples of the run that is read whose companions changed, (n_changed,)."""
+        return self.found.rows[0][self.found.changed > CHANGED]
+
+
+def beside(
+    job: Job, run: Run, runs: tuple[Run, ...], asked: str, score: str
+) -> Beside | None:
+    """Compare the run with the one asked for, or the newest other that shares rows."""
+    own = np.asarray(run.dataset.row_ids)
+    others = [
+        one
+        for one in reversed(runs)
+        if one.id != run.id and np.isin(one.dataset.row_ids, own).sum() > 1
+    ]
+    chosen = next((one for one in others if one.id == asked), None)
+    if chosen is None and not others:
+        return None
+    other = chosen or others[0]
+    ids = (own, np.asarray(other.dataset.row_ids))
+    ensembles = (run.ensemble, other.ensemble)
+    return Beside(other, compare_runs(*ensembles, ids, score=score, **job.kernels))
+
+
+NODES = {
+    "beside": Node(
+        ("run", "runs", "look.beside_run", "score"),
+        beside,
+        "live",
+        "Comparing the runs",
+        keep=8,
+    )
+}
