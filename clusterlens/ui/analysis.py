@@ -99,11 +99,6 @@ class Analysis:
     ----------
     table : Dataset or None
         The table as read.
-    part : tuple of str
-        Which part of its file it is: "sheet" or "array" and the name of that; empty for
-        a file that holds one table.
-    parts : tuple of str
-        The names of all.
     preparation : dict
         Arguments of `prepare` that are in force, plain values.
     dataset : Dataset or None
@@ -134,11 +129,14 @@ class Analysis:
         Saved pairs of soft partitions, by their keys.
     cns : (int, float, int) or None
         Neighbours, alpha and K that were chosen for CNS; None for automatic.
+    part : tuple of str
+        Which part of its file the table is: "sheet" or "array" and the name of that;
+        empty for a file that holds one table.
+    parts : tuple of str
+        The names of all parts of the file.
     """
 
     table: Dataset | None = None
-    part: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
     preparation: Mapping[str, Any] = field(default_factory=dict)
     dataset: Dataset | None = None
     runs: tuple[Run, ...] = ()
@@ -154,6 +152,8 @@ class Analysis:
     memberships: tuple[SoftTable, ...] = ()
     fuzzy_pairs: tuple[tuple[str, str], ...] = ()
     cns: tuple[int, float, int] | None = None
+    part: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     def with_run(self, run: Run) -> Analysis:
         """The analysis with another run, which is read at the mean rule."""

@@ -24,6 +24,7 @@ _REASON = (
     "worse and one link moves many ranks."
 )
 _SHOWN = 200
+MOST_BYTES = 10_000_000
 _STROKES = {"must": "none", "cannot": "5 3"}
 
 
@@ -51,7 +52,7 @@ class LinkList(Panel):
         self._file = pmu.FileInput(
             label="Import CSV or JSON by row ids",
             accept=".csv,.json",
-            max_file_size="10MB",
+            max_file_size=MOST_BYTES,
             size="small",
             margin=(4, 0),
             css_classes=["cl-import-links"],
