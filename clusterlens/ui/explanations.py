@@ -337,17 +337,17 @@ EXPLANATIONS = {
     ),
     "cl-report-card": Explanation(
         "The report as it will be saved, one HTML file.",
-        "Chips switch its sections; one without content is grey with its reason.",
+        "It is written anew when something changes; your note stands under the answer.",
         "It holds rows of your table: mind whom you give it to.",
     ),
     "cl-exports": Explanation(
         "Files to take away: rows, ranking, links, figures, script.",
         "Each is built when you click it.",
-        "An estimated ranking carries its badge into every file.",
+        "An estimated ranking says so in the report, its table and the script.",
     ),
     "cl-script-card": Explanation(
         "The analysis as Python with public names only.",
-        "It loads the same table, runs the same pools, and ranks them.",
+        "It loads the same table and runs the same pool; a check runs it elsewhere.",
         "Another version of a library may find other clusters.",
     ),
     "cl-lessons-card": Explanation(

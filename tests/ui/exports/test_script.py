@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 
 import clusterlens as cl
+from clusterlens.compute._run.options import Cancelled
+from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import ScriptError, write_script
+from clusterlens.ui.links import as_constraints
 from clusterlens.ui.session import Session
 from tests.folders import ROOT
 from tests.ui.loop import run
@@ -30,6 +33,7 @@ if __name__ == "__main__":
     ds, ens, ranking = analyse()
     print(json.dumps([ens.names, ens.labels.tolist(), ranking.values.tobytes().hex()]))
 """
+SMALL = cl.Ensemble([[0, 1], [0, 0], [1, 1]], names=list("abc"))
 NAME = "a \"b\"\n{0} 'c'.csv"
 
 
@@ -120,3 +124,52 @@ def test_without_a_run_there_is_no_script():
     run(session.act("load example", name="iris"))
     with pytest.raises(ScriptError, match="no run"):
         write_script(session.history.done, 0)
+
+
+def ranked(session: Session) -> cl.Ranking:
+    """The ranking on screen."""
+    analysis = session.analysis
+    places = {row: k for k, row in enumerate(analysis.samples.row_ids)}
+    return cl.rank_partitions(
+        cl.count_agreements(analysis.ensemble),
+        threshold=3,
+        constraints=as_constraints(analysis.links, places),
+        constraint_weight=analysis.link_weight,
+    )
+
+
+def test_a_replay_of_a_file_whatever_its_name_gives_the_same():
+    session = run(analysed(distinct=False), 300)
+    steps = session.history.done
+    script = write_script(steps, 1)
+    found = replay(script, steps, session.files, ranked(session), lambda: False)
+    assert found == ""
+
+
+@pytest.mark.parametrize(
+    ("names", "labels", "values", "words"),
+    [
+        ("abc", [[0, 1], [0, 0], [1, 1]], [0.1, 0.2, 0.3], ""),
+        ("abc", [[0, 1], [0, 1], [1, 1]], [0.1, 0.2, 0.3], "1 of 3 models"),
+        ("abc", [[0, 1], [0, 0], [1, 1]], [0.1, 0.2, 0.4], "scores are not"),
+        ("ab", [[0, 1], [0, 0]], [0.1, 0.2], "2 models, the run has 3"),
+    ],
+)
+def test_a_replay_says_what_differs(names, labels, values, words):
+    script = (
+        "import numpy as np\nfrom types import SimpleNamespace as Some\n"
+        f"ens = Some(names={list(names)}, labels=np.array({labels}))\n"
+        f"def analyse():\n    return None, ens, Some(values=np.array({values}))\n"
+    )
+    ranking = replace(cl.rank_partitions(SMALL), values=np.array([0.1, 0.2, 0.3]))
+    found = replay(script, [], {}, ranking, lambda: False)
+    assert words in found
+    assert bool(found) == bool(words)
+
+
+def test_a_script_that_fails_or_is_cancelled_is_told():
+    ranking = cl.rank_partitions(SMALL)
+    with pytest.raises(ValueError, match="ZeroDivisionError"):
+        replay("1 / 0", [], {}, ranking, lambda: False)
+    with pytest.raises(Cancelled):
+        replay("while True: pass", [], {}, ranking, lambda: True)
