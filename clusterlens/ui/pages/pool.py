@@ -31,8 +31,9 @@ class PoolPage(Page):
         self.panels = [grid, cost, imported, latest, progress]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         right = pn.Column(
-            pn.Column(cost.view, styles={"flex": "none"}, margin=0),
+            # First, so that its buttons are in sight however small the window is.
             pn.Column(progress.view, styles={"flex": "none"}, margin=0),
+            pn.Column(cost.view, styles={"flex": "none"}, margin=0),
             pn.Column(imported.view, styles={"flex": "none"}, margin=0),
             latest.view,
             styles={**COLUMN, "gap": "8px"},
