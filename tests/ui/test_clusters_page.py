@@ -376,7 +376,7 @@ def test_a_cluster_is_clustered_again_and_its_run_stands_beside_the_one_before()
 
     async def then(page):
         bar = panel(page, "PartitionBar")
-        assert "again" not in bar._text.body
+        assert "Cluster the 20 rows of cluster 1 again" in bar._text.body
         session.look.cluster = 1
         await rest(session)
         rows = np.flatnonzero(value(session, "chosen").clusters == 1)

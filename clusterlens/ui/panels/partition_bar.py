@@ -47,7 +47,7 @@ class PartitionBar(Panel):
         "ensemble",
         "constraints?",
         "samples?",
-        "look.cluster?",
+        "in_hand",
         "beside",
         "runs",
         "run",
@@ -213,7 +213,7 @@ class PartitionBar(Panel):
         chosen: Chosen,
         chosen_held: Result,
         ensemble: Result,
-        cluster: Result,
+        in_hand: Result,
         beside: Result,
         **offered: Result,
     ) -> None:
@@ -225,7 +225,7 @@ class PartitionBar(Panel):
             words = "Are these clusters?"
             leads = f" {link(words, 'judge', kind='pill', css='cl-to-labels')}"
         words = sentence(chosen, chosen_held, ensemble.value)
-        again = _again(chosen, cluster.value)
+        again = _again(chosen, in_hand.value)
         self._text.body = f"<p>{words}{leads}{again}{_beside(beside)}</p>"
 
     def _do(self, what: str) -> Any:
@@ -244,8 +244,8 @@ class PartitionBar(Panel):
     async def _cluster_again(self) -> None:
         """Make a run of the rows of the cluster, or of the group, that is read."""
         chosen, session = self._chosen, self.session
-        cluster = _in_hand(chosen, session.look.cluster) if chosen else None
-        if chosen is None or cluster is None:
+        cluster = session.derived.get("in_hand").value
+        if chosen is None or cluster not in chosen.sizes:
             return
         at = np.flatnonzero(chosen.clusters == cluster)
         rows = plain_ids(np.asarray(session.analysis.samples.row_ids)[at])
@@ -279,20 +279,12 @@ class PartitionBar(Panel):
         return f"{samples.name} - clusters.csv", make
 
 
-def _in_hand(chosen: Chosen, cluster: int | None) -> int | None:
-    """The cluster whose rows are clustered again; of a group itself."""
-    if chosen.choice.kind == "group":
-        return 0
-    return cluster if cluster in chosen.sizes else None
-
-
 def _again(chosen: Chosen, cluster: int | None) -> str:
     """Offer to cluster the rows in hand again."""
-    found = _in_hand(chosen, cluster)
-    if found is None or chosen.sizes[found] < FEWEST_AGAIN:
+    size = 0 if cluster is None else chosen.sizes.get(cluster, 0)
+    if size < FEWEST_AGAIN:
         return ""
-    size = f"{chosen.sizes[found]:,}"
-    words = f"Cluster the {size} rows of {safe(chosen.names[found])} again"
+    words = f"Cluster the {size:,} rows of {safe(chosen.names[cluster])} again"
     return f" {link(words, 'again', kind='pill', css='cl-cluster-again')}"
 
 
