@@ -72,10 +72,11 @@ def answer_a_suggestion(page):
 
 
 def lasso(page, places):
-    """Draw a lasso around the samples that are furthest to the left."""
+    """Draw a lasso around the samples in the left third of the map."""
     page.evaluate(TAKE_LASSO)
-    xs, ys = zip(*places[: max(4, len(places) // 12)], strict=True)
-    left, right, low, high = min(xs) - 4, max(xs) + 2, min(ys) - 4, max(ys) + 4
+    xs, ys = zip(*places, strict=True)
+    left, right = xs[0] - 6, xs[len(xs) // 3]
+    low, high = min(ys) - 4, max(ys) + 4
     page.mouse.move(left, low)
     page.mouse.down()
     for corner in [(right, low), (right, high), (left, high)]:
