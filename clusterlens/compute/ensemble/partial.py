@@ -136,7 +136,7 @@ def count_seen_pairs(
 
     Notes
     -----
-    O(n² T) time, some five times that of complete partitions; O(T V²) memory.
+    O(n² T) time, some eighty times that of 200 complete partitions; O(T V²) memory.
     """
     first, votes = distinct_votes(ensemble)
     group = ensemble._distinct[1]
