@@ -84,7 +84,7 @@ FULL = (
 QUICK = (
     Case("agreement", 1_000, 50, numpy=True),
     Case("agreement", 5_000, 100),
-    Case("agreement", 5_000, 100, numpy=True, n_clusters=250),
+    Case("agreement", 5_000, 100, n_clusters=250),
     Case("ranking", 5_000, 100),
     Case("tile", 1_000, 50, numpy=True, n_clusters=10),
     Case("tile", 50_000, 100, n_clusters=10),
