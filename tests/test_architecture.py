@@ -125,6 +125,8 @@ PLACES = [
     "words",
     "thumbnails",
     "explanations",
+    "style",
+    "components",
     "kit",
     "drafts",
     "form",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import TEXT_CSS, Text, scaled
+from clusterlens.ui.components import Text
+from clusterlens.ui.style import TEXT_CSS, scaled
 
 FORM_CSS = scaled("""
 .chip { padding: 1px 9px; margin: 1px 4px 1px 0; border-radius: 11px; font-size: 12.5px;

@@ -14,22 +14,9 @@ from bokeh.util.warnings import BokehUserWarning
 from clusterlens.compute._run.process_settings import ignore_warnings
 from clusterlens.ui import warm
 from clusterlens.ui.address import LOOKED_AT, VIEWS, from_query, to_query
+from clusterlens.ui.components import Keys, Query, Text, TextSize
 from clusterlens.ui.explanations import GLOSSARY
-from clusterlens.ui.kit import (
-    ACCENT,
-    COLUMN,
-    Keys,
-    Query,
-    Text,
-    TextSize,
-    link,
-    pmu,
-    pn,
-    progress_bar,
-    safe,
-    scaled,
-)
-from clusterlens.ui.kit import THEME as THEME_CONFIG
+from clusterlens.ui.kit import link, pmu, pn, progress_bar, safe
 from clusterlens.ui.manual import MISSING, manual_address
 from clusterlens.ui.memory.store import Store, shared_store
 from clusterlens.ui.moves import MOVES, press, toggle_help, toggle_large
@@ -43,6 +30,8 @@ from clusterlens.ui.pages.lessons import LessonsPage
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.pages.report import ReportPage
 from clusterlens.ui.session import Session
+from clusterlens.ui.style import ACCENT, COLUMN, scaled
+from clusterlens.ui.style import THEME as THEME_CONFIG
 from clusterlens.ui.uploads import FileTaker
 from clusterlens.ui.words import count as counted
 

@@ -15,8 +15,8 @@ from typing import Any
 import param
 
 from clusterlens.compute._run.options import raise_if_cancelled
+from clusterlens.ui.components import JSComponent, go_on
 from clusterlens.ui.jobs import Job
-from clusterlens.ui.kit import JSComponent, go_on
 
 MAX_BYTES = 1_000_000_000
 PASTED = "pasted table"

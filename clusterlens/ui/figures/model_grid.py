@@ -8,7 +8,7 @@ import param
 from panel.custom import JSComponent
 
 from clusterlens.ui.forming import STATES
-from clusterlens.ui.kit import TEXT_CSS
+from clusterlens.ui.style import TEXT_CSS
 
 TITLES = dict(
     zip(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.kit import pn
 from clusterlens.ui.pages.page import Page, share, under
 from clusterlens.ui.panels.cluster_apart import ClusterApart
 from clusterlens.ui.panels.cluster_profiles import ClusterProfilesTable
@@ -12,6 +12,7 @@ from clusterlens.ui.panels.cluster_rows import ClusterRows
 from clusterlens.ui.panels.comparison import Comparison
 from clusterlens.ui.panels.k_evidence import KEvidence
 from clusterlens.ui.panels.partition_bar import PartitionBar
+from clusterlens.ui.style import COLUMN
 
 GRID = """
 :host { display: grid; grid-template-columns: minmax(0, 1.9fr) minmax(0, 1fr);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.kit import pn
 from clusterlens.ui.pages.page import Page, share, under
 from clusterlens.ui.panels.cns_certainty import CNSCertainty
 from clusterlens.ui.panels.cns_criterion import CNSCriterion
@@ -14,6 +14,7 @@ from clusterlens.ui.panels.cns_settings import CNSSettings
 from clusterlens.ui.panels.cns_steps import CNSSteps
 from clusterlens.ui.panels.cns_versions import CNSVersions
 from clusterlens.ui.panels.membership_map import Memberships
+from clusterlens.ui.style import COLUMN
 
 GRID = """
 :host { display: grid; grid-template-columns: 300px minmax(0, 1fr) 340px;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.kit import pn
 from clusterlens.ui.pages.page import Page, share
 from clusterlens.ui.panels.headline import Headline
 from clusterlens.ui.panels.inspector import Inspector
@@ -14,6 +14,7 @@ from clusterlens.ui.panels.model_table import ModelTable
 from clusterlens.ui.panels.ranking import RankingTable
 from clusterlens.ui.panels.sample_map import SampleMap
 from clusterlens.ui.panels.threshold import Threshold
+from clusterlens.ui.style import COLUMN
 
 GRID = """
 :host { display: grid; grid-template-columns: 374px minmax(0, 1fr) 312px;

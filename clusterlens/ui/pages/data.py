@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.kit import pn
 from clusterlens.ui.pages.page import Page, share
 from clusterlens.ui.panels.columns import Columns
 from clusterlens.ui.panels.first_rows import FirstRows
@@ -15,6 +15,7 @@ from clusterlens.ui.panels.preparation import Preparation
 from clusterlens.ui.panels.recent import Recent
 from clusterlens.ui.panels.welcome import Welcome
 from clusterlens.ui.session import Session
+from clusterlens.ui.style import COLUMN
 
 GRID = {
     "display": "grid",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.kit import pn
 from clusterlens.ui.pages.page import Page, share, under
 from clusterlens.ui.panels.fuzzy_guide import FuzzyGuide
 from clusterlens.ui.panels.fuzzy_headline import FuzzyHeadline
@@ -13,6 +13,7 @@ from clusterlens.ui.panels.fuzzy_pairs import FuzzyPairs
 from clusterlens.ui.panels.fuzzy_rows import FuzzyRows
 from clusterlens.ui.panels.fuzzy_toy import FuzzyToy
 from clusterlens.ui.panels.fuzzy_values import FuzzyValues
+from clusterlens.ui.style import COLUMN
 
 GRID = """
 :host { display: grid; gap: 8px; height: 100%; overflow: hidden;

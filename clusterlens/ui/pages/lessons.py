@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.classroom import Classroom
-from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.kit import pn
 from clusterlens.ui.pages.consensus import ConsensusPage
 from clusterlens.ui.pages.fuzzy import FuzzyPage
 from clusterlens.ui.pages.labels import LabelsPage
@@ -13,6 +13,7 @@ from clusterlens.ui.pages.page import Page
 from clusterlens.ui.panels.coach import Coach
 from clusterlens.ui.panels.lesson_list import LessonList
 from clusterlens.ui.session import Session
+from clusterlens.ui.style import COLUMN
 
 PLACES = {"consensus": ConsensusPage, "labels": LabelsPage, "fuzzy": FuzzyPage}
 # Beside the working page, or below it where that needs the width.

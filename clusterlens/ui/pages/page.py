@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.kit import pn
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.session import Session
+from clusterlens.ui.style import COLUMN
 
 
 class Page:

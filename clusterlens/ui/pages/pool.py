@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import COLUMN, pn
+from clusterlens.ui.kit import pn
 from clusterlens.ui.pages.page import Page
 from clusterlens.ui.panels.import_partitions import ImportPartitions
 from clusterlens.ui.panels.latest_run import LatestRun
 from clusterlens.ui.panels.pool_cost import PoolCost
 from clusterlens.ui.panels.pool_grid import PoolGrid
 from clusterlens.ui.panels.run_progress import RunProgress
+from clusterlens.ui.style import COLUMN
 
 GRID = {
     "display": "grid",

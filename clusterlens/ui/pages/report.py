@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import COLUMN, SCROLL, pn
+from clusterlens.ui.kit import pn
 from clusterlens.ui.pages.page import Page
 from clusterlens.ui.panels.report_preview import ReportPreview
 from clusterlens.ui.panels.script_card import ScriptCard
 from clusterlens.ui.panels.take_away import TakeAway
 from clusterlens.ui.panels.timeline import Timeline
+from clusterlens.ui.style import COLUMN, SCROLL
 
 GRID = """
 :host { display: grid; grid-template-columns: 276px minmax(0, 1fr) 440px;

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.distributions import picture, write
-from clusterlens.ui.kit import Text, card, mark, pmu, safe
+from clusterlens.ui.kit import card, mark, pmu, safe
 from clusterlens.ui.nodes.clusters import Apart, Chosen
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel

@@ -9,9 +9,10 @@ import pandas as pd
 
 from clusterlens.compute.consensus.cluster_consensus import ClusterConsensus
 from clusterlens.compute.table.profiles import ClusterProfiles
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.jobs import explain
-from clusterlens.ui.kit import Text, card, link, mark, pmu, safe, select
+from clusterlens.ui.kit import card, link, mark, pmu, safe, select
 from clusterlens.ui.nodes.clusters import BOOTSTRAPS, Chosen, Judge
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel

@@ -8,9 +8,10 @@ from typing import Any
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels
 from clusterlens.compute.table.profiles import ClusterProfiles
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.rows import rows_to_csv
-from clusterlens.ui.kit import Text, card, link, mark, safe, select
+from clusterlens.ui.kit import card, link, mark, safe, select
 from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.clusters import Chosen, Members
 from clusterlens.ui.palette import cluster_colour

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
-from clusterlens.ui.kit import NAME_UNSEEN, Text, card, pmu
+from clusterlens.ui.kit import card, pmu
 from clusterlens.ui.nodes.cns import Summary
 from clusterlens.ui.panels.live import LivePanel
+from clusterlens.ui.style import NAME_UNSEEN
 
 CERTAIN, TORN = "#0b7d7d", "#9db8b8"
 

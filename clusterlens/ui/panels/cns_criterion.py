@@ -9,8 +9,9 @@ import numpy as np
 
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.cns.graph import CNSGraph
+from clusterlens.ui.components import Text
 from clusterlens.ui.figures.criterion_map import CriterionMap
-from clusterlens.ui.kit import Text, card, said
+from clusterlens.ui.kit import card, said
 from clusterlens.ui.moves import go_to_setting
 from clusterlens.ui.nodes.cns import Automatic, Setting
 from clusterlens.ui.palette import SHADES

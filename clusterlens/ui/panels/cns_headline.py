@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.script import table_lines
-from clusterlens.ui.kit import Text, badge, card, copier, link, pmu, pn
+from clusterlens.ui.kit import badge, card, copier, link, pmu, pn
 from clusterlens.ui.moves import go_to_setting
 from clusterlens.ui.nodes.cns import LARGE, Automatic, Setting, Summary
 from clusterlens.ui.panels.live import LivePanel

@@ -9,8 +9,9 @@ import numpy as np
 
 from clusterlens.compute.estimators.cns.graph import LiveSolution
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, card, mark, safe
+from clusterlens.ui.kit import card, mark, safe
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.live import LivePanel
 

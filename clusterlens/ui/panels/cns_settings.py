@@ -8,14 +8,16 @@ from contextlib import suppress
 from typing import Any
 
 from clusterlens.compute.estimators.cns.graph import CNSGraph
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
 from clusterlens.ui.form import Form
-from clusterlens.ui.kit import NAME_UNSEEN, Text, card, link, pmu, select
+from clusterlens.ui.kit import card, link, pmu, select
 from clusterlens.ui.moves import go_to_setting, preview_setting
 from clusterlens.ui.nodes.cns import Automatic, Setting
 from clusterlens.ui.nodes.cns_study import Curves
 from clusterlens.ui.panels.live import LivePanel
+from clusterlens.ui.style import NAME_UNSEEN
 from clusterlens.ui.words import fixed, number
 
 # Field of a setting: class of its slider, name and meaning on screen.

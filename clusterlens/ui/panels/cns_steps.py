@@ -6,8 +6,9 @@ import asyncio
 from typing import Any
 
 from clusterlens.compute.estimators.cns.graph import SmoothingStep
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, card, link
+from clusterlens.ui.kit import card, link
 from clusterlens.ui.nodes.cns import Setting
 from clusterlens.ui.nodes.cns_study import STEP_SIZE
 from clusterlens.ui.panels.live import LivePanel

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import Text, card, link
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import card, link
 from clusterlens.ui.nodes.cns_study import Versions
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import fixed, number

@@ -5,22 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.classroom import Classroom
-from clusterlens.ui.kit import (
-    CARD_STYLE,
-    COLUMN,
-    SCROLL,
-    TEXT_CSS,
-    Pointer,
-    Text,
-    link,
-    pmu,
-    pn,
-    safe,
-)
+from clusterlens.ui.components import Pointer, Text
+from clusterlens.ui.kit import link, pmu, pn, safe
 from clusterlens.ui.lessons import LESSONS
 from clusterlens.ui.lessons.lesson import Lesson, Task
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.session import Session
+from clusterlens.ui.style import CARD_STYLE, COLUMN, SCROLL, TEXT_CSS
 
 CSS = """
 .bars { display: flex; gap: 4px; margin: 6px 0 12px; align-items: center; }

@@ -10,7 +10,8 @@ import pandas as pd
 from panel.io.model import JSCode
 
 from clusterlens.compute.table.dataset import ROLES, Dataset
-from clusterlens.ui.kit import Text, card, link, pmu, pn, table
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import card, link, pmu, pn, table
 from clusterlens.ui.nodes.tables import Column, Role
 from clusterlens.ui.panels.panel import Panel
 

@@ -8,15 +8,17 @@ import numpy as np
 
 from clusterlens.compute.ensemble.comparison import PartitionComparison
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, MapFigure, inside
-from clusterlens.ui.kit import COLUMN, Text, card, link, mark, pn, safe, select
+from clusterlens.ui.kit import card, link, mark, pn, safe, select
 from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.nodes.clusters import Chosen
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.style import COLUMN
 from clusterlens.ui.words import count
 
 AUTOMATIC = {"automatic": "auto", "consensus tree": "consensus"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import Text, card, link, safe, select
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import card, link, safe, select
 from clusterlens.ui.nodes.tables import Preview
 from clusterlens.ui.panels.panel import Panel
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from clusterlens.compute.fuzzy.adjusted import AdjustedIndex
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, card, copier, safe
+from clusterlens.ui.kit import card, copier, safe
 from clusterlens.ui.nodes.fuzzy import MODELS, Choices, Pair, Side
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import count

@@ -8,9 +8,10 @@ from typing import Any
 
 from clusterlens.compute.fuzzy.concordance import NDC
 from clusterlens.compute.fuzzy.importing import load_memberships
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.script import run_lines, table_lines
-from clusterlens.ui.kit import Text, badge, card, copier, link, pmu, pn, safe, select
+from clusterlens.ui.kit import badge, card, copier, link, pmu, pn, safe, select
 from clusterlens.ui.nodes.fuzzy import MODELS, PRECISIONS, Choices, Pair
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import error, fixed

@@ -9,15 +9,17 @@ import numpy as np
 
 from clusterlens.compute.fuzzy.comparison import SampleDiscordance
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.membership_map import MembershipMap
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS
-from clusterlens.ui.kit import COLUMN, Text, badge, card, mark, pn, safe, said
+from clusterlens.ui.kit import badge, card, mark, pn, safe, said
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.fuzzy import Maps, Side
 from clusterlens.ui.palette import DISCORDANCE_COLOURS, cluster_colour
 from clusterlens.ui.panels.live import LivePanel
+from clusterlens.ui.style import COLUMN
 from clusterlens.ui.words import fixed
 
 _TITLES = (

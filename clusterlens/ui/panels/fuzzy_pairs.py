@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
-from clusterlens.ui.kit import Text, card, safe, select
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import card, safe, select
 from clusterlens.ui.nodes.fuzzy import MODELS, Choices, Pair
 from clusterlens.ui.palette import ink_on, shades
 from clusterlens.ui.panels.panel import Panel

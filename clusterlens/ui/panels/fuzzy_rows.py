@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
+from clusterlens.ui.components import Text
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
-from clusterlens.ui.kit import Text, card
+from clusterlens.ui.kit import card
 from clusterlens.ui.nodes.fuzzy import BINS, Side
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel

@@ -7,7 +7,8 @@ from typing import Any
 import pandas as pd
 
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
-from clusterlens.ui.kit import Text, card, safe
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import card, safe
 from clusterlens.ui.nodes.fuzzy import MODELS
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import fixed

@@ -7,10 +7,11 @@ from typing import Any
 from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
 from clusterlens.compute.fuzzy.concordance import NDC
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
 from clusterlens.ui.jobs import explain
-from clusterlens.ui.kit import Text, card, safe
+from clusterlens.ui.kit import card, safe
 from clusterlens.ui.nodes.fuzzy import MODELS, SIDES
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import error, fixed

@@ -9,9 +9,11 @@ from typing import Any
 from clusterlens.compute.pool.specs import pool_specs
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.examples import EXAMPLES
-from clusterlens.ui.kit import TEXT_CSS, Text, link, safe, scaled
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import link, safe
 from clusterlens.ui.moves import run_preset
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.style import TEXT_CSS, scaled
 from clusterlens.ui.thumbnails import thumbnail
 
 GROUPS = {

@@ -11,9 +11,10 @@ from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.analysis import Run
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.jobs import explain
-from clusterlens.ui.kit import Text, badge, card, link, safe
+from clusterlens.ui.kit import badge, card, link, safe
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import count, duration, span
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from clusterlens.ui.kit import Text, card, pmu, pn
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import card, pmu, pn
 from clusterlens.ui.panels.panel import Panel
 
 MAX_FILE_SIZE = "1GB"

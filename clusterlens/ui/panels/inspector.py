@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import CARD_STYLE, COLUMN, Text, about, pmu, pn
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import about, pmu, pn
 from clusterlens.ui.panels.links_tab import LinksTab
 from clusterlens.ui.panels.model_tab import ModelTab
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.sample_tab import SampleTab
 from clusterlens.ui.panels.selection_tab import SelectionTab
 from clusterlens.ui.session import Session
+from clusterlens.ui.style import CARD_STYLE, COLUMN
 
 TABS = {
     "model": ("Model", ModelTab),

@@ -7,13 +7,15 @@ from typing import Any
 import pandas as pd
 
 from clusterlens.compute.pool.select_k import KSelection
+from clusterlens.ui.components import RowSlider, Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.k_evidence import curves, evidence, heads
 from clusterlens.ui.jobs import explain
-from clusterlens.ui.kit import COLUMN, RowSlider, Text, card, link, pn, safe
+from clusterlens.ui.kit import card, link, pn, safe
 from clusterlens.ui.nodes.clusters import Chosen, Tree
 from clusterlens.ui.palette import cluster_colour, ink_on
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.style import COLUMN
 from clusterlens.ui.words import duration
 
 FEWEST_ROWS = 10

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute.indices.pool_agreement import PoolAgreement
+from clusterlens.ui.components import Text
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
-from clusterlens.ui.kit import Text, card, link, safe, tinted
+from clusterlens.ui.kit import card, link, safe, tinted
 from clusterlens.ui.moves import run_preset
 from clusterlens.ui.nodes.labels import Judged, Reached
 from clusterlens.ui.panels.panel import Panel

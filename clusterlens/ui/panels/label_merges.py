@@ -7,8 +7,9 @@ from typing import Any
 import pandas as pd
 
 from clusterlens.compute.indices.label_match import LabelCheck
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, card, link, safe
+from clusterlens.ui.kit import card, link, safe
 from clusterlens.ui.nodes.labels import Judged
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import error, fixed

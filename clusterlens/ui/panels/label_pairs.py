@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute.indices.label_match import SMALL_CLASS, LabelCheck
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
-from clusterlens.ui.kit import Text, card, safe
+from clusterlens.ui.kit import card, safe
 from clusterlens.ui.nodes.labels import Judged, PairOfClasses
 from clusterlens.ui.palette import APART_COLOURS, apart_colour
 from clusterlens.ui.panels.panel import Panel

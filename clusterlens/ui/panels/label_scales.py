@@ -9,9 +9,10 @@ import numpy as np
 from clusterlens.compute.indices.label_anchors import LABEL_ANCHORS
 from clusterlens.compute.indices.label_evidence import LabelEvidence
 from clusterlens.compute.indices.label_match import LabelCheck
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
-from clusterlens.ui.kit import Text, badge, card, link, safe, tinted
+from clusterlens.ui.kit import badge, card, link, safe, tinted
 from clusterlens.ui.nodes.labels import Judged
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import error, fixed

@@ -7,8 +7,9 @@ from typing import Any
 
 from clusterlens.compute.indices.label_evidence import LabelEvidence
 from clusterlens.compute.indices.label_match import LabelCheck
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, card, copier
+from clusterlens.ui.kit import card, copier
 from clusterlens.ui.nodes.labels import APART, MIXED, Judged, Light, Reached, Verdict
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import fixed

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterlens.compute.indices.label_match import LabelCheck
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.script import run_lines, table_lines
-from clusterlens.ui.kit import Text, badge, card, copier, link, pn, safe, select
+from clusterlens.ui.kit import badge, card, copier, link, pn, safe, select
 from clusterlens.ui.nodes.labels import (
     Judged,
     Verdict,

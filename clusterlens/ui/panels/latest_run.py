@@ -6,7 +6,8 @@ from itertools import groupby
 from typing import Any
 
 from clusterlens.ui.analysis import Run
-from clusterlens.ui.kit import Text, card, link, safe
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import card, link, safe
 from clusterlens.ui.nodes.pools import Outcome
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import duration

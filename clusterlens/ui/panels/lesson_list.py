@@ -6,10 +6,12 @@ from typing import Any
 
 from clusterlens.compute.table.examples import EXAMPLES
 from clusterlens.ui.classroom import Classroom
-from clusterlens.ui.kit import TEXT_CSS, Text, card, safe
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import card, safe
 from clusterlens.ui.lessons import LESSONS
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.session import Session
+from clusterlens.ui.style import TEXT_CSS
 from clusterlens.ui.thumbnails import thumbnail
 
 CSS = """

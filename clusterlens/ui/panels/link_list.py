@@ -9,8 +9,9 @@ import numpy as np
 
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, badge, link, pmu, pn, safe
+from clusterlens.ui.kit import badge, link, pmu, pn, safe
 from clusterlens.ui.links import OTHER, TITLES, shown_rows
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.palette import LINK_COLOURS

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit import COLUMN, SCROLL, pn
+from clusterlens.ui.kit import pn
 from clusterlens.ui.panels.link_list import LinkList
 from clusterlens.ui.panels.pair_card import PairCard
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.suggested_pairs import SuggestedPairs
+from clusterlens.ui.style import COLUMN, SCROLL
 
 
 class LinksTab(Panel):

@@ -5,19 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.kit import (
-    CARD_STYLE,
-    COLUMN,
-    Text,
-    about,
-    link,
-    pmu,
-    pn,
-    progress_bar,
-    safe,
-    scaled,
-)
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import about, link, pmu, pn, progress_bar, safe
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.style import CARD_STYLE, COLUMN, scaled
 from clusterlens.ui.uploads import MAX_BYTES, FileTaker
 
 FORMATS = ("CSV, TSV, text", "Parquet", "Excel .xlsx", "NumPy .npy .npz", "ARFF")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.matrix import (
@@ -15,7 +16,7 @@ from clusterlens.ui.figures.matrix import (
     cell_pixels,
 )
 from clusterlens.ui.jobs import Job
-from clusterlens.ui.kit import Text, badge, card, pn, select
+from clusterlens.ui.kit import badge, card, pn, select
 from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.moves import pick_pair
 from clusterlens.ui.panels.panel import Panel

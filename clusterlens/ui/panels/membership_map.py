@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.membership_map import MembershipMap
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
-from clusterlens.ui.kit import Text, badge, card, link, mark, said
+from clusterlens.ui.kit import badge, card, link, mark, said
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.cns import Fitted, Summary
 from clusterlens.ui.nodes.pictures import Picture

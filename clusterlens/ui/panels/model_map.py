@@ -9,9 +9,10 @@ import numpy as np
 from clusterlens.compute.ranking.hubs import Hubs
 from clusterlens.compute.ranking.model_map import ModelMap
 from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, Range
-from clusterlens.ui.kit import Text, card, mark, pmu, safe
+from clusterlens.ui.kit import card, mark, pmu, safe
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import count

@@ -12,8 +12,9 @@ from clusterlens.compute.indices.model_comparison import SAMPLE_SIZE
 from clusterlens.compute.indices.registry import INDICES
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.compute.table.export import to_csv_bytes
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, badge, card, link, safe
+from clusterlens.ui.kit import badge, card, link, safe
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.saving import SaveButton
 from clusterlens.ui.words import count, error, fixed, number

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, card, link, safe
+from clusterlens.ui.kit import card, link, safe
 from clusterlens.ui.nodes.tables import Hint
 from clusterlens.ui.panels.panel import Panel
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, badge, link, pn, safe
+from clusterlens.ui.kit import badge, link, pn, safe
 from clusterlens.ui.links import KINDS, TITLES, Kind
 from clusterlens.ui.moves import answer, skip
 from clusterlens.ui.nodes.links import Answer, Difference, PairReading

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.pair_map import PairMap
-from clusterlens.ui.kit import Text, badge, card, mark, safe, said
+from clusterlens.ui.kit import badge, card, mark, safe, said
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.labels import Judged, PairOfClasses, pair_frame
 from clusterlens.ui.nodes.pictures import Picture

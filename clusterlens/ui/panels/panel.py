@@ -12,9 +12,10 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.jobs import explain
-from clusterlens.ui.kit import Text, link, safe
+from clusterlens.ui.kit import link, safe
 from clusterlens.ui.session import Session
 
 

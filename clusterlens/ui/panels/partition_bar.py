@@ -10,9 +10,10 @@ import numpy as np
 from clusterlens.compute.consensus.cluster_consensus import ClusterConsensus
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.export import attach_labels
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.rows import rows_to_csv
-from clusterlens.ui.kit import Text, card, link, pmu, pn, safe, select
+from clusterlens.ui.kit import card, link, pmu, pn, safe, select
 from clusterlens.ui.links import plain_ids
 from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.clusters import Chosen

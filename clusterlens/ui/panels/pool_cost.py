@@ -9,8 +9,9 @@ from typing import Any
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.pool import PoolEstimate
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, badge, card, pmu, safe
+from clusterlens.ui.kit import badge, card, pmu, safe
 from clusterlens.ui.nodes.pools import Cost
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import count, duration

@@ -12,6 +12,7 @@ from typing import Any
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.drafts import (
     SHARES,
@@ -30,7 +31,7 @@ from clusterlens.ui.drafts import (
 )
 from clusterlens.ui.form import Form
 from clusterlens.ui.jobs import explain
-from clusterlens.ui.kit import Text, card, link, pmu, pn, safe
+from clusterlens.ui.kit import card, link, pmu, pn, safe
 from clusterlens.ui.memory.pools import LONGEST_NAME
 from clusterlens.ui.nodes.pools import Count
 from clusterlens.ui.panels.panel import Panel

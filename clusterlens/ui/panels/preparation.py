@@ -11,10 +11,11 @@ from clusterlens.compute.table.dataset import (
     SCALES,
     Dataset,
 )
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.prepared_map import PreparedMap
-from clusterlens.ui.kit import Text, badge, card, pmu, pn, safe
+from clusterlens.ui.kit import badge, card, pmu, pn, safe
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.nodes.tables import Axes, Shading

@@ -14,8 +14,9 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.make_up import pool_make_up
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.ui.analysis import Link
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import Text, card, link, pn, safe, select, table
+from clusterlens.ui.kit import card, link, pn, safe, select, table
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import count, span
 

@@ -9,9 +9,11 @@ from functools import partial
 from typing import Any
 
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.kit import COLUMN, DENSE, TEXT_CSS, Text, card, link, pmu, pn, safe
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import card, link, pmu, pn, safe
 from clusterlens.ui.memory.store import Entry, Store
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.style import COLUMN, DENSE, TEXT_CSS
 from clusterlens.ui.words import count, size_in_bytes
 
 CSS = """

@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 from typing import Any
 
+from clusterlens.ui.components import Text
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.jobs import explain
-from clusterlens.ui.kit import COLUMN, Text, card, pmu, pn, safe
+from clusterlens.ui.kit import card, pmu, pn, safe
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.style import COLUMN
 
 
 class ReportPreview(Panel):

@@ -9,6 +9,7 @@ import numpy as np
 
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.sample_map import (
@@ -17,7 +18,7 @@ from clusterlens.ui.figures.sample_map import (
     MapFigure,
     inside,
 )
-from clusterlens.ui.kit import Text, card, link, mark, pmu, safe, select
+from clusterlens.ui.kit import card, link, mark, pmu, safe, select
 from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.moves import pick, toggle_linking
 from clusterlens.ui.nodes.links import LinkState

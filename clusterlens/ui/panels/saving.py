@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from clusterlens.ui.components import Download
 from clusterlens.ui.jobs import explain
-from clusterlens.ui.kit import Download, pmu, pn
+from clusterlens.ui.kit import pmu, pn
 from clusterlens.ui.session import Session
 
 

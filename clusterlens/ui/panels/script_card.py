@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.ui.components import Text
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.findings import NEEDED, gather
 from clusterlens.ui.jobs import explain
-from clusterlens.ui.kit import TEXT_CSS, Text, badge, card, copier, link, safe
+from clusterlens.ui.kit import badge, card, copier, link, safe
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.style import TEXT_CSS
 from clusterlens.ui.words import duration
 
 CSS = "pre { font: 12px/1.5 ui-monospace, monospace; margin: 4px 0; white-space: pre; }"

@@ -6,7 +6,8 @@ from typing import Any
 
 from clusterlens.compute.ranking.suggestions import Suggestion
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.kit import Text, link, pn, safe
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import link, pn, safe
 from clusterlens.ui.panels.panel import Panel
 
 

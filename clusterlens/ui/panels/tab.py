@@ -6,8 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from clusterlens.ui.kit import COLUMN, Text, link, pn, safe
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import link, pn, safe
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.style import COLUMN
 
 # Bars of effects end at this many standard deviations.
 WIDEST_EFFECT = 2.0

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from clusterlens.ui.components import Download, Text
 from clusterlens.ui.exports.document import Findings, picture_makers, write_report
 from clusterlens.ui.exports.rows import (
     labelled_rows,
@@ -20,7 +21,7 @@ from clusterlens.ui.exports.rows import (
     rows_to_parquet,
 )
 from clusterlens.ui.findings import NEEDED, WELCOME, gather
-from clusterlens.ui.kit import Download, Text, card, link, safe
+from clusterlens.ui.kit import card, link, safe
 from clusterlens.ui.memory.archive import SUFFIX, export_analysis
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.saving import save_file

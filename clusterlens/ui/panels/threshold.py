@@ -6,11 +6,13 @@ from typing import Any
 
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.threshold import ThresholdFigure, legend
-from clusterlens.ui.kit import COLUMN, Text, card, link, pn, safe
+from clusterlens.ui.kit import card, link, pn, safe
 from clusterlens.ui.nodes.agreement import Leaders
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.style import COLUMN
 from clusterlens.ui.words import voters
 
 _STROKES = {"solid": "none", "dashed": "6 3", "dotdash": "2 2 7 2"}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from clusterlens.ui.components import Text
 from clusterlens.ui.history import Step
-from clusterlens.ui.kit import TEXT_CSS, Text, card, link, safe
+from clusterlens.ui.kit import card, link, safe
 from clusterlens.ui.links import TITLES
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.style import TEXT_CSS
 from clusterlens.ui.words import count, number
 
 CSS = """

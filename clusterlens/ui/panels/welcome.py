@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.kit import TEXT_CSS, Text, link, safe, scaled
+from clusterlens.ui.components import Text
+from clusterlens.ui.kit import link, safe
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.style import TEXT_CSS, scaled
 
 WELCOME = """<div class='welcome'><p class='say' role='heading' aria-level='2'>
 ClusterLens runs many clusterings of one table, shows what they agree on, and ranks

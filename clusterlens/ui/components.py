@@ -1,0 +1,287 @@
+"""Components with a script of their own in the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import param
+from panel.custom import JSComponent
+
+from clusterlens.ui.style import TEXT_CSS
+
+# Of a file on its way to the browser; coded and sent in about ten milliseconds.
+_PIECE_BYTES = 3_000_000
+
+
+_UNDER_WAY: set[asyncio.Future[Any]] = set()
+
+
+def go_on(done: Any) -> Any:
+    """Let what a message began go on to its end, if it is not done at once."""
+    if not inspect.isawaitable(done):
+        return done
+    # Nobody else waits for it, and the loop holds tasks weakly.
+    task = asyncio.ensure_future(done)
+    _UNDER_WAY.add(task)
+    task.add_done_callback(_UNDER_WAY.discard)
+    return task
+
+
+class Text(JSComponent):
+    """Markup that fits the theme; buttons with `data-do` tell what they are for.
+
+    Buttons with `data-copy` put that text on the clipboard.
+
+    Data-borne strings in it must have gone through `safe`.
+    """
+
+    body = param.String("", doc="Markup.")
+    scrolls = param.Boolean(False, doc="Whether it scrolls inside its place.")
+
+    _esm = """
+export function render({model}) {
+  const box = document.createElement('div');
+  // What is written anew keeps the focus where it was, for those who use the keyboard.
+  const write = () => {
+    const does = box.getRootNode().activeElement?.dataset?.do;
+    box.innerHTML = model.body;
+    if (does) box.querySelector(`[data-do="${CSS.escape(does)}"]`)?.focus();
+  };
+  const place = () => {
+    box.style.cssText = model.scrolls ? 'height:100%;overflow-y:auto' : '';
+    // Whoever has no pointer scrolls with the keys.
+    if (model.scrolls) box.tabIndex = 0;
+  };
+  // Pages that are not served safely have no clipboard of their own.
+  const copy = (text) => {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    const area = document.createElement('textarea');
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand('copy');
+    area.remove();
+  };
+  box.addEventListener('click', (event) => {
+    const copied = event.target.closest('[data-copy]');
+    if (copied) {
+      copy(copied.dataset.copy);
+      copied.classList.add('copied');
+      setTimeout(() => copied.classList.remove('copied'), 1500);
+    }
+    const target = event.target.closest('[data-do]');
+    if (target) model.send_msg(target.dataset.do);
+  });
+  model.on('body', write);
+  write(); place();
+  return box;
+}"""
+
+    def __init__(
+        self, body: str = "", *, does: Callable[[str], Any] | None = None, **params: Any
+    ) -> None:
+        params.setdefault("margin", 0)
+        params.setdefault("sizing_mode", "stretch_width")
+        styles = [TEXT_CSS, *params.pop("stylesheets", ())]
+        super().__init__(body=body, stylesheets=styles, **params)
+        self._does = does
+
+    def _handle_msg(self, data: Any) -> Any:
+        return go_on(self._does(str(data))) if self._does is not None else None
+
+
+class RowSlider(JSComponent):
+    """An upright slider whose steps stand at the middle of rows of equal height."""
+
+    value = param.Integer(2, doc="Number of the row, from start at the top.")
+    start = param.Integer(2, doc="Number of the first row.")
+    end = param.Integer(10, doc="Number of the last row.")
+    label = param.String("", doc="What is set, for screen readers.")
+
+    _esm = """
+export function render({model}) {
+  const box = document.createElement('div');
+  box.style.cssText = 'position:relative;height:100%;width:24px';
+  const input = document.createElement('input');
+  input.type = 'range';
+  input.setAttribute('aria-label', model.label);
+  const fit = () => {
+    const half = `calc(${50 / (model.end - model.start + 1)}% - 8px)`;
+    input.style.cssText = 'position:absolute;left:2px;margin:0;width:16px;' +
+      'writing-mode:vertical-lr;accent-color:#0b8a8a;cursor:pointer;' +
+      `top:${half};bottom:${half};height:calc(100% - 2 * ${half})`;
+    input.min = model.start;
+    input.max = model.end;
+    input.value = model.value;
+  };
+  input.addEventListener('input', () => { model.value = Number(input.value); });
+  model.on(['value', 'start', 'end'], fit);
+  fit();
+  box.append(input);
+  return box;
+}"""
+
+
+class Keys(JSComponent):
+    """Tells which of the wanted keys was pressed outside of fields, menus and lists.
+
+    Names are like "m", "ctrl+shift+z", "?", "escape", "space".
+    """
+
+    wanted = param.List(default=[], doc="Names of the keys to take.")
+
+    _esm = """
+const ROLES = ['textbox', 'combobox', 'listbox', 'option', 'spinbutton', 'slider',
+  'menu', 'menuitem', 'dialog'];
+const PRESSABLE = /^(BUTTON|A|SUMMARY)$/;
+export function render({model}) {
+  const typing = (event) => event.composedPath().some((e) => e.isContentEditable
+    || ROLES.includes(e.getAttribute?.('role')) || /^(TEXTAREA|SELECT)$/.test(e.tagName)
+    || (e.tagName === 'INPUT' && !/^(checkbox|radio|button|submit)$/.test(e.type)));
+  const pressable = (event) => event.composedPath().some((e) =>
+    PRESSABLE.test(e.tagName) || e.getAttribute?.('role') === 'button');
+  const onKey = (event) => {
+    if (event.isComposing || event.defaultPrevented || typing(event)) return;
+    const key = event.key === ' ' ? 'space' : event.key.toLowerCase();
+    const name = (event.ctrlKey || event.metaKey ? 'ctrl+' : '')
+      + (event.altKey ? 'alt+' : '')
+      + (event.shiftKey && /^[a-z]$/.test(key) ? 'shift+' : '') + key;
+    if (!model.wanted.includes(name)) return;
+    if (['space', 'enter'].includes(name) && pressable(event)) return;
+    event.preventDefault();
+    model.send_msg(name);
+  };
+  window.addEventListener('keydown', onKey, true);
+  model.on('remove', () => window.removeEventListener('keydown', onKey, true));
+  return document.createElement('span');
+}"""
+
+    def __init__(self, pressed: Callable[[str], Any], **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+        self._pressed = pressed
+
+    def _handle_msg(self, data: Any) -> Any:
+        return self._pressed(str(data))
+
+
+class Download(JSComponent):
+    """Hands files to the browser; their content is made elsewhere, on a thread."""
+
+    _esm = """
+export function render({model}) {
+  let pieces = [];
+  model.on('msg:custom', (data) => {
+    const {name, piece, last} = data;
+    pieces.push(Uint8Array.from(atob(piece), (c) => c.charCodeAt(0)));
+    if (!last) return;
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob(pieces));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    pieces = [];
+  });
+  return document.createElement('span');
+}"""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+
+    async def send(self, name: str, content: bytes) -> None:
+        """Save a file in the browser, in pieces between which others have a turn."""
+        ends = range(0, max(1, len(content)), _PIECE_BYTES)
+        for start in ends:
+            piece = base64.b64encode(content[start : start + _PIECE_BYTES]).decode()
+            last = start == ends[-1]
+            self._send_msg({"name": name, "piece": piece, "last": last})
+            await asyncio.sleep(0)
+
+
+class Query(JSComponent):
+    """The arguments in the address of the page, changed in place.
+
+    Panel's own location adds an entry to the list behind the browser's Back button for
+    every change.
+    """
+
+    text = param.String("", doc="With its question mark; empty leaves it as it is.")
+
+    _esm = """
+export function render({model}) {
+  model.on('text', () => {
+    if (model.text) history.replaceState({}, '', location.pathname + model.text);
+  });
+  return document.createElement('span');
+}"""
+
+
+class TextSize(JSComponent):
+    """Sets the size of all text on the page; figures keep theirs."""
+
+    scale = param.Number(1.0, doc="Factor of the usual size.")
+
+    _esm = """
+export function render({model}) {
+  const root = document.documentElement;
+  const set = () => {
+    root.style.setProperty('--cl-scale', model.scale);
+    root.style.fontSize = `${100 * model.scale}%`;
+  };
+  model.on('scale', set);
+  set();
+  return document.createElement('span');
+}"""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+
+
+class Pointer(JSComponent):
+    """Outlines a part of the page, and scrolls to it."""
+
+    target = param.String("", doc="CSS class of the part; empty for none.")
+
+    _esm = """
+const find = (root, name) => {
+  for (const part of root.querySelectorAll(`.${name}`))
+    if (part.getClientRects().length) return part;
+  for (const part of root.querySelectorAll('*')) {
+    const found = part.shadowRoot && find(part.shadowRoot, name);
+    if (found) return found;
+  }
+  return null;
+};
+export function render({model}) {
+  let shown = null, timer = 0;
+  const clear = () => {
+    clearInterval(timer);
+    if (shown) shown.style.outline = shown.style.outlineOffset = '';
+    shown = null;
+  };
+  // The part may be drawn long after the wish to point at it, or be drawn anew.
+  const point = () => {
+    if (shown?.isConnected) return;
+    shown = find(document, model.target);
+    if (!shown) return;
+    shown.style.outline = '2px solid #e07b00';
+    shown.style.outlineOffset = '2px';
+    shown.scrollIntoView({block: 'nearest', inline: 'nearest'});
+  };
+  const move = () => {
+    clear();
+    if (!model.target) return;
+    timer = setInterval(point, 400);
+    point();
+  };
+  model.on('target', move);
+  model.on('remove', clear);
+  move();
+  return document.createElement('span');
+}"""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)

@@ -1,0 +1,298 @@
+"""Theme, style sheets and the styles of boxes that all pages share."""
+
+from __future__ import annotations
+
+import re
+
+ACCENT = "#0b6e6e"
+ACCENT_DARK = "#3db8b3"
+THEME = {
+    "light": {
+        "palette": {
+            "primary": {"main": ACCENT},
+            "background": {"default": "#f5f8fa", "paper": "#ffffff"},
+        },
+        "typography": {"fontFamily": "Arial, 'Liberation Sans', sans-serif"},
+        "shape": {"borderRadius": 6},
+    },
+    "dark": {
+        "palette": {
+            "primary": {"main": ACCENT_DARK},
+            "background": {"default": "#10141a", "paper": "#1c2026"},
+        },
+        "typography": {"fontFamily": "Arial, 'Liberation Sans', sans-serif"},
+        "shape": {"borderRadius": 6},
+    },
+}
+
+
+def scaled(css: str) -> str:
+    """Let the sizes of text in a style sheet follow the size chosen for the page."""
+    size = r"font-size: calc(\1px * var(--cl-scale, 1))"
+    return re.sub(r"font-size: ([\d.]+)px", size, css)
+
+
+# Inside the shadow root of each text pane; colours follow the theme by inheritance.
+TEXT_CSS = scaled("""
+:host { font-size: 14px; line-height: 1.35; }
+h2 { font-size: 15px; font-weight: 700; margin: 0; white-space: nowrap; }
+@media (max-width: 1350px) { h2 { font-size: 13.5px; } }
+@media (max-height: 800px) { .spare, .how { display: none; } }
+h2 small { font-weight: 400; }
+p { margin: 2px 0; }
+.muted, .how { font-size: 12px;
+  color: color-mix(in srgb, currentColor 68%, transparent); }
+.warn { color: color-mix(in srgb, #b87000 70%, currentColor); }
+.said { position: absolute; width: 1px; height: 1px; overflow: hidden;
+  clip-path: inset(50%); white-space: nowrap; }
+.chip { display: inline-block; padding: 3px 12px; border-radius: 12px;
+  margin-right: 6px; background: rgba(0, 0, 0, .2); font-size: 13px; }
+button.chip { all: unset; cursor: pointer; padding: 2px 11px; border-radius: 12px;
+  font-size: 13px; border: 1px solid rgba(255, 255, 255, .6); }
+button.chip:hover { background: rgba(0, 0, 0, .2); }
+button.chip:focus-visible { outline: 2px solid #fff; outline-offset: 1px; }
+.badge { display: inline-block; padding: 1px 9px; border-radius: 10px; font-size: 12px;
+  font-weight: 700; background: color-mix(in srgb, #0b8a8a 14%, transparent);
+  color: color-mix(in srgb, #0b8a8a 70%, currentColor); }
+.badge.estimate { background: color-mix(in srgb, #e0a030 22%, transparent);
+  color: inherit; }
+.dot { display: inline-block; width: 10px; height: 10px; border-radius: 50%;
+  margin-right: 6px; flex: none; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+td, th { padding: 3px 6px; text-align: left; border-bottom: 1px solid
+  color-mix(in srgb, currentColor 16%, transparent); vertical-align: top; }
+th { font-weight: 400; color: color-mix(in srgb, currentColor 68%, transparent); }
+td.number, th.number { text-align: right; }
+.name { white-space: nowrap; }
+ul { margin: 4px 0; padding-left: 18px; }
+button.link { all: unset; cursor: pointer; color: #0b7d7d; font-weight: 600;
+  color: color-mix(in srgb, #0b8a8a 72%, currentColor); }
+button.link:hover { text-decoration: underline; }
+button.link:focus-visible { outline: 2px solid #0b8a8a; outline-offset: 1px; }
+button.link.copied::after { content: " ✓ copied"; }
+.pill { display: inline-block; padding: 2px 10px; border-radius: 12px; font-size: 12px;
+  background: color-mix(in srgb, #0b8a8a 12%, transparent); margin-right: 6px; }
+button.pill { all: unset; display: inline-block; cursor: pointer; padding: 2px 10px;
+  border-radius: 12px; font-size: 12px; margin-right: 6px; border: 1px solid
+  color-mix(in srgb, currentColor 30%, transparent); }
+button.pill:hover { border-color: #0b8a8a; }
+button.pill:focus-visible { outline: 2px solid #0b8a8a; }
+h3 { font-size: 13px; margin: 10px 0 2px; padding-top: 8px; border-top: 1px solid
+  color-mix(in srgb, currentColor 16%, transparent); }
+h3 small { font-weight: 400; opacity: .7; }
+.right { float: right; font-weight: 400; }
+.between { display: flex; justify-content: space-between; gap: 6px; }
+dl { display: grid; grid-template-columns: auto 1fr; gap: 2px 10px; margin: 4px 0;
+  font-size: 12.5px; }
+dt { color: color-mix(in srgb, currentColor 68%, transparent); }
+dd { margin: 0; overflow-wrap: anywhere; }
+.track { height: 8px; background: color-mix(in srgb, currentColor 9%, transparent);
+  margin-top: 5px; min-width: 60px; position: relative; overflow: hidden; }
+.track > div { height: 100%; }
+.track.middle::after { content: ""; position: absolute; left: 50%; top: 0; bottom: 0;
+  border-left: 1px solid currentColor; }
+.band { position: relative; height: 8px; margin-top: 5px; min-width: 60px; }
+.band::before { content: ""; position: absolute; left: 0; right: 0; top: 3px;
+  height: 2px; background: color-mix(in srgb, currentColor 12%, transparent); }
+.band > div { position: absolute; height: 7px; border-radius: 4px; opacity: .6; }
+.band > i { position: absolute; width: 7px; height: 7px; margin-left: -3px;
+  border-radius: 50%; background: currentColor; }
+.scale { position: relative; height: 9px; border-radius: 4px; margin: 4px 0; }
+.scale > div { position: absolute; top: -3px; width: 3px; height: 15px;
+  background: currentColor; outline: 1px solid rgba(255, 255, 255, .7); }
+table.profile { table-layout: fixed; } table.profile td, table.profile th {
+  border: 0; padding: 2px 4px; }
+table.profile td:nth-child(1), table.profile th:nth-child(1) { width: 33%; }
+table.profile td:nth-child(3), table.profile th:nth-child(3),
+table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 18%; }
+table.profile td.number { font-size: 13px; }
+.stack { display: grid; align-items: center; }
+.stack > * { grid-area: 1 / 1; min-width: 0; }
+.cut { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+td.cut { max-width: 110px; } table.rows .cut { max-width: 180px; }
+.brief { display: inline-block; max-width: 150px; vertical-align: bottom; }
+.sides { display: flex; justify-content: space-between; gap: 6px; }
+table.profile th { font-size: 11.5px; }
+.tabs { display: flex; border-bottom: 1px solid
+  color-mix(in srgb, currentColor 16%, transparent); margin: 0 -12px 8px; }
+.tab { all: unset; cursor: pointer; flex: 1; text-align: center; padding: 10px 2px 8px;
+  font-size: 13px; border-bottom: 2px solid transparent; opacity: .75; }
+.tab.front { border-color: #0b8a8a; font-weight: 700; opacity: 1;
+  color: color-mix(in srgb, #0b8a8a 75%, currentColor); }
+.tab:focus-visible { outline: 2px solid #0b8a8a; outline-offset: -3px; }
+.strip { display: flex; flex-direction: column; gap: 4px; }
+.strip .tab { writing-mode: vertical-rl; padding: 14px 8px; border-bottom: 0;
+  border-left: 2px solid transparent; }
+.keys { background: #fff; color: #14181d; border-radius: 8px; padding: 14px 22px;
+  box-shadow: 0 6px 30px rgba(0, 0, 0, .4); margin: 0 auto; display: grid; gap: 0 28px;
+  grid-template-columns: minmax(200px, 1fr) minmax(0, 1.6fr); }
+.keys .words { max-height: 62vh; overflow-y: auto; }
+.keys dl { display: block; font-size: 13px; }
+.keys dt { color: inherit; font-weight: 700; margin-top: 6px; }
+.notice { box-shadow: 0 3px 14px rgba(0, 0, 0, .25); display: flex;
+  gap: 12px; justify-content: space-between; padding: 7px 12px;
+  border-radius: 6px; margin-bottom: 6px; border-left: 4px solid #0b8a8a;
+  background: #e3f1f1; color: #14181d; }
+.notice.error { border-color: #c62828;
+  background: #fbe7e6; }
+.notice.warning { border-color: #d9822b;
+  background: #fdf0e1; }
+.failed { border: 1px solid #d9822b; border-radius: 6px; padding: 8px 10px;
+  background: color-mix(in srgb, #d9822b 10%, transparent); }
+.empty { border: 1px dashed color-mix(in srgb, currentColor 35%, transparent);
+  border-radius: 6px; padding: 10px 12px; }
+.skeleton { height: 10px; border-radius: 5px; margin: 14px 0; background:
+  color-mix(in srgb, currentColor 10%, transparent); animation: pulse 1.4s infinite; }
+.skeleton.over { position: absolute; left: 0; right: 0; height: 4px; margin: 0;
+  z-index: 5; }
+@keyframes pulse { 50% { opacity: .45; } }
+.rows-of-k { display: grid; grid-auto-rows: 1fr; height: 100%; min-height: 0; }
+.row-of-k { display: grid; grid-template-columns: 26px minmax(0, 1fr); gap: 10px;
+  align-items: center; min-height: 0; cursor: pointer; border-radius: 4px;
+  font-size: 12px; }
+.row-of-k.judged { grid-template-columns: 26px minmax(0, 1.2fr) minmax(0, 1fr)
+  62px 62px 30px; }
+.row-of-k.head { cursor: default; align-items: end; line-height: 1.15; }
+.row-of-k .wide { white-space: nowrap; }
+@media (max-width: 1350px) {
+  .row-of-k.judged { grid-template-columns: 26px minmax(0, 1.2fr) minmax(0, 1fr) 30px; }
+  .row-of-k .wide { display: none; } }
+.row-of-k:not(.head):hover { background: color-mix(in srgb, #0b8a8a 7%, transparent); }
+.row-of-k.front { background: color-mix(in srgb, #0b8a8a 15%, transparent); }
+.row-of-k button { all: unset; cursor: pointer; text-align: right; }
+.row-of-k.front button { font-weight: 700; }
+.row-of-k button:focus-visible { outline: 2px solid #0b8a8a; }
+.parts { display: flex; gap: 1px; height: calc(100% - 3px); max-height: 22px; }
+.parts > div { overflow: hidden; text-align: center; border-radius: 2px;
+  font-size: 11px; min-width: 0; display: flex; align-items: center;
+  justify-content: center; font-variant-numeric: tabular-nums; }
+.strip-of-k { position: relative; height: 100%; }
+.strip-of-k > i { position: absolute; top: calc(50% - 4px); width: 9px; height: 9px;
+  margin-left: -4px; border-radius: 50%; background: #0b8a8a; z-index: 2;
+  outline: 1px solid rgba(255, 255, 255, .8); }
+.strip-of-k > div { position: absolute; top: calc(50% - 3px); height: 7px;
+  border-radius: 3px; min-width: 4px; }
+table.heat { border-collapse: separate; border-spacing: 2px; font-size: 12.5px;
+  width: auto; min-width: 100%; }
+table.heat td, table.heat th { border: 0; padding: 4px 5px; white-space: nowrap;
+  vertical-align: middle; }
+table.heat th { font-size: 11.5px; vertical-align: bottom; line-height: 1.15; }
+table.heat td.cell { text-align: center; border-radius: 3px; min-width: 38px; }
+table.heat th.cell { text-align: center; white-space: normal; max-width: 84px;
+  overflow-wrap: break-word; }
+table.heat tr.front td { background-image: linear-gradient(color-mix(in srgb, #0b8a8a
+  13%, transparent), color-mix(in srgb, #0b8a8a 13%, transparent)); }
+table.heat tr.front td.cell { background-image: none; }
+table.heat tr.front td:first-child { box-shadow: inset 3px 0 #0b8a8a; }
+table.heat button { all: unset; cursor: pointer; }
+table.heat button:focus-visible { outline: 2px solid #0b8a8a; }
+table.heat tr[data-do] { cursor: pointer; }
+table.heat td .track { margin-top: 0; display: inline-block; width: 54px;
+  min-width: 0; vertical-align: middle; margin-right: 6px; }
+table.cross { border-collapse: separate; border-spacing: 2px; font-size: 12.5px; }
+table.cross td, table.cross th { border: 0; padding: 3px 5px; text-align: center;
+  vertical-align: middle; }
+table.cross td.name, table.cross th.name { text-align: left; max-width: 110px; }
+table.cross button { all: unset; cursor: pointer; display: block; width: 100%;
+  padding: 3px 0; border-radius: 3px; }
+table.cross button:focus-visible { outline: 2px solid #0b8a8a; }
+table.cross button.front { outline: 2px solid currentColor; }
+.small-multiples { display: grid; gap: 4px 16px; height: 100%;
+  grid-template-columns: repeat(auto-fit, minmax(118px, 1fr)); }
+.small-multiples figure { margin: 0; min-width: 0; display: flex;
+  flex-direction: column; min-height: 120px; }
+.small-multiples figcaption { font-size: 12.5px; line-height: 1.25; }
+.small-multiples svg { flex: 1 1 0; min-height: 0; width: 100%; }
+table.rows td, table.rows th { white-space: nowrap; }
+.title { display: flex; align-items: center; }
+button.about { all: unset; cursor: pointer; display: inline-block; width: 16px;
+  height: 16px; line-height: 16px; margin-left: 7px; border-radius: 50%; flex: none;
+  font-size: 11px; text-align: center; font-weight: 700; font-style: italic;
+  border: 1px solid color-mix(in srgb, currentColor 45%, transparent);
+  color: color-mix(in srgb, currentColor 68%, transparent); }
+@media (max-width: 1350px) { button.about { margin-left: 2px; width: 12px;
+  height: 12px; line-height: 12px; font-size: 9px; } }
+button.about:hover { border-color: #0b8a8a; color: inherit; }
+button.about:focus-visible { outline: 2px solid #0b8a8a; outline-offset: 1px; }
+div.about { max-width: 430px; border: 0; border-radius: 8px; padding: 14px 20px;
+  background: #fff; color: #14181d; box-shadow: 0 6px 30px rgba(0, 0, 0, .4);
+  white-space: normal; font-weight: 400; font-size: 14px; line-height: 1.45; }
+div.about dl { display: block; font-size: 14px; }
+div.about dt { font-weight: 700; color: inherit; margin-top: 8px; }
+dfn { font-style: normal; text-decoration: underline dotted; cursor: help; }
+kbd { border: 1px solid color-mix(in srgb, currentColor 30%, transparent);
+  border-radius: 4px; padding: 0 4px; font-size: 12px; }
+""")
+
+# Inside the shadow root of each table, over the rules of the widget set.
+TABLE_CSS = scaled("""
+.pnx-tabulator.tabulator { font-size: 13px !important; }
+.pnx-tabulator.tabulator, .pnx-tabulator .tabulator-table,
+.pnx-tabulator .tabulator-header, .pnx-tabulator .tabulator-col,
+.pnx-tabulator .tabulator-footer { background: transparent !important; }
+.pnx-tabulator .tabulator-header .tabulator-col { opacity: .75; }
+.pnx-tabulator .tabulator-header .tabulator-col .tabulator-col-title {
+  font-weight: 400; }
+.pnx-tabulator .tabulator-header .tabulator-col .tabulator-col-content {
+  padding: 4px 3px !important; font-size: 12px; }
+.pnx-tabulator .tabulator-row { min-height: 27px !important;
+  height: 27px !important; }
+.pnx-tabulator .tabulator-row .tabulator-cell { padding: 4px 6px !important;
+  height: 27px !important; font-variant-numeric: tabular-nums; }
+.pnx-tabulator .tabulator-row, .pnx-tabulator .tabulator-row.tabulator-row-even {
+  background: transparent !important; color: inherit !important; }
+.pnx-tabulator .tabulator-row.tabulator-selectable:hover {
+  background: color-mix(in srgb, #0b8a8a 9%, transparent) !important; }
+.pnx-tabulator .tabulator-row.tabulator-selected,
+.pnx-tabulator .tabulator-row.tabulator-selected:hover {
+  background: color-mix(in srgb, #0b8a8a 18%, transparent) !important;
+  color: inherit !important; }
+.pnx-tabulator .tabulator-footer .tabulator-footer-contents { padding: 2px !important; }
+.pnx-tabulator .tabulator-footer .tabulator-page { padding: 2px 8px !important;
+  font-size: 12px; }
+""")
+
+CARD_STYLE = {
+    "border": "1px solid",
+    "borderColor": "divider",
+    "padding": "8px 12px",
+    "boxShadow": "none",
+    "height": "100%",
+    "boxSizing": "border-box",
+    "backgroundImage": "none",
+    "overflow": "hidden",
+    "display": "flex",
+    "flexDirection": "column",
+    "position": "relative",
+    # Nothing is left on screen of what is not so any more.
+    "& .cl-gone ~ *, & :has(> .cl-gone) ~ *": {"display": "none !important"},
+    "& .cl-unseen ~ *, & :has(> .cl-unseen) ~ *": {
+        "opacity": "0 !important",
+        "pointerEvents": "none !important",
+    },
+}
+# Where the “i” of a card without a title stands.
+CORNER = {"position": "absolute", "right": "5px", "top": "5px", "z-index": "6"}
+CORNER_ROOM = "32px"
+# The name of a slider is for screen readers where words beside it say it, too.
+NAME_UNSEEN = {"& .MuiFormLabel-root": {"display": "none"}}
+# Buttons on the line of a title, no higher than it.
+SMALL_BUTTON = {"padding": "0 6px", "minHeight": 0, "lineHeight": 1.5}
+# A field on one line with a title.
+DENSE = {
+    "& .MuiInputBase-root": {
+        "height": "30px",
+        "fontSize": "calc(13px * var(--cl-scale, 1))",
+    },
+    "& .MuiInputLabel-root": {"fontSize": "calc(13px * var(--cl-scale, 1))"},
+    "& .MuiSelect-select": {"paddingTop": "4px", "paddingBottom": "4px"},
+}
+# A title keeps its width; what stands beside it gives way.
+TITLE = {"flex": "1 1 0", "min-width": "max-content"}
+# A box whose children share its height and never make it grow.
+COLUMN = {
+    "min-height": "0",
+    "min-width": "0",
+    "overflow": "hidden",
+}
+SCROLL = {"overflow-y": "auto", "min-height": "0", "flex": "1 1 0"}
