@@ -21,10 +21,10 @@ ROOMS = {
     "indices": ("Indices", "Indices, and what speaks for class labels."),
     "fuzzy": ("Fuzzy partitions", "Agreement of memberships under random models."),
     "estimators": ("Estimators", "Clustering methods with scikit-learn's interface."),
-    "plots": ("Plots", "Two figures for notebooks."),
+    "plots": ("Notebooks", "Figures, and the page itself, in a notebook."),
     "run": ("Errors and kernels", "What stops a computation, and compiling ahead."),
 }
-HOMES = {"_validation": "run", "_run": "run", "warm": "run"}
+HOMES = {"_validation": "run", "_run": "run", "warm": "run", "explore": "plots"}
 
 
 def setup(app: Sphinx) -> dict:

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import param
+from panel.custom import JSComponent
 
 from clusterlens.compute._run.options import raise_if_cancelled
-from clusterlens.ui.components import JSComponent, go_on
+from clusterlens.ui.components import go_on
 from clusterlens.ui.jobs import Job
 
 MAX_BYTES = 1_000_000_000

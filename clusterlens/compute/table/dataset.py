@@ -411,9 +411,9 @@ def take_rows(ds: Dataset, rows: npt.ArrayLike) -> Dataset:
 
     Examples
     --------
-    >>> ds = prepare(pd.DataFrame({"a": [1.0, 2.0, 9.0]}, index=list("xyz")))
-    >>> take_rows(ds, [0, 2]).row_ids.tolist()
-    ['x', 'z']
+    >>> ds = prepare(pd.DataFrame({"a": [1.0, 2.0, 9.0, 3.0]}, index=list("wxyz")))
+    >>> take_rows(ds, [0, 2, 3]).row_ids.tolist()
+    ['w', 'y', 'z']
     """
     row_ids = pd.Index(check_dataset(ds).row_ids)
     array = as_array(rows, "rows", "positions of rows, or a mask")

@@ -50,8 +50,11 @@ class PoolCost(Panel):
 
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Offer to run only what can be run."""
-        cost = results["pool_cost"].value
-        self._run.disabled = self._running or cost is None or cost.estimate is None
+        cost = results["pool_cost"]
+        # The widget set may lose one of two changes that follow close on each other, so
+        # the button stays as it is while another cost is worked out.
+        if cost.state != "pending":
+            self._run.disabled = self._running or not _can_run(cost)
         if not results["dataset"].ready:
             self._cost.body = "<p class='muted'>No table is prepared.</p>"
 
@@ -81,10 +84,13 @@ class PoolCost(Panel):
             )
         finally:
             self._running = False
-            cost = self.session.derived.get("pool_cost").value
-            self._run.disabled = cost is None or cost.estimate is None
+            self._run.disabled = not _can_run(self.session.derived.get("pool_cost"))
         if done and look.page == "pool":
             look.page = "consensus"
+
+
+def _can_run(cost: Result) -> bool:
+    return cost.ready and cost.value.estimate is not None
 
 
 def _estimate(estimate: PoolEstimate, shape: tuple[int, int]) -> str:
