@@ -234,15 +234,7 @@ def add_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
         raise ValueError(
             "the run that is read is not of this prepared table; run a pool first."
         )
-    warm.hold(job)
-    added = run_pool(
-        run.dataset.X,
-        entries,
-        random_state=run.random_state,
-        progress=job.report,
-        cancel=job.cancelled,
-        workers=WORKERS,
-    )
+    added = _fitted(run.dataset.X, entries, run.random_state, job)
     number = analysis.runs_made + 1
     n_more = len(plan_pool(entries, run.dataset.X, run.random_state).models)
     copy = replace(
@@ -265,19 +257,24 @@ def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
     ids = plain_ids(np.asarray(run.dataset.row_ids))
     part = take_rows(run.dataset, [k for k, row in enumerate(ids) if row in wanted])
     pool = list(run.pool or POOLS["quick"])
-    warm.hold(job)
-    ensemble = run_pool(
-        part.X,
-        pool,
-        random_state=run.random_state,
-        progress=job.report,
-        cancel=job.cancelled,
-        workers=WORKERS,
-    )
+    ensemble = _fitted(part.X, pool, run.random_state, job)
     number = analysis.runs_made + 1
     name = f"{run.name}: {values['name']}"
     made = Run(f"r{number}", name, part, tuple(pool), run.random_state, ensemble)
     return replace(analysis, runs_made=number).with_run(made)
+
+
+def _fitted(X: FloatArray, pool: list[Any], random_state: int, job: Any) -> Ensemble:
+    """Fit a pool whose models are not shown before all are there."""
+    warm.hold(job)
+    return run_pool(
+        X,
+        pool,
+        random_state=random_state,
+        progress=job.report,
+        cancel=job.cancelled,
+        workers=WORKERS,
+    )
 
 
 def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -306,8 +303,7 @@ def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
         ensemble=_joined(run.ensemble, kept, votes=False),
         kept=(*run.kept, values),
     )
-    made = replace(analysis, runs=(*analysis.runs, copy), runs_made=number)
-    return _read(made, copy.id)
+    return replace(analysis, runs_made=number).with_run(copy)
 
 
 def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
