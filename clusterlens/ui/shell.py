@@ -456,8 +456,20 @@ def _decoded(value: bytes) -> str:
     return value.decode(errors="replace")
 
 
+def _is_serving() -> bool:
+    """Whether a browser may be there: the event loop runs."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 def serve_page(file: Path | None = None) -> None:
     """Make a session for the browser that has just connected, and show its page.
+
+    A server that warms itself up (`panel serve --warm`) calls this before anybody can
+    connect; then the kernels begin, and there is no session.
 
     Parameters
     ----------
@@ -465,6 +477,9 @@ def serve_page(file: Path | None = None) -> None:
         Table that the page begins with.
     """
     pn.extension("tabulator", "filedropper")
+    if not _is_serving():
+        warm.start()
+        return
     # Browsers send the style sheets of widgets that came later back whole, as well as
     # their names: harmless (Bokeh pull request 12915), and of no use in a log.
     ignore_warnings("reference already known", BokehUserWarning)

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from benchmarks.pages import PATIENCE, Served, find_browser
-from clusterlens.ui import actions
+from clusterlens.ui.actions import pools
 from clusterlens.ui.results import Results
 
 IDLE = "Bokeh.documents.length > 0 && Bokeh.documents.every(d => d.is_idle)"
@@ -14,7 +14,7 @@ IDLE = "Bokeh.documents.length > 0 && Bokeh.documents.every(d => d.is_idle)"
 @pytest.fixture(autouse=True)
 def no_results(monkeypatch):
     """Let no test find what a pool found in another."""
-    monkeypatch.setattr(actions, "RESULTS", Results(10**8))
+    monkeypatch.setattr(pools, "RESULTS", Results(10**8))
 
 
 @pytest.fixture(scope="session")

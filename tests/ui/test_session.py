@@ -11,8 +11,7 @@ import pytest
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui import actions
-from clusterlens.ui.actions import ACTIONS, merge
+from clusterlens.ui.actions import ACTIONS, merge, pools
 from clusterlens.ui.analysis import Analysis, Run
 from clusterlens.ui.history import Step
 from clusterlens.ui.jobs import Job
@@ -302,7 +301,7 @@ def test_two_sessions_with_one_table_and_pool_fit_it_once(monkeypatch):
         fitted.append(1)
         return run_pool(X, pool, random_state=options["random_state"], n_jobs=1)
 
-    monkeypatch.setattr(actions, "run_pool", fit)
+    monkeypatch.setattr(pools, "run_pool", fit)
     sessions = [Session(), Session()]
 
     async def main():

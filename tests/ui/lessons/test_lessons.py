@@ -11,8 +11,7 @@ from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import load_example
-from clusterlens.ui import actions
-from clusterlens.ui.actions import ACTIONS
+from clusterlens.ui.actions import ACTIONS, pools
 from clusterlens.ui.classroom import Classroom
 from clusterlens.ui.lessons import LESSONS, crowd, noise, one_link, rings
 from clusterlens.ui.pages.lessons import PLACES
@@ -26,7 +25,7 @@ SHARED = Results(10**8)
 @pytest.fixture(autouse=True)
 def no_results(monkeypatch):
     """Fit no pool twice, unlike other tests."""
-    monkeypatch.setattr(actions, "RESULTS", SHARED)
+    monkeypatch.setattr(pools, "RESULTS", SHARED)
 
 
 class Pupil:

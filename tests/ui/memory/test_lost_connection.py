@@ -8,7 +8,8 @@ import pytest
 
 from benchmarks.sessions import Visitor
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.ui import actions, shell
+from clusterlens.ui import shell
+from clusterlens.ui.actions import pools
 from clusterlens.ui.cli import make_server
 from clusterlens.ui.memory.store import Store
 from clusterlens.ui.session import Session
@@ -34,7 +35,7 @@ def test_a_run_goes_on_without_its_page_and_is_there_when_it_opens_again(
             super().__init__(*given)
             sessions.append(self)
 
-    monkeypatch.setattr(actions, "run_pool", slow_pool)
+    monkeypatch.setattr(pools, "run_pool", slow_pool)
     monkeypatch.setattr(shell, "shared_store", lambda: store)
     monkeypatch.setattr(shell, "Session", Watched)
 

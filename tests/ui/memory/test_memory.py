@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.ui import actions
+from clusterlens.ui.actions import pools
 from clusterlens.ui.memory import memory as module
 from clusterlens.ui.memory import records
 from clusterlens.ui.memory.contents import Contents
@@ -35,7 +35,7 @@ def quick_pool(monkeypatch):
         rng = np.random.default_rng(options["random_state"])
         return Ensemble(rng.integers(0, 3, (6, len(X))))
 
-    monkeypatch.setattr(actions, "run_pool", found)
+    monkeypatch.setattr(pools, "run_pool", found)
 
 
 async def begun(folder) -> Session:
@@ -70,7 +70,7 @@ def test_an_analysis_is_opened_where_it_was_left_without_running_its_pool(
         session.undo()
         await session.memory.settled()
         assert session.memory.state == "saved"
-        monkeypatch.setattr(actions, "run_pool", None)
+        monkeypatch.setattr(pools, "run_pool", None)
         again = await opened(tmp_path, session.memory.analysis)
         assert_same_history(session, again)
         again.redo()

@@ -1,0 +1,33 @@
+"""What an action is: a way in which an analysis changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clusterlens.ui.analysis import Analysis
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Action:
+    """A way in which an analysis changes.
+
+    Parameters
+    ----------
+    title : str
+        What is done, for the timeline and while it is under way.
+    apply : callable
+        `(analysis, values, job) -> analysis`; raises ValueError where it cannot.
+    slow : bool, default False
+        Whether it takes longer than a blink and so runs on a thread.
+    of_run : bool, default False
+        Whether it is about the run that is read, and so waits until that is finished.
+    """
+
+    title: str
+    apply: Callable[[Analysis, Values, Any], Analysis]
+    slow: bool = False
+    of_run: bool = False

@@ -1,0 +1,57 @@
+"""Actions of the lab: CNS as it is set, memberships and their pairs."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any
+
+from clusterlens.compute.fuzzy.importing import load_memberships
+from clusterlens.ui.actions.action import Action, Values
+from clusterlens.ui.analysis import Analysis, SoftTable
+
+
+def set_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Choose neighbours, alpha and K of CNS, or leave them to be automatic."""
+    if not values:
+        return replace(analysis, cns=None)
+    chosen = tuple(values[name] for name in ("n_neighbors", "alpha", "n_clusters"))
+    return replace(analysis, cns=chosen)
+
+
+def add_memberships(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Take in uploaded memberships of the samples; another upload replaces its name."""
+    samples = analysis.samples or analysis.dataset
+    if samples is None:
+        raise ValueError("no table is prepared; load one on the Data page.")
+    rows = load_memberships(
+        io.BytesIO(job.files[values["sha256"]]),
+        samples.row_ids,
+        name=values["name"],
+        normalize=values.get("normalize", False),
+    )
+    table = SoftTable(values["name"], samples.row_ids, rows)
+    others = (one for one in analysis.memberships if one.name != table.name)
+    return replace(analysis, memberships=(*others, table))
+
+
+def save_pair(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Keep a pair of soft partitions, to come back to it."""
+    pair = (values["u"], values["v"])
+    if pair in analysis.fuzzy_pairs:
+        raise ValueError("this pair is saved already.")
+    return replace(analysis, fuzzy_pairs=(*analysis.fuzzy_pairs, pair))
+
+
+def drop_pair(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Take a saved pair off the list."""
+    left = tuple(p for p in analysis.fuzzy_pairs if p != (values["u"], values["v"]))
+    return replace(analysis, fuzzy_pairs=left)
+
+
+ACTIONS = {
+    "set CNS": Action("Set CNS", set_smoothing),
+    "add memberships": Action("Read the memberships", add_memberships, slow=True),
+    "save pair": Action("Save the pair", save_pair),
+    "drop pair": Action("Forget the pair", drop_pair),
+}

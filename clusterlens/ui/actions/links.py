@@ -1,0 +1,125 @@
+"""Actions on the links of the analyst."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from clusterlens.ui.actions.action import Action, Values
+from clusterlens.ui.actions.tables import rows_of
+from clusterlens.ui.analysis import Analysis, Link
+from clusterlens.ui.links import (
+    KINDS,
+    OTHER,
+    TITLES,
+    PlainId,
+    find_link,
+    has_row,
+    links_from_text,
+    named_alike,
+    refuse_contradiction,
+    with_link,
+)
+
+
+def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Link two rows; a link of the other kind between them is replaced."""
+    kind, a, b = (values[name] for name in ("kind", "a", "b"))
+    if kind not in KINDS:
+        raise ValueError(f"kind {kind!r} is neither 'must' nor 'cannot'.")
+    _check_rows(analysis, [a, b])
+    if a == b:
+        raise ValueError(f"row {a} is given twice; link two different rows.")
+    at = find_link(analysis.links, a, b)
+    if at is not None and analysis.links[at].kind == kind:
+        raise ValueError(f"the rows {a} and {b} have that {TITLES[kind]} already.")
+    return _linked(analysis, with_link(analysis.links, Link(kind, a, b)))
+
+
+def join_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Say that rows are of one class: must-links from each to the next span them."""
+    rows = list(dict.fromkeys(values["rows"]))
+    if len(rows) < 2:
+        raise ValueError("fewer than two rows are given; select at least two.")
+    _check_rows(analysis, rows)
+    new = [Link("must", a, b) for a, b in pairwise(rows)]
+    return _with_links(analysis, new)
+
+
+def _check_rows(analysis: Analysis, rows: Sequence[PlainId]) -> None:
+    """Refuse rows that the table does not have, and those of a run named otherwise."""
+    index, samples, dataset = rows_of(analysis), analysis.samples, analysis.dataset
+    if samples and dataset and not named_alike(samples, dataset):
+        raise ValueError(
+            "the run that is read names its rows by another column than the table does "
+            "now; run the pool again, or choose its column of row ids on Data."
+        )
+    unknown = [row for row in rows if not has_row(index, row)]
+    if unknown:
+        raise ValueError(f"there is no row {unknown[0]!r}; name rows by their ids.")
+
+
+def import_links(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Take the links of a file in; those between the same rows are replaced."""
+    new = links_from_text(values["text"], rows_of(analysis))
+    if not new:
+        raise ValueError("the file holds no link.")
+    return _with_links(analysis, new)
+
+
+def _with_links(analysis: Analysis, new: Sequence[Link]) -> Analysis:
+    """Add links; of those between the same two rows the latest one holds."""
+    pairs = {frozenset((link.a, link.b)): link for link in (*analysis.links, *new)}
+    if any(len(pair) < 2 for pair in pairs):
+        raise ValueError("a row is linked with itself; link two different rows.")
+    return _linked(analysis, tuple(pairs.values()))
+
+
+def remove_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Take the link between two rows away."""
+    at = _linked_at(analysis, values)
+    return replace(analysis, links=analysis.links[:at] + analysis.links[at + 1 :])
+
+
+def swap_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Turn a must-link into a cannot-link, or back."""
+    link = analysis.links[_linked_at(analysis, values)]
+    swapped = replace(link, kind=OTHER[link.kind])
+    return _linked(analysis, with_link(analysis.links, swapped))
+
+
+def _linked_at(analysis: Analysis, values: Values) -> int:
+    at = find_link(analysis.links, values["a"], values["b"])
+    if at is None:
+        raise ValueError(
+            f"the rows {values['a']} and {values['b']} are not linked; choose a link "
+            "that is listed."
+        )
+    return at
+
+
+def _linked(analysis: Analysis, links: tuple[Link, ...]) -> Analysis:
+    refuse_contradiction(links)
+    return replace(analysis, links=links)
+
+
+def set_link_weight(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Charge another amount for breaking all links."""
+    weight = values["weight"]
+    known = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+    if not known or not 0 <= weight < math.inf:
+        raise ValueError(f"the weight of the links is {weight!r}; give 0 or more.")
+    return replace(analysis, link_weight=float(weight))
+
+
+ACTIONS = {
+    "add link": Action("Link two rows", add_link),
+    "join rows": Action("Must-link the selection", join_rows),
+    "import links": Action("Import links", import_links, slow=True),
+    "remove link": Action("Remove the link", remove_link),
+    "swap link": Action("Swap the link", swap_link),
+    "set link weight": Action("Set the weight of the links", set_link_weight),
+}

@@ -1,0 +1,99 @@
+"""Actions on partitions: keeping, importing and naming them."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.importing import load_partitions
+from clusterlens.ui.actions.action import Action, Values
+from clusterlens.ui.actions.runs import joined, weighed
+from clusterlens.ui.analysis import Analysis, Run
+from clusterlens.ui.links import (
+    plain_ids,
+)
+from clusterlens.ui.partitions import chosen_labels, named
+
+KEPT_FAMILIES = {"consensus": "consensus", "group": "group", "labels": "given labels"}
+
+
+def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Put a partition among the models of a copy of the run, without a vote.
+
+    It is made of what the models say, or of what the analyst thinks, so that a vote
+    would count that twice.
+    """
+    run = analysis.run
+    choice, labels = chosen_labels(analysis, values["partition"], **job.kernels)
+    if run is None or choice.kind == "model":
+        raise ValueError("this partition is a model already; choose another one.")
+    name = str(values["name"]).strip()
+    if not name or name in run.ensemble.names:
+        raise ValueError(
+            f"the name {name!r} is empty or taken; give the partition one of its own."
+        )
+    spec = {"clusterer": choice.kind, **choice.values(run.dataset)}
+    spec.pop("rows", None)
+    kept = Ensemble([labels], [name], [KEPT_FAMILIES[choice.kind]], specs=[spec])
+    number = analysis.runs_made + 1
+    copy = replace(
+        run,
+        id=f"r{number}",
+        name=f"{run.name} + {name}",
+        ensemble=joined(run.ensemble, kept, votes=False),
+        kept=(*run.kept, values),
+    )
+    return replace(analysis, runs_made=number).with_run(copy)
+
+
+def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Read partitions made elsewhere as a new run, or with the models of this one."""
+    dataset, run = analysis.dataset, analysis.run
+    if dataset is None:
+        raise ValueError("no table is prepared; load one on the Data page.")
+    content = io.BytesIO(job.files[values["sha256"]])
+    content.name = values["name"]
+    found = load_partitions(content, dataset.table.index)
+    for note in found.notes:
+        job.notify("info", note)
+    if len(dataset.row_ids) < found.n_samples:
+        at = dataset.table.index.get_indexer(pd.Index(dataset.row_ids))
+        found = found.take_samples(at)
+    mixed = bool(values["mixed"]) and run is not None and run.dataset is dataset
+    base = run if mixed else None
+    number = analysis.runs_made + 1
+    made = Run(
+        f"r{number}",
+        f"{base.name} + {values['name']}" if base else str(values["name"]),
+        dataset,
+        base.pool if base else (),
+        base.random_state if base else 0,
+        weighed(joined(base.ensemble, found), base.votes, job) if base else found,
+        (*(base.kept if base else ()), {**values, "models": found.n_partitions}),
+        votes=base.votes if base else "models",
+    )
+    return replace(analysis, runs_made=number).with_run(made)
+
+
+def name_cluster(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Name a cluster of a partition; an empty name takes its name away."""
+    _, labels = chosen_labels(analysis, values["partition"], **job.kernels)
+    run = analysis.run
+    rows = np.flatnonzero(labels == values["cluster"])
+    if run is None or not len(rows):
+        raise ValueError(f"there is no cluster {values['cluster']} to name.")
+    text = " ".join(str(values["name"]).split())
+    ids = plain_ids(np.asarray(run.dataset.row_ids)[rows])
+    return replace(analysis, cluster_names=named(analysis.cluster_names, text, ids))
+
+
+ACTIONS = {
+    "keep partition": Action("Keep the partition", keep_partition, slow=True),
+    "import partitions": Action("Read the partitions", import_partitions, slow=True),
+    "name cluster": Action("Name the cluster", name_cluster, slow=True),
+}

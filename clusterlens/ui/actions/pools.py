@@ -1,0 +1,143 @@
+"""Actions that fit models: a pool, more models, some rows once more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._validation import FloatArray
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.pool.specs import POOLS, plan_pool
+from clusterlens.compute.table.dataset import take_rows
+from clusterlens.ui import warm
+from clusterlens.ui.actions.action import Action, Values
+from clusterlens.ui.actions.runs import joined, weighed
+from clusterlens.ui.analysis import Analysis, Run
+from clusterlens.ui.forming import Forming
+from clusterlens.ui.jobs import WORKERS
+from clusterlens.ui.links import (
+    plain_ids,
+)
+from clusterlens.ui.results import RESULTS, content_key
+
+
+def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Fit a pool of clusterings to the prepared table and read the new run."""
+    dataset, pool = analysis.dataset, list(values["pool"])
+    if dataset is None:
+        raise ValueError("no table is prepared; load one on the Data page.")
+    seed, number = values.get("random_state", 0), analysis.runs_made + 1
+    forming = Forming(number, dataset, tuple(pool), seed, job.tell)
+    warm.hold(job)
+
+    def fit() -> tuple[Ensemble, bool]:
+        ensemble = run_pool(
+            dataset.X,
+            pool,
+            random_state=seed,
+            progress=job.report,
+            cancel=job.cancelled,
+            stop=job.kept,
+            on_plan=forming.planned,
+            on_start=forming.started,
+            on_model=forming.ended,
+            workers=WORKERS,
+        )
+        return ensemble, not job.kept()
+
+    ensemble = RESULTS.get(content_key(dataset.X, pool, seed), fit, job.cancelled)
+    stopped_of = forming.n_asked if forming.is_unfinished and job.kept() else 0
+    if stopped_of:
+        pool = _repeatable(pool, ensemble, dataset.X, seed)
+    if values.get("distinct_only", False):
+        ensemble = ensemble.select(distinct_partitions(ensemble)[0])
+    run = Run(
+        f"r{number}",
+        f"run {number}",
+        dataset,
+        tuple(pool),
+        seed,
+        ensemble,
+        stopped_of=stopped_of,
+    )
+    return replace(analysis, runs_made=number).with_run(run)
+
+
+def _repeatable(
+    pool: list[Any], ensemble: Ensemble, X: FloatArray, random_state: int
+) -> list[Any]:
+    """Return the pool that gives what a run had when it was stopped, so far as it can.
+
+    That of the models it kept, one entry each, so that doing it again does not fit the
+    others; the pool as asked where copies of one model would be numbered anew.
+    """
+    kept = [dict(spec) for spec in ensemble.specs]
+    names = [model.name for model in plan_pool(kept, X, random_state).models]
+    return kept if names == list(ensemble.names) else pool
+
+
+def add_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Add a model of CNS, with its memberships, to a copy of the run that is read."""
+    entry = {"clusterer": "CNS", "metric": "euclidean", **values}
+    return add_models(analysis, {"pool": [entry]}, job)
+
+
+def add_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Add models to a copy of the run that is read."""
+    run, entries = analysis.run, list(values["pool"])
+    if run is None or run.dataset is not analysis.dataset:
+        raise ValueError(
+            "the run that is read is not of this prepared table; run a pool first."
+        )
+    added = _fitted(run.dataset.X, entries, run.random_state, job)
+    number = analysis.runs_made + 1
+    n_more = len(plan_pool(entries, run.dataset.X, run.random_state).models)
+    copy = replace(
+        run,
+        id=f"r{number}",
+        name=f"run {number}",
+        pool=(*run.pool, *entries),
+        stopped_of=run.stopped_of + n_more if run.stopped_of else 0,
+        ensemble=weighed(joined(run.ensemble, added), run.votes, job),
+    )
+    return replace(analysis, runs_made=number).with_run(copy)
+
+
+def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Prepare some rows of the run anew and fit its pool to them, as a new run."""
+    run = analysis.run
+    if run is None:
+        raise ValueError("there is no run whose rows could be clustered again.")
+    wanted = set(values["rows"])
+    ids = plain_ids(np.asarray(run.dataset.row_ids))
+    part = take_rows(run.dataset, [k for k, row in enumerate(ids) if row in wanted])
+    pool = list(run.pool or POOLS["quick"])
+    ensemble = _fitted(part.X, pool, run.random_state, job)
+    number = analysis.runs_made + 1
+    name = f"{run.name}: {values['name']}"
+    made = Run(f"r{number}", name, part, tuple(pool), run.random_state, ensemble)
+    return replace(analysis, runs_made=number).with_run(made)
+
+
+def _fitted(X: FloatArray, pool: list[Any], random_state: int, job: Any) -> Ensemble:
+    """Fit a pool whose models are not shown before all are there."""
+    warm.hold(job)
+    return run_pool(
+        X,
+        pool,
+        random_state=random_state,
+        progress=job.report,
+        cancel=job.cancelled,
+        workers=WORKERS,
+    )
+
+
+ACTIONS = {
+    "run pool": Action("Run the pool", fit_pool, slow=True),
+    "add CNS": Action("Add CNS to the pool", add_smoothing, slow=True),
+    "add models": Action("Add models to the pool", add_models, slow=True),
+    "cluster rows": Action("Cluster some rows again", cluster_rows, slow=True),
+}

@@ -1,0 +1,139 @@
+"""Actions on the runs: which is read, whose votes count, by which score."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.ranking import SCORES
+from clusterlens.compute.ranking.voting import VoteBy, vote_weights
+from clusterlens.ui.actions.action import Action, Values
+from clusterlens.ui.analysis import Analysis, Run
+
+NOTE_LENGTH = 2000
+
+
+def read_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Read another run, at the mean rule."""
+    return _read(analysis, _known(analysis, values["id"]).id)
+
+
+def rename_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Give a run another name."""
+    name = str(values["name"]).strip()
+    if not name:
+        raise ValueError("the name of a run is empty; give it at least one letter.")
+    renamed = replace(_known(analysis, values["id"]), name=name)
+    runs = tuple(renamed if run.id == renamed.id else run for run in analysis.runs)
+    return replace(analysis, runs=runs)
+
+
+def delete_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Take a run out of the analysis; undo brings it back."""
+    gone = _known(analysis, values["id"])
+    left = tuple(run for run in analysis.runs if run.id != gone.id)
+    rest = replace(analysis, runs=left)
+    if analysis.run_id != gone.id:
+        return rest
+    return _read(rest, left[-1].id if left else None)
+
+
+def _known(analysis: Analysis, run_id: str) -> Run:
+    for run in analysis.runs:
+        if run.id == run_id:
+            return run
+    raise ValueError(f"run {run_id!r} is not in this analysis; choose one that is.")
+
+
+def _read(analysis: Analysis, run_id: str | None) -> Analysis:
+    return replace(analysis, run_id=run_id, threshold=None)
+
+
+def set_score(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Rank by another score."""
+    if values["score"] not in SCORES:
+        raise ValueError(f"score {values['score']!r} is none of {', '.join(SCORES)}.")
+    return replace(analysis, score=values["score"])
+
+
+def set_threshold(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Ask for another number of agreeing models; None is the mean rule."""
+    threshold, ensemble = values["threshold"], analysis.ensemble
+    if ensemble is None:
+        raise ValueError("there is no run to set a threshold of; run a pool first.")
+    if threshold is not None and not 0 <= threshold <= ensemble.n_votes + 1:
+        raise ValueError(
+            f"threshold is {threshold}; give a number of votes from 0 to "
+            f"{ensemble.n_votes + 1}."
+        )
+    return replace(analysis, threshold=threshold)
+
+
+def count_fully(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Count the agreements of the run exactly, whatever it costs."""
+    if analysis.run is None:
+        raise ValueError("there is no run to count; run a pool first.")
+    return replace(analysis, counted_fully=analysis.counted_fully | {analysis.run.id})
+
+
+def weigh_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Give models, families or hubs of the run equal votes."""
+    run = analysis.run
+    if run is None:
+        raise ValueError("there is no run whose models could vote; run a pool first.")
+    ensemble = weighed(run.ensemble, values["by"], job)
+    changed = replace(run, ensemble=ensemble, votes=values["by"])
+    runs = tuple(changed if one is run else one for one in analysis.runs)
+    return replace(analysis, runs=runs, threshold=None)
+
+
+def weighed(ensemble: Ensemble, by: VoteBy, job: Any) -> Ensemble:
+    """Give models, families or hubs equal votes; whoever has none keeps none."""
+    return ensemble.with_weights(vote_weights(ensemble, by, **job.kernels))
+
+
+def joined(first: Ensemble, second: Ensemble, *, votes: bool = True) -> Ensemble:
+    """The partitions of both, in order; those of the second may have no votes."""
+    shift, both = first.n_partitions, (first, second)
+    soft = {shift + t: rows for t, rows in second.memberships.items()}
+    seen = [[part.seen_by(t) for t in range(part.n_partitions)] for part in both]
+    return Ensemble(
+        np.vstack([first.labels, second.labels]),
+        (*first.names, *second.names),
+        (*first.families, *second.families),
+        first.noise,
+        specs=(*first.specs, *second.specs),
+        seconds=np.concatenate([first.seconds, second.seconds]),
+        notes=(*first.notes, *second.notes),
+        memberships={**first.memberships, **soft},
+        weights=np.concatenate([first.weights, second.weights * votes]),
+        missing=~np.vstack(seen),
+    )
+
+
+def write_note(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Put a note of the analyst into the report, or take it out."""
+    text = str(values["text"]).strip()
+    if len(text) > NOTE_LENGTH:
+        raise ValueError(
+            f"the note has {len(text):,} characters; {NOTE_LENGTH:,} are kept, shorten "
+            "it."
+        )
+    return replace(analysis, note=text)
+
+
+ACTIONS = {
+    "read run": Action("Read another run", read_run),
+    "rename run": Action("Rename the run", rename_run),
+    "delete run": Action("Delete the run", delete_run),
+    "set score": Action("Set the score", set_score),
+    "set threshold": Action("Set the agreement needed", set_threshold, of_run=True),
+    "count fully": Action("Count all pairs", count_fully, of_run=True),
+    "weigh models": Action(
+        "Set what has equal votes", weigh_models, slow=True, of_run=True
+    ),
+    "write note": Action("Write a note", write_note),
+}

@@ -1,0 +1,115 @@
+"""Actions on the table: reading and preparing it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from clusterlens.compute.table.dataset import Dataset, prepare
+from clusterlens.compute.table.examples import load_example
+from clusterlens.compute.table.reading import load_table, table_parts
+from clusterlens.ui.actions.action import Action, Values
+from clusterlens.ui.analysis import Analysis, Link
+from clusterlens.ui.links import (
+    plain_ids,
+    rows_without,
+    shown_rows,
+)
+
+
+def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Read an uploaded file, kept by the session under its SHA-256.
+
+    "part" chooses one of several sheets or arrays; without one it is the usual one, or
+    the first.
+    """
+    content, name = job.files[values["sha256"]], values["name"]
+    job.enter(f"Read {name}, {len(content) / 1e6:,.0f} MB")
+    parts = table_parts(content)
+    part = values.get("part") or parts.usual or next(iter(parts.names), None)
+    chosen = {} if part is None else {parts.option: part}
+    found = _begin(load_table(content, name=name, **chosen), job)
+    return replace(found, part=tuple(*chosen.items()), parts=parts.names)
+
+
+def load_bundled(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Load one of the examples."""
+    return _begin(load_example(values["name"]), job)
+
+
+def _begin(table: Dataset, job: Any) -> Analysis:
+    """Begin an analysis of a table, prepared by the default rules where they do."""
+    job.enter("Preparing the table")
+    try:
+        dataset = prepare(table)
+    except ValueError as error:
+        job.notify("warning", f"The table was read but not prepared: {error}")
+        return Analysis(table=table)
+    return Analysis(table=table, dataset=dataset)
+
+
+def prepare_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Turn the table into numbers; values are the roles and rules that change."""
+    if analysis.table is None:
+        raise ValueError("no table is loaded; load one on the Data page.")
+    given = {**analysis.preparation, **values}
+    roles = {**analysis.preparation.get("roles", {}), **values.get("roles", {})}
+    guessed = analysis.table.roles
+    given["roles"] = {
+        name: role for name, role in roles.items() if role != guessed.get(name)
+    }
+    for rule in ("transforms", "weights"):
+        given |= _of_columns(analysis.preparation, values, rule)
+    dataset = prepare(analysis.table, **given)
+    links = _renamed(analysis.links, rows_of(analysis), dataset.table.index)
+    renamed = replace(analysis, links=links)
+    _tell_of_links(renamed, dataset, job)
+    return replace(renamed, preparation=given, dataset=dataset, cns=None)
+
+
+def rows_of(analysis: Analysis) -> pd.Index:
+    """Row ids of all rows of the table, as the column of row ids names them now."""
+    named = analysis.dataset or analysis.table
+    if named is None:
+        raise ValueError("no table is loaded; load one on the Data page.")
+    return named.table.index
+
+
+def _renamed(
+    links: tuple[Link, ...], before: pd.Index, after: pd.Index
+) -> tuple[Link, ...]:
+    """Let links follow their rows to other row ids, those of another column."""
+    if not links or before.equals(after):
+        return links
+    new = dict(zip(plain_ids(before), plain_ids(after), strict=True))
+    return tuple(replace(k, a=new.get(k.a, k.a), b=new.get(k.b, k.b)) for k in links)
+
+
+def _tell_of_links(analysis: Analysis, dataset: Dataset, job: Any) -> None:
+    """Name the linked rows that a preparation leaves out."""
+    if analysis.links:
+        places = {row: k for k, row in enumerate(plain_ids(dataset.row_ids))}
+        gone = rows_without(analysis.links, places)
+        if gone:
+            job.notify(
+                "warning",
+                f"This preparation leaves out rows with links: {shown_rows(gone)}. "
+                "Their links are kept and count again once the rows are back.",
+            )
+
+
+def _of_columns(before: Values, values: Values, rule: str) -> dict[str, Any]:
+    """What a rule is for single columns; None or another role takes it away."""
+    kept = {**before.get(rule, {}), **values.get(rule, {})}
+    other = set(values.get("roles", {})) - set(values.get(rule, {}))
+    kept = {k: v for k, v in kept.items() if v is not None and k not in other}
+    return {rule: kept} if kept or rule in before else {}
+
+
+ACTIONS = {
+    "load file": Action("Read the file", load_file, slow=True),
+    "load example": Action("Load the example", load_bundled, slow=True),
+    "prepare": Action("Prepare the table", prepare_table, slow=True),
+}
