@@ -1,42 +1,32 @@
 """Seconds to open an analysis again, and from an answer to the new ranking.
 
-    python -m benchmarks.memory [reopen | answer | screen]
+    python -m benchmarks.memory [reopen | answer | screen] [--home FOLDER]
+        [--rows 20000] [--models 200] [--answers 20] [--large 100000]
 
-Without a browser, wall-clock and processor seconds. `reopen`: 100,000 x 10 with 56
-models, written by one process and opened by another. `answer`: links at 20,000 samples
-and 200 models, from the action to the ranking that the page draws; median of 20.
+Without a browser, wall-clock and processor seconds. `reopen`: `--large` x 10 with 56
+models, opened by a process that did not write it. `answer`: links at `--rows` samples
+and `--models` models, from the action to the ranking that the page draws; median.
 
-`screen`: both in a browser, in milliseconds. From the second click on the map to the
-pair that is read, and from the key that answers to the frame with the new order, 20
-times (budget 150 ms); from a click on a recent analysis of 100,000 x 10 to the ranking,
-and to the map and both matrices as well (budget 3 s).
+`screen`: both in a browser, in milliseconds; see `benchmarks.memory_screen`.
+
+The two analyses are made once and kept in the folder of `--home`, so that the next
+start measures at once; each start works on a copy. Without one they are made anew.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import json
-import re
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 
-from benchmarks.pages import (
-    BEGIN_CLOCK,
-    Served,
-    begin_linking,
-    browser_page,
-    places_at_rest,
-    wait_for_pictures,
-)
-from clusterlens import compile_kernels
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.analysis import Analysis, Run
@@ -44,8 +34,7 @@ from clusterlens.ui.history import Step
 from clusterlens.ui.memory.store import Store
 from clusterlens.ui.session import Session
 
-ANSWERS = 20
-PICTURES = (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix")
+LARGE_MODELS = 56
 SHOWN = ("ranking", "rows", "selected", "link_states", "constraints?")
 
 
@@ -65,40 +54,51 @@ def made(n: int, d: int, n_models: int) -> Analysis:
     return Analysis(table, {}, ready, (run,), 1, "r1")
 
 
+def kept(home: Path, n: int, n_models: int) -> Path:
+    """Return a folder that keeps a large analysis alone; made where it is not there."""
+    folder = home / f"{n}x{n_models}"
+    if not folder.exists():
+        begun = home / f"{n}x{n_models} begun"
+        shutil.rmtree(begun, ignore_errors=True)
+        asyncio.run(_write(begun, n, n_models))
+        begun.rename(folder)
+    return folder
+
+
+async def _write(folder: Path, n: int, n_models: int) -> None:
+    session = Session(Store(folder))
+    session.history.do(Step("test", "Test", made(n, 10, n_models)))
+    start = clocks()
+    await session.memory.settled()
+    spent = (f"{b - a:.2f}" for a, b in zip(start, clocks(), strict=True))
+    size = session.memory.store.size()
+    print(f"{n:,} rows, {n_models} models saved:", *spent, f"s, {size:,} bytes")
+    session.memory.store.close()
+
+
 def clocks() -> tuple[float, float]:
     """Wall-clock and processor seconds."""
     return time.perf_counter(), time.process_time()
 
 
-async def write(folder: Path, n: int = 100_000, n_models: int = 56) -> str:
-    """Keep a large analysis; return its id."""
-    session = Session(Store(folder))
-    session.history.do(Step("test", "Test", made(n, 10, n_models)))
-    start = clocks()
-    await session.memory.settled()
-    print("save", *(f"{b - a:.2f}" for a, b in zip(start, clocks(), strict=True)))
-    print("bytes", session.memory.store.size())
-    return session.memory.analysis or ""
-
-
-async def reopen(folder: Path, analysis: str) -> None:
-    """Open it again."""
+async def reopen(folder: Path) -> None:
+    """Open the only analysis of a folder again."""
     session = Session(Store(folder))
     start = clocks()
-    assert await session.open(analysis)
+    assert await session.open(session.memory.store.entries()[0].id)
     print("reopen", *(f"{b - a:.2f}" for a, b in zip(start, clocks(), strict=True)))
 
 
-async def answer() -> None:
+async def answer(n: int, n_models: int, answers: int) -> None:
     """Link pairs, one after the other, and wait for the ranking."""
     session = Session()
-    session.history.do(Step("test", "Test", made(20_000, 10, 200)))
+    session.history.do(Step("test", "Test", made(n, 10, n_models)))
     session.derived.watch(SHOWN, lambda results: None)
     while not session.jobs.at_rest:
         await asyncio.sleep(0.01)
     rng, wall, work = np.random.default_rng(1), [], []
-    for _ in range(ANSWERS):
-        a, b = map(int, rng.choice(20_000, 2, replace=False))
+    for _ in range(answers):
+        a, b = map(int, rng.choice(n, 2, replace=False))
         before, start = session.derived.get("ranking").value, clocks()
         session.act_now("add link", kind="cannot", a=a, b=b)
         while (found := session.derived.get("ranking")).value is before or (
@@ -113,96 +113,42 @@ async def answer() -> None:
     print(f"answer {statistics.median(wall):.4f} {statistics.median(work):.4f}")
 
 
-def on_screen(folder: Path) -> None:
-    """Answer about pairs, then open an analysis again, in a browser."""
-    compile_kernels()
-    served = Served(folder)
-    analysis = asyncio.run(write(served.home, 20_000, 200))
-    look = json.dumps({"page": "consensus", "tab": "links"})
-    query = urlencode({"analysis": analysis, "look": look})
-    with browser_page() as page:
-        try:
-            served.start("--warm")
-            page.goto(f"{served.address}/app?{query}")
-            wait_for_pictures(page, *PICTURES)
-            answer_on_screen(page)
-        finally:
-            served.end()
-        asyncio.run(write(served.home))
-        try:
-            served.start("--warm")
-            for _ in range(2):  # the first time also warms caches of the server
-                reopen_on_screen(page, served.address)
-        finally:
-            served.end()
-
-
-def answer_on_screen(page: Any) -> None:
-    """Click pairs and answer; print medians in milliseconds."""
-    begin_linking(page)
-    rng = np.random.default_rng(0)
-    rows = ["keydown", ".cl-ranking-table", ".tabulator-row"]
-    read, ranked = [], []
-    for _ in range(ANSWERS):
-        places = places_at_rest(page)
-        first, second = (places[k] for k in rng.choice(len(places), 2, replace=False))
-        page.mouse.click(*first)
-        page.evaluate(BEGIN_CLOCK, ["mousedown", ".cl-pair", "table"])
-        page.mouse.click(*second)
-        read.append(page.evaluate("window.clock"))
-        if key := telling_key(page):
-            page.evaluate(BEGIN_CLOCK, rows)
-            page.keyboard.press(key)
-            ranked.append(page.evaluate("window.clock"))
-        page.keyboard.press("Escape")
-        page.wait_for_timeout(1000)  # whatever else follows is done by then
-    for what, times in (("pair", read), ("order", ranked)):
-        seen = [one for one in times if one is not None]
-        middle = f"{statistics.median(seen):.0f}" if seen else "no"
-        print(f"{what} {middle} ms, {len(seen)} of {len(times)}")
-
-
-def telling_key(page: Any) -> str | None:
-    """The key of an answer that moves models in the ranking, by what the card says."""
-    effects = page.locator(".cl-pair p")
-    for key in "MC":
-        if effects.filter(has_text=re.compile(rf"^{key} puts .*models? up")).count():
-            return key.lower()
-    return None
-
-
-def reopen_on_screen(page: Any, address: str) -> None:
-    """Open the latest recent analysis; print milliseconds to ranking and pictures."""
-    page.goto(f"{address}/app")
-    recent = page.locator(".cl-recent .cl-open").first
-    recent.wait_for()
-    page.wait_for_timeout(3000)
-    start = time.perf_counter()
-    recent.click()
-    page.locator(".cl-ranking-table .tabulator-row").first.wait_for()
-    listed = time.perf_counter()
-    wait_for_pictures(page, *PICTURES)
-    drawn = time.perf_counter()
-    print(f"reopen {1000 * (listed - start):.0f} ms to the ranking, ", end="")
-    print(f"{1000 * (drawn - start):.0f} ms to all pictures")
-
-
 def main() -> None:
     """Print what was asked for, or all of it."""
-    what, rest = (sys.argv[1:2] or ["all"])[0], sys.argv[2:]
-    if what == "opened":
-        asyncio.run(reopen(Path(rest[0]), rest[1]))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parts = ("all", "reopen", "answer", "screen", "opened")
+    parser.add_argument("part", nargs="?", default="all", choices=parts)
+    parser.add_argument("--home", type=Path, help="keeps the analyses for the next")
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--models", type=int, default=200)
+    parser.add_argument("--answers", type=int, default=20)
+    parser.add_argument("--large", type=int, default=100_000)
+    given = parser.parse_args()
+    if given.part == "opened":
+        asyncio.run(reopen(given.home))
         return
-    if what in ("all", "reopen"):
-        with tempfile.TemporaryDirectory() as home:
-            analysis = asyncio.run(write(Path(home)))
-            opened = [sys.executable, "-m", "benchmarks.memory", "opened", home]
-            subprocess.run([*opened, analysis], check=True)
-    if what in ("all", "answer"):
-        asyncio.run(answer())
-    if what in ("all", "screen"):
-        with tempfile.TemporaryDirectory() as home:
-            on_screen(Path(home))
+    with tempfile.TemporaryDirectory() as folder:
+        home, work = given.home or Path(folder, "kept"), Path(folder)
+
+        def copied(name: str, n: int, n_models: int) -> Path:
+            """A copy of what is kept, so that it is the same for the next start."""
+            return shutil.copytree(kept(home, n, n_models), work / name / "home")
+
+        if given.part in ("all", "reopen"):
+            copy = copied("reopen", given.large, LARGE_MODELS)
+            opened = [sys.executable, "-m", "benchmarks.memory", "opened"]
+            subprocess.run([*opened, "--home", str(copy)], check=True)
+        if given.part in ("all", "answer"):
+            asyncio.run(answer(given.rows, given.models, given.answers))
+        if given.part in ("all", "screen"):
+            from benchmarks.memory_screen import answer_on_screen, reopen_on_screen
+
+            copy = copied("answer", given.rows, given.models)
+            answer_on_screen(copy.parent, given.answers)
+            copy = copied("open", given.large, LARGE_MODELS)
+            reopen_on_screen(copy.parent)
 
 
 if __name__ == "__main__":

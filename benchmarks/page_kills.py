@@ -1,8 +1,9 @@
 """Kill the served page again and again, while a browser works on it.
 
-`panel serve app.py` and its worker processes are killed with SIGKILL at a random moment
-after the page has come up, while somebody clicks pairs on the map, links them by a key,
-undoes, redoes and runs pools. A step counts as acknowledged when the chip in the header
+`panel serve app.py` and its worker processes are killed with SIGKILL while somebody
+clicks pairs on the map, links them by a key, undoes, redoes and runs pools: by turns at
+a random moment after the page has come up, while a pool runs, and within milliseconds
+of the first byte of a write. A step counts as acknowledged when the chip in the header
 says "saved" and the list of links on screen is the stored one. Then the server starts
 again, and the page must show what the store holds.
 """
@@ -30,6 +31,7 @@ from benchmarks.pages import (
     Served,
     begin_linking,
     browser_page,
+    drop_pair,
     places_at_rest,
     sample_places,
     wait_for_pictures,
@@ -47,6 +49,9 @@ POOL = [
 ]
 LOOK = json.dumps({"page": "consensus", "tab": "links"})
 SETTLE_SECONDS = 20
+MOMENTS = ("at any moment", "while a pool runs", "in a write")
+LATEST_SECONDS = 20  # for a write to begin
+WRITE_SECONDS = 0.004  # that a write takes, about
 # What the chip says, and how many links are listed.
 TOLD = """() => {
   const text = (root, css) => {
@@ -77,15 +82,19 @@ class Held:
 def kill_pages(
     folder: Path, kills: int, seconds: float, rng: random.Random
 ) -> Counter[str]:
-    """Kill so many times, up to some seconds after the page has come up."""
+    """Kill so many times; the moments take turns."""
     found, served = Counter[str](), Served(folder)
     try:
         with browser_page() as page:
             base = begin(served.home)
             served.start()
             assert open_page(page, served, base.id), "the page does not open"
-            for _ in range(kills):
-                found += kill_page(page, served, base, rng.uniform(0, seconds), rng)
+            for k in range(kills):
+                start, moment = time.monotonic(), MOMENTS[k % len(MOMENTS)]
+                one = kill_page(page, served, base, moment, seconds, rng)
+                found += one
+                words = ", ".join(key for key, n in one.items() if n)
+                print(f"{k + 1}: {words}, {time.monotonic() - start:.0f} s", flush=True)
     finally:
         served.kill()
     return found
@@ -113,25 +122,33 @@ def open_page(page: Any, served: Served, analysis: str) -> Held | None:
 
 
 def kill_page(
-    page: Any, served: Served, base: Held, seconds: float, rng: random.Random
+    page: Any,
+    served: Served,
+    base: Held,
+    moment: str,
+    seconds: float,
+    rng: random.Random,
 ) -> Counter[str]:
     """Work on the page, kill the server, start it again, and compare."""
     wait_for_pictures(page, ".cl-map")
     begin_linking(page)
     places_at_rest(page)
-    known, doing, dead = settled(page, served.home), "resting", threading.Event()
+    known = settled(page, served.home)
     assert known is not None, "what the page shows is not what the store holds"
-
-    def kill() -> None:
-        dead.set()
+    if moment == "while a pool runs":
+        doing = run_pool(page, rng.uniform(0, seconds))
         served.kill()
-
-    timer = threading.Timer(seconds, kill)
-    timer.start()
-    while not dead.is_set():
-        doing = work(page, known.cursor > base.cursor, rng)
-        known = settled(page, served.home, dead) or known
-    timer.join()
+    else:
+        dead = threading.Event()
+        killer = threading.Thread(
+            target=kill_later,
+            args=(served, dead, rng.uniform(0, seconds), moment == "in a write"),
+        )
+        killer.start()
+        while not dead.is_set():
+            doing = work(page, known.cursor > base.cursor, rng)
+            known = settled(page, served.home, dead) or known
+        killer.join()
     sound, after = is_sound(served.home), held(served.home)
     same = after.revision > known.revision or after == known
     served.start()
@@ -139,7 +156,8 @@ def kill_page(
     return Counter(
         {
             "kills": 1,
-            f"while {doing}": 1,
+            moment: 1,
+            f"doing {doing}": 1,
             "lost": int(not same or after.revision < known.revision),
             "unsound": int(not sound),
             "does not open": int(not opens),
@@ -148,15 +166,42 @@ def kill_page(
     )
 
 
+def kill_later(
+    served: Served, dead: threading.Event, seconds: float, in_a_write: bool
+) -> None:
+    """Kill after some seconds, or within milliseconds of the next write after them."""
+    time.sleep(seconds)
+    if in_a_write:
+        before, end = written(served.home), time.monotonic() + LATEST_SECONDS
+        while written(served.home) == before and time.monotonic() < end:
+            time.sleep(0.0002)
+        time.sleep(random.uniform(0, WRITE_SECONDS))
+    dead.set()
+    served.kill()
+
+
+def written(home: Path) -> tuple[int, ...]:
+    """What changes as soon as something is written to a store."""
+    log, contents = home / f"{FILE}-wal", home / "contents"
+    found = [path.stat() for path in (log, contents) if path.exists()]
+    return tuple(value for one in found for value in (one.st_mtime_ns, one.st_size))
+
+
+def run_pool(page: Any, seconds: float) -> str:
+    """Run the pool of the page Pool for so long; return what it does then."""
+    page.locator(".cl-nav-pool").click()
+    page.get_by_role("button", name="Run the pool").click()
+    running = page.locator(".cl-run-progress").first
+    running.wait_for()
+    page.wait_for_timeout(1000 * seconds)
+    return "run pool" if running.is_visible() else "resting"
+
+
 def work(page: Any, can_undo: bool, rng: random.Random) -> str:
-    """Do one thing on the page; return what."""
-    wish = rng.choice(["link"] * 6 + ["undo"] * 2 * can_undo + ["redo", "run pool"])
-    if wish == "run pool":
-        page.locator(".cl-nav-pool").click()
-        page.get_by_role("button", name="Run the pool").click()
-        page.locator(".cl-nav-consensus").click()
-    elif wish == "link":
-        page.keyboard.press("Escape")  # drops B of a refused pair
+    """Do one quick thing on the page; return what."""
+    wish = rng.choice(["link"] * 6 + ["undo"] * 2 * can_undo + ["redo"])
+    if wish == "link":
+        drop_pair(page)  # of an answer that was refused
         for place in rng.sample(sample_places(page), 2):
             page.mouse.click(*place)
         page.keyboard.press(rng.choice("mc"))

@@ -200,16 +200,19 @@ def begin_linking(page: Any) -> None:
     page.locator(".cl-linking").get_by_text("click sample A").wait_for()
 
 
+def drop_pair(page: Any) -> None:
+    """Drop what is left of a pair, in a page that links; the next click picks A."""
+    for _ in range(2):  # off, which drops the pair, and on again
+        page.keyboard.press("l")
+
+
 def sample_places(page: Any) -> list[list[float]]:
     """Return where samples are on the screen, the leftmost first."""
     return page.wait_for_function(SAMPLES, timeout=PATIENCE).json_value()
 
 
 def places_at_rest(page: Any) -> list[list[float]]:
-    """Return where samples are once they stay there.
-
-    A headline that finds out more grows, and takes room from the map.
-    """
+    """Return where samples are once they stay there, after a page has come up."""
     places: list[list[float]] = []
     while (now := sample_places(page)) != places:
         places = now

@@ -35,6 +35,7 @@ LOOKED_AT = (
     "fuzzy_v",
     "fuzzy_model",
     "fuzzy_side",
+    "report_without",
 )
 VIEWS = ("map_view", "matrix_view")
 
@@ -60,6 +61,8 @@ def restore_look(look: Look, plain: Mapping[str, Any]) -> None:
         if (view := _viewport(plain.get(name), getattr(look, name))) is not None:
             wanted[name] = view
     for name, value in list(wanted.items()):
+        if isinstance(value, list) and all(isinstance(part, str) for part in value):
+            wanted[name] = value = tuple(value)
         try:
             look.param[name]._validate(value)
         except (ValueError, TypeError):

@@ -11,7 +11,7 @@ from typing import Any
 import param
 from panel.custom import JSComponent
 
-from clusterlens.ui.style import TEXT_CSS
+from clusterlens.ui.style import BRIEF_CSS, TEXT_CSS
 
 # Of a file on its way to the browser; coded and sent in about ten milliseconds.
 _PIECE_BYTES = 3_000_000
@@ -92,6 +92,64 @@ export function render({model}) {
 
     def _handle_msg(self, data: Any) -> Any:
         return go_on(self._does(str(data))) if self._does is not None else None
+
+
+class Brief(Text):
+    """Text in a place of fixed height; a button shows all of it where some is cut.
+
+    Whatever is written, what stands below keeps its place. The body has two parts: what
+    is inside the class `lines` is cut at its end, and what is in `line` stands side by
+    side, each as narrow as need be.
+    """
+
+    _esm = """
+export function render({model}) {
+  const [root, box, whole] = [0, 0, 0].map(() => document.createElement('div'));
+  const more = document.createElement('button');
+  root.className = 'whole';
+  box.className = 'brief';
+  whole.className = 'about';
+  whole.popover = 'auto';
+  more.className = 'link more';
+  more.textContent = 'all of it';
+  const cut = () => [...box.querySelectorAll('.lines, .line > *')].some((part) =>
+    part.scrollHeight > part.clientHeight + 2
+    || part.scrollWidth > part.clientWidth + 1);
+  const fit = () => root.classList.toggle('cut', cut());
+  const write = () => {
+    const does = root.getRootNode().activeElement?.dataset?.do;
+    box.innerHTML = model.body;
+    if (whole.matches(':popover-open')) whole.innerHTML = model.body;
+    if (does) box.querySelector(`[data-do="${CSS.escape(does)}"]`)?.focus();
+    fit();
+  };
+  more.addEventListener('click', () => {
+    const place = root.getBoundingClientRect();
+    whole.innerHTML = model.body;
+    whole.style.cssText = `margin:0;left:${place.left - 12}px;top:${place.top - 8}px;` +
+      `width:${place.width}px;max-width:none;padding:8px 12px`;
+    whole.showPopover();
+  });
+  whole.addEventListener('toggle', (event) => {
+    if (event.newState === 'closed') whole.replaceChildren();
+  });
+  root.addEventListener('click', (event) => {
+    const target = event.target.closest('[data-do]');
+    if (target) model.send_msg(target.dataset.do);
+  });
+  root.append(box, more, whole);
+  // The width of the page decides what is cut, too.
+  new ResizeObserver(fit).observe(box);
+  model.on('body', write);
+  write();
+  return root;
+}"""
+
+    def __init__(
+        self, body: str = "", *, does: Callable[[str], Any] | None = None, **params: Any
+    ) -> None:
+        styles = [BRIEF_CSS, *params.pop("stylesheets", ())]
+        super().__init__(body, does=does, stylesheets=styles, **params)
 
 
 class RowSlider(JSComponent):

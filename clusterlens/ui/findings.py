@@ -39,4 +39,5 @@ def gather(session: Session) -> Findings | None:
         robustness=values["robustness"],
         null=values["null_check"],
         profiles=values["profiles"],
+        without=frozenset(session.look.report_without),
     )

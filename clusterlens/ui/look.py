@@ -214,6 +214,9 @@ class Look(param.Parameterized):
         class_=PoolDraft, default=PoolDraft(), doc="What the next run shall be."
     )
     pool_as_text = param.Boolean(False, doc="Whether the pool is edited as text.")
+    report_without = param.ClassSelector(
+        class_=tuple, default=(), doc="Sections that the report leaves out."
+    )
     threshold_preview = param.Integer(
         None, allow_None=True, doc="Threshold while its line is dragged."
     )

@@ -224,6 +224,22 @@ kbd { border: 1px solid color-mix(in srgb, currentColor 30%, transparent);
   border-radius: 4px; padding: 0 4px; font-size: 12px; }
 """)
 
+# Of a text that keeps its height: three lines, and a line of small parts.
+BRIEF_CSS = """
+.brief .lines { height: 4.05em; overflow: hidden; display: -webkit-box;
+  -webkit-box-orient: vertical; -webkit-line-clamp: 3; }
+.brief .line { height: 24px; margin-top: 3px; display: flex; align-items: center; }
+.brief .line > * { flex: 0 1 auto; min-width: 0; overflow: hidden;
+  text-overflow: ellipsis; white-space: nowrap; }
+.whole { position: relative; }
+.cut .line { margin-right: 62px; }
+.more { display: none !important; }
+.cut > .more { display: block !important; position: absolute; right: 0; bottom: 0;
+  font-size: 12px; line-height: 24px; }
+div.about .line { margin-top: 6px; }
+div.about .line > * { margin-bottom: 4px; }
+"""
+
 # Inside the shadow root of each table, over the rules of the widget set.
 TABLE_CSS = scaled("""
 .pnx-tabulator.tabulator { font-size: 13px !important; }

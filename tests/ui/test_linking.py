@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.robustness import rank_robustness
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.analysis import Analysis, Run
@@ -140,6 +141,27 @@ def test_a_link_is_drawn_charged_and_taken_back_by_undo():
         await opened.rest()
         assert opened.ranking._table.value.equals(before)
         assert len(opened.map._figure._links["solid"].data["x0"]) == 0
+
+    looked_at(scenario)
+
+
+def test_an_answer_counts_nothing_again_and_all_checks_follow_it():
+    async def scenario(opened):
+        session = opened.session
+        names = ("agreement", "makeups", "threshold_ranks")
+        counted = [session.derived.get(name).value for name in names]
+        session.act_now("add link", kind="cannot", a=0, b=100)
+        session.act_now("add link", kind="must", a=3, b=60)
+        await opened.rest()
+        again = [session.derived.get(name).value for name in names]
+        assert all(one is other for one, other in zip(counted, again, strict=True))
+        shown = session.derived.get("robustness").value
+        links = session.derived.get("constraints").value
+        weight = session.analysis.link_weight
+        expected = rank_robustness(
+            counted[0], constraints=links, constraint_weight=weight
+        )
+        assert shown.to_frame().equals(expected.to_frame())
 
     looked_at(scenario)
 

@@ -187,6 +187,35 @@ class Robustness(Frozen):
         return f"Robustness({self.score}, {len(self.ranks)} partitions{kind})"
 
 
+@dataclass(frozen=True, eq=False)
+class Makeups(Frozen):
+    """Scores of each partition under other make-ups of the pool, before any link.
+
+    Parameters
+    ----------
+    ensemble, score, threshold, exact
+        As of `Robustness`.
+    whole, majority : array of float, shape (n_partitions,)
+        Score in the whole pool, and that of `Robustness.ranks_majority`.
+    without : mapping of str to array of float, shape (n_partitions,)
+        By family: score when its models do not vote; NaN for the family itself.
+    equal : array of float, shape (n_partitions,), or None
+        Score where all families have the same total vote.
+    reasons : tuple of str
+        Why a score could not be given.
+    """
+
+    ensemble: Ensemble
+    score: str
+    whole: FloatArray
+    majority: FloatArray
+    without: Mapping[str, FloatArray]
+    equal: FloatArray | None
+    reasons: tuple[str, ...]
+    threshold: int | None
+    exact: bool
+
+
 def rank_robustness(
     ensemble: Ensemble | Agreement,
     score: str = "discotec-binary",
@@ -270,12 +299,38 @@ def rank_robustness(
     >>> robustness.reasons
     ("Without 'b' 2 of 5 models are left, too few...",)
     """
+    charge = violation_charge(partitions_of(ensemble), constraints, constraint_weight)
+    makeups = score_makeups(
+        ensemble,
+        score,
+        threshold=threshold,
+        n_jobs=n_jobs,
+        progress=progress,
+        cancel=cancel,
+        executor=executor,
+    )
+    return rank_makeups(makeups, charge)
+
+
+def score_makeups(
+    ensemble: Ensemble | Agreement,
+    score: str = "discotec-binary",
+    *,
+    threshold: int | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> Makeups:
+    """Do the part of `rank_robustness` that no link changes, which is all that costs.
+
+    Arguments, errors and cost are those there.
+    """
     check_choice(score, SCORES, name="score")
     RunOptions(n_jobs, progress, cancel, executor)  # checks them
     partitions = partitions_of(ensemble)
     names = tuple(dict.fromkeys(partitions.families))
     n_stages = len(names) + 3
-    links = (constraints, constraint_weight)
 
     def run(stage: int) -> RunOptions:
         part = _stage(progress, stage, n_stages)
@@ -283,32 +338,81 @@ def rank_robustness(
 
     if isinstance(ensemble, Ensemble):
         ensemble = count_agreements(ensemble, **run(0).threads)
-    ranks = rank_partitions(ensemble, score, threshold, *links, **run(1).threads).ranks
+    whole = rank_partitions(ensemble, score, threshold, **run(1).threads).unconstrained
 
-    def ranks_of(left: npt.NDArray[np.bool_], stage: int) -> RankArray:
+    def scores_of(left: npt.NDArray[np.bool_], stage: int) -> FloatArray:
         pool = _agreement_of(ensemble, left, run(stage))
         at = _same_share(threshold, pool.ensemble.n_votes, partitions.n_votes)
-        return rank_partitions(pool, score, at, *links, **run(stage).threads).ranks
+        return rank_partitions(pool, score, at, **run(stage).threads).unconstrained
 
-    without, reasons = _ranks_without(partitions, names, ranks, ranks_of)
+    without, reasons = _scores_without(partitions, names, scores_of)
     majority = partitions.n_votes // 2 + 1
     equal = _equal_family_values(ensemble, score, threshold, run(n_stages - 1))
     if equal is None:
         of = "partial partitions" if partitions.is_partial else repr(score)
         reasons.append(f"Equal votes of the families are not defined for {of}.")
-    charge = violation_charge(partitions, *links)
     report(progress, _STEPS * n_stages, _STEPS * n_stages)
-    return Robustness(
+    return Makeups(
         partitions,
         score,
-        ranks,
+        whole,
+        rank_partitions(ensemble, "discotec-binary", majority).unconstrained,
         without,
-        rank_partitions(ensemble, "discotec-binary", majority, *links).ranks,
-        _charged_ranks(equal, charge, SCORES[score].greater_is_better),
+        equal,
         tuple(reasons),
         threshold,
         ensemble.exact,
     )
+
+
+def rank_makeups(makeups: Makeups, charge: FloatArray) -> Robustness:
+    """Rank each partition under other make-ups of the pool, given links.
+
+    Parameters
+    ----------
+    makeups : Makeups
+        Scores without links, from `score_makeups`.
+    charge : array of float, shape (n_partitions,)
+        What each partition is charged for the links that it breaks.
+
+    Returns
+    -------
+    robustness : Robustness
+        As `rank_robustness` returns it. O(T log T) time for each family.
+    """
+    greater = SCORES[makeups.score].greater_is_better
+    sign = -1 if greater else 1
+    ranks = rank_values(makeups.whole + sign * charge, greater)
+    equal = np.full(len(charge), np.nan)
+    if makeups.equal is not None:
+        equal = rank_values(makeups.equal + sign * charge, greater).astype(float)
+    without = {
+        family: _ranks_among_all(values + sign * charge, ranks, greater)
+        for family, values in makeups.without.items()
+    }
+    return Robustness(
+        makeups.ensemble,
+        makeups.score,
+        read_only(ranks),
+        without,
+        read_only(rank_values(makeups.majority + charge, False)),
+        read_only(equal),
+        makeups.reasons,
+        makeups.threshold,
+        makeups.exact,
+    )
+
+
+def _ranks_among_all(values: FloatArray, ranks: RankArray, greater: bool) -> FloatArray:
+    """Ranks by the values of a smaller pool, NaN outside it, among all partitions.
+
+    Those outside stay where they stood relative to each of the others.
+    """
+    left = ~np.isnan(values)
+    row = np.full(len(values), np.nan)
+    above = np.searchsorted(np.sort(ranks[~left]), ranks[left])
+    row[left] = rank_values(values[left], greater) + above
+    return read_only(row)
 
 
 def _agreement_of(
@@ -326,17 +430,16 @@ def _same_share(threshold: int | None, votes: int, of: int) -> int | None:
     return None if threshold is None else min(-(-threshold * votes // of), votes + 1)
 
 
-def _ranks_without(
+def _scores_without(
     ensemble: Ensemble,
     families: tuple[str, ...],
-    ranks: RankArray,
-    ranks_of: Callable[[npt.NDArray[np.bool_], int], RankArray],
+    scores_of: Callable[[npt.NDArray[np.bool_], int], FloatArray],
 ) -> tuple[dict[str, FloatArray], list[str]]:
-    """Ranks without each family where enough models are left, and reasons where not."""
+    """Scores without each family where enough models are left, reasons where not."""
     if len(families) == 1:
         return {}, [
-            f"All {len(ranks)} models are of one family, {families[0]!r}, so that "
-            "nothing tells whether the order holds without it."
+            f"All {len(ensemble.families)} models are of one family, {families[0]!r}, "
+            "so that nothing tells whether the order holds without it."
         ]
     without, reasons = {}, []
     for stage, family in enumerate(families, start=2):
@@ -349,8 +452,7 @@ def _ranks_without(
             )
             continue
         row = np.full(left.size, np.nan)
-        above = (ranks[~left] < ranks[left, None]).sum(axis=1)
-        row[left] = ranks_of(left, stage) + above
+        row[left] = scores_of(left, stage)
         without[family] = read_only(row)
     return without, reasons
 
@@ -415,16 +517,6 @@ def _mean_over_families(
     counts = others @ member
     means = (index * others) @ member / np.maximum(counts, 1)
     return means.sum(axis=1) / (counts > 0).sum(axis=1)
-
-
-def _charged_ranks(
-    values: FloatArray | None, charge: FloatArray, greater_is_better: bool
-) -> FloatArray:
-    """Ranks of values after the charge for violations, NaN without values."""
-    if values is None:
-        return read_only(np.full(len(charge), np.nan))
-    charged = values - charge if greater_is_better else values + charge
-    return read_only(rank_values(charged, greater_is_better).astype(float))
 
 
 def _move(rank: int, low: int, high: int) -> str:

@@ -86,6 +86,8 @@ class Findings:
         Results of the nodes of these names; rows are the models that are listed.
     robustness, null, profiles
         Results that may not be there yet.
+    without : frozenset of str
+        Keys of the SECTIONS that the report leaves out.
     """
 
     steps: Sequence[Step]
@@ -100,6 +102,7 @@ class Findings:
     robustness: Robustness | None = None
     null: Any = None
     profiles: ClusterProfiles | None = None
+    without: frozenset[str] = frozenset()
 
     @property
     def analysis(self) -> Analysis:
@@ -111,28 +114,64 @@ class Findings:
         return write_script(self.steps[1:], self.selected, exact=self.agreement.exact)
 
 
+@dataclass(frozen=True)
+class Section:
+    """A part of the report that may be left out.
+
+    Parameters
+    ----------
+    name : str
+        What it is called on the page, and over it in the report.
+    write : callable
+        Takes the findings and returns markup.
+    heading : str or None, default None
+        Over it in the report where that is not the name; empty for none.
+    lacks : callable, optional
+        Says why there is nothing to write, in words; empty where there is.
+    """
+
+    name: str
+    write: Callable[[Findings], str]
+    heading: str | None = None
+    lacks: Callable[[Findings], str] = lambda found: ""
+
+
+SECTIONS = {
+    "answer": Section("Answer", lambda found: _answer(found), heading=""),
+    "map": Section("Map", lambda found: _picture(found, "map")),
+    "matrix": Section("Matrix", lambda found: _picture(found, "consensus matrix")),
+    "ranking": Section("Ranking", lambda found: _ranking(found)),
+    "pool": Section("Pool", lambda found: _pool(found)),
+    "null": Section(
+        "Structureless data",
+        lambda found: f"<p>{safe(found.null.sentence)}</p>",
+        lacks=lambda found: (
+            "" if found.null else "not compared yet; the Consensus page does it"
+        ),
+    ),
+    "clusters": Section("Clusters", lambda found: _clusters(found)),
+    "links": Section(
+        "Links",
+        lambda found: _links(found),
+        lacks=lambda found: "" if found.links else "there are no links",
+    ),
+    "data": Section("Data", lambda found: _list(found.analysis.samples.notes)),
+    "steps": Section("Steps", lambda found: _steps(found)),
+    "versions": Section("Versions", lambda found: _versions(found)),
+    "sources": Section("How to cite", lambda found: _list(SOURCES)),
+}
+
+
 def write_report(found: Findings) -> str:
-    """Write the report as HTML."""
+    """Write the report as HTML, without the sections that are left out."""
     names = found.ranking.ensemble.names
     table = found.analysis.table
     title = f"What {count(len(names), 'clustering')} of {table.name} agree on"
-    sections = {
-        "": _answer(found),
-        "Map and matrix": _pictures(found),
-        "Ranking": _ranking(found),
-        "Pool": _pool(found),
-        "Structureless data": _null(found),
-        f"Clusters of {names[found.selected]}": _clusters(found),
-        "Links": _links(found),
-        "Data": _list(found.analysis.samples.notes),
-        "Steps": _steps(found),
-        "Versions": _versions(found),
-        "How to cite": _list(SOURCES),
-    }
     body = "".join(
-        (f"<h2>{safe(heading)}</h2>" if heading else "") + text
-        for heading, text in sections.items()
-        if text
+        _headed(section.name if section.heading is None else section.heading)
+        + section.write(found)
+        for key, section in SECTIONS.items()
+        if key not in found.without and not section.lacks(found)
     )
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
@@ -140,6 +179,10 @@ def write_report(found: Findings) -> str:
         f"<h1>{safe(title)}</h1><p class='muted'>{_about(found)}</p>{body}"
         "</body></html>"
     )
+
+
+def _headed(heading: str) -> str:
+    return f"<h2>{safe(heading)}</h2>" if heading else ""
 
 
 def _about(found: Findings) -> str:
@@ -220,7 +263,7 @@ def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
     }
 
 
-def _pictures(found: Findings) -> str:
+def _picture(found: Findings, key: str) -> str:
     from clusterlens.ui.exports.pictures import to_bytes
 
     name = safe(found.ranking.ensemble.names[found.selected])
@@ -230,12 +273,10 @@ def _pictures(found: Findings) -> str:
         "consensus matrix": "Share of the models that put two samples together, "
         f"samples in the order of the clusters of {name}.",
     }
-    makers = picture_makers(found)
-    return "".join(
-        f"<figure><img alt='{key}' src='data:image/png;base64,"
-        f"{base64.b64encode(to_bytes(makers[key](), 'png')).decode()}'>"
-        f"<figcaption>{text}</figcaption></figure>"
-        for key, text in captions.items()
+    picture = base64.b64encode(to_bytes(picture_makers(found)[key](), "png")).decode()
+    return (
+        f"<figure><img alt='{key}' src='data:image/png;base64,{picture}'>"
+        f"<figcaption>{captions[key]}</figcaption></figure>"
     )
 
 
@@ -285,14 +326,9 @@ def _pool(found: Findings) -> str:
     )
 
 
-def _null(found: Findings) -> str:
-    if found.null is None:
-        return ""
-    return f"<p>{safe(found.null.sentence)}</p>"
-
-
 def _clusters(found: Findings) -> str:
     """Say how large each cluster is and what sets it apart."""
+    name = safe(found.ranking.ensemble.names[found.selected])
     lines = []
     for k in np.unique(found.clusters):
         size = int((found.clusters == k).sum())
@@ -306,6 +342,7 @@ def _clusters(found: Findings) -> str:
             f"<td class='number'>{size:,}</td><td>{apart}</td></tr>"
         )
     return (
+        f"<p>Of <b>{name}</b>.</p>"
         "<table><tr><th>cluster</th><th class='number'>samples</th><th>what sets it "
         f"apart: here, of all</th></tr>{''.join(lines)}</table>"
     )
@@ -320,8 +357,6 @@ def _column(row: dict[Any, Any]) -> str:
 
 
 def _links(found: Findings) -> str:
-    if not found.links:
-        return ""
     lines = "".join(
         f"<tr><td>{TITLES[state.link.kind]}</td><td>{safe(state.link.a)}</td>"
         f"<td>{safe(state.link.b)}</td><td>{_kept(state)}</td></tr>"

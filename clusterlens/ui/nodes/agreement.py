@@ -29,7 +29,12 @@ from clusterlens.compute.ranking.ranking import (
     rank_partitions,
     rank_values,
 )
-from clusterlens.compute.ranking.robustness import Robustness, rank_robustness
+from clusterlens.compute.ranking.robustness import (
+    Makeups,
+    Robustness,
+    rank_makeups,
+    score_makeups,
+)
 from clusterlens.compute.ranking.scores import threshold_scores
 from clusterlens.compute.ranking.voting import near_copies
 from clusterlens.compute.table.dataset import Dataset
@@ -110,18 +115,16 @@ def _at(score: str, threshold: int | None) -> dict[str, Any]:
     return {"threshold": threshold} if SCORES[score].uses_threshold else {}
 
 
-def check_robustness(
-    job: Job,
-    agreement: Agreement,
-    score: str,
-    threshold: int | None,
-    linked: Constraints | None,
-    weight: float,
-) -> Robustness:
-    """See how the ranking fares without each family."""
-    return rank_robustness(
-        agreement, score, linked, weight, **_at(score, threshold), **job.kernels
-    )
+def makeups(
+    job: Job, agreement: Agreement, score: str, threshold: int | None
+) -> Makeups:
+    """Score the models without each family; links do not matter here."""
+    return score_makeups(agreement, score, **_at(score, threshold), **job.kernels)
+
+
+def robustness(makeups: Makeups, ranking: Ranking, weight: float) -> Robustness:
+    """See how the ranking, with its links, fares without each family."""
+    return rank_makeups(makeups, weight * ranking.violated)
 
 
 def reference(job: Job, agreement: Agreement) -> int:
@@ -162,9 +165,14 @@ def hubs(job: Job, ensemble: Ensemble) -> Hubs:
     return find_hubs(ensemble, **job.kernels)
 
 
-def copies_of_leader(job: Job, ranking: Ranking) -> np.ndarray:
+def leader(ranking: Ranking) -> int:
+    """The model that comes first."""
+    return int(ranking.order[0])
+
+
+def copies_of_leader(job: Job, ensemble: Ensemble, leader: int) -> np.ndarray:
     """The models that are nearly the same as the leader, itself among them."""
-    return near_copies(ranking.ensemble, int(ranking.order[0]))
+    return near_copies(ensemble, leader)
 
 
 def copies(job: Job, ensemble: Ensemble) -> np.ndarray:
@@ -196,11 +204,15 @@ class Leaders:
     ranks: np.ndarray
 
 
-def leaders(job: Job, agreement: Agreement, rows: np.ndarray) -> Leaders:
-    """Rank the leading distinct models at every threshold."""
+def threshold_ranks(job: Job, agreement: Agreement) -> np.ndarray:
+    """Rank of every model at every threshold, shape (n_partitions, T + 2)."""
+    return rank_values(threshold_scores(agreement), False)
+
+
+def leaders(threshold_ranks: np.ndarray, rows: np.ndarray) -> Leaders:
+    """Pick the leading distinct models."""
     models = rows[:LEADERS]
-    ranks = rank_values(threshold_scores(agreement), False)[models]
-    return Leaders(models, np.asarray(ranks))
+    return Leaders(models, threshold_ranks[models])
 
 
 _RANKED = ("agreement", "score", "threshold_asked?", "constraints?", "link_weight")
@@ -221,13 +233,14 @@ NODES = {
     ),
     "constraints": Node(("links", "row_positions"), constraints),
     "ranking": Node(_RANKED, rank, "live", "Ranking", keep=64),
-    "robustness": Node(
-        _RANKED,
-        check_robustness,
+    "makeups": Node(
+        ("agreement", "score", "threshold_asked?"),
+        makeups,
         "idle",
         "Checking the ranking without each family",
-        keep=64,
+        keep=16,
     ),
+    "robustness": Node(("makeups", "ranking", "link_weight"), robustness, keep=16),
     "reference": Node(("agreement",), reference, "live", "Matching the clusters"),
     "selected": Node(("look.model?", "ranking"), selected),
     "clusters": Node(
@@ -243,13 +256,19 @@ NODES = {
     "model_table": Node(
         ("agreement", "samples"), model_table, "live", "Judging the models"
     ),
+    "leader": Node(("ranking",), leader),
     "copies_of_leader": Node(
-        ("ranking",), copies_of_leader, "live", "Looking for near-copies", keep=16
+        ("ensemble", "leader"),
+        copies_of_leader,
+        "live",
+        "Looking for near-copies",
+        keep=16,
     ),
     "rows": Node(("ranking", "copies"), rows),
     "disagreement": Node(("ensemble",), disagreement, "live", "Measuring disagreement"),
     "tree_order": Node(("ensemble",), tree_order, "live", "Ordering the samples"),
-    "leaders": Node(
-        ("agreement", "rows"), leaders, "live", "Ranking at every threshold", keep=16
+    "threshold_ranks": Node(
+        ("agreement",), threshold_ranks, "live", "Ranking at every threshold"
     ),
+    "leaders": Node(("threshold_ranks", "rows"), leaders, keep=16),
 }

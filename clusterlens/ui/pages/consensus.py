@@ -58,7 +58,7 @@ class ConsensusPage(Page):
             pn.Row(
                 consensus.view,
                 binarised.view,
-                styles={**ROW, "flex": "1.5 1 0"},
+                styles={**ROW, "flex": "1.2 1 0"},
                 sizing_mode="stretch_both",
                 margin=0,
             ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.analysis import Run
-from clusterlens.ui.components import Text
+from clusterlens.ui.components import Brief
 from clusterlens.ui.derived import Result
 from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import badge, card, link, safe
@@ -37,7 +38,7 @@ class Headline(Panel):
     )
 
     def build(self) -> Any:
-        self._text = Text(does=self._do)
+        self._text = Brief(_body("", ()), does=self._do)
         return card("", self._text, note=self.status, css="cl-headline", fills=False)
 
     def show(
@@ -62,12 +63,12 @@ class Headline(Panel):
             _kept(ranking, constraints.value),
             _null_chip(null_check, null_seconds),
         )
-        self._text.body = (
-            f"<p>{_answer(ranking, ensemble)}"
-            f"{stability(robustness, ranking)} {_decided(ranking)}"
+        self._text.body = _body(
+            f"{_answer(ranking, ensemble)}{_decided(ranking)}"
             f"{_outvoted(copies_of_leader, ranking, run)}"
-            "<span class='muted'>Most typical of this pool, not proven true.</span></p>"
-            f"<p>{''.join(chips)}</p>"
+            f"{stability(robustness, ranking)} "
+            "<span class='muted'>Most typical of this pool, not proven true.</span>",
+            chips,
         )
 
     async def _do(self, what: str) -> None:
@@ -77,6 +78,11 @@ class Headline(Panel):
             await self.session.act("weigh models", by=what)
         else:
             self.session.derived.ask(what)
+
+
+def _body(answer: str, chips: Iterable[str]) -> str:
+    """Write both parts; what is said first is what is cut last."""
+    return f"<div class='lines'>{answer}</div><div class='line'>{''.join(chips)}</div>"
 
 
 def _answer(ranking: Ranking, ensemble: Ensemble) -> str:

@@ -6,22 +6,35 @@ import html
 from typing import Any
 
 from clusterlens.ui.components import Text
-from clusterlens.ui.exports.document import write_report
+from clusterlens.ui.exports.document import SECTIONS, Findings, write_report
 from clusterlens.ui.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import card, pmu, pn, safe
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.style import COLUMN
 
+CSS = """
+button.pill { margin: 0 6px 6px 0; }
+button.pill[aria-pressed=true] { border-color: transparent; font-weight: 700;
+  background: color-mix(in srgb, #0b8a8a 16%, transparent); }
+button.pill:disabled { opacity: .5; cursor: default; border-style: dashed; }
+"""
+
 
 class ReportPreview(Panel):
     """Written anew on a thread when what it tells changes while it is in sight."""
 
-    needs = (*NEEDED, "note")
+    needs = (*NEEDED, "note", "look.report_without")
     also = WELCOME
     empty = "<b>Nothing to report yet.</b> Load a table and run a pool first."
 
     def build(self) -> Any:
+        self._chips = Text(
+            does=self._switch,
+            css_classes=["cl-report-sections"],
+            stylesheets=[CSS],
+            styles={"flex": "none"},
+        )
         self._page = Text(
             css_classes=["cl-report"],
             sizing_mode="stretch_both",
@@ -42,6 +55,7 @@ class ReportPreview(Panel):
         )
         inside = pn.Column(
             self.status,
+            self._chips,
             self._note,
             self._page,
             sizing_mode="stretch_both",
@@ -54,12 +68,19 @@ class ReportPreview(Panel):
         """Write the file on a thread; the newest one is shown."""
         found = gather(self.session)
         if found is not None:
+            self._chips.body = "".join(_chip(key, found) for key in SECTIONS)
             if not self._page.body:
                 self._page.body = "<p class='muted'>Writing the report …</p>"
             title = "Writing the report"
             self.session.jobs.live(
                 "report", title, lambda job: write_report(found), self._see
             )
+
+    def _switch(self, key: str) -> None:
+        """Take a section out of the report, or back into it."""
+        look = self.session.look
+        left_out = set(look.report_without) ^ {key}
+        look.report_without = tuple(one for one in SECTIONS if one in left_out)
 
     def _see(self, text: str | None, error: BaseException | None) -> None:
         if error is not None:
@@ -70,3 +91,17 @@ class ReportPreview(Panel):
             f"6px);border:0;background:#fff' srcdoc='{html.escape(text or '')}'>"
             "</iframe>"
         )
+
+
+def _chip(key: str, found: Findings) -> str:
+    """Write the switch of a section; one without content says why."""
+    section = SECTIONS[key]
+    why, told = section.lacks(found), key not in found.without
+    state = f"aria-pressed='{str(told).lower()}'"
+    if why:
+        state = f"disabled title='{safe(section.name)}: {safe(why)}'"
+    tick = "✓ " if told and not why else ""
+    return (
+        f"<button class='pill cl-section-{key}' data-do='{key}' {state}>{tick}"
+        f"{safe(section.name)}</button>"
+    )

@@ -200,7 +200,8 @@ class SampleMap(Panel):
 
 
 def _described(legend: Legend, projection: Projection, covered: bool) -> str:
-    """Say what the colours and the axes are; what is covered keeps its room."""
+    """Say what the colours and the axes are, on one line; covered it keeps its room."""
+    every = ""
     if legend.by == "disagreement":
         stops = ", ".join(DISAGREEMENT_COLOURS)
         entries = (
@@ -218,13 +219,17 @@ def _described(legend: Legend, projection: Projection, covered: bool) -> str:
         )
         more = len(legend.entries) - LEGEND_ENTRIES
         entries += f"&ensp;and {more} more" if more > 0 else ""
+        every = ", ".join(f"{name}: {size:,}" for _, name, size in legend.entries)
+    ask = ""
     if legend.by == "labels":
         words = "Are they clusters?"
-        entries += f"&ensp;{link(words, 'labels', kind='pill', css='cl-to-labels')}"
+        ask = link(words, "labels", kind="pill", css="cl-to-labels")
     first, second = (f"{share:.0%}" for share in projection.explained)
     return (
-        f"<p style='{_SEEN[not covered]}'>{entries}&ensp;<span class='muted'>→ PC 1, "
-        f"{first} of the variance · ↑ PC 2, {second}</span></p>"
+        f"<p class='sides' style='{_SEEN[not covered]}'><span class='cut' "
+        f"title='{safe(every)}'>{entries}</span><span style='flex:none'>{ask}"
+        f"<span class='muted'>→ PC 1, {first}<span class='spare'> of the variance"
+        f"</span> · ↑ PC 2, {second}</span></span></p>"
     )
 
 

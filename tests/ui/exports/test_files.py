@@ -1,6 +1,7 @@
 """What is taken away is complete, opens elsewhere, and runs nothing."""
 
 import asyncio
+import html
 import io
 import json
 import zipfile
@@ -25,10 +26,11 @@ from clusterlens.ui.exports.rows import (
 )
 from clusterlens.ui.findings import NEEDED, gather
 from clusterlens.ui.history import Step
+from clusterlens.ui.panels.report_preview import ReportPreview
 from clusterlens.ui.panels.take_away import FILES, TakeAway
 from clusterlens.ui.panels.timeline import Timeline
 from clusterlens.ui.session import Session
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
 
 BAD = "<script>alert(1)</script>"
 
@@ -139,6 +141,31 @@ def test_the_report_stands_alone_and_runs_nothing(found):
         assert f"<h2>{heading}</h2>" in text
     assert "not proven true" in text
     assert BAD not in text
+
+
+def test_a_section_that_is_switched_off_is_not_in_the_file_that_is_saved():
+    async def main():
+        session, _ = await on_screen(hostile())
+        panel = ReportPreview(session)
+        panel.look(True)
+        await rest(session)
+        assert "disabled title='Structureless data: not compared" in panel._chips.body
+        for key in ("map", "links"):
+            panel._switch(key)
+        await rest(session)
+        assert session.look.report_without == ("map", "links")
+        saved = FILES["report"].make(gather(session), session).decode()
+        shown = html.unescape(panel._page.body)
+        for text in (saved, shown):
+            assert "<h2>Matrix</h2>" in text
+            assert "<h2>Map</h2>" not in text
+            assert "<h2>Links</h2>" not in text
+        panel._switch("map")
+        assert session.look.report_without == ("links",)
+        assert "cl-section-map' data-do='map' aria-pressed='true'" in panel._chips.body
+        assert BAD not in panel._chips.body
+
+    run(main())
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])

@@ -65,6 +65,7 @@ def test_an_analysis_is_opened_where_it_was_left_without_running_its_pool(
     async def main():
         session = await begun(tmp_path)
         session.look.param.update(page="consensus", model=2, tab="links")
+        session.look.report_without = ("map", "links")
         await session.act("add link", kind="must", a=0, b=1)
         await session.act("set score", score="aari")
         session.undo()
@@ -76,6 +77,7 @@ def test_an_analysis_is_opened_where_it_was_left_without_running_its_pool(
         again.redo()
         assert again.analysis.score == "aari"
         assert (again.look.page, again.look.model) == ("consensus", 2)
+        assert again.look.report_without == ("map", "links")
         return again
 
     assert run(main()).jobs.notices == ()

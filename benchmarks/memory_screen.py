@@ -1,0 +1,142 @@
+"""An answer and a reopened analysis in a browser, in milliseconds.
+
+From the second click on the map to the pair that is read, from the key that answers to
+the frame with the new order, and both together (budget 150 ms). From a click on a
+recent analysis to its ranking, and to the map and both matrices (budget 3 s), by a
+server that has just started and once more. Each figure is printed as it is measured;
+`benchmarks.memory` says how it is begun.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+
+from benchmarks.pages import (
+    BEGIN_CLOCK,
+    PATIENCE,
+    Served,
+    begin_linking,
+    browser_page,
+    drop_pair,
+    places_at_rest,
+    wait_for_pictures,
+)
+from clusterlens import compile_kernels
+from clusterlens.ui.memory.store import Store
+
+PICTURES = (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix")
+LOOK = json.dumps({"page": "consensus", "tab": "links"})
+ORDER = ["keydown", ".cl-ranking-table", ".tabulator-row"]
+READ = ["mousedown", ".cl-pair", "table"]
+_BEGUN = time.perf_counter()
+
+
+def tell(text: str) -> None:
+    """Print a line with the seconds since the start."""
+    print(f"{time.perf_counter() - _BEGUN:6.1f} s  {text}", flush=True)
+
+
+def answer_on_screen(folder: Path, answers: int) -> None:
+    """Click pairs of an analysis and answer; print every time and the medians."""
+    compile_kernels()
+    tell("kernels are ready")
+    served = Served(folder)
+    store = Store(served.home)
+    query = urlencode({"analysis": store.entries()[0].id, "look": LOOK})
+    store.close()
+    with browser_page() as page:
+        try:
+            served.start("--warm")
+            tell("the server answers")
+            page.goto(f"{served.address}/app?{query}")
+            wait_for_pictures(page, *PICTURES)
+            page.locator(".cl-suggestions button").first.wait_for()
+            tell("all pictures are there, and pairs are suggested")
+            begin_linking(page)
+            _summarise(_answers(page, answers))
+        finally:
+            served.end()
+
+
+def _answers(page: Any, answers: int) -> list[tuple[float, float | None]]:
+    """Milliseconds to the pair and to the order, None where no answer moves a model."""
+    rng, places, found = np.random.default_rng(0), places_at_rest(page), []
+    for k in range(answers):
+        first, second = (places[i] for i in rng.choice(len(places), 2, replace=False))
+        page.mouse.click(*first)
+        page.evaluate(BEGIN_CLOCK, READ)
+        page.mouse.click(*second)
+        read, ranked = page.evaluate("window.clock"), None
+        if key := telling_key(page):
+            page.evaluate(BEGIN_CLOCK, ORDER)
+            page.keyboard.press(key)
+            ranked = page.evaluate("window.clock")
+        tell(f"{k + 1}: pair {_ms(read)}, order {_ms(ranked)}")
+        found.append((read, ranked))
+        drop_pair(page)
+        page.wait_for_timeout(700)  # whatever else follows is done by then
+    return found
+
+
+def _ms(time: float | None) -> str:
+    return "–" if time is None else f"{time:.0f} ms"
+
+
+def _summarise(found: list[tuple[float, float | None]]) -> None:
+    """Print the medians of those whose answer moved a model."""
+    seen = [both for both in found if None not in both]
+    for what, times in (
+        ("second click to pair", [read for read, _ in seen]),
+        ("answer to order", [order for _, order in seen]),
+        ("second click to order, the key at once", [sum(both) for both in seen]),
+    ):
+        middle = f"{statistics.median(times):.0f} ms" if times else "none"
+        tell(f"{what}: median {middle} of {len(times)}")
+
+
+def telling_key(page: Any) -> str | None:
+    """The key of an answer that moves models in the ranking, by what the card says."""
+    effects = page.locator(".cl-pair p")
+    for key in "MC":
+        if effects.filter(has_text=re.compile(rf"^{key} puts .*models? up")).count():
+            return key.lower()
+    return None
+
+
+def reopen_on_screen(folder: Path) -> None:
+    """Open the only recent analysis of a fresh server, twice; print milliseconds."""
+    compile_kernels()
+    served = Served(folder)
+    with browser_page() as page:
+        try:
+            served.start("--warm")
+            tell("the server answers")
+            for when in ("first time", "again"):
+                listed, drawn = _reopened(page, served.address)
+                tell(
+                    f"reopened, {when}: {listed:.0f} ms to the ranking, {drawn:.0f} ms "
+                    "to all pictures"
+                )
+        finally:
+            served.end()
+
+
+def _reopened(page: Any, address: str) -> tuple[float, float]:
+    page.goto(f"{address}/app")
+    recent = page.locator(".cl-recent .cl-open").first
+    recent.wait_for(timeout=PATIENCE)
+    page.wait_for_timeout(3000)
+    start = time.perf_counter()
+    recent.click()
+    page.locator(".cl-ranking-table .tabulator-row").first.wait_for()
+    listed = time.perf_counter()
+    wait_for_pictures(page, *PICTURES)
+    return 1000 * (listed - start), 1000 * (time.perf_counter() - start)
