@@ -11,7 +11,7 @@ from typing import Any
 import param
 from panel.custom import JSComponent
 
-from clusterlens.ui.style import BRIEF_CSS, TEXT_CSS
+from clusterlens.ui.style import EXCERPT_CSS, TEXT_CSS
 
 # Of a file on its way to the browser; coded and sent in about ten milliseconds.
 _PIECE_BYTES = 3_000_000
@@ -94,7 +94,7 @@ export function render({model}) {
         return go_on(self._does(str(data))) if self._does is not None else None
 
 
-class Brief(Text):
+class Excerpt(Text):
     """Text in a place of fixed height; a button shows all of it where some is cut.
 
     Whatever is written, what stands below keeps its place. The body has two parts: what
@@ -107,7 +107,7 @@ export function render({model}) {
   const [root, box, whole] = [0, 0, 0].map(() => document.createElement('div'));
   const more = document.createElement('button');
   root.className = 'whole';
-  box.className = 'brief';
+  box.className = 'told';
   whole.className = 'about';
   whole.popover = 'auto';
   more.className = 'link more';
@@ -148,7 +148,7 @@ export function render({model}) {
     def __init__(
         self, body: str = "", *, does: Callable[[str], Any] | None = None, **params: Any
     ) -> None:
-        styles = [BRIEF_CSS, *params.pop("stylesheets", ())]
+        styles = [EXCERPT_CSS, *params.pop("stylesheets", ())]
         super().__init__(body, does=does, stylesheets=styles, **params)
 
 

@@ -48,6 +48,7 @@ OF_RUN = (
     "model",
     "inspected",
     "pair",
+    "queue",
     "brush",
     "threshold_preview",
     "partition",
@@ -113,6 +114,9 @@ class Look(param.Parameterized):
     linking = param.Boolean(False, doc="Whether clicks on the map pick a pair.")
     pair = param.ClassSelector(
         class_=tuple, default=(), doc="Positions of A and B, as far as they are picked."
+    )
+    queue = param.ClassSelector(
+        class_=tuple, default=(), doc="Suggested pairs: the one asked about, the next."
     )
     refused = param.ClassSelector(
         class_=tuple, default=(), doc="Links of the contradiction refused last."

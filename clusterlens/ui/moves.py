@@ -110,35 +110,49 @@ def answer(session: Session, kind: Kind) -> None:
     look, samples = session.look, session.analysis.samples
     if len(look.pair) != 2 or samples is None:
         return
-    after = _suggested_after(session)
+    rest = _suggested_after(session)
     a, b = (plain_id(samples.row_ids[i]) for i in look.pair)
     with session.derived.paused():
         if session.act_now("add link", kind=kind, a=a, b=b):
-            look.pair = after
+            _take(session, rest)
 
 
 def skip(session: Session) -> None:
     """Leave the pair as it is and take the next suggestion, or the first."""
-    look = session.look
-    if look.linking or look.pair:
-        look.pair = _suggested_after(session) or _first(_suggested(session))
+    if session.look.linking or session.look.pair:
+        _take(session, _suggested_after(session) or _suggested(session))
 
 
-def _suggested(session: Session) -> list[tuple[int, ...]]:
-    """The suggested pairs, or none."""
+def take_suggestion(session: Session, pair: tuple[int, ...]) -> None:
+    """Ask about a suggested pair; the suggestions after it come next."""
+    pairs = _suggested(session)
+    if pair in pairs:
+        _take(session, pairs[pairs.index(pair) :])
+
+
+def _take(session: Session, queue: tuple[tuple[int, ...], ...]) -> None:
+    """Ask about the first pair of a queue, or about none."""
+    session.look.param.update(pair=queue[0] if queue else (), queue=queue)
+
+
+def _suggested(session: Session) -> tuple[tuple[int, ...], ...]:
+    """The suggested pairs that tell something, or none."""
     found = session.derived.get("suggestions")
-    return [some.pair for some in found.value] if found.ready else []
+    known = found.value if found.ready else ()
+    return tuple(some.pair for some in known if some.information)
 
 
-def _suggested_after(session: Session) -> tuple[int, ...]:
-    """The suggestion after the pair; nothing if it was not suggested, or the last."""
-    pairs, pair = _suggested(session), session.look.pair
-    at = pairs.index(pair) + 1 if pair in pairs else len(pairs)
-    return _first(pairs[at:])
+def _suggested_after(session: Session) -> tuple[tuple[int, ...], ...]:
+    """The suggestions after the pair; nothing if it was not suggested, or the last.
 
-
-def _first(pairs: list[tuple[int, ...]]) -> tuple[int, ...]:
-    return pairs[0] if pairs else ()
+    Suggestions by all answers so far come before those of an older batch.
+    """
+    pair, queue, fresh = session.look.pair, session.look.queue, _suggested(session)
+    if pair in fresh:
+        return fresh[fresh.index(pair) + 1 :]
+    if pair in queue:
+        return fresh or queue[queue.index(pair) + 1 :]
+    return ()
 
 
 def toggle_large(session: Session) -> None:

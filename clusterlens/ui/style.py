@@ -225,11 +225,12 @@ kbd { border: 1px solid color-mix(in srgb, currentColor 30%, transparent);
 """)
 
 # Of a text that keeps its height: three lines, and a line of small parts.
-BRIEF_CSS = """
-.brief .lines { height: 4.05em; overflow: hidden; display: -webkit-box;
+EXCERPT_CSS = """
+.told .lines { height: 4.05em; overflow: hidden; display: -webkit-box;
   -webkit-box-orient: vertical; -webkit-line-clamp: 3; }
-.brief .line { height: 24px; margin-top: 3px; display: flex; align-items: center; }
-.brief .line > * { flex: 0 1 auto; min-width: 0; overflow: hidden;
+.told .line { height: 24px; margin-top: 3px; display: flex; align-items: center;
+  gap: 6px; }
+.told .line > * { flex: 0 1 auto; margin: 0; min-width: 0; overflow: hidden;
   text-overflow: ellipsis; white-space: nowrap; }
 .whole { position: relative; }
 .cut .line { margin-right: 62px; }

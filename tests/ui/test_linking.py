@@ -342,6 +342,24 @@ def test_suggestions_are_answered_and_skipped_one_after_the_other():
     looked_at(scenario)
 
 
+def test_answers_to_suggestions_bring_new_ones_until_there_is_nothing_to_ask():
+    async def scenario(opened):
+        session = opened.session
+        await opened.press("l", "space")
+        asked = []
+        while session.look.pair:
+            asked.append(session.look.pair)
+            assert len(asked) < 200
+            # The next batch may be ready before the next answer, or not.
+            press(session, "mc"[len(asked) % 3 == 0])
+            if len(asked) % 2:
+                await opened.rest()
+        assert len(session.analysis.links) == len(set(asked)) == len(asked) > 6
+        assert session.jobs.notices == ()
+
+    looked_at(scenario)
+
+
 def test_the_list_swaps_removes_and_shows_links_and_sets_their_weight():
     async def scenario(opened):
         session = opened.session

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -76,6 +77,9 @@ def suggest_pairs(
     constraints: Constraints | None = None,
     n: int = 10,
     random_state: RandomState = 0,
+    *,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
 ) -> tuple[Suggestion, ...]:
     """Suggest the pairs whose answers tell most about the ranking of the models.
 
@@ -89,6 +93,8 @@ def suggest_pairs(
         Number of pairs, at least 1.
     random_state : int, default 0
         Seed of the draw of candidate pairs.
+    progress, cancel
+        As in `count_agreements`; progress counts pairs.
 
     Returns
     -------
@@ -101,6 +107,8 @@ def suggest_pairs(
     ------
     ValueError
         If n is not a positive whole number, or the constraints name other samples.
+    Cancelled
+        If `cancel` said so.
 
     Notes
     -----
@@ -132,6 +140,7 @@ def suggest_pairs(
     >>> suggest_pairs(ensemble, n=1)[0].reason
     '2 of 4 models join the pair.'
     """
+    run = RunOptions(progress=progress, cancel=cancel)
     ensemble = check_ensemble(ensemble).voters
     seed = check_random_state(random_state)
     n = check_range(n, 1, np.inf, name="n", integer=True)
@@ -142,8 +151,10 @@ def suggest_pairs(
     first, _ = distinct_partitions(ensemble)
     joined = _joined(ensemble.codes[first], pairs)
     independent = _Independence(known, pairs)
-    chosen, information = _most_informative(joined, weights, n, independent)
+    run.raise_if_cancelled()
+    chosen, information = _most_informative(joined, weights, n, independent, run)
     rest = _checks(joined.mean(axis=1), n - len(chosen), independent)
+    run.report(n, n)
     every = np.append(chosen, rest).astype(np.int64)
     votes = _joined(ensemble.codes, pairs[every]) @ ensemble.votes
     shares = joined[every] @ weights
@@ -251,33 +262,44 @@ def _joined(codes: npt.NDArray[Any], pairs: PairArray) -> BoolArray:
 
 
 def _most_informative(
-    joined: BoolArray, weights: FloatArray, n: int, independent: _Independence
+    joined: BoolArray,
+    weights: FloatArray,
+    n: int,
+    independent: _Independence,
+    run: RunOptions,
 ) -> tuple[list[int], list[float]]:
     """Up to n pairs and the share of the disagreement that each of them resolves.
 
-    With the splits F, shape (n_pairs, n_models), as rows and the covariance S of what
-    is not known of the models, `learnt` holds F S and `spread` holds F S F'F; both are
-    updated by one outer product per pair.
+    With the splits F, shape (n_pairs, n_models), and the covariance S of what is not
+    known of the models, pair i has the variance v_i = (F S F')_ii, and an answer to it
+    resolves (F S F'F S F')_ii over that and the noise. An answer takes an outer product
+    from S, so both follow from two products of F and a vector for each pair taken.
     """
     split = (joined - joined @ weights[:, None]) * np.sqrt(weights)
-    learnt, spread = split.copy(), split @ (split.T @ split)
-    total = (split**2).sum()
+    gram = split.T @ split
+    variance = np.einsum("ij,ij->i", split, split)
+    resolves = np.einsum("ij,ij->i", split @ gram, split)
+    total, unknown = variance.sum(), np.eye(len(weights))
     chosen: list[int] = []
     shares: list[float] = []
     while len(chosen) < n and independent.free.any():
-        variance = np.einsum("ij,ij->i", learnt, split)
-        resolved = np.einsum("ij,ij->i", spread, learnt) / (variance + _NOISE)
-        resolved[variance <= _NEGLIGIBLE] = 0.0
-        resolved[~independent.free] = 0.0
-        best = int(resolved.argmax())
-        if resolved[best] <= 0:
+        run.raise_if_cancelled()
+        run.report(len(chosen), n)
+        open_ = independent.free & (variance > _NEGLIGIBLE)
+        # A pair resolves at least its own variance; rounding must not say less.
+        share = np.maximum(resolves, variance**2) / (variance + _NOISE)
+        best = int(np.where(open_, share, 0.0).argmax())
+        if not open_[best]:
             break
         chosen.append(best)
         independent.take(best)
-        shares.append(float(resolved[best] / total))
-        factor = learnt @ split[best] / (variance[best] + _NOISE)
-        spread -= np.outer(factor, spread[best])
-        learnt -= np.outer(factor, learnt[best])
+        shares.append(float(share[best] / total))
+        towards = unknown @ split[best]
+        given = variance[best] + _NOISE
+        onto, across = split @ towards / given, split @ (unknown @ (gram @ towards))
+        resolves += onto * (onto * (towards @ gram @ towards) - 2 * across)
+        variance -= given * onto**2
+        unknown -= np.outer(towards, towards) / given
     return chosen, shares
 
 

@@ -301,7 +301,9 @@ def suggestions(
     job: Job, ensemble: Ensemble, linked: Constraints | None
 ) -> tuple[Suggestion, ...]:
     """The pairs whose answers tell most about the ranking, by the links so far."""
-    return suggest_pairs(ensemble, linked, n=SUGGESTED)
+    return suggest_pairs(
+        ensemble, linked, n=SUGGESTED, progress=job.report, cancel=job.cancelled
+    )
 
 
 NODES = {

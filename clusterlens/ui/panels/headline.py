@@ -12,7 +12,7 @@ from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.analysis import Run
-from clusterlens.ui.components import Brief
+from clusterlens.ui.components import Excerpt
 from clusterlens.ui.derived import Result
 from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import badge, card, link, safe
@@ -38,7 +38,7 @@ class Headline(Panel):
     )
 
     def build(self) -> Any:
-        self._text = Brief(_body("", ()), does=self._do)
+        self._text = Excerpt(_body("", ()), does=self._do)
         return card("", self._text, note=self.status, css="cl-headline", fills=False)
 
     def show(

@@ -8,6 +8,7 @@ from clusterlens.compute.ranking.suggestions import Suggestion
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
 from clusterlens.ui.kit import link, pn, safe
+from clusterlens.ui.moves import take_suggestion
 from clusterlens.ui.panels.panel import Panel
 
 
@@ -37,7 +38,7 @@ class SuggestedPairs(Panel):
 
     def _take(self, what: str) -> None:
         i, _, j = what.partition(" ")
-        self.session.look.pair = (int(i), int(j))
+        take_suggestion(self.session, (int(i), int(j)))
 
 
 def _entry(some: Suggestion, samples: Dataset) -> str:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import rank_partitions
@@ -57,6 +58,29 @@ def test_the_first_pair_says_most_about_the_answers_to_all_pairs():
     resolved = (covariance**2).sum(axis=1) / (covariance.diagonal() + noise)
     assert resolved[pairs.index(best.pair)] == pytest.approx(resolved.max())
     assert best.information == pytest.approx(resolved.max() / covariance.trace())
+
+
+def test_each_pair_resolves_what_the_ones_before_it_left_open():
+    _, ensemble = planted(40, 9, 4, seed=2)
+    found = suggest_pairs(ensemble, n=6)
+    pairs = list(combinations(range(40), 2))
+    splits = np.array([split(ensemble, pair) for pair in pairs], dtype=float)
+    covariance = np.cov(splits, bias=True)
+    total, noise = covariance.trace(), ERROR_RATE * (1 - ERROR_RATE)
+    for one in found:
+        column = covariance[pairs.index(one.pair)].copy()
+        given = column[pairs.index(one.pair)] + noise
+        assert one.information == pytest.approx((column**2).sum() / given / total)
+        covariance -= np.outer(column, column) / given
+
+
+def test_progress_counts_pairs_and_cancel_stops():
+    _, ensemble = planted(40, 9, 4, seed=1)
+    seen = []
+    suggest_pairs(ensemble, n=3, progress=lambda *step: seen.append(step))
+    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    with pytest.raises(Cancelled):
+        suggest_pairs(ensemble, cancel=lambda: True)
 
 
 def test_pairs_that_split_the_models_alike_are_not_taken_twice():
