@@ -27,6 +27,7 @@ from clusterlens.compute.estimators.spuds import SPUDS
 from clusterlens.compute.estimators.torque import TorqueClustering
 from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
 from clusterlens.compute.indices.indices import internal_index
+from clusterlens.compute.indices.model_comparison import compare_models
 from clusterlens.compute.pool.optics import make_graph_ordering, make_ordering
 from clusterlens.compute.pool.spanning import searched_tree
 from clusterlens.compute.ranking.progressive import rank_progressively
@@ -131,6 +132,7 @@ def _use_many_samples(ensemble: Ensemble) -> None:
 def _use_table(X: FloatArray) -> None:
     """Cluster the samples and judge a partition by their distances."""
     internal_index("CI", X, np.arange(len(X)) % 3)
+    compare_models(Ensemble([np.arange(len(X)) % k for k in (2, 3, 4)]), X)
     graph = CNSGraph(X, max_neighbors=5)
     graph.solve(5, 0.1)
     graph.fill(5)

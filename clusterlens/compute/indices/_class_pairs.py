@@ -19,7 +19,6 @@ from scipy.special import expit
 
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.indices._clusters import Clusters, Undefined
-from clusterlens.compute.indices._distances import row_distances
 
 K_CALINSKI_HARABASZ = 4.432010535838295
 K_DAVIES_BOULDIN = 2.4831185988914117
@@ -61,7 +60,7 @@ def adjusted_dunn(pair: Clusters) -> float:
     mean distance to the geometric median with that between any two samples.
     """
     spread = _spread(pair, 1)
-    rows, sizes, n_samples = row_distances(pair), pair.sizes, pair.n_samples
+    rows, sizes, n_samples = pair.rows, pair.sizes, pair.n_samples
     between = rows.other_sum.sum() / 2 / np.prod(sizes)
     within = pair.sum_by_cluster(rows.own_sum) / np.maximum(sizes * (sizes - 1), 1)
     overall = (rows.own_sum + rows.other_sum).sum() / (n_samples * (n_samples - 1))
@@ -79,7 +78,7 @@ def adjusted_silhouette(pair: Clusters) -> float:
     other class; where a > b the term is exp((b - a) / s) - 1.
     """
     spread = _spread(pair, 1)
-    rows, sizes = row_distances(pair), pair.sizes
+    rows, sizes = pair.rows, pair.sizes
     inside = rows.own_sum / np.maximum(sizes - 1, 1)[pair.codes]
     outside = rows.other_sum / sizes[1 - pair.codes]
     gain = (outside - inside) / spread

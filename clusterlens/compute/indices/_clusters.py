@@ -19,6 +19,11 @@ from scipy.spatial.distance import cdist
 
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import FloatArray, IntArray
+from clusterlens.compute.indices._pairs import (
+    RowDistances,
+    SmallestDistances,
+    row_distances,
+)
 
 BLOCK_ENTRIES = 1 << 21
 
@@ -50,6 +55,8 @@ class Clusters:
         The given labels, in the same order.
     codes : array of int, shape (n_samples,)
         Ascending cluster numbers 0, 1, ...
+    smallest : SmallestDistances
+        Sums of the smallest distances between these samples, in any order.
     run : RunOptions
         Threads and cancelling of long computations.
     """
@@ -57,19 +64,27 @@ class Clusters:
     X: FloatArray
     labels: IntArray
     codes: IntArray
+    smallest: SmallestDistances
     run: RunOptions
 
     @classmethod
     def sort(
-        cls, X: FloatArray, labels: IntArray, run: RunOptions = DEFAULT_RUN
+        cls,
+        X: FloatArray,
+        labels: IntArray,
+        run: RunOptions = DEFAULT_RUN,
+        smallest: SmallestDistances | None = None,
     ) -> Clusters:
         """Sort samples by cluster, clusters by first appearance.
 
-        So that renaming the labels does not change the value of an index in any bit.
+        So that renaming the labels does not change the value of an index in any bit,
+        unless `smallest` is given, which other partitions of the samples share.
         """
         codes = pd.factorize(labels)[0]
         order = np.argsort(codes, kind="stable")
-        return cls(X[order], labels[order], codes[order], run)
+        ordered = X[order]
+        smallest = smallest or SmallestDistances(ordered, run)
+        return cls(ordered, labels[order], codes[order], smallest, run)
 
     @cached_property
     def sizes(self) -> IntArray:
@@ -80,6 +95,11 @@ class Clusters:
     def bounds(self) -> IntArray:
         """Cluster k is rows bounds[k] to bounds[k + 1]; shape (n_clusters + 1,)."""
         return np.concatenate([[0], np.cumsum(self.sizes)])
+
+    @cached_property
+    def rows(self) -> RowDistances:
+        """Distances of each sample to its own cluster and to the others."""
+        return row_distances(self.X, self.codes, self.bounds, self.run)
 
     @property
     def n_samples(self) -> int:

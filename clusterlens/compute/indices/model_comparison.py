@@ -27,6 +27,7 @@ from clusterlens.compute.ensemble.ensemble import (
     distinct_partitions,
 )
 from clusterlens.compute.indices._clusters import Clusters, Undefined
+from clusterlens.compute.indices._pairs import SmallestDistances
 from clusterlens.compute.indices.registry import INDICES, Definition
 from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
 
@@ -177,10 +178,13 @@ def _judges(
             some[:] = False
             some[rng.choice(n_samples, sample_size, replace=False)] = True
 
+        whole = SmallestDistances(features[some], run.quiet, many=True)
+
         def judge_inside(labels: IntArray, seen: Any) -> dict[str, float]:
             drawn = seen & some
+            smallest = whole if seen[some].all() else None
             return _internal("linear", features[seen], labels[seen], run) | _internal(
-                "quadratic", features[drawn], labels[drawn], run
+                "quadratic", features[drawn], labels[drawn], run, smallest
             )
 
         judges.append(judge_inside)
@@ -199,7 +203,11 @@ def _judges(
 
 
 def _internal(
-    cost: str, features: FloatArray, labels: IntArray, run: RunOptions
+    cost: str,
+    features: FloatArray,
+    labels: IntArray,
+    run: RunOptions,
+    smallest: SmallestDistances | None = None,
 ) -> dict[str, float]:
     """The internal indices of one cost, NaN for fewer than two samples."""
     indices = {
@@ -209,7 +217,7 @@ def _internal(
     }
     if len(labels) < 2:
         return dict.fromkeys(indices, np.nan)
-    clusters = Clusters.sort(features, labels, run.quiet)
+    clusters = Clusters.sort(features, labels, run.quiet, smallest)
     return {name: _value(formula, clusters) for name, formula in indices.items()}
 
 

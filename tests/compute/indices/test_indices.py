@@ -16,9 +16,9 @@ from sklearn import metrics
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.preprocessing import StandardScaler
 
-from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute._run.options import DEFAULT_RUN, Cancelled
 from clusterlens.compute._validation import DataError
-from clusterlens.compute.indices import _distances as distance_indices
+from clusterlens.compute.indices import _pairs
 from clusterlens.compute.indices.indices import (
     INDICES,
     MAX_QUADRATIC_SAMPLES,
@@ -152,13 +152,14 @@ def test_c_index_survives_outliers_and_many_equal_distances():
     assert internal_index("CI", X, labels) == pytest.approx(naive_c_index(X, labels))
 
 
-def test_sums_of_smallest_distances_equal_those_of_sorted_distances(monkeypatch):
-    monkeypatch.setattr(distance_indices, "_BLOCK_PAIRS", 500)
-    X, labels = blobs(120)
+@pytest.mark.parametrize("many", [False, True])
+def test_sums_of_smallest_distances_are_those_of_sorted_ones(many, monkeypatch):
+    monkeypatch.setattr(_pairs, "_BLOCK_PAIRS", 500)
+    X, _ = blobs(120)
     distances = np.concatenate([[0], np.cumsum(np.sort(pdist(X)))])
     ranks = (0, 1, 2, 700, 7139, 7140)
-    clusters = distance_indices.Clusters.sort(X, labels)
-    sums = distance_indices.sums_of_smallest(clusters, ranks)
+    smallest = _pairs.SmallestDistances(X, DEFAULT_RUN, many)
+    sums = [smallest.sum(rank) for rank in ranks]
     np.testing.assert_allclose(sums, distances[list(ranks)], rtol=1e-12)
 
 
@@ -341,7 +342,7 @@ def test_cancel_stops_an_index(name):
 
 @pytest.mark.parametrize("name", ["CI", "McRao", "DI", "SI", "DBCV"])
 def test_values_do_not_depend_on_the_threads(name, monkeypatch):
-    monkeypatch.setattr(distance_indices, "_BLOCK_PAIRS", 500)
+    monkeypatch.setattr(_pairs, "_BLOCK_PAIRS", 500)
     X, labels = blobs()
     one = internal_index(name, X, labels, n_jobs=1)
     with ThreadPoolExecutor(3) as executor:
