@@ -73,7 +73,7 @@ def best(X: Any, labels: Any, quick: bool) -> tuple[str, float, float]:
 
 def quick_part(grids: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Entries of a pool that find groups of any shape."""
-    kept = [grid for grid in grids if grid["clusterer"] in ("DBSCAN", "HDBSCAN")]
+    kept = [grid for grid in grids if "DBSCAN" in grid["clusterer"]]
     trees = (grid for grid in grids if grid["clusterer"] == "agglomerative")
     return kept + [{**grid, "linkage": ["single"]} for grid in trees]
 

@@ -136,7 +136,8 @@ def _use_table(X: FloatArray) -> None:
     graph = CNSGraph(X, max_neighbors=5)
     graph.solve(5, 0.1)
     graph.fill(5)
-    graph.solve(5, 0.1)
+    solution = graph.solve(5, 0.1)
+    _ = solution.seed_shares, solution.error_bound
     for clusterer in (CNS, TorqueClustering, BorderPeeling, KNNMeanShift):
         clusterer().fit(X)
     SPUDS(n_init=1).fit(X[:40])

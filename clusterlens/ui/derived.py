@@ -47,6 +47,8 @@ class Node:
         How many results are remembered, as long as all of a session have room.
     asked_for : bool
         Whether it is computed only when the analyst asks for it.
+    rests : float
+        In the lane live: seconds for which its inputs must stay before it begins.
     """
 
     inputs: tuple[str, ...]
@@ -55,6 +57,7 @@ class Node:
     title: str = ""
     keep: int = 4
     asked_for: bool = False
+    rests: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +247,9 @@ class Derived:
         if node.lane == "idle":
             self._jobs.idle(name, title, work, outcome)
         else:
-            self._jobs.live(name, title, work, outcome, long=node.asked_for)
+            self._jobs.live(
+                name, title, work, outcome, long=node.asked_for, rests=node.rests
+            )
 
     def _keep(
         self, name: str, key: Any, value: Any, error: BaseException | None

@@ -124,6 +124,7 @@ class _Wish:
     work: Callable[[Job], Any]
     outcome: Outcome
     long: bool = False
+    rests: float = 0.0
 
 
 class Jobs(param.Parameterized):
@@ -218,13 +219,15 @@ class Jobs(param.Parameterized):
         outcome: Outcome,
         *,
         long: bool = False,
+        rests: float = 0.0,
     ) -> None:
         """Do work now; a newer wish of the same slot takes the place of an older one.
 
         `outcome(result, error)` is called on the event loop unless a newer wish came.
-        What may take minutes is `long`: it must not take the threads of pictures.
+        What may take minutes is `long`: it must not take the threads of pictures. What
+        may wait begins when no newer wish has come for `rests` seconds.
         """
-        self._next_live[slot] = _Wish(title, work, outcome, long)
+        self._next_live[slot] = _Wish(title, work, outcome, long, rests)
         if slot in self._live:
             self._live[slot].displaced = True
             self._live[slot].stop.set()
@@ -235,6 +238,10 @@ class Jobs(param.Parameterized):
     async def _serve_live(self, slot: str) -> None:
         try:
             while (wish := self._next_live.pop(slot, None)) and not self._closed:
+                if wish.rests:
+                    await asyncio.sleep(wish.rests)
+                    if slot in self._next_live:
+                        continue
                 job = self._live[slot] = Job(wish.title)
                 await self._attend(_IDLE if wish.long else _LIVE, job, wish)
         finally:

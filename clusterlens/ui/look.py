@@ -186,8 +186,8 @@ class Look(param.Parameterized):
     cns_view = param.ClassSelector(class_=Viewport, default=Viewport())
     judged = param.String(
         "labels",
-        doc="What is judged as classes: labels, column:<name>, model:<position> or "
-        "consensus:<number of clusters>.",
+        doc="What is judged as classes: labels, group, column:<name>, "
+        "model:<position> or consensus:<number of clusters>.",
     )
     merged = param.ClassSelector(
         class_=tuple, default=(), doc="Pairs of classes that are looked at as one."

@@ -13,7 +13,7 @@ from PIL import Image
 
 from clusterlens.compute.consensus.tiles import consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.ui.figures import matrix, sample_map, threshold
+from clusterlens.ui.figures import matrix, raster, sample_map, threshold
 from clusterlens.ui.figures.canvas import Canvas, apart, data_address
 from clusterlens.ui.figures.prepared_map import PreparedMap
 from clusterlens.ui.look import Viewport
@@ -96,7 +96,7 @@ def test_more_positions_than_pixels_have_a_colour_per_pixel_and_no_names():
 def test_a_map_shows_all_points_at_equal_scale(width, height, size, shift):
     rng = np.random.default_rng(0)
     xy = rng.normal(size=(20, 2)) * size + shift
-    (x0, x1), (y0, y1) = sample_map.map_view(xy, Viewport(None, None, width, height))
+    (x0, x1), (y0, y1) = raster.map_view(xy, Viewport(None, None, width, height))
     assert (xy[:, 0] > x0).all()
     assert (xy[:, 0] < x1).all()
     assert (xy[:, 1] > y0).all()
@@ -105,7 +105,7 @@ def test_a_map_shows_all_points_at_equal_scale(width, height, size, shift):
 
 
 def test_one_point_gets_a_view():
-    (x0, x1), (y0, y1) = sample_map.map_view(np.ones((3, 2)), PORT)
+    (x0, x1), (y0, y1) = raster.map_view(np.ones((3, 2)), PORT)
     assert x0 < 1 < x1
     assert y0 < 1 < y1
 
@@ -113,8 +113,8 @@ def test_one_point_gets_a_view():
 def test_points_have_their_colour_at_their_place():
     xy = np.array([[0.0, 0.0], [10.0, 10.0]])
     colours = np.array([[255, 0, 0], [0, 0, 255]], np.uint8)
-    view = sample_map.map_view(xy, PORT)
-    pixels = sample_map.draw_samples(xy, colours, view, size=(24, 24))
+    view = raster.map_view(xy, PORT)
+    pixels = raster.draw_samples(xy, colours, view, size=(24, 24))
     rgba = pixels.view(np.uint8).reshape(24, 24, 4)
     low, high = rgba[:12, :12], rgba[12:, 12:]
     assert (low[low[..., 3] > 0][:, 0] == 255).all()
@@ -136,15 +136,26 @@ def test_a_pixel_has_the_mean_colour_of_its_samples_and_so_have_its_neighbours()
     for (row, column), here in sorted(places.items()):
         around = slice(max(row - 1, 0), row + 2), slice(max(column - 1, 0), column + 2)
         expected[around] = [*np.rint(np.mean(here, axis=0)), 255]
-    pixels = sample_map.draw_samples(xy, colours, view, size=size)
+    pixels = raster.draw_samples(xy, colours, view, size=size)
     assert np.array_equal(pixels.view(np.uint8).reshape(20, 30, 4), expected)
+
+
+def test_placed_samples_are_coloured_as_often_as_need_be():
+    rng = np.random.default_rng(0)
+    xy = rng.uniform(size=(300, 2))
+    view, size = ((0.0, 0.8), (0.1, 1.0)), (90, 60)
+    placed = raster.place_samples(xy, view, size=size)
+    for _ in range(2):
+        colours = rng.integers(0, 256, (300, 3)).astype(np.uint8)
+        drawn = raster.draw_samples(xy, colours, view, size=size)
+        assert np.array_equal(placed.coloured(colours), drawn)
 
 
 def test_two_kinds_of_samples_differ_in_shape_too():
     xy = np.array([[1.0, 1.0], [3.0, 1.0]])
     colours = np.array([[255, 0, 0], [255, 0, 0]], np.uint8)
     view, size = ((0.0, 4.0), (0.0, 2.0)), (400, 200)
-    pixels = sample_map.draw_samples(
+    pixels = raster.draw_samples(
         xy, colours, view, size=size, triangles=np.array([False, True])
     )
     discs, triangles = pixels[:, :200] > 0, pixels[:, 200:] > 0
@@ -155,17 +166,15 @@ def test_two_kinds_of_samples_differ_in_shape_too():
     assert widths[0] > 5
     assert widths[-1] == 1
     assert np.array_equal(
-        discs, sample_map.draw_samples(xy, colours, view, size=size)[:, :200] > 0
+        discs, raster.draw_samples(xy, colours, view, size=size)[:, :200] > 0
     )
 
 
 def test_lit_samples_keep_their_colour_and_the_others_fade():
     xy = np.array([[0.0, 0.0], [10.0, 10.0]])
     colours = np.array([[255, 0, 0], [0, 0, 255]], np.uint8)
-    view = sample_map.map_view(xy, PORT)
-    pixels = sample_map.draw_samples(
-        xy, colours, view, size=(24, 24), lit=np.array([1])
-    )
+    view = raster.map_view(xy, PORT)
+    pixels = raster.draw_samples(xy, colours, view, size=(24, 24), lit=np.array([1]))
     rgba = pixels.view(np.uint8).reshape(24, 24, 4)
     assert rgba[..., 3].max() == 255
     assert (rgba[:12, :12, 3] < 255).all()

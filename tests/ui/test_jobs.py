@@ -125,6 +125,26 @@ def test_in_a_live_slot_the_newest_wish_is_done_and_those_between_are_dropped():
     assert told == [1, 4]
 
 
+def test_what_waits_for_rest_is_done_once_no_newer_wish_comes():
+    jobs, done = Jobs(), []
+
+    async def main():
+        for k in range(4):
+            jobs.live(
+                "slot",
+                "title",
+                lambda job, k=k: k,
+                lambda value, error: done.append(value),
+                rests=0.05,
+            )
+            await asyncio.sleep(0)
+            assert not jobs.at_rest
+        await until(lambda: jobs.at_rest)
+
+    run(main())
+    assert done == [3]
+
+
 def test_a_displaced_live_job_that_stops_tells_nothing():
     jobs, told = Jobs(), []
 

@@ -13,7 +13,7 @@ from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.analysis import Analysis
 from clusterlens.ui.history import Step
-from clusterlens.ui.look import Viewport
+from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.nodes.labels import Judged, pair_frame, verdict
 from clusterlens.ui.pages.labels import LabelsPage
 from clusterlens.ui.panels.sample_map import SampleMap
@@ -201,6 +201,25 @@ def test_any_column_and_the_consensus_are_judged_in_the_same_way():
         found = eval(judged.code, {"cl": clusterlens, "ensemble": ensemble})
         assert np.array_equal(judged.codes, found)
         assert len(judged.sizes) == 3
+
+    looked_at(scenario)
+
+
+def test_a_brushed_group_is_judged_against_the_rest():
+    async def scenario(opened):
+        ds = prepare(labelled())
+        await opened.read(labelled(), pool=POOL)
+        opened.look.group = Brush(np.arange(60, 90), "map")
+        opened.look.judge("group")
+        await opened.rest()
+        judged = opened.value("judged")
+        assert judged.sizes == {0: 30, 1: 60}
+        assert np.array_equal(judged.codes, eval(judged.code, {"dataset": ds}))
+        check = label_match(ds.X, judged.codes, n_permutations="adaptive")
+        assert opened.value("label_check").score == pytest.approx(check.score)
+        assert "the group" in opened.headline._text.body
+        assert "by construction" in opened.headline._text.body
+        assert opened.headline._source.value == "group"
 
     looked_at(scenario)
 

@@ -14,6 +14,7 @@ from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute.pool._fitting import Fit, FitJob, Job, StepJob
 from clusterlens.compute.pool._neighbors import WithNeighbors, neighbors_step
 from clusterlens.compute.pool.paces import Paces
+from clusterlens.compute.pool.pilots import LEAST_SAMPLES, PILOT_SAMPLES, effort
 from clusterlens.compute.pool.sharing import SharedModel, Step, merge_steps
 from clusterlens.compute.pool.specs import Model, Plan
 
@@ -175,6 +176,8 @@ def _cost(plan: Plan, model: Model) -> tuple[float, float]:
         parameters["share_within_eps"] = within
     shape = scale.n_samples, scale.n_features
     seconds = clusterer.seconds(*shape, parameters) if clusterer.seconds else np.nan
+    if clusterer.iterations and scale.n_samples >= LEAST_SAMPLES:
+        seconds *= effort(clusterer, model.parameters, scale.some_rows(PILOT_SAMPLES))
     return float(seconds), float(clusterer.n_bytes(*shape, parameters))
 
 

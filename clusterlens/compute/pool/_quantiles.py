@@ -88,6 +88,10 @@ class DataScale:
                 return float(np.mean(self._some_distances <= eps))
         return None
 
+    def some_rows(self, n_rows: int) -> FloatArray:
+        """Return rows drawn at random, in order; none where only the shape is known."""
+        return self._X[self._sample(n_rows)] if self._X.size else self._X
+
     def _between(self, kind: str, low: float, high: float, at: float, ref: Any) -> Any:
         """Return the length at a fraction of the way between two quantiles."""
         for q in (low, high):

@@ -34,6 +34,7 @@ from clusterlens.compute.estimators.cns.cns import CNS, largest_neighborhood
 from clusterlens.compute.estimators.features import FeatureLinkage, LandmarkSpectral
 from clusterlens.compute.estimators.fuzzy_c_means import FuzzyCMeans
 from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
+from clusterlens.compute.estimators.sampled_dbscan import SampledDBSCAN
 from clusterlens.compute.estimators.selected_models import (
     HDBSCANDBCV,
     GaussianMixtureBIC,
@@ -54,6 +55,7 @@ from clusterlens.compute.pool.clusterer import Clusterer, Law, Parameters
 from clusterlens.compute.pool.optics import optics_labels, optics_steps
 from clusterlens.compute.pool.sharing import Share
 from clusterlens.compute.pool.spanning import (
+    MAX_PLAIN_SAMPLES,
     dbscan_labels,
     dbscan_steps,
     hdbscan_labels,
@@ -179,6 +181,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         KMeans,
         grid={"n_clusters": [2, 3, 4, 5, 6, 8, 10, 15, *_MANY]},
         seconds=lambda n, d, p: 0.01 + 8e-9 * _assignments(n, p) * (d + 10),
+        iterations=(10, 70),
         reference="Arthur & Vassilvitskii (2007), k-means++",
     ),
     "mini-batch k-means": Clusterer(
@@ -252,6 +255,16 @@ CLUSTERERS: dict[str, Clusterer] = {
         share=Share(dbscan_steps, dbscan_labels, lambda n, d, p: 0.01 + 4e-7 * n),
         reference="Ester, Kriegel, Sander & Xu (1996)",
     ),
+    "DBSCAN on a sample": Clusterer(
+        "density",
+        "DBSCAN on a sample",
+        SampledDBSCAN,
+        grid={"quantile": [0.65, 0.7, 0.75, 0.8, 0.85], "min_samples": [50]},
+        seconds=lambda n, d, p: 0.2 + 4e-7 * n * min(2 ** (d / 2), 10 + d),
+        n_bytes=lambda n, d, p: 1e8 + 24.0 * n * (d + 1),
+        least_samples=MAX_PLAIN_SAMPLES,
+        reference="Jang & Jiang (2019), DBSCAN++, arXiv:1810.13105",
+    ),
     "HDBSCAN": Clusterer(
         "density",
         "HDBSCAN",
@@ -299,6 +312,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         seconds=lambda n, d, p: (
             0.015 + 3e-9 * _assignments(n, p) * (100 + 10 * d + _covariance(d, p))
         ),
+        iterations=(3, 9),
         n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
         soft=True,
         reference="Dempster, Laird & Rubin (1977)",
@@ -311,6 +325,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         seconds=lambda n, d, p: (
             0.03 + 1.1e-8 * _assignments(n, p) * (500 + _covariance(d, p))
         ),
+        iterations=(1, 55),
         n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
         soft=True,
         reference="Blei & Jordan (2006), Variational inference for DP mixtures",

@@ -23,7 +23,7 @@ def _linear_bytes(n: int, d: int, _: Parameters) -> float:
     return 1e7 + 24.0 * n * d + 200.0 * n
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Clusterer:
     """A clustering algorithm of the registry.
 
@@ -46,6 +46,12 @@ class Clusterer:
     max_samples : int, optional
         Above this many samples presets take `beyond` instead, or leave the algorithm
         out, with a note.
+    least_samples : int, optional
+        Up to this many samples presets leave the algorithm out, as others do there what
+        it is for.
+    iterations : (float, float), optional
+        Of a fit that lasts as long as it iterates: what comes before, in iterations,
+        and how many the cost law counts in all; see `pilots`.
     beyond : callable, optional
         The form for more samples: a function of a grid of this clusterer that returns
         the grids to take instead.
@@ -74,6 +80,8 @@ class Clusterer:
     seconds: Law | None = None
     n_bytes: Law = _linear_bytes
     max_samples: int | None = None
+    least_samples: int | None = None
+    iterations: tuple[float, float] | None = None
     soft: bool = False
     reference: str = ""
     share: Share | None = None

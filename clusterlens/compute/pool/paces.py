@@ -33,15 +33,17 @@ from clusterlens.compute._run.kernels import directories
 
 FILE = "pool-paces.json"
 # Raised when cost laws change, so that what was seen against the old ones is forgotten.
-LAWS = 1
+LAWS = 2
 # What is seen at a size this many times smaller or larger counts half.
 _HALF_AT = 3.0
 # Weight of the pace of all laws beside what was seen of one.
 _PRIOR = 0.3
 # Fits kept of one law at about one size (within a factor of two), the newest.
 _KEPT = 4
-# Of a shorter time, most is what comes with a first call.
+# Of a shorter time, most is what comes with a first call, which may be longer yet; so
+# this much more is added to both times.
 _LEAST_SECONDS = 0.02
+_FIRST_CALL_SECONDS = 0.1
 # More than this is not the machine: something was compiled, or a fit ended early.
 _LARGEST_PACE = 10.0
 
@@ -72,7 +74,8 @@ class Seen:
         """Compare two times; None where they say nothing."""
         if not (law and said > 0 and took >= _LEAST_SECONDS):
             return None
-        pace = min(max(took / said, 1 / _LARGEST_PACE), _LARGEST_PACE)
+        pace = (took + _FIRST_CALL_SECONDS) / (said + _FIRST_CALL_SECONDS)
+        pace = min(max(pace, 1 / _LARGEST_PACE), _LARGEST_PACE)
         return cls(law, int(shape[0]), int(shape[1]), pace)
 
     @property

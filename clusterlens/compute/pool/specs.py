@@ -70,6 +70,7 @@ POOLS: dict[str, Sequence[Spec] | Callable[[int], Sequence[Spec]]] = {
         "agglomerative",
         "Birch",
         "DBSCAN",
+        "DBSCAN on a sample",
         "HDBSCAN",
         "OPTICS",
         "Gaussian mixture",
@@ -328,6 +329,8 @@ def _preset(name: str, n_clusters: Any = None) -> Sequence[Spec]:
 def _scaled(entry: Any, n_samples: int, notes: list[str]) -> list[Any]:
     """Return the form of a preset's entry for so many samples, and note it if other."""
     clusterer = _clusterer(entry) if isinstance(entry, Mapping) else None
+    if clusterer and n_samples <= (clusterer.least_samples or 0):
+        return []
     limit = clusterer.max_samples if clusterer else None
     if clusterer is None or limit is None or n_samples <= limit:
         return [entry]

@@ -35,7 +35,7 @@ from clusterlens.compute.table.profiles import (
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.analysis import ClusterName
 from clusterlens.ui.derived import Node
-from clusterlens.ui.figures.sample_map import draw_samples, map_view
+from clusterlens.ui.figures.raster import draw_samples, map_view
 from clusterlens.ui.jobs import KERNELS, Job
 from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.nodes.pictures import Picture

@@ -18,7 +18,7 @@ from clusterlens.compute.estimators.cns.graph import (
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.derived import Node
-from clusterlens.ui.figures.sample_map import draw_samples, map_view
+from clusterlens.ui.figures.raster import Raster, map_view, place_samples
 from clusterlens.ui.jobs import Job
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.pictures import Picture
@@ -30,6 +30,9 @@ CERTAINTY_BINS = 20
 LARGE = 20_000
 _SIZES = 9
 _CACHES, _LARGE_CACHES = 16, 6
+# A held slider rests where it has not moved for so many seconds. What is told of a
+# place, and its exact form, wait for that: they would delay the map.
+_REST_SECONDS = 0.2
 
 
 def cns_graph(job: Job, dataset: Dataset, metric: Any) -> CNSGraph:
@@ -126,6 +129,16 @@ def cns_setting(released: Setting, preview: Chosen | None) -> Setting:
     return Setting(*preview) if preview is not None else released
 
 
+def cns_held(job: Job, preview: Chosen) -> Setting:
+    """Where a slider is held and rests."""
+    return Setting(*preview)
+
+
+def cns_settled(released: Setting, held: Setting | None) -> Setting:
+    """The setting that is told of: the one in force, once a held slider rests."""
+    return released if held is None else held
+
+
 def _first_guess(graph: CNSGraph) -> int:
     """The size that the default grid is most likely to choose."""
     return next(iter(graph.default_neighbors), graph.max_neighbors)
@@ -147,6 +160,11 @@ def cns_solution(
 ) -> LiveSolution:
     """Solve at the setting; a preview until its cache has been filled."""
     return graph.solve(setting.n_neighbors, setting.alpha, setting.n_clusters)
+
+
+def cns_told(solution: LiveSolution, settled: Setting) -> LiveSolution:
+    """The solution that is told of."""
+    return solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,16 +274,17 @@ def cns_colours(
     )
 
 
-def cns_picture(
-    job: Job, projection: Projection, colours: np.ndarray, port: Viewport
-) -> Picture | None:
-    """Draw the memberships at the size and in the ranges of the figure."""
-    if not (port.width and port.height) or len(colours) != len(projection.coordinates):
+def cns_raster(job: Job, projection: Projection, port: Viewport) -> Raster | None:
+    """Where the samples fall at the size and in the ranges of the figure."""
+    if not (port.width and port.height):
         return None
     xy = projection.coordinates[:, :2]
-    view = map_view(xy, port)
-    size = (port.width, port.height)
-    return Picture(draw_samples(xy, colours, view, size=size), view)
+    return place_samples(xy, map_view(xy, port), size=(port.width, port.height))
+
+
+def cns_picture(job: Job, raster: Raster, colours: np.ndarray) -> Picture:
+    """Draw the memberships."""
+    return Picture(raster.coloured(colours), raster.view)
 
 
 def cns_nearest(job: Job, projection: Projection) -> KDTree:
@@ -292,6 +311,10 @@ NODES = {
     ),
     "cns_released": Node(("cns_graph", "cns?", "cns_automatic~"), cns_released),
     "cns_setting": Node(("cns_released", "look.cns_preview?"), cns_setting),
+    "cns_held": Node(
+        ("look.cns_preview",), cns_held, "live", "Following", rests=_REST_SECONDS
+    ),
+    "cns_settled": Node(("cns_released", "cns_held?"), cns_settled),
     "cns_neighbors": Node(("cns_setting",), cns_neighbors),
     # Only the latest: an older cache may have had to go.
     "cns_filled": Node(
@@ -300,6 +323,7 @@ NODES = {
         "live",
         "Making the memberships exact",
         keep=1,
+        rests=_REST_SECONDS,
     ),
     "cns_solution": Node(
         ("cns_graph", "cns_setting", "cns_filled~"),
@@ -307,8 +331,9 @@ NODES = {
         "live",
         "Smoothing",
     ),
+    "cns_told": Node(("cns_solution", "cns_settled"), cns_told),
     "cns_summary": Node(
-        ("cns_solution", "look.cns_certain"), cns_summary, "live", "Summing up"
+        ("cns_told", "look.cns_certain"), cns_summary, "live", "Summing up"
     ),
     "cns_shown": Node(("cns_fits~", "look.cns_version"), cns_shown),
     "cns_colours": Node(
@@ -317,11 +342,14 @@ NODES = {
         "live",
         "Colouring the memberships",
     ),
-    "cns_picture": Node(
-        ("prepared_projection", "cns_colours", "look.cns_view"),
-        cns_picture,
+    "cns_raster": Node(
+        ("prepared_projection", "look.cns_view"),
+        cns_raster,
         "live",
-        "Drawing the memberships",
+        "Placing the samples",
+    ),
+    "cns_picture": Node(
+        ("cns_raster", "cns_colours"), cns_picture, "live", "Drawing the memberships"
     ),
     "cns_nearest": Node(
         ("prepared_projection",), cns_nearest, "live", "Preparing the map for clicks"

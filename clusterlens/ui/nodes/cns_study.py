@@ -24,7 +24,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.derived import Node
 from clusterlens.ui.figures.canvas import data_address
-from clusterlens.ui.figures.sample_map import draw_samples, map_view
+from clusterlens.ui.figures.raster import draw_samples, map_view
 from clusterlens.ui.jobs import Job
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.cns import Fitted, Setting, step_colours
@@ -174,14 +174,14 @@ def _hues(model: CNS, solution: LiveSolution) -> np.ndarray:
 
 
 NODES: Mapping[str, Node] = {
-    "cns_curves": Node(("cns_solution", "cns_setting", "cns_criterion~"), cns_curves),
+    "cns_curves": Node(("cns_told", "cns_settled", "cns_criterion~"), cns_curves),
     "cns_steps": Node(
         ("cns_graph", "cns_released"), cns_steps, "idle", "Stepping the smoothing"
     ),
     "cns_thumbnails": Node(
         ("prepared_projection", "cns_steps"), cns_thumbnails, "idle", "Drawing steps"
     ),
-    "cns_fits": Node(("cns_versions", "cns_solution"), cns_fits),
+    "cns_fits": Node(("cns_versions", "cns_told"), cns_fits),
     "cns_versions": Node(
         ("dataset",),
         cns_versions,

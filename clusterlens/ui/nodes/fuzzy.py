@@ -30,7 +30,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.analysis import SoftTable
 from clusterlens.ui.derived import Node
-from clusterlens.ui.figures.sample_map import draw_samples, map_view
+from clusterlens.ui.figures.raster import draw_samples, map_view
 from clusterlens.ui.jobs import Job
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.pictures import Picture

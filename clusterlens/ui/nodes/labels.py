@@ -24,9 +24,10 @@ from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.profiles import cluster_profiles
 from clusterlens.ui.derived import Node
-from clusterlens.ui.figures.sample_map import draw_samples, map_view
+from clusterlens.ui.figures.raster import draw_samples, map_view
 from clusterlens.ui.jobs import Job
-from clusterlens.ui.look import Viewport
+from clusterlens.ui.links import plain_ids
+from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import PAIR_OF_CLASSES, cluster_name, rgb
 from clusterlens.ui.partitions import SEED, make_tree, most_clusters
@@ -105,8 +106,9 @@ def judged(
     ensemble: Ensemble | None,
     source: str,
     merged: tuple[tuple[int, int], ...],
+    group: Brush,
 ) -> Judged | None:
-    """The classes of a column, or the clusters of a model or of the consensus."""
+    """The classes of a column, the clusters of a model or consensus, or a group."""
     table = samples if samples is not None else dataset
     if table is None:
         return None
@@ -118,6 +120,8 @@ def judged(
         found = _of_consensus(job, table, ensemble, int(at))
     elif kind == "column" and at in table.table.columns:
         found = _of_column(table, at)
+    elif kind == "group" and 0 < len(group) < len(table.row_ids):
+        found = _of_group(table, group)
     elif table.labels_true is not None:
         found = Judged(
             table,
@@ -190,6 +194,23 @@ def _of_column(table: Dataset, name: str) -> Judged:
         tuple(map(str, names)),
         code,
         note if is_feature else "",
+    )
+
+
+def _of_group(table: Dataset, group: Brush) -> Judged:
+    """A brushed group against the rest."""
+    codes = np.ones(len(table.row_ids), np.int64)
+    codes[group.positions] = 0
+    rows = plain_ids(np.asarray(table.row_ids)[group.positions])
+    return Judged(
+        table,
+        "brushed group",
+        "cluster",
+        codes,
+        codes,
+        ("the group", "the rest"),
+        f"1 - dataset.table.loc[dataset.row_ids].index.isin({list(rows)!r})",
+        "Brushed on a map of these columns, a group may lie apart by construction.",
     )
 
 
@@ -464,7 +485,10 @@ def _answer(centres: Light, density: Light, *, measured: bool) -> str:
 
 NODES = {
     "judged": Node(
-        ("dataset?", "samples?", "ensemble?", "look.judged", "look.merged"),
+        (
+            *("dataset?", "samples?", "ensemble?"),
+            *("look.judged", "look.merged", "look.group"),
+        ),
         judged,
         "live",
         "Looking at the labels",

@@ -26,7 +26,7 @@ from clusterlens.ui.figures.matrix import (
     heatmap,
     visible_items,
 )
-from clusterlens.ui.figures.sample_map import draw_samples, map_view
+from clusterlens.ui.figures.raster import draw_samples, map_view
 from clusterlens.ui.jobs import Job
 from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.palette import (

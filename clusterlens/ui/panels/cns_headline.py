@@ -25,7 +25,6 @@ class CNSHeadline(LivePanel):
     also = (
         "cns_automatic",
         "cns_criterion",
-        "cns_setting",
         "look.cns_certain",
         "run?",
     )

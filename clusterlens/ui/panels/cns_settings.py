@@ -40,7 +40,7 @@ class CNSSettings(LivePanel):
     A curve above each slider says where it leads.
     """
 
-    needs = ("cns_setting", "cns_graph")
+    needs = ("cns_settled", "cns_graph")
     also = ("cns_automatic", "cns_curves")
 
     def build(self) -> Any:
@@ -125,7 +125,9 @@ class CNSSettings(LivePanel):
     def _typed(self, wish: str) -> None:
         """Choose an exact value, or say why it cannot be."""
         field, text = wish.split(" ", 1)
-        found = [self.session.derived.get(name) for name in self.needs]
+        found = [
+            self.session.derived.get(name) for name in ("cns_setting", "cns_graph")
+        ]
         if not all(result.ready for result in found):
             return
         setting, graph = (result.value for result in found)
@@ -138,7 +140,7 @@ class CNSSettings(LivePanel):
 
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Show sliders only where there is something to set."""
-        ready = results["cns_setting"].ready
+        ready = results["cns_graph"].ready
         for part in (
             *self._sliders.values(),
             *self._titles.values(),
@@ -149,7 +151,7 @@ class CNSSettings(LivePanel):
 
     def show(
         self,
-        cns_setting: Setting,
+        cns_settled: Setting,
         cns_graph: CNSGraph,
         cns_automatic: Result,
         cns_curves: Result,
@@ -157,19 +159,19 @@ class CNSSettings(LivePanel):
         """Set the ranges, the marks, the curves and the words beside the sliders."""
         automatic: Automatic | None = cns_automatic.value
         chosen = automatic.setting if automatic else None
-        most = max(MOST_CLUSTERS, *(s.n_clusters for s in (cns_setting, chosen) if s))
+        most = max(MOST_CLUSTERS, *(s.n_clusters for s in (cns_settled, chosen) if s))
         ends = limits(cns_graph)
         low, high = ends["alpha"]
         # A track as long as all K that can be typed would be too coarse for the usual.
         ends["n_clusters"] = (1, min(most, cns_graph.max_clusters))
         self._sliders["alpha"].step = 10.0 ** math.floor(math.log10(high - low) - 1.5)
         for field, (start, end) in ends.items():
-            self._place(field, start, end, cns_setting, chosen)
+            self._place(field, start, end, cns_settled, chosen)
             if cns_curves.ready:
                 self._curves[field].body = draw_curve(
-                    field, (start, end), cns_curves.value, cns_setting, chosen
+                    field, (start, end), cns_curves.value, cns_settled, chosen
                 )
-        self._automatic.body = self._say_automatic(cns_setting, cns_automatic)
+        self._automatic.body = self._say_automatic(cns_settled, cns_automatic)
 
     def _place(
         self, field: str, start: Any, end: Any, setting: Setting, chosen: Setting | None

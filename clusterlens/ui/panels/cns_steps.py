@@ -15,6 +15,7 @@ from clusterlens.ui.panels.live import LivePanel
 
 _PLAY_SECONDS = 0.9
 STEPS_CSS = """
+:host { container-type: inline-size; }
 .steps { display: flex; gap: 6px; height: 100%; }
 .steps button { all: unset; cursor: pointer; flex: 1 1 0; min-width: 0; text-align:
   center; padding: 2px; border-radius: 5px; border: 1px solid transparent; }
@@ -23,8 +24,12 @@ STEPS_CSS = """
 .steps button:focus-visible { outline: 2px solid #0b8a8a; }
 .steps img { display: block; width: 100%; height: 54px; object-fit: contain; }
 .steps b { display: block; font-size: .9em; line-height: 1.1; }
-.steps small { display: block; opacity: .68; font-size: .76em; white-space: nowrap;
+.steps small { display: block; opacity: .75; font-size: .76em; white-space: nowrap;
   overflow: hidden; }
+@container (max-width: 620px) {
+  .steps { gap: 2px; }
+  .steps .wide { display: none; }
+}
 """
 
 
@@ -104,7 +109,12 @@ class CNSSteps(LivePanel):
 def _state(at: int, step: SmoothingStep, picture: str, *, shown: bool) -> str:
     name = "exact" if step.iterations is None else str(step.iterations)
     settled = f"{step.settled:.0%} settled"
-    words = "the fixed point" if step.iterations is None else settled
+    # Where there is little room the share stands alone.
+    words = (
+        "<span class='wide'>the </span>fixed point"
+        if step.iterations is None
+        else f"{step.settled:.0%}<span class='wide'> settled</span>"
+    )
     kind = "shown" if shown else ""
     width, height = STEP_SIZE
     return (

@@ -85,6 +85,8 @@ class LabelsHeadline(Panel):
             offers = {f"label column “{label_column(table)}”": LABELS}
         columns = results["label_columns"].value or ()
         offers |= {f"column “{name}”": f"column:{name}" for name in columns}
+        if len(self.session.look.group):
+            offers["brushed group"] = "group"
         if ensemble is not None and ranking is not None:
             own = max(2, int(ensemble.n_clusters[ranking.order[0]]))
             kind, _, at = self.session.look.judged.partition(":")

@@ -23,6 +23,7 @@ class LivePanel(Panel):
         dataset = self.session.analysis.dataset
         if states == {"ready"}:
             self._shown_of = dataset
-        if states == {"ready", "pending"} and self._shown_of is dataset:
+        is_waiting = "pending" in states and states <= {"ready", "pending"}
+        if is_waiting and self._shown_of is dataset:
             return ""
         return super()._say(needed)

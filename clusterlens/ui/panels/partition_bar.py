@@ -223,7 +223,8 @@ class PartitionBar(Panel):
         self._name.placeholder = chosen.title
         leads = ""
         if _judged(chosen.choice):
-            words = "Are these clusters?"
+            is_group = chosen.choice.kind == "group"
+            words = "Is this a cluster?" if is_group else "Are these clusters?"
             leads = f" {link(words, 'judge', kind='pill', css='cl-to-labels')}"
         words = sentence(chosen, chosen_held, ensemble.value)
         again = _again(chosen, in_hand.value)
@@ -309,7 +310,8 @@ def _judged(choice: Choice) -> str:
     """The partition as Class labels knows it; empty where it must be kept first."""
     if choice.kind == "consensus" and choice.method == TREE and not choice.obeys:
         return f"consensus:{choice.k}"
-    return {"model": f"model:{choice.model}", "labels": "labels"}.get(choice.kind, "")
+    known = {"model": f"model:{choice.model}", "labels": "labels", "group": "group"}
+    return known.get(choice.kind, "")
 
 
 def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:

@@ -514,6 +514,12 @@ def test_large_data_replace_slow_clusterers_of_a_preset_with_a_note():
         assert any(note.startswith(start) for note in estimate.notes)
 
 
+def test_large_data_add_what_small_data_do_not_need():
+    small, large = (estimate_pool((n, 2), "default").names for n in (9_000, 20_000))
+    assert not any("on a sample" in name for name in small)
+    assert sum("on a sample" in name for name in large) == 5
+
+
 def eps_as(reference):
     return {"clusterer": "DBSCAN", "eps": reference}
 

@@ -156,7 +156,7 @@ def _combine(absorption: Any, weights: Any, order: Any) -> Any:
 
 @kernel()
 def first_memberships(absorption: Any, order: Any, n_clusters: int) -> Any:
-    """Memberships (n, K), labels (n,) and undecided samples (n,) of the first K.
+    """Memberships (n, K), labels, undecided and certainty (n,) with the first K seeds.
 
     Row r of absorption is for sample order[r].
     """
@@ -164,6 +164,8 @@ def first_memberships(absorption: Any, order: Any, n_clusters: int) -> Any:
     memberships = np.empty((n_samples, n_clusters), np.float32)
     labels = np.empty(n_samples, np.int32)
     undecided = np.empty(n_samples, np.bool_)
+    certainty = np.empty(n_samples, np.float32)
+    alike = np.float32(1) / np.float32(n_clusters)
     for i in range(n_samples):
         best, mass = 0, np.float32(0)
         for c in range(n_clusters):
@@ -178,4 +180,26 @@ def first_memberships(absorption: Any, order: Any, n_clusters: int) -> Any:
             memberships[sample, c] = scale * absorption[i, c] + share
         labels[sample] = best
         undecided[sample] = mass == 0
-    return memberships, labels, undecided
+        certainty[sample] = absorption[i, best] / mass if mass > 0 else alike
+    return memberships, labels, undecided, certainty
+
+
+@kernel()
+def first_shares(absorption: Any, order: Any, n_clusters: int) -> Any:
+    """Share of the seed stops (n, K) and of all walks (n,) with the first K seeds.
+
+    Rows as in `first_memberships`, and summed in the same order.
+    """
+    n_samples = len(absorption)
+    shares = np.empty((n_samples, n_clusters), np.float32)
+    stops = np.empty(n_samples, np.float32)
+    alike = np.float32(1) / np.float32(n_clusters)
+    for i in range(n_samples):
+        mass = np.float32(0)
+        for c in range(n_clusters):
+            mass += absorption[i, c]
+        sample = order[i]
+        for c in range(n_clusters):
+            shares[sample, c] = absorption[i, c] / mass if mass > 0 else alike
+        stops[sample] = min(mass, np.float32(1))
+    return shares, stops

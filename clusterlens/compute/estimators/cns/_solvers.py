@@ -312,7 +312,9 @@ def _largest_residual(table: Any, solution: Any, start: Any, alpha: Any) -> floa
     for i in range(n_samples):
         total[:] = 0
         for j in range(n_neighbors):
-            total += solution[table[i, j]]
+            other = table[i, j]
+            for c in range(n_seeds):
+                total[c] += solution[other, c]
         for c in range(n_seeds):
             smoothed = (1 - alpha) * total[c] / n_neighbors
             residual = abs(alpha * start[i, c] - solution[i, c] + smoothed)

@@ -42,6 +42,7 @@ from clusterlens.compute.estimators.cns._nodes import (
     Nodes,
     Ordered,
     first_memberships,
+    first_shares,
     interpolate,
     nodes_between,
     solve_nodes,
@@ -105,6 +106,8 @@ class LiveSolution(Frozen):
         is outside `CNSGraph.alpha_range`.
     n_products : int
         Products with the neighbour graph behind the solution.
+    certainty : array of float32, shape (n_samples,)
+        Share of seed stops at the likeliest seed, in [1/K, 1].
 
     Attributes
     ----------
@@ -114,8 +117,6 @@ class LiveSolution(Frozen):
     stop_share : array of float32, shape (n_samples,)
         Share of the walks from the sample that stop at a seed at all, in [0, 1];
         usually a few percent, so that memberships lie near 1/K.
-    certainty : array of float32, shape (n_samples,)
-        Share of seed stops at the likeliest seed, in [1/K, 1].
     error_bound : float
         Proven bound on the error of any membership: 1 to 51 times the true one on
         tables of 572 to 10,000 samples; the first access costs one product.
@@ -130,6 +131,7 @@ class LiveSolution(Frozen):
     alpha: float
     preview: bool
     n_products: int
+    certainty: Float32Array = field(repr=False)
     _table: Table = field(repr=False)
     _found: Ordered = field(repr=False)
 
@@ -146,10 +148,11 @@ class LiveSolution(Frozen):
     @cached_property
     def _shares(self) -> tuple[Float32Array, Float32Array]:
         """Share of seed stops, and of walks that stop at a seed."""
-        found = seed_shares_of(self._found.absorption[:, : self.n_clusters])
-        rank = np.argsort(self._found.nodes.order)
-        shares, stops = (read_only(values[rank]) for values in found)
-        return shares, stops
+        found = self._found
+        shares, stops = first_shares(
+            found.absorption, found.nodes.order, self.n_clusters
+        )
+        return read_only(shares), read_only(stops)
 
     @property
     def seed_shares(self) -> Float32Array:
@@ -160,11 +163,6 @@ class LiveSolution(Frozen):
     def stop_share(self) -> Float32Array:
         """Share of the walks that stop at a seed at all, shape (n_samples,)."""
         return self._shares[1]
-
-    @cached_property
-    def certainty(self) -> Float32Array:
-        """Share of seed stops at the likeliest seed, shape (n_samples,)."""
-        return read_only(self.seed_shares.max(axis=1))
 
     @cached_property
     def error_bound(self) -> float:
@@ -372,7 +370,7 @@ class CNSGraph:
             count = int(np.argmax(found.criterion)) + 1
         else:
             count = min(n_clusters, len(found.seeds))
-        memberships, labels, undecided = first_memberships(
+        memberships, labels, undecided, certainty = first_memberships(
             found.absorption, found.nodes.order, count
         )
         return LiveSolution(
@@ -385,6 +383,7 @@ class CNSGraph:
             alpha=alpha,
             preview=len(found.nodes.alphas) == 1,
             n_products=found.nodes.n_products,
+            certainty=read_only(certainty),
             _table=found.nodes.table,
             _found=found,
         )

@@ -1,0 +1,135 @@
+"""DBSCAN on a sample, whose clusters the other samples join.
+
+The radius of DBSCAN is the scale at which it tells groups from what lies between them.
+Where it is taken from the nearest few neighbours, it shrinks as a table grows, until it
+follows chance gaps rather than groups. On a sample of fixed size it stays, and the cost
+is that of one search of the sample for each row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import DBSCAN
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from clusterlens.compute._validation import FloatArray, IntArray, check_range
+
+N_SAMPLED = 5_000
+
+
+class SampledDBSCAN(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """DBSCAN on a random sample; other rows join the nearest core sample within eps.
+
+    Parameters
+    ----------
+    quantile : float, default 0.9
+        eps is this quantile of the distances, within the sample, to the nearest other
+        row number `min_samples`.
+    min_samples : int, default 5
+        Rows of the sample within eps of a core sample, itself included.
+    n_sampled : int, default 5000
+        Rows drawn, without replacement; all where there are no more.
+    random_state : int, RandomState or None, default None
+        Seed of the draw.
+
+    Attributes
+    ----------
+    labels_ : array of int, shape (n_samples,)
+        Cluster of each row, -1 for noise. On the sample they are those of DBSCAN.
+    eps_ : float
+        The radius.
+    core_sample_indices_ : array of int, shape (n_cores,)
+        Core samples, ascending.
+    n_features_in_ : int
+        Number of features.
+
+    Notes
+    -----
+    O(m² d) for m rows drawn, and a search of at most m core samples for each row.
+
+    References
+    ----------
+    Ester, Kriegel, Sander & Xu (1996); on sampling the core samples: Jang & Jiang
+    (2019), DBSCAN++, arXiv:1810.13105.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.repeat([[0.0], [9.0]], 50, axis=0) + np.linspace(0, 1, 100)[:, None]
+    >>> SampledDBSCAN(n_sampled=40, random_state=0).fit_predict(X)[[0, 49, 50, 99]]
+    array([0, 0, 1, 1])
+    """
+
+    def __init__(
+        self,
+        quantile: float = 0.9,
+        min_samples: int = 5,
+        n_sampled: int = N_SAMPLED,
+        random_state: Any = None,
+    ) -> None:
+        self.quantile = quantile
+        self.min_samples = min_samples
+        self.n_sampled = n_sampled
+        self.random_state = random_state
+
+    def fit(self, X: npt.ArrayLike, y: object = None) -> SampledDBSCAN:
+        """Cluster a sample, and let the other rows join.
+
+        Parameters
+        ----------
+        X : array-like of float, shape (n_samples, n_features)
+            The samples.
+        y : object, optional
+            Not used.
+
+        Returns
+        -------
+        self : SampledDBSCAN
+            Fitted.
+        """
+        check_range(self.quantile, 0, 1, name="quantile")
+        check_range(self.min_samples, 1, np.inf, name="min_samples", integer=True)
+        check_range(self.n_sampled, 1, np.inf, name="n_sampled", integer=True)
+        data: FloatArray = validate_data(self, X, dtype=np.float64)
+        rows = self._draw(len(data))
+        self.eps_ = _radius(data[rows], self.min_samples, self.quantile)
+        found = DBSCAN(eps=self.eps_, min_samples=self.min_samples).fit(data[rows])
+        self.core_sample_indices_ = rows[found.core_sample_indices_]
+        self.labels_ = np.full(len(data), -1)
+        self.labels_[rows] = found.labels_
+        others = np.setdiff1d(np.arange(len(data)), rows)
+        self.labels_[others] = self._join(data, others)
+        return self
+
+    def _draw(self, n_samples: int) -> IntArray:
+        """Rows of the sample, ascending."""
+        if n_samples <= self.n_sampled:
+            return np.arange(n_samples)
+        random = check_random_state(self.random_state)
+        return np.sort(random.choice(n_samples, self.n_sampled, replace=False))
+
+    def _join(self, data: FloatArray, others: IntArray) -> IntArray:
+        """Cluster of the nearest core sample of some rows; -1 where it is not near."""
+        cores = self.core_sample_indices_
+        if not (len(cores) and len(others)):
+            return np.full(len(others), -1)
+        search = NearestNeighbors(n_neighbors=1).fit(data[cores])
+        distances, nearest = search.kneighbors(data[others])
+        joined = self.labels_[cores[nearest[:, 0]]]
+        return np.where(distances[:, 0] <= self.eps_, joined, -1)
+
+
+def _radius(sample: FloatArray, min_samples: int, quantile: float) -> float:
+    """Quantile of the distances to a near neighbour, above 0 as DBSCAN wants it."""
+    n_neighbors = min(min_samples, len(sample) - 1)
+    if n_neighbors < 1:
+        return 1.0
+    search = NearestNeighbors(n_neighbors=n_neighbors).fit(sample)
+    distances = search.kneighbors()[0][:, -1]
+    return max(float(np.quantile(distances, quantile)), np.finfo(float).tiny)
