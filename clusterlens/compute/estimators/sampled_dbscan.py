@@ -20,10 +20,10 @@ from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_range
 
-N_SAMPLED = 5_000
+N_SAMPLED = 10_000
 
 
-class SampledDBSCAN(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class SampledDBSCAN(ClusterMixin, BaseEstimator):
     """DBSCAN on a random sample; other rows join the nearest core sample within eps.
 
     Parameters
@@ -33,7 +33,7 @@ class SampledDBSCAN(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         row number `min_samples`.
     min_samples : int, default 5
         Rows of the sample within eps of a core sample, itself included.
-    n_sampled : int, default 5000
+    n_sampled : int, default 10000
         Rows drawn, without replacement; all where there are no more.
     random_state : int, RandomState or None, default None
         Seed of the draw.
