@@ -59,6 +59,7 @@ class Case:
     numpy: bool = False
     n_clusters: int = 5  # of each partition: mean agreement 0.2
     repeats: int = 5
+    gaps: float = 0.0  # share of the samples that each model left out
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ FULL = (
     Case("agreement", 10_000, 100),
     Case("agreement", 20_000, 200, repeats=3),
     Case("agreement", 20_000, 100, n_clusters=250, repeats=3),
+    Case("agreement", 10_000, 200, repeats=3),
+    Case("agreement", 10_000, 200, repeats=3, gaps=0.2),
     Case("ranking", 20_000, 200),
     Case("tile", 2_000, 100, numpy=True, n_clusters=10),
     Case("tile", 5_000, 50, numpy=True, n_clusters=10),
@@ -85,6 +88,7 @@ QUICK = (
     Case("agreement", 1_000, 50, numpy=True),
     Case("agreement", 5_000, 100),
     Case("agreement", 5_000, 100, n_clusters=250),
+    Case("agreement", 5_000, 100, gaps=0.2),
     Case("ranking", 5_000, 100),
     Case("tile", 1_000, 50, numpy=True, n_clusters=10),
     Case("tile", 50_000, 100, n_clusters=10),
@@ -121,8 +125,9 @@ def planted_ensemble(case: Case, seed: int = 0) -> Ensemble:
     for row in labels:
         noise = rng.integers(0, case.n_clusters, case.n_samples, dtype=np.uint8)
         row[:] = np.where(rng.random(case.n_samples) < KEEP, truth, noise)
-    ensemble = Ensemble(labels)
-    _ = ensemble.codes  # made once per ensemble, before anything is measured
+    missing = rng.random(labels.shape) < case.gaps if case.gaps else None
+    ensemble = Ensemble(labels, missing=missing)
+    _ = ensemble.codes_and_gaps  # made once, before anything is measured
     return ensemble
 
 
@@ -131,6 +136,7 @@ def _agreement(case: Case) -> Iterator[str]:
     ensemble = planted_ensemble(case)
     ours, cost = _measure(lambda: _all_scores(ensemble), case.repeats)
     agreement = f"agreement pass, mean {ours[1].mean:.2f}"
+    agreement += f", gaps {case.gaps:.0%}" if case.gaps else ""
     compared = case.n_partitions * case.n_samples * (case.n_samples - 1) // 2
     rate, bare = compared / cost.seconds, bare_rate()
     yield f"  {rate:.2g} comparisons/s, bare loop {bare:.2g}: {bare / rate:.1f} times"

@@ -117,6 +117,39 @@ def test_counts_and_scores_follow_the_definition(ensemble, threshold):
         assert_allclose(consensus_cdf(agreement), expected)
 
 
+@pytest.mark.parametrize(
+    ("n", "n_models", "n_clusters"), [(1_300, 3, 4), (200, 70, 5), (600, 4, 300)]
+)
+def test_tables_follow_the_definition_beyond_one_register_and_tile(
+    n, n_models, n_clusters
+):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, n_clusters, (n_models, n))
+    labels[-1] = labels[0]
+    missing = rng.random(labels.shape) < 0.3
+    missing[-1] = missing[0]
+    ensemble = cl.Ensemble(labels, missing=missing)
+    agreement = cl.count_agreements(ensemble)
+    joined, seen, _ = joined_and_seen(ensemble)
+    _, a, p = consensus_of(ensemble)
+    pairs = ~np.eye(n, dtype=bool) & (p > 0)
+    level = agreement.levels.place[p[pairs], a[pairs]]
+    assert_array_equal(agreement.shares[level], a[pairs] / p[pairs])
+    n_levels = len(agreement.shares)
+    inner = np.arange(n_levels) < n_levels - 1  # pairs (i, i) stand in the last column
+    for t in range(n_models):
+        for table, by_definition in (
+            (agreement.joint_counts, joined),
+            (agreement.seen_counts, seen),
+        ):
+            counts = np.bincount(level[by_definition[t][pairs]], minlength=n_levels)
+            assert_array_equal(table[t][inner], counts[inner])
+            assert table[t, -1] >= counts[-1]
+    counts = np.bincount(level, minlength=n_levels)
+    counts[-1] += n
+    assert_array_equal(agreement.pair_counts, counts)
+
+
 @settings(deadline=None, max_examples=40)
 @given(partial_ensembles())
 def test_pictures_and_samples_follow_the_definition(ensemble):

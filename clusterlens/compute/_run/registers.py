@@ -57,12 +57,7 @@ def sum_votes(typingctx, tile, codes, votes, i, count):  # type: ignore[no-untyp
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         vector = _register(context, tile.dtype)
-        arrays = [
-            context.make_array(kind)(context, builder, argument)
-            for kind, argument in zip(signature.args, arguments, strict=True)
-            if isinstance(kind, types.Array)
-        ]
-        columns, samples, weights, out = arrays
+        columns, samples, weights, out = _arrays(context, builder, signature, arguments)
         width = cgutils.unpack_tuple(builder, samples.shape)[1]
         row = builder.gep(samples.data, [builder.mul(arguments[3], width)])
         sums = cgutils.alloca_once_value(builder, ir.Constant(vector, None))
@@ -94,10 +89,7 @@ def book_equal(  # type: ignore[no-untyped-def]
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         vector = _register(context, codes.dtype)
-        counters, levels, samples = (
-            context.make_array(kind)(context, builder, argument)
-            for kind, argument in zip(signature.args[:3], arguments[:3], strict=True)
-        )
+        counters, levels, samples = _arrays(context, builder, signature, arguments)
         row, left, first, right = arguments[3:]
         width = cgutils.unpack_tuple(builder, samples.shape)[1]
         own_start = builder.mul(row, width)
@@ -119,6 +111,112 @@ def book_equal(  # type: ignore[no-untyped-def]
         return context.get_dummy_value()
 
     return signature, generate
+
+
+@intrinsic
+def sum_seen_votes(  # type: ignore[no-untyped-def]
+    typingctx, tile, codes, votes, i, joined, both
+):
+    """As `sum_votes` for codes with gaps, which are 0: two sums for each column.
+
+    joined (lanes,) are the votes of the models that join sample i and the column, both
+    (lanes,) those of the models that saw the two.
+    """
+    signature = types.void(tile, codes, votes, i, joined, both)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        vector = _register(context, tile.dtype)
+        columns, samples, weights, *out = _arrays(
+            context, builder, signature, arguments
+        )
+        width = cgutils.unpack_tuple(builder, samples.shape)[1]
+        row = builder.gep(samples.data, [builder.mul(arguments[3], width)])
+        zeros = ir.Constant(vector, None)
+        sums = [cgutils.alloca_once_value(builder, zeros) for _ in out]
+        n_models = cgutils.unpack_tuple(builder, columns.shape)[0]
+        with cgutils.for_range(builder, n_models) as loop:
+            own = _filled(builder, vector, builder.load(builder.gep(row, [loop.index])))
+            vote = builder.load(builder.gep(weights.data, [loop.index]))
+            vote = _filled(builder, vector, vote)
+            at = builder.mul(loop.index, loop.index.type(vector.count))
+            others = _load(builder, columns.data, at, vector)
+            for place, yes in zip(sums, _compared(builder, own, others), strict=True):
+                more = builder.and_(builder.sext(yes, vector), vote)
+                builder.store(builder.add(builder.load(place), more), place)
+        for place, target in zip(sums, out, strict=True):
+            start = n_models.type(0)
+            _store(builder, builder.load(place), target.data, start, vector)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def book_seen(typingctx, counters, codes, pairs, first, last):  # type: ignore[no-untyped-def]
+    """Set counters (2, width) to the pairs in the range that models join, and saw.
+
+    pairs (2 or more, n_pairs) of int32 holds the two samples of each pair, codes
+    (n_samples, width) are 0 in gaps. Counters are as wide as the codes and must not
+    overflow; they stay in registers until all pairs are booked.
+    """
+    signature = types.void(counters, codes, pairs, first, last)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        vector = _register(context, codes.dtype)
+        counts, samples, listed = _arrays(context, builder, signature, arguments)
+        first, last = arguments[3:]
+        width = cgutils.unpack_tuple(builder, samples.shape)[1]
+        n_pairs = cgutils.unpack_tuple(builder, listed.shape)[1]
+        zeros, one = ir.Constant(vector, None), width.type(1)
+        step = width.type(vector.count)
+
+        sums = [cgutils.alloca_once(builder, vector) for _ in range(2)]
+        with cgutils.for_range_slice(builder, width.type(0), width, step) as (part, _):
+            for place in sums:
+                builder.store(zeros, place)
+            with cgutils.for_range_slice(builder, first, last, one) as (p, _):
+                own, other = (
+                    _row_part(builder, samples, listed, at, width, part, vector)
+                    for at in (p, builder.add(p, n_pairs))
+                )
+                for place, yes in zip(
+                    sums, _compared(builder, own, other), strict=True
+                ):
+                    less = builder.sext(yes, vector)
+                    builder.store(builder.sub(builder.load(place), less), place)
+            for k, place in enumerate(sums):
+                at = builder.add(builder.mul(width.type(k), width), part)
+                _store(builder, builder.load(place), counts.data, at, vector)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+def _arrays(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
+    """Array arguments of an intrinsic, in their order."""
+    return [
+        context.make_array(kind)(context, builder, argument)
+        for kind, argument in zip(signature.args, arguments, strict=True)
+        if isinstance(kind, types.Array)
+    ]
+
+
+def _row_part(
+    builder: Any, codes: Any, rows: Any, at: Any, width: Any, part: Any, vector: Any
+) -> Any:
+    """Register that starts at a part of the row of codes whose number is in rows."""
+    row = builder.zext(builder.load(builder.gep(rows.data, [at])), width.type)
+    start = builder.add(builder.mul(row, width), part)
+    return _load(builder, codes.data, start, vector)
+
+
+def _compared(builder: Any, own: Any, other: Any) -> tuple[Any, Any]:
+    """Lanes of two registers of codes that are equal and known, and that are known."""
+    gap = ir.Constant(own.type, None)
+    seen = builder.and_(
+        builder.icmp_unsigned("!=", own, gap), builder.icmp_unsigned("!=", other, gap)
+    )
+    return builder.and_(seen, builder.icmp_unsigned("==", own, other)), seen
 
 
 def _register(context: Any, dtype: Any) -> Any:

@@ -65,9 +65,8 @@ _SMALLEST_GROUP = 8
 _SECONDS_PER_PAIR = 2e-9
 _SECONDS_PER_BYTE = 2e-11
 _WEIGHTED_COST = 4  # weighted pairs are added to 64-bit counters
-# Of a pair of partial partitions: two sums, and tables that no cache holds. Measured
-# for 200 models that left out a fifth of the samples each.
-_PARTIAL_COST = 80
+# Of a pair of partial partitions: two sums, and pairs are sorted before they are booked.
+_PARTIAL_COST = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -292,9 +291,9 @@ def count_agreements(
     a hundred on average), only those are walked, some 2e8 a second and core.
     Identical partitions are compared once; identical samples too where at most half of
     the samples are distinct. More than 255 partitions or clusters double the cost.
-    Partial partitions, where there are 200, cost some eighty times as much (their
-    tables have a row for every share of votes) and O(n T + T³) memory. They are counted
-    on this machine; see the Notes of `Agreement`.
+    Partial partitions cost three to four times as much (pairs are sorted by the share
+    of votes that joins them) and O(n T + T³) memory, as their tables have a row for
+    every such share. They are counted on this machine; see the Notes of `Agreement`.
 
     On a cluster every worker process gets the codes, 2 n T bytes or more, once, and
     compiles the kernels on first use (some seconds). Jobs of about a second go out a

@@ -2,12 +2,15 @@
 
 A model that left out a sample says nothing about its pairs. The consensus of a pair is
 the votes that join it over the votes that saw it, so that agreement has as many levels
-as there are such fractions. One pass over the pairs counts them, without n x n arrays.
+as there are such fractions. One pass over the pairs counts them, without n x n arrays:
+a tile of pairs at a time is sorted by level, so that the counters of a level stay in
+registers while its pairs are booked, however many levels there are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,11 @@ import numpy.typing as npt
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import RunOptions
+from clusterlens.compute._run.registers import (
+    book_seen,
+    register_zeros,
+    sum_seen_votes,
+)
 from clusterlens.compute._validation import (
     DataError,
     FloatArray,
@@ -28,7 +36,9 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_votes
 CountArray = npt.NDArray[np.int64]
 
 _TABLE_BYTES = 4_000_000_000
-_BLOCK_COMPARISONS = 300_000_000  # about a tenth of a second
+_BLOCK_COMPARISONS = 1_000_000_000  # about a tenth of a second
+_TILE_ROWS = 1024
+_TILE_PAIRS = 1 << 20  # sorted by level at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,16 +106,49 @@ def share_levels(ensemble: Ensemble) -> Levels:
     return Levels(read_only(joined[first]), read_only(seen[first]), read_only(place))
 
 
-def shifted_codes(
-    ensemble: Ensemble, models: IntArray, samples: npt.ArrayLike | None = None
-) -> npt.NDArray[Any]:
-    """Codes of some models from 1 on with 0 in gaps, shape (n_samples, n_models)."""
-    codes = ensemble.codes_and_gaps[models]
+@dataclass(frozen=True, eq=False)
+class SeenCodes:
+    """Codes of the distinct partitions with gaps, and the votes that they have.
+
+    Both of one unsigned type, wide enough for all codes and for the sum of the votes.
+
+    Parameters
+    ----------
+    by_sample : array of unsigned int, shape (n_items, width)
+        Codes from 1 on, 0 in gaps; rows are whole registers, filled up with gaps.
+    votes : array of unsigned int, shape (n_models,)
+        Votes of the identical partitions that each model stands for.
+    """
+
+    by_sample: npt.NDArray[Any]
+    votes: npt.NDArray[Any]
+
+    @property
+    def lanes(self) -> int:
+        """Number of codes in a register."""
+        return len(register_zeros((1, 1), self.votes.dtype)[0])
+
+
+def seen_codes(ensemble: Ensemble, samples: npt.ArrayLike | None = None) -> SeenCodes:
+    """Lay out the codes of an ensemble with gaps for the passes over pairs.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        T partitions.
+    samples : array-like of int, shape (n_items,), optional
+        Samples to compare with each other. Default all.
+    """
+    first, votes = distinct_votes(ensemble)
+    codes = ensemble.codes_and_gaps[first]
     if samples is not None:
         codes = codes[:, np.asarray(samples)]
-    kind = np.min_scalar_type(int(codes.max()) + 1)
-    gaps = codes == ensemble.n_codes[models, None]
-    return np.ascontiguousarray(np.where(gaps, 0, codes + kind.type(1)).T, dtype=kind)
+    kind = np.min_scalar_type(max(int(codes.max()) + 1, int(votes.sum())))
+    by_sample = register_zeros((codes.shape[1], len(first)), kind)
+    by_sample[:, : len(first)] = codes.T
+    by_sample[:, : len(first)] += 1
+    by_sample[:, : len(first)][(codes == ensemble.n_codes[first, None]).T] = 0
+    return SeenCodes(by_sample, votes.astype(kind))
 
 
 def count_seen_pairs(
@@ -136,25 +179,23 @@ def count_seen_pairs(
 
     Notes
     -----
-    O(n² T) time, some eighty times that of 200 complete partitions; O(T V²) memory.
+    O(n² T) time; O(T V²) memory.
     """
-    first, votes = distinct_votes(ensemble)
-    group = ensemble._distinct[1]
-    codes = shifted_codes(ensemble, first, samples)
-    n = len(codes)
-    blocks = _row_blocks(n, max(_BLOCK_COMPARISONS // len(first), 1))
-    work = [(stop - start) * (2 * n - 1 - start - stop) // 2 for start, stop in blocks]
-    shape = (len(levels.joined), len(first))
-    pairs = np.zeros(shape[0], np.int64)
-    tables = np.zeros((2, *shape), np.int64)
-    for some, joint, seen in run_blocks(
-        lambda *rows: _count(codes, votes, levels.place, shape[0], *rows),
-        blocks,
-        work,
-        run,
+    layout = seen_codes(ensemble, samples)
+    n_items, width = layout.by_sample.shape
+    n_models, n_levels = len(layout.votes), len(levels.joined)
+    blocks = _row_blocks(n_items, max(_BLOCK_COMPARISONS // n_models, 1))
+    work = [
+        (stop - start) * (2 * n_items - 1 - start - stop) // 2 for start, stop in blocks
+    ]
+    pairs = np.zeros(n_levels, np.int64)
+    tables = np.zeros((2, n_levels, width), np.int64)
+    for some, joint_and_seen in run_blocks(
+        lambda *rows: _count_block(layout, levels, *rows), blocks, work, run
     ):
         pairs += some
-        tables += (joint, seen)
+        tables += joint_and_seen
+    group = ensemble._distinct[1]
     joint, seen = (2 * table.T[group] for table in tables)
     return 2 * pairs, joint, seen
 
@@ -164,13 +205,12 @@ def partial_disagreement(ensemble: Ensemble, run: RunOptions) -> FloatArray:
 
     Shape (n_samples,); the sample itself counts with C = 1. O(n² T) time.
     """
-    first, votes = distinct_votes(ensemble)
-    codes = shifted_codes(ensemble, first)
-    n = len(codes)
-    step = max(_BLOCK_COMPARISONS // (n * len(first)), 1)
-    blocks = [(i, min(i + step, n)) for i in range(0, n, step)]
+    layout = seen_codes(ensemble)
+    n = len(layout.by_sample)
+    step = max(_BLOCK_COMPARISONS // (n * len(layout.votes)), 1)
+    blocks = list(pairwise([*range(0, n, step), n]))
     work = [(stop - start) * n for start, stop in blocks]
-    parts = run_blocks(lambda *rows: _doubt(codes, votes, *rows), blocks, work, run)
+    parts = run_blocks(lambda *rows: _doubt_block(layout, *rows), blocks, work, run)
     return np.concatenate(list(parts))
 
 
@@ -194,46 +234,130 @@ def _row_blocks(n: int, n_pairs: int) -> list[tuple[int, int]]:
     return blocks
 
 
-@kernel()
-def _count(codes, votes, place, n_levels, start, stop):  # type: ignore[no-untyped-def]
-    """Tables of the pairs i < j with start <= i < stop, models in columns."""
-    n, width = codes.shape
+def _count_block(
+    layout: SeenCodes, levels: Levels, start: int, stop: int
+) -> tuple[CountArray, npt.NDArray[np.uint32]]:
+    """Tables of the pairs i < j, start <= i < stop: (n_levels,), (2, n_levels, width).
+
+    Joined and seen pairs are counted in 32 bits, more than there are in a block.
+    """
+    n_items, width = layout.by_sample.shape
+    n_levels = len(levels.joined)
     pairs = np.zeros(n_levels, np.int64)
-    joint = np.zeros((n_levels, width), np.int64)
-    seen = np.zeros((n_levels, width), np.int64)
-    for i in range(start, stop):
-        for j in range(i + 1, n):
-            both, joined = 0, 0
-            for t in range(width):
-                known = (codes[i, t] != 0) & (codes[j, t] != 0)
-                both += votes[t] if known else 0
-                joined += votes[t] if known & (codes[i, t] == codes[j, t]) else 0
-            level = place[both, joined]
-            if level < 0:
-                continue
-            pairs[level] += 1
-            for t in range(width):
-                known = (codes[i, t] != 0) & (codes[j, t] != 0)
-                seen[level, t] += 1 if known else 0
-                joint[level, t] += 1 if known & (codes[i, t] == codes[j, t]) else 0
-    return pairs, joint, seen
+    tables = np.zeros((2, n_levels, width), np.uint32)
+    room = np.empty((3, _TILE_PAIRS), np.int32)
+    for top in range(start, stop, _TILE_ROWS):
+        bottom = min(top + _TILE_ROWS, stop)
+        step = _TILE_PAIRS // (bottom - top)
+        for left in range(top + 1, n_items, step):
+            tile = (top, bottom), (left, min(left + step, n_items))
+            ends = _sort_pairs(*_sums(layout), levels.place, room, n_levels, *tile)
+            _book(layout.by_sample, ends, room, pairs, tables)
+    return pairs, tables
+
+
+def _doubt_block(layout: SeenCodes, start: int, stop: int) -> FloatArray:
+    """Doubt of the samples from start to stop."""
+    return _doubt(*_sums(layout), start, stop)
+
+
+def _sums(layout: SeenCodes) -> tuple[npt.NDArray[Any], ...]:
+    """Codes and votes, and the registers in which votes are summed."""
+    kind = layout.votes.dtype
+    tile = register_zeros((len(layout.votes), layout.lanes), kind)
+    sums = register_zeros((2, layout.lanes), kind)
+    return layout.by_sample, layout.votes, tile, sums[0], sums[1]
 
 
 @kernel()
-def _doubt(codes, votes, start, stop):  # type: ignore[no-untyped-def]
-    """Mean of 4 C (1 - C) of each sample from start to stop with all that was seen."""
-    n, width = codes.shape
-    means = np.zeros(stop - start, np.float64)
-    for i in range(start, stop):
-        n_seen, total = 0, 0.0
-        for j in range(n):
-            both, joined = 0, 0
+def _turn(by_sample, tile, left, right):  # type: ignore[no-untyped-def]
+    """Fill a tile (n_models, lanes) with the codes of the samples from left to right.
+
+    What is beside them holds old codes, whose sums nobody reads.
+    """
+    for t in range(tile.shape[0]):
+        for j in range(left, right):
+            tile[t, j - left] = by_sample[j, t]
+
+
+@kernel()
+def _sort_pairs(  # type: ignore[no-untyped-def]
+    by_sample, votes, tile, joined, both, place, room, n_levels, rows, columns
+):
+    """Write the pairs i < j of a tile, sorted by level, into the first rows of room.
+
+    Returns where the pairs of each level end; the third row of room holds the levels.
+    Pairs that no vote saw are left out.
+    """
+    top, bottom = rows
+    left, right = columns
+    lanes = tile.shape[1]
+    level = room[2]
+    ends = np.zeros(n_levels + 1, np.int64)
+    n_pairs = 0
+    for start in range(left, right, lanes):
+        stop = min(start + lanes, right)
+        _turn(by_sample, tile, start, stop)
+        for i in range(top, min(bottom, stop - 1)):
+            sum_seen_votes(tile, by_sample, votes, i, joined, both)
+            for j in range(max(i + 1, start), stop):
+                found = place[both[j - start], joined[j - start]]
+                level[n_pairs] = found
+                ends[found + 1] += 1
+                n_pairs += 1
+    # The first entry counted the pairs without a level, which take no room.
+    ends[0] = 0
+    for k in range(n_levels):
+        ends[k + 1] += ends[k]
+    n_pairs = 0
+    for start in range(left, right, lanes):
+        stop = min(start + lanes, right)
+        for i in range(top, min(bottom, stop - 1)):
+            for j in range(max(i + 1, start), stop):
+                found = level[n_pairs]
+                n_pairs += 1
+                if found >= 0:
+                    at = ends[found]
+                    room[0, at] = i
+                    room[1, at] = j
+                    ends[found] = at + 1
+    return ends
+
+
+@kernel()
+def _book(by_sample, ends, room, pairs, tables):  # type: ignore[no-untyped-def]
+    """Add sorted pairs to the tables, as many at a time as narrow counters can hold."""
+    width = by_sample.shape[1]
+    most = np.int64(np.iinfo(by_sample.dtype).max)
+    counters = np.empty((2, width), by_sample.dtype)
+    start = np.int64(0)
+    for level in range(tables.shape[1]):
+        pairs[level] += ends[level] - start
+        while start < ends[level]:
+            stop = min(start + most, ends[level])
+            book_seen(counters, by_sample, room, start, stop)
             for t in range(width):
-                known = (codes[i, t] != 0) & (codes[j, t] != 0)
-                both += votes[t] if known else 0
-                joined += votes[t] if known & (codes[i, t] == codes[j, t]) else 0
-            if both:
-                n_seen += 1
-                total += 4.0 * joined * (both - joined) / (both * both)
-        means[i - start] = total / max(n_seen, 1)
-    return means
+                tables[0, level, t] += counters[0, t]
+                tables[1, level, t] += counters[1, t]
+            start = stop
+
+
+@kernel()
+def _doubt(  # type: ignore[no-untyped-def]
+    by_sample, votes, tile, joined, both, start, stop
+):
+    """Mean of 4 C (1 - C) of each sample from start to stop with all that was seen."""
+    n, lanes = by_sample.shape[0], tile.shape[1]
+    total = np.zeros(stop - start, np.float64)
+    n_seen = np.zeros(stop - start, np.int64)
+    for left in range(0, n, lanes):
+        right = min(left + lanes, n)
+        _turn(by_sample, tile, left, right)
+        for i in range(start, stop):
+            sum_seen_votes(tile, by_sample, votes, i, joined, both)
+            for k in range(right - left):
+                if both[k]:
+                    share = np.float64(joined[k]) / np.float64(both[k])
+                    total[i - start] += 4.0 * share * (1.0 - share)
+                    n_seen[i - start] += 1
+    return total / np.maximum(n_seen, 1)
