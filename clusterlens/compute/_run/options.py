@@ -8,9 +8,10 @@ checked here and nowhere else.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import joblib
@@ -34,6 +35,13 @@ class ThreadOptions(TypedDict):
     progress: Progress | None
     cancel: Cancel | None
     executor: Executor | None
+
+
+class StepOptions(TypedDict):
+    """The keywords of computations in steps, to hand on to a public function."""
+
+    progress: Progress | None
+    cancel: Cancel | None
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,11 @@ class RunOptions:
             "executor": self.executor,
         }
 
+    @property
+    def steps(self) -> StepOptions:
+        """The keywords of a public function that goes in steps."""
+        return {"progress": self.progress, "cancel": self.cancel}
+
     def report(self, done: int, total: int) -> None:
         """Tell the caller, if it wants to know, that done of total steps are over."""
         report(self.progress, done, total)
@@ -115,6 +128,36 @@ class RunOptions:
     def raise_if_cancelled(self) -> None:
         """Raise Cancelled if the caller has asked to stop."""
         raise_if_cancelled(self.cancel)
+
+
+def stretches(
+    run: RunOptions, total: int, shares: Sequence[float] = ()
+) -> list[RunOptions]:
+    """Options of steps that follow each other, whose progress adds up to a whole.
+
+    Parameters
+    ----------
+    run : RunOptions
+        Hears of the whole.
+    total : int
+        Its units.
+    shares : sequence of float, optional
+        Ascending shares of the whole, in (0, 1), at which a step follows another one.
+
+    Returns
+    -------
+    steps : list of RunOptions
+        One more than there are shares.
+    """
+
+    def part(start: float, stop: float) -> Progress:
+        def tell(done: int, of: int) -> None:
+            share = start + (stop - start) * done / max(of, 1)
+            run.report(round(total * share), total)
+
+        return tell
+
+    return [replace(run, progress=part(*ends)) for ends in pairwise((0, *shares, 1))]
 
 
 def check_callback(given: Any, call: str) -> None:

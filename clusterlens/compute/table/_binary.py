@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import DataError
 
 _CELL_BYTES = 8  # a cell takes at least this in memory
@@ -28,7 +29,7 @@ class Content:
     """The bytes of a file, what to call it, how much memory it may take.
 
     `sheet` and `array` name the part to read of a workbook or an archive, `encoding`
-    that of text.
+    that of text. `run` hears of the bytes that were read, and may stop.
     """
 
     data: bytes
@@ -37,6 +38,7 @@ class Content:
     sheet: str | None = None
     array: str | None = None
     encoding: str | None = None
+    run: RunOptions = DEFAULT_RUN
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import DataError
 
 # Words that mean "missing" wherever they stand, and those that do so among numbers only
@@ -102,14 +103,19 @@ def plain_frame(table: Any, name: str) -> tuple[pd.DataFrame, list[str]]:
 
 
 def type_columns(
-    frame: pd.DataFrame, *, decimal_comma: bool = False
+    frame: pd.DataFrame, *, decimal_comma: bool = False, run: RunOptions = DEFAULT_RUN
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Give every column of (n, d) cells its type; say what was changed."""
+    """Give every column of (n, d) cells its type; say what was changed.
+
+    `run` hears of the columns, and may stop.
+    """
     columns, notes = {}, []
-    for name in frame.columns:
+    for done, name in enumerate(frame.columns, start=1):
+        run.raise_if_cancelled()
         values, remarks = _type_column(frame[name], decimal_comma)
         columns[name] = values
         notes += [f"Column {name!r}: {remark}." for remark in remarks]
+        run.report(done, frame.shape[1])
     return pd.DataFrame(columns, index=frame.index, columns=frame.columns), notes
 
 

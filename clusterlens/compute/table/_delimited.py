@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table._cells import MISSING_NUMBERS
 from clusterlens.compute.table._encoding import to_utf8
@@ -50,9 +51,15 @@ class Layout:
 
 
 def read_delimited(
-    data: bytes, source: str, encoding: str | None = None
+    data: bytes,
+    source: str,
+    encoding: str | None = None,
+    run: RunOptions = DEFAULT_RUN,
 ) -> tuple[pd.DataFrame, list[str], bool]:
-    """Return the cells (n, d) as text, notes, and whether numbers use a comma."""
+    """Return the cells (n, d) as text, notes, and whether numbers use a comma.
+
+    `run` hears of the bytes that were split, and may stop.
+    """
     utf8, encoding_note = to_utf8(data, source, encoding)
     _check_text(utf8, source)
     head, complete = _head(utf8)
@@ -67,7 +74,7 @@ def read_delimited(
     else:
         notes += check_quotes(body, separator, layout.first_line, source)
         body = _without_blank_lines(body, separator)
-    frame = _read_cells(body, separator, layout, source)
+    frame = _read_cells(body, separator, layout, source, run)
     frame.columns = pd.Index(
         layout.names or [f"column {j}" for j in range(1, layout.width + 1)],
         dtype=object,
@@ -364,13 +371,14 @@ def _name(separator: str) -> str:
 
 
 def _read_cells(
-    body: bytes, separator: str, layout: Layout, source: str
+    body: bytes, separator: str, layout: Layout, source: str, run: RunOptions
 ) -> pd.DataFrame:
-    """Split the rows of data (n, d) into text cells."""
+    """Split the rows of data (n, d) into text cells, a block of bytes at a time."""
     names = [str(j) for j in range(layout.width)]
+    file, batches = pa.BufferReader(body), []
     try:
-        table = pa_csv.read_csv(
-            pa.py_buffer(body),
+        reader = pa_csv.open_csv(
+            file,
             read_options=pa_csv.ReadOptions(
                 column_names=names, block_size=max(_BLOCK, _longest_line(body))
             ),
@@ -383,10 +391,14 @@ def _read_cells(
                 strings_can_be_null=True,
             ),
         )
+        for batch in reader:
+            run.raise_if_cancelled()
+            batches.append(batch)
+            run.report(file.tell(), len(body))
     except pa.ArrowInvalid as error:
         where = _ragged_line(body, separator, layout)
         raise DataError(f"{source}: {where or error}") from error
-    return table.to_pandas()
+    return pa.Table.from_batches(batches, reader.schema).to_pandas()
 
 
 def _without_blank_lines(body: bytes, separator: str) -> bytes:

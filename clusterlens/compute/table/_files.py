@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
+from clusterlens.compute._run.options import DEFAULT_RUN, Cancelled, RunOptions
 from clusterlens.compute._run.process_settings import record_warnings
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table._arff import is_arff, read_arff
@@ -97,13 +98,14 @@ def read_file(
     sheet: str | None = None,
     array: str | None = None,
     encoding: str | None = None,
+    run: RunOptions = DEFAULT_RUN,
 ) -> tuple[Parsed, str]:
     """Read a table from a path, file object or bytes; also return what to call it."""
     data, file_name = _read_bytes(source, max_bytes)
     file_name = file_name or name or ""
     shown = repr(file_name or "the file")
     data = _decompress(data, shown, max_bytes)
-    content = Content(data, shown, max_bytes, sheet, array, encoding)
+    content = Content(data, shown, max_bytes, sheet, array, encoding, run)
     parsed = _parse(content, file_name)
     return parsed, name or _stem(file_name) or "table"
 
@@ -195,7 +197,7 @@ def _guarded(read: Callable[[Content], Any], content: Content, reader: Reader) -
     try:
         with record_warnings():  # of the libraries; the notes say what matters
             return read(content)
-    except DataError:
+    except (DataError, Cancelled):
         raise
     except Exception as error:  # a damaged file fails anywhere inside a library
         text = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
@@ -214,7 +216,8 @@ def _read_text(content: Content) -> Parsed:
     """Read delimited text."""
     if 4 * len(content.data) > content.limit:  # a cell has at least two characters
         check_cells(count_cells(content.data), 1, content)
-    return Parsed(*read_delimited(content.data, content.source, content.encoding))
+    how = (content.source, content.encoding, content.run)
+    return Parsed(*read_delimited(content.data, *how))
 
 
 def _sheets(content: Content) -> tuple[list[str], str | None]:

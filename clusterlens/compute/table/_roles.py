@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute.table._cells import to_numbers
 
 ROLES = ("numeric", "categorical", "ordinal", "label", "row id", "ignore")
@@ -73,10 +74,21 @@ class Facts:
 
 
 def guess_roles(
-    table: pd.DataFrame, *, label: str | None = None, row_id: str | None = None
+    table: pd.DataFrame,
+    *,
+    label: str | None = None,
+    row_id: str | None = None,
+    run: RunOptions = DEFAULT_RUN,
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Guess the role of every column of (n, d) cells, and say why."""
-    facts = {name: column_facts(table[name]) for name in table.columns}
+    """Guess the role of every column of (n, d) cells, and say why.
+
+    `run` hears of the columns, and may stop.
+    """
+    facts = {}
+    for done, name in enumerate(table.columns, start=1):
+        run.raise_if_cancelled()
+        facts[name] = column_facts(table[name])
+        run.report(done, table.shape[1])
     guesses = {name: _guess(name, table[name], facts[name]) for name in table.columns}
     if label is None:
         guesses |= _guess_label(table, facts, guesses)

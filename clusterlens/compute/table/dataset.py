@@ -16,6 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clusterlens.compute._run.options import (
+    Cancel,
+    Progress,
+    RunOptions,
+    stretches,
+)
 from clusterlens.compute._validation import (
     DataError,
     FloatArray,
@@ -228,6 +234,8 @@ def make_dataset(
     *,
     notes: Sequence[str] = (),
     decimal_comma: bool = False,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
 ) -> Dataset:
     """Type the columns of a table and guess their roles.
 
@@ -246,6 +254,10 @@ def make_dataset(
         What was done to the table before.
     decimal_comma : bool, default False
         Whether "1,234" is one and a bit rather than more than a thousand.
+    progress : callable, optional
+        Called as progress(done, total) in steps, two for each column: type and role.
+    cancel : callable, optional
+        Asked before each step; True stops.
 
     Returns
     -------
@@ -256,6 +268,8 @@ def make_dataset(
     ------
     DataError
         If the table is empty, a named column is not there, or row ids are not unique.
+    Cancelled
+        If `cancel` said so.
 
     Notes
     -----
@@ -267,6 +281,7 @@ def make_dataset(
     >>> ds.roles
     {'size': 'numeric', 'colour': 'categorical'}
     """
+    run = RunOptions(progress=progress, cancel=cancel)
     frame, own_notes = plain_frame(table, name)
     for column in (label, row_id):
         if column is not None:
@@ -276,8 +291,9 @@ def make_dataset(
             f"Column {label!r} is given as label and as row id; choose one."
         )
     notes = check_entries(notes, "notes")
-    frame, typing_notes = type_columns(frame, decimal_comma=decimal_comma)
-    roles, reasons = guess_roles(frame, label=label, row_id=row_id)
+    first, second = stretches(run, 2 * frame.shape[1], (0.5,))
+    frame, typing_notes = type_columns(frame, decimal_comma=decimal_comma, run=first)
+    roles, reasons = guess_roles(frame, label=label, row_id=row_id, run=second)
     ds = Dataset(frame, roles, reasons, name, (*notes, *own_notes, *typing_notes))
     _check_usable(ds)
     return _index_by_row_id(ds)

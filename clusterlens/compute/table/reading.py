@@ -8,6 +8,12 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._run.options import (
+    Cancel,
+    Progress,
+    RunOptions,
+    stretches,
+)
 from clusterlens.compute.table._files import (
     BYTES_LIMIT,
     READERS,
@@ -27,6 +33,10 @@ __all__ = [
     "table_parts",
 ]
 
+# Of reading text, splitting it into cells is about so much; the rest gives them types.
+_SPLIT_SHARE = 0.2
+_WAY = 1000  # steps of the whole
+
 
 def load_table(
     source: str | os.PathLike[str] | IO[Any] | bytes | pd.DataFrame,
@@ -38,6 +48,8 @@ def load_table(
     sheet: str | None = None,
     array: str | None = None,
     encoding: str | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
 ) -> Dataset:
     r"""Read a table and guess the role of every column.
 
@@ -62,6 +74,10 @@ def load_table(
     encoding : str, optional
         Encoding of delimited text, as Python names it. Default that of the byte order
         mark, UTF-8 if the text is valid, or a guess, which is noted.
+    progress : callable, optional
+        Called as progress(done, total) in thousandths of the way.
+    cancel : callable, optional
+        Asked between blocks of text and between columns; True stops.
 
     Returns
     -------
@@ -72,6 +88,8 @@ def load_table(
     ------
     DataError
         If the file cannot be read, is too large, or is no table.
+    Cancelled
+        If `cancel` said so.
 
     Notes
     -----
@@ -88,8 +106,11 @@ def load_table(
     """
     if not isinstance(name, str | None):
         raise ValueError(f"name is {name!r}; give a text, or None.")
+    run = RunOptions(progress=progress, cancel=cancel)
     if isinstance(source, (pd.DataFrame, np.ndarray)):
-        return make_dataset(source, name or "table", label, row_id)
+        (whole,) = stretches(run, _WAY)
+        return make_dataset(source, name or "table", label, row_id, **whole.steps)
+    splitting, typing = stretches(run, _WAY, (_SPLIT_SHARE,))
     parsed, name = read_file(
         source,
         name,
@@ -97,6 +118,7 @@ def load_table(
         sheet=sheet,
         array=array,
         encoding=encoding,
+        run=splitting,
     )
     return make_dataset(
         parsed.frame,
@@ -105,6 +127,7 @@ def load_table(
         row_id,
         notes=parsed.notes,
         decimal_comma=parsed.decimal_comma,
+        **typing.steps,
     )
 
 

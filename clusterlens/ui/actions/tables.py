@@ -26,11 +26,19 @@ def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
     the first.
     """
     content, name = job.files[values["sha256"]], values["name"]
-    job.enter(f"Read {name}, {len(content) / 1e6:,.0f} MB")
+    megabytes = len(content) // 1_000_000
+    job.enter(f"Read {name}", unit="MB")
     parts = table_parts(content)
     part = values.get("part") or parts.usual or next(iter(parts.names), None)
     chosen = {} if part is None else {parts.option: part}
-    found = _begin(load_table(content, name=name, **chosen), job)
+    table = load_table(
+        content,
+        name=name,
+        progress=lambda done, total: job.report(megabytes * done // total, megabytes),
+        cancel=job.cancelled,
+        **chosen,
+    )
+    found = _begin(table, job)
     return replace(found, part=tuple(*chosen.items()), parts=parts.names)
 
 

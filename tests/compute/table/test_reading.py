@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.reading import READERS, load_table, table_parts
@@ -796,3 +797,20 @@ def test_the_sheets_and_arrays_that_load_table_can_choose_are_named():
     assert table_parts(b"a,b\n1,2\n").names == ()
     with pytest.raises(DataError, match="damaged"):
         table_parts(out.getvalue()[:100] + out.getvalue()[-300:])
+
+
+def test_reading_says_how_far_it_is_and_stops_between_steps():
+    text = b"a,b,c\n" + b"1,x,2.5\n" * 50
+    told, asked = [], []
+    load_table(
+        text,
+        progress=lambda done, total: told.append(done / total),
+        cancel=lambda: bool(asked.append(0)),
+    )
+    assert told == sorted(told)
+    assert told[-1] == 1
+    assert len(asked) >= 4  # once for the text, once for each column
+    for stop in range(len(asked)):
+        answers = iter([False] * stop + [True])
+        with pytest.raises(Cancelled):
+            load_table(text, cancel=lambda answers=answers: next(answers))
