@@ -20,7 +20,7 @@ from clusterlens.ui.history import Step
 from clusterlens.ui.nodes.agreement import SEED
 
 _WIDTH = 88
-_REPEATABLE = ("run pool", "add CNS")
+_REPEATABLE = ("run pool", "add CNS", "cluster rows")
 _DEFAULTS = {
     "missing": "median",
     "scale": "standard",
@@ -63,13 +63,20 @@ def write_script(steps: Sequence[Step], model: int, *, exact: bool = True) -> st
     run = analysis.run
     if run is None:
         raise ScriptError("there is no run to repeat; run a pool first.")
-    _check_origin(steps, run)
+    origin = _origin(steps, run)
+    if origin.kind not in _REPEATABLE:
+        raise ScriptError(
+            f"{run.name} was not made by a pool of this app, so that a script cannot "
+            "make it again; take its rows with labels instead."
+        )
+    rows = _rows(origin)
     load, note = _loading(steps, analysis)
     parts = {
         "about": _about(analysis, run),
-        "constants": _constants(run, analysis.links, note),
+        "constants": _constants(run, analysis.links, rows, note),
         "load": load,
         "prepare": _preparing(run),
+        "take": f"\n    ds = {_taking('ds', rows)}" if rows else "",
         "pool": _pool(run),
         "count": "cl.count_agreements(ens)"
         if exact
@@ -94,11 +101,24 @@ def table_lines(steps: Sequence[Step]) -> list[str]:
 
 
 def run_lines(steps: Sequence[Step]) -> list[str]:
-    """Lines that make `ensemble`, the partitions of the run that is read."""
+    """Lines that make `ensemble`, the partitions of the run that is read.
+
+    Those of a run of some rows take these from `dataset` before.
+    """
     run = steps[-1].analysis.run if steps else None
     if run is None:
         return []
+    origin = _origin(steps, run)
+    if origin.kind not in _REPEATABLE:
+        return ['ensemble = cl.load_partitions("partitions.csv", dataset.row_ids)']
+    rows, taken = _rows(origin), []
+    if rows:
+        taken = [
+            f"ROWS = {_pretty(set(rows))}",
+            f"dataset = {_taking('dataset', rows)}",
+        ]
     return [
+        *taken,
         f"pool = {_pretty([dict(entry) for entry in run.pool])}",
         f"ensemble = cl.run_pool(dataset.X, pool, random_state={run.random_state})",
     ]
@@ -112,7 +132,7 @@ import clusterlens as cl
 def analyse():
     """Load, prepare, cluster, count and rank, as the app did."""
     ds = {load}
-    ds = {prepare}
+    ds = {prepare}{take}
     {pool}
     agreement = {count}
     {rank}
@@ -142,17 +162,23 @@ def _about(analysis: Analysis, run: Run) -> str:
     return f"# {' '.join(words.split())}".encode("utf-8", "replace").decode()
 
 
-def _check_origin(steps: Sequence[Step], run: Run) -> None:
-    """Refuse a run that no pool made."""
-    for step in steps:
-        if any(one.id == run.id for one in step.analysis.runs):
-            if step.kind not in _REPEATABLE:
-                break
-            return
-    raise ScriptError(
-        f"{run.name} was not made by a pool of this app, so that a script cannot make "
-        "it again; take its rows with labels instead."
+def _origin(steps: Sequence[Step], run: Run) -> Step:
+    """Return the step that made a run."""
+    known = (
+        step for step in steps if any(one.id == run.id for one in step.analysis.runs)
     )
+    return next(known)
+
+
+def _rows(origin: Step) -> list[Any]:
+    """Ids of the rows that were clustered again; none where all rows were."""
+    return list(origin.values["rows"]) if origin.kind == "cluster rows" else []
+
+
+def _taking(name: str, rows: Sequence[Any]) -> str:
+    """Return the call that takes ROWS of a prepared table."""
+    row = "row" if all(isinstance(one, int) for one in rows) else "str(row)"
+    return f"cl.take_rows({name}, [{row} in ROWS for row in {name}.row_ids])"
 
 
 def _loading(
@@ -191,9 +217,11 @@ def _preparing(run: Run) -> str:
     return f"cl.prepare(\n        ds,{lines}\n    )"
 
 
-def _constants(run: Run, links: Sequence[Link], note: str) -> str:
+def _constants(run: Run, links: Sequence[Link], rows: Sequence[Any], note: str) -> str:
     """Return the values that the script names, each on its own lines."""
     parts = [note] if note else []
+    if rows:
+        parts.append(f"ROWS = {_pretty(set(rows))}  # row ids")
     parts.append(f"POOL = {_pretty([dict(entry) for entry in run.pool])}")
     if _selected(run):
         parts.append(f"MODELS = {_pretty(list(run.ensemble.names))}")

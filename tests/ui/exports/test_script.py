@@ -37,8 +37,11 @@ SMALL = cl.Ensemble([[0, 1], [0, 0], [1, 1]], names=list("abc"))
 NAME = "a \"b\"\n{0} 'c'.csv"
 
 
-async def analysed(*, distinct: bool) -> Session:
-    """A file with row ids, a preparation, a run, links by id, a threshold."""
+async def analysed(*, distinct: bool, again: bool = False) -> Session:
+    """A file with row ids, a preparation, a run, links by id, a threshold.
+
+    The run is one of some of its rows where they are clustered `again`.
+    """
     session = Session()
     rng = np.random.default_rng(0)
     lines = ["row,x,y,<b>,kind"] + [
@@ -52,15 +55,21 @@ async def analysed(*, distinct: bool) -> Session:
     assert await session.act(
         "run pool", pool=POOL, random_state=3, distinct_only=distinct
     )
+    if again:
+        rows = [f"r{k}" for k in range(45)]
+        assert await session.act("cluster rows", rows=rows, name="half")
+        rows = rows[:40]
+        assert await session.act("cluster rows", rows=rows, name="half of it")
     assert await session.act("add link", kind="must", a="r1", b="r2")
     assert await session.act("add link", kind="cannot", a="r1", b="r7")
     assert await session.act("set threshold", threshold=3)
     return session
 
 
-@pytest.mark.parametrize("distinct", [False, True])
-def test_a_fresh_process_finds_the_same_labels_and_scores(tmp_path, distinct):
-    session = run(analysed(distinct=distinct), 300)
+@pytest.mark.parametrize("kind", ["all", "distinct", "rows of rows"])
+def test_a_fresh_process_finds_the_same_labels_and_scores(tmp_path, kind):
+    again = kind == "rows of rows"
+    session = run(analysed(distinct=kind == "distinct", again=again), 300)
     analysis = session.analysis
     text = write_script(session.history.done, 1)
     content = session.files[session.history.done[0].values["sha256"]]
@@ -81,6 +90,7 @@ def test_a_fresh_process_finds_the_same_labels_and_scores(tmp_path, distinct):
     ensemble = analysis.ensemble
     assert names == list(ensemble.names)
     np.testing.assert_array_equal(labels, ensemble.labels)
+    assert ensemble.n_samples == (40 if again else 60)
     positions = {row: k for k, row in enumerate(analysis.samples.row_ids)}
     ranking = cl.rank_partitions(
         cl.count_agreements(ensemble),
