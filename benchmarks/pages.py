@@ -21,7 +21,7 @@ STARTED_WITHIN_SECONDS = 240
 PATIENCE = 120_000
 
 # Finds the first element of a class, through shadow roots, and the view of its figure.
-_FIND = """
+FIND = """
 const find = (root, css) => {
   const hit = root.querySelector(css);
   if (hit) return hit;
@@ -47,11 +47,11 @@ const imageOf = (view, kind) => {
 };
 """
 # Whether figures show their pictures.
-PICTURED = f"""(classes) => {{ {_FIND}
+PICTURED = f"""(classes) => {{ {FIND}
   return !!(window.Bokeh && classes.every((css) => imageOf(figureView(css), 'Image')));
 }}"""
 # Screen positions of the samples on the map, from left to right.
-SAMPLES = f"""() => {{ {_FIND}
+SAMPLES = f"""() => {{ {FIND}
   const view = figureView('.cl-map'), data = imageOf(view, 'ImageRGBA');
   if (!data) return null;
   const [image] = data.image, [height, width] = image.shape, filled = [];
@@ -64,13 +64,13 @@ SAMPLES = f"""() => {{ {_FIND}
     box.y + frame.y_scale.compute(data.y[0] + (j + 0.5) * data.dh[0] / height)]);
 }}"""
 # Lets a drag over the map draw a lasso.
-TAKE_LASSO = f"""() => {{ {_FIND}
+TAKE_LASSO = f"""() => {{ {FIND}
   const tools = figureView('.cl-map').model.toolbar.tools;
   tools.find((tool) => tool.type === 'LassoSelectTool').active = true;
 }}"""
 # Milliseconds from the next event of a type to the frame that shows other texts in the
 # parts of a card, as the promise `window.clock`; null if none comes in 20 seconds.
-BEGIN_CLOCK = f"""([type, css, part]) => {{ {_FIND}
+BEGIN_CLOCK = f"""([type, css, part]) => {{ {FIND}
   const texts = () => {{
     const host = find(document, css), root = host && (host.shadowRoot || host);
     const parts = root ? [...root.querySelectorAll(part)] : [];

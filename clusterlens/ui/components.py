@@ -174,10 +174,15 @@ export function render({model}) {
       `top:${half};bottom:${half};height:calc(100% - 2 * ${half})`;
     input.min = model.start;
     input.max = model.end;
-    input.value = model.value;
+    show();
+  };
+  // Whatever is written to a slider while it is dragged ends the drag.
+  const show = () => {
+    if (Number(input.value) !== model.value) input.value = model.value;
   };
   input.addEventListener('input', () => { model.value = Number(input.value); });
-  model.on(['value', 'start', 'end'], fit);
+  model.on('value', show);
+  model.on(['start', 'end'], fit);
   fit();
   box.append(input);
   return box;

@@ -112,6 +112,20 @@ def test_the_slider_cuts_the_tree_and_larger_halves_keep_their_colour():
     opened(session, then)
 
 
+def test_nothing_moves_while_another_number_of_clusters_is_made():
+    session, moved = planted(), []
+
+    async def then(page):
+        for shown in page.view.select():
+            shown.param.watch(moved.append, "visible")
+        for k in (2, 5):
+            session.look.param.update(partition="consensus", partition_k=k)
+            await rest(session)
+
+    opened(session, then)
+    assert not moved
+
+
 def test_a_model_the_given_labels_and_a_group_can_be_read():
     session = planted()
     look = session.look

@@ -176,15 +176,18 @@ class PartitionBar(Panel):
     def prepare(self, results: Any) -> None:
         """Offer what there is, also before a partition is made."""
         ready = results["chosen"].ready
+        # What goes and comes back while a partition is made would lay out the whole
+        # page twice, and end the drag of the slider that asked for it.
+        there = ready or results["chosen"].state == "pending"
         kind = self.session.look.partition
         for widget in (self._kinds, self._name, self._keep, self._rows.view):
             widget.visible = results["ensemble"].ready
-        self._methods.visible = ready and kind == "consensus"
+        self._methods.visible = there and kind == "consensus"
         linked = results["constraints"].value is not None
-        self._obey.visible = ready and kind == "consensus" and linked
-        self._models.visible = ready and kind == "model"
+        self._obey.visible = there and kind == "consensus" and linked
+        self._models.visible = there and kind == "model"
         self._keep.disabled = not ready or kind == "model"
-        self._name.visible = self._keep.visible = ready and kind != "model"
+        self._name.visible = self._keep.visible = there and kind != "model"
         self._rows.button.disabled = not ready
         samples = results["samples"].value
         given = samples is not None and samples.labels_true is not None
@@ -193,7 +196,7 @@ class PartitionBar(Panel):
             self._kinds.options = kinds
         run, runs = results["run"].value, results["runs"].value or ()
         others = {one.name: one.id for one in reversed(runs) if one is not run}
-        self._beside.visible = ready and bool(others)
+        self._beside.visible = there and bool(others)
         self.offer(self._beside, options={"newest other": "", **others})
         if results["methods"].ready:
             names = {
