@@ -65,7 +65,8 @@ _SMALLEST_GROUP = 8
 _SECONDS_PER_PAIR = 2e-9
 _SECONDS_PER_BYTE = 2e-11
 _WEIGHTED_COST = 4  # weighted pairs are added to 64-bit counters
-# Of a pair of partial partitions: two sums, and pairs are sorted before they are booked.
+# Of a pair of partial partitions: two sums, and pairs are sorted before they are
+# booked.
 _PARTIAL_COST = 4
 
 
