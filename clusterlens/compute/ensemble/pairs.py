@@ -9,6 +9,7 @@ comparisons (`_co_members`); the tables are the same.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -40,6 +41,7 @@ CountArray = npt.NDArray[np.int64]
 TILE_COLUMNS = 256
 
 _BLOCK_COMPARISONS = 2_000_000_000  # about a tenth of a second
+_LEAST_PAIRS = 20_000  # below, handing a block to a thread takes longer than counting
 _TABLE_BYTES = 4_000_000_000
 
 
@@ -322,17 +324,35 @@ def count_groups(
     ]
     pairs = np.zeros((n_groups, levels), dtype=np.int64)
     joint = np.zeros((n_groups, n_models, levels), dtype=np.int64)
-    results = run_blocks(
-        lambda g, h: _count_between(layout, *edges[[g, g + 1, h, h + 1]].tolist()),
-        blocks,
-        work,
-        run,
-    )
-    for block, (some_pairs, some_joint) in zip(blocks, results, strict=True):
-        for group in block:
-            pairs[group] += some_pairs
-            joint[group] += some_joint[:, :n_models].T
+
+    def count(*batch: tuple[int, int]) -> list[tuple[CountArray, CountArray]]:
+        return [
+            _count_between(layout, *edges[[g, g + 1, h, h + 1]].tolist())
+            for g, h in batch
+        ]
+
+    cuts = _batches(work)
+    batches = [tuple(blocks[start:stop]) for start, stop in cuts]
+    batch_work = [sum(work[start:stop]) for start, stop in cuts]
+    for batch, counted in zip(
+        batches, run_blocks(count, batches, batch_work, run), strict=True
+    ):
+        for block, (some_pairs, some_joint) in zip(batch, counted, strict=True):
+            for group in block:
+                pairs[group] += some_pairs
+                joint[group] += some_joint[:, :n_models].T
     return pairs, joint
+
+
+def _batches(work: Sequence[int]) -> list[tuple[int, int]]:
+    """Where runs of consecutive blocks begin and end that are worth a thread."""
+    edges, n_pairs = [0], 0
+    for k, some in enumerate(work):
+        n_pairs += some
+        if n_pairs >= _LEAST_PAIRS or k == len(work) - 1:
+            edges.append(k + 1)
+            n_pairs = 0
+    return list(pairwise(edges))
 
 
 def _count_between(
