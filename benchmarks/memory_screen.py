@@ -34,7 +34,7 @@ from clusterlens.ui.memory.store import Store
 
 PICTURES = (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix")
 LOOK = json.dumps({"page": "consensus", "tab": "links"})
-ORDER = ["keydown", ".cl-ranking-table", ".tabulator-row"]
+ORDER = ["keydown", ".cl-ranking-table", ".ranked"]
 READ = ["mousedown", ".cl-pair", "table"]
 _BEGUN = time.perf_counter()
 
@@ -136,7 +136,7 @@ def _reopened(page: Any, address: str) -> tuple[float, float]:
     page.wait_for_timeout(3000)
     start = time.perf_counter()
     recent.click()
-    page.locator(".cl-ranking-table .tabulator-row").first.wait_for()
+    page.locator(".cl-ranking-table .ranked").first.wait_for()
     listed = time.perf_counter()
     wait_for_pictures(page, *PICTURES)
     return 1000 * (listed - start), 1000 * (time.perf_counter() - start)

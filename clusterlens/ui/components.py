@@ -115,7 +115,7 @@ export function render({model}) {
   const cut = () => [...box.querySelectorAll('.lines, .line > *')].some((part) =>
     part.scrollHeight > part.clientHeight + 2
     || part.scrollWidth > part.clientWidth + 1);
-  const fit = () => root.classList.toggle('cut', cut());
+  const fit = () => root.classList.toggle('shortened', cut());
   const write = () => {
     const does = root.getRootNode().activeElement?.dataset?.do;
     box.innerHTML = model.body;

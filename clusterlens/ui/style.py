@@ -232,10 +232,11 @@ EXCERPT_CSS = """
   gap: 6px; }
 .told .line > * { flex: 0 1 auto; margin: 0; min-width: 0; overflow: hidden;
   text-overflow: ellipsis; white-space: nowrap; }
+.told .line > :last-child { flex-shrink: 8; }
 .whole { position: relative; }
-.cut .line { margin-right: 62px; }
+.shortened .line { margin-right: 62px; }
 .more { display: none !important; }
-.cut > .more { display: block !important; position: absolute; right: 0; bottom: 0;
+.shortened > .more { display: block !important; position: absolute; right: 0; bottom: 0;
   font-size: 12px; line-height: 24px; }
 div.about .line { margin-top: 6px; }
 div.about .line > * { margin-bottom: 4px; }

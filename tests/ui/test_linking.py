@@ -119,7 +119,7 @@ def test_a_link_is_drawn_charged_and_taken_back_by_undo():
         codes = session.analysis.ensemble.codes
         leader = session.derived.get("selected").value
         apart = int(np.flatnonzero(codes[leader] != codes[leader][0])[0])
-        before = opened.ranking._table.value.copy()
+        before = opened.ranking.shown.copy()
         await opened.press("l")
         await opened.tap(0)
         await opened.tap(apart)
@@ -131,7 +131,7 @@ def test_a_link_is_drawn_charged_and_taken_back_by_undo():
         assert session.look.pair == ()
         assert len(opened.map._figure._links["solid"].data["x0"]) == 1
         assert len(opened.map._figure._links["dashed"].data["x0"]) == 0
-        shown = opened.ranking._table.value
+        shown = opened.ranking.shown
         breaks = session.derived.get("ranking").value.violated > 0
         assert (shown["broken"] == "1").sum() > 0
         assert "of 1 links" in shown["full"][0]
@@ -139,7 +139,7 @@ def test_a_link_is_drawn_charged_and_taken_back_by_undo():
         assert "of 1 link" in opened.headline._text.body
         session.undo()
         await opened.rest()
-        assert opened.ranking._table.value.equals(before)
+        assert opened.ranking.shown.equals(before)
         assert len(opened.map._figure._links["solid"].data["x0"]) == 0
 
     looked_at(scenario)
@@ -244,16 +244,16 @@ def test_the_chain_of_a_contradiction_is_lit_up_on_the_map():
 
 def test_the_ranking_shows_the_ranks_won_since_links_that_one_can_choose():
     async def scenario(opened):
-        session, table = opened.session, opened.ranking._table
+        session, ranking = opened.session, opened.ranking
 
         def ranks():
             return session.derived.get("ranking").value.ranks
 
         def shown():
             at = opened.ranking._rows
-            return dict(zip(at.tolist(), table.value["since"], strict=True))
+            return dict(zip(at.tolist(), ranking.shown["since"], strict=True))
 
-        assert np.isnan(table.value["since"]).all()
+        assert np.isnan(ranking.shown["since"]).all()
         plain = ranks()
         session.act_now("add link", kind="must", a=0, b=100)
         await opened.rest()
@@ -262,7 +262,7 @@ def test_the_ranking_shows_the_ranks_won_since_links_that_one_can_choose():
         assert any(shown().values())
         opened.ranking._note._handle_msg("now")
         await opened.rest()
-        assert np.isnan(table.value["since"]).all()
+        assert np.isnan(ranking.shown["since"]).all()
         session.act_now("add link", kind="cannot", a=3, b=120)
         await opened.rest()
         assert shown() == {t: first[t] - ranks()[t] for t in shown()}

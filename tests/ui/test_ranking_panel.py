@@ -20,18 +20,38 @@ def test_one_run_needs_no_choice_and_of_several_the_one_read_is_chosen():
         panel.look(True)
         await rest(session)
         assert (panel._run.visible, panel._run.value) == (True, "r1")
-        assert len(panel._table.value) == len(set(panel._rows)) == 5
+        assert len(panel.shown) == len(set(panel._rows)) == 5
         panel._run.value = "r2"
         await asyncio.sleep(0)
         await rest(session)
         assert session.analysis.run_id == "r2"
-        assert len(panel._table.value) == 4
+        assert len(panel.shown) == 4
         session.undo()
         await rest(session)
         assert panel._run.value == "r1"
         session.act_now("delete run", id="r2")
         assert not panel._run.visible
-        await asyncio.sleep(0.3)  # the page draws the selection after the rows
+
+    run(main())
+
+
+def test_a_click_on_a_row_selects_its_model_and_the_row_is_marked():
+    session = session_with(made_run(3, n_models=8))
+
+    async def main():
+        panel = RankingTable(session)
+        panel.look(True)
+        await rest(session)
+        rows = panel._table.rows
+        assert [row[0] for row in rows] == panel.shown["rank"].tolist()
+        assert rows[0][6] is None  # no rank was won or lost
+        assert panel._table.selected == 0
+        panel._table._handle_msg(2)
+        await rest(session)
+        assert session.derived.get("selected").value == panel._rows[2]
+        assert panel._table.selected == 2
+        panel._table._handle_msg(999)
+        assert session.look.model == panel._rows[2]
 
     run(main())
 
@@ -43,7 +63,7 @@ def test_the_ranks_of_the_rows_rise():
         panel = RankingTable(session)
         panel.look(True)
         await rest(session)
-        return panel._table.value
+        return panel.shown
 
     ranks = run(main())["rank"].tolist()
     assert ranks == sorted(ranks)

@@ -60,7 +60,7 @@ def answer_a_suggestion(page):
     """Take the first suggestion, answer, and wait until the ranking shows it."""
 
     def ranked():
-        return page.locator(".cl-ranking-table .tabulator-row").all_inner_texts()
+        return page.locator(".cl-ranking-table .ranked").all_inner_texts()
 
     before = ranked()
     suggested = page.locator(".cl-suggestions button").first

@@ -75,8 +75,8 @@ def test_on_a_small_page_the_inspector_is_a_drawer(app, tmp_path):
 def test_keys_undo_redo_and_step_through_the_models(app, tmp_path):
     open_run(app, tmp_path)
     app.keyboard.press("ArrowDown")
-    second = app.locator(".cl-ranking-table .tabulator-row").nth(1)
-    name = second.locator("[tabulator-field=model]").inner_text()
+    second = app.locator(".cl-ranking-table .ranked").nth(1)
+    name = second.locator(".model").inner_text()
     expect(app.locator(".cl-model-name")).to_contain_text(name)
     app.get_by_role("button", name="Majority").click()
     expect(app.locator(".cl-threshold")).to_contain_text("chosen")
@@ -169,7 +169,7 @@ def test_the_zoom_survives_another_model_shading_and_threshold(app, tmp_path):
     places = (".cl-map", ".cl-consensus-matrix")
     zoomed = {css: zoom_in(app, css) for css in places}
     before = {css: picture(app, css) for css in places}
-    app.locator(".cl-ranking-table .tabulator-row").last.click()
+    app.locator(".cl-ranking-table .ranked").last.click()
     for css in places:
         assert_changes(app, css, before[css])
     choose(app, ".cl-shading", "equalised")
@@ -211,7 +211,7 @@ def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(
     expect(app.locator(".cl-run")).to_be_visible(timeout=LONG)
     picture(app, ".cl-consensus-matrix")
     draw = random.Random(0)
-    rows = app.locator(".cl-ranking-table .tabulator-row")
+    rows = app.locator(".cl-ranking-table .ranked")
     n_rows = rows.count()
     moves = [
         lambda: app.keyboard.press("ArrowDown"),
@@ -229,10 +229,10 @@ def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(
     for _ in range(SWITCHES):
         draw.choice(moves)()
     rows.nth(n_rows - 1).click()
-    last = rows.nth(n_rows - 1).locator("[tabulator-field=model]").inner_text()
+    last = rows.nth(n_rows - 1).locator(".model").inner_text()
     expect(app.locator(".cl-model-name")).to_contain_text(last, timeout=LONG)
     expect(rows).to_have_count(n_rows)
-    expect(app.locator(".cl-ranking-table .tabulator-selected")).to_have_count(1)
+    expect(app.locator(".cl-ranking-table .ranked.front")).to_have_count(1)
     for css in (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix"):
         assert picture(app, css)
     expect(app.locator(".cl-threshold")).to_contain_text("Agreement needed")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from panel.io.model import JSCode
 
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -16,103 +14,21 @@ from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.ui.analysis import Link
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import card, link, pn, safe, select, table
+from clusterlens.ui.figures.ranked_rows import RankedRows
+from clusterlens.ui.kit import card, link, pn, safe, select
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import count, span
 
-TITLES = {
-    "rank": "#",
-    "model": "model",
-    "k": "k",
-    "bar": "distance",
-    "range": "range",
-    "majority": "maj.",
-}
 VOTES = {
     "each model": "models",
     "families equal": "families",
     "hubs equal": "hubs",
 }
-WIDTHS = {"rank": 28, "k": 26, "bar": 52, "range": 50, "majority": 34}
-TYPES = {
-    "rank": "int64",
-    "model": "str",
-    "k": "int64",
-    "bar": "float64",
-    "range": "str",
-    "majority": "str",
-    "full": "str",
-    "charge": "float64",
-    "broken": "str",
-    "since": "float64",
-    "low": "float64",
-    "high": "float64",
-    "now": "float64",
-}
-HIDDEN = ("full", "charge", "broken", "since", "low", "high", "now")
-# The page draws the selection only when it has drawn the rows.
-_ROWS_DRAWN_SECONDS = 0.25
-
-_NAME = JSCode("""cell => {
-  const box = document.createElement('div'), row = cell.getRow().getData();
-  box.title = row.full;
-  box.style.cssText = 'overflow:hidden;text-overflow:ellipsis;white-space:nowrap';
-  if (row.since !== null && row.since !== undefined && !isNaN(row.since)) {
-    const won = document.createElement('span'), by = Math.abs(row.since);
-    won.className = 'cl-since';
-    won.textContent = row.since > 0 ? `▲${by}` : row.since < 0 ? `▼${by}` : '';
-    won.style.cssText = 'display:inline-block;width:30px;font-size:12px;' +
-      'font-weight:600;color:' + (row.since > 0 ? '#0b8a8a' : '#b0620c');
-    box.append(won);
-  }
-  box.append(cell.getValue());
-  return box;
-}""")
-_BAR = JSCode("""cell => {
-  const row = cell.getRow().getData(), box = document.createElement('div');
-  box.setAttribute('role', 'img');
-  box.setAttribute('aria-label', row.full);
-  box.title = row.full;
-  box.style.cssText = 'display:flex;gap:1px;height:9px;margin-top:5px;' +
-    'background:color-mix(in srgb, currentColor 9%, transparent)';
-  const parts = [[cell.getValue(), '#0b7d7d'], [row.charge, '#c2570c']];
-  for (const [share, colour] of parts) {
-    const part = document.createElement('div');
-    part.style.cssText = `width:${100 * share}%;background:${colour}`;
-    box.append(part);
-  }
-  if (row.broken) {
-    const pill = document.createElement('div');
-    pill.textContent = row.broken;
-    pill.style.cssText = 'position:absolute;right:2px;top:4px;font-size:10px;' +
-      'line-height:15px;padding:0 4px;border-radius:8px;background:#fbe3d3;' +
-      'color:#8a3b05';
-    box.append(pill);
-  }
-  return box;
-}""")
-_RANGE = JSCode("""cell => {
-  const row = cell.getRow().getData(), box = document.createElement('div');
-  box.title = row.range;
-  if (row.low === null || row.low === undefined || isNaN(row.low)) {
-    box.textContent = row.range;
-    return box;
-  }
-  box.setAttribute('role', 'img');
-  box.setAttribute('aria-label', 'rank ' + row.range);
-  box.style.cssText = 'position:relative;height:17px';
-  const part = (left, width, height, colour) => {
-    const shape = document.createElement('div');
-    shape.style.cssText = `position:absolute;left:${left};width:${width};` +
-      `height:${height}px;top:${(17 - height) / 2}px;border-radius:3px;` +
-      `background:${colour}`;
-    box.append(shape);
-  };
-  const low = 92 * row.low, wide = 92 * (row.high - row.low);
-  part(low + '%', `calc(${wide}% + 5px)`, 5, '#0b7d7d88');
-  part(92 * row.now + '%', '5px', 5, 'currentColor');
-  return box;
-}""")
+# What the rows on screen hold, of the columns of `frame`.
+COLUMNS = (
+    *("rank", "model", "k", "bar", "charge", "broken", "since"),
+    *("range", "low", "high", "now", "majority", "full"),
+)
 
 
 class RankingTable(Panel):
@@ -139,23 +55,13 @@ class RankingTable(Panel):
         self._rows = np.empty(0, np.intp)
         self._run_names: dict[str, str] = {}
         self._drawn: Any = None
-        self._wanted: list[int] = []
-        self._table = table(
-            _frame_of_nothing(),
-            css="cl-ranking-table",
-            titles=TITLES,
-            selectable=1,
-            pagination=None,
-            layout="fit_columns",
-            hidden_columns=list(HIDDEN),
-            formatters={"model": _NAME, "bar": _BAR, "range": _RANGE},
-            text_align={"rank": "right", "k": "right", "majority": "right"},
-            widths=WIDTHS,
+        self.shown = pd.DataFrame(columns=COLUMNS)
+        self._table = RankedRows(
+            self._select,
+            css_classes=["cl-ranking-table"],
             sizing_mode="stretch_both",
             min_height=80,
         )
-        self._placing = False
-        self._table.param.watch(self._select, "selection")
         session = self.session
         self._run = self.control(
             select(
@@ -260,48 +166,39 @@ class RankingTable(Panel):
             f"{_counted_from(links.value, since.value)}"
         )
         drawn = (ranking, robustness.state, robustness.value, rises)
-        fresh = drawn != self._drawn
+        more: dict[str, Any] = {}
         self._rows = rows
-        if fresh:
+        if drawn != self._drawn:
             self._drawn = drawn
             n_links = _count(constraints.value)
-            self._table.value = frame(
+            self.shown = frame(
                 ranking, rows, ensemble, robustness, n_links, rises.value
             )
-        position = []
+            more["rows"] = _plain(self.shown)
+        place = None
         if selected.ready:
-            same = copies[rows] == copies[selected.value]
-            position = np.flatnonzero(same)[:1].tolist()
-        if position != self._table.selection or fresh:
-            self._mark(position, wait=fresh)
+            same = np.flatnonzero(copies[rows] == copies[selected.value])
+            place = int(same[0]) if len(same) else None
+        self._table.param.update(selected=place, **more)
 
     def _count_from(self, what: str) -> None:
         """Count changes of rank from the links there are now, or from none."""
         self.session.look.since = self.session.analysis.links if what == "now" else ()
 
-    def _mark(self, position: list[int], *, wait: bool) -> None:
-        self._wanted = position
+    def _select(self, row: int) -> None:
+        """Select the model of a row."""
+        if row < len(self._rows):
+            model = int(self._rows[row])
+            self.session.look.param.update(model=model, tab="model")
 
-        async def later() -> None:
-            await asyncio.sleep(_ROWS_DRAWN_SECONDS)
-            self._place(self._wanted)
 
-        if wait:
-            self._place([])
-            asyncio.get_running_loop().create_task(later())
-        else:
-            self._place(position)
-
-    def _place(self, position: list[int]) -> None:
-        self._placing = True
-        self._table.selection = position
-        self._placing = False
-
-    def _select(self, event: Any) -> None:
-        if not self._placing and event.new:
-            self.session.look.param.update(
-                model=int(self._rows[event.new[0]]), tab="model"
-            )
+def _plain(shown: pd.DataFrame) -> list[list[Any]]:
+    """Rows as plain values, None for what is not known."""
+    columns = [shown[name].tolist() for name in COLUMNS]
+    return [
+        [None if value != value else value for value in row]
+        for row in zip(*columns, strict=True)
+    ]
 
 
 def _silent(ensemble: Ensemble) -> str:
@@ -385,10 +282,6 @@ def _full(ranking: Ranking, model: int, n_links: int) -> str:
     low, high = ranking.intervals[model]
     ranks = span(*ranking.rank_ranges[model])
     return f"{text} (estimate, {low:.4f} to {high:.4f}; rank {ranks})"
-
-
-def _frame_of_nothing() -> pd.DataFrame:
-    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in TYPES.items()})
 
 
 def _on_axis(ranks: np.ndarray, n_models: int) -> np.ndarray:

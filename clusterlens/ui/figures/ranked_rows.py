@@ -1,0 +1,176 @@
+"""The rows of a ranking: one per distinct partition, the first on top.
+
+Rows are made once and only what differs is written, so that a new order of hundreds of
+models is on screen at once; those out of sight are not laid out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import param
+from panel.custom import JSComponent
+
+from clusterlens.ui.components import go_on
+from clusterlens.ui.style import TEXT_CSS, scaled
+
+HEADS = {
+    "rank": "#",
+    "model": "model",
+    "k": "k",
+    "distance": "distance",
+    "range": "range",
+    "majority": "maj.",
+}
+ROW_CSS = scaled("""
+.ranking { height: 100%; display: flex; flex-direction: column; font-size: 13px; }
+.rows, .heads { overflow-y: auto; scrollbar-gutter: stable; scrollbar-width: thin; }
+.heads { overflow: hidden; flex: none; }
+.rows { flex: 1 1 0; min-height: 0; position: relative; }
+.row { display: grid; align-items: center; height: 26px; gap: 0 8px; cursor: pointer;
+  grid-template-columns: 24px minmax(0, 1fr) 20px 54px 44px 24px; padding: 0 4px;
+  content-visibility: auto; border-bottom: 1px solid
+  color-mix(in srgb, currentColor 16%, transparent);
+  font-variant-numeric: tabular-nums; }
+.row.head { cursor: default; font-size: 12px; }
+.row.head > * { opacity: .75; }
+.row > .rank, .row > .k, .row > .majority { text-align: right; }
+.row > .model { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.row:not(.head):hover { background: color-mix(in srgb, #0b8a8a 9%, transparent); }
+.row.front, .row.front:hover {
+  background: color-mix(in srgb, #0b8a8a 18%, transparent) !important; }
+.since { display: none; width: 30px; font-size: 12px; font-weight: 600;
+  color: #0b8a8a; }
+.since.down { color: #b0620c; }
+.moved .since { display: inline-block; }
+.distance { position: relative; display: flex; gap: 1px; height: 9px;
+  background: color-mix(in srgb, currentColor 9%, transparent); }
+.distance > i { background: #0b7d7d; }
+.distance > i + i { background: #c2570c; }
+.distance > b { position: absolute; right: 0; top: -3px; font: 10px/15px Arial,
+  sans-serif; padding: 0 4px; border-radius: 8px; background: #fbe3d3;
+  color: #8a3b05; }
+.distance > b:empty { display: none; }
+.range { position: relative; height: 17px; line-height: 17px; white-space: nowrap; }
+.range > i { position: absolute; top: 6px; height: 5px; border-radius: 3px;
+  background: #0b7d7d88; }
+.range > i + i { width: 5px; background: currentColor; }
+""")
+
+
+class RankedRows(JSComponent):
+    """A list of models in the order of a score; a click says the number of its row."""
+
+    heads = param.Dict(default=HEADS, doc="Titles of the columns.")
+    rows = param.List(
+        default=[],
+        doc="Of each row: rank, model, k, bar, charge, broken, since, range, low, "
+        "high, now, majority and full text; the lengths from 0 to 1.",
+    )
+    selected = param.Integer(None, allow_None=True, doc="Number of the row marked.")
+
+    _esm = """
+const PARTS = ['rank', 'model', 'k', 'distance', 'range', 'majority'];
+const make = (tag, css) => {
+  const e = document.createElement(tag);
+  e.className = css || '';
+  return e;
+};
+const newRow = () => {
+  const row = make('div', 'row ranked'), at = {row, told: ''};
+  row.setAttribute('role', 'row');
+  for (const part of PARTS) {
+    at[part] = row.appendChild(make('span', part));
+    at[part].setAttribute('role', 'gridcell');
+  }
+  at.since = at.model.appendChild(make('span', 'since'));
+  at.name = at.model.appendChild(document.createTextNode(''));
+  for (const bar of ['score', 'charge']) at[bar] = at.distance.appendChild(make('i'));
+  at.broken = at.distance.appendChild(make('b'));
+  at.text = at.range.appendChild(document.createTextNode(''));
+  for (const mark of ['span', 'dot']) at[mark] = at.range.appendChild(make('i'));
+  return at;
+};
+const write = (at, values) => {
+  const told = JSON.stringify(values);
+  if (at.told === told) return;
+  at.told = told;
+  const [rank, model, k, score, charge, broken, since, range, low, high, now, majority,
+    full] = values;
+  at.rank.textContent = rank;
+  at.name.data = model;
+  at.k.textContent = k;
+  at.model.title = at.distance.title = full;
+  at.since.textContent = since ? (since > 0 ? '▲' : '▼') + Math.abs(since) : '';
+  at.since.classList.toggle('down', since < 0);
+  at.row.classList.toggle('moved', since !== null);
+  at.score.style.width = `${100 * score}%`;
+  at.charge.style.width = `${100 * charge}%`;
+  at.broken.textContent = broken;
+  at.majority.textContent = majority;
+  const placed = low !== null;
+  at.text.data = placed ? '' : range;
+  at.range.title = placed ? `rank ${range}` : '';
+  at.span.hidden = at.dot.hidden = !placed;
+  if (!placed) return;
+  at.span.style.left = `${92 * low}%`;
+  at.span.style.width = `calc(${92 * (high - low)}% + 5px)`;
+  at.dot.style.left = `${92 * now}%`;
+};
+export function render({model}) {
+  const root = make('div', 'ranking'), heads = root.appendChild(make('div', 'heads'));
+  const head = heads.appendChild(make('div', 'row head'));
+  const box = root.appendChild(make('div', 'rows')), made = [];
+  root.setAttribute('role', 'grid');
+  root.setAttribute('aria-label', 'Ranking of the models');
+  box.setAttribute('role', 'rowgroup');
+  // Whoever has no pointer scrolls with the keys.
+  box.tabIndex = 0;
+  head.setAttribute('role', 'row');
+  for (const part of PARTS) {
+    const cell = head.appendChild(make('span', part));
+    cell.setAttribute('role', 'columnheader');
+    // The look of a cell is not that of its head.
+    if (part === 'distance' || part === 'range') cell.className = '';
+    cell.textContent = model.heads[part];
+  }
+  const mark = () => made.forEach(({row}, k) => {
+    const front = k === model.selected;
+    row.classList.toggle('front', front);
+    row.setAttribute('aria-selected', front);
+  });
+  const show = () => {
+    const row = made[model.selected]?.row;
+    if (!row) return;
+    const top = row.offsetTop;
+    const bottom = row.offsetTop + row.offsetHeight - box.clientHeight;
+    if (top < box.scrollTop) box.scrollTop = top;
+    else if (bottom > box.scrollTop) box.scrollTop = bottom;
+  };
+  const draw = () => {
+    while (made.length > model.rows.length) made.pop().row.remove();
+    while (made.length < model.rows.length) {
+      made.push(newRow());
+      box.append(made[made.length - 1].row);
+    }
+    model.rows.forEach((values, k) => write(made[k], values));
+    mark();
+  };
+  box.addEventListener('click', (event) => {
+    const k = made.findIndex(({row}) => row.contains(event.target));
+    if (k >= 0) model.send_msg(k);
+  });
+  model.on('rows', draw);
+  model.on('selected', () => { mark(); show(); });
+  draw();
+  return root;
+}"""
+
+    def __init__(self, chosen: Callable[[int], Any], **params: Any) -> None:
+        params.setdefault("margin", 0)
+        super().__init__(stylesheets=[TEXT_CSS, ROW_CSS], **params)
+        self._chosen = chosen
+
+    def _handle_msg(self, data: Any) -> Any:
+        return go_on(self._chosen(int(data)))
