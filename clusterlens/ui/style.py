@@ -232,7 +232,7 @@ EXCERPT_CSS = """
   gap: 6px; }
 .told .line > * { flex: 0 1 auto; margin: 0; min-width: 0; overflow: hidden;
   text-overflow: ellipsis; white-space: nowrap; }
-.told .line > :last-child { flex-shrink: 8; }
+.told .line > :last-child { flex-shrink: 50; }
 .whole { position: relative; }
 .shortened .line { margin-right: 62px; }
 .more { display: none !important; }
