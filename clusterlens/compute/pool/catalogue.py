@@ -260,7 +260,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         "DBSCAN on a sample",
         SampledDBSCAN,
         grid={"quantile": [0.6, 0.65, 0.7, 0.75, 0.8], "min_samples": [150]},
-        seconds=lambda n, d, p: 0.5 + 4e-7 * n * min(2 ** (d / 2), 20 + d),
+        seconds=lambda n, d, p: 0.5 + 4e-7 * n * min(2 ** (d / 1.56), 3 * (d + 20)),
         n_bytes=lambda n, d, p: 1e8 + 24.0 * n * (d + 1),
         least_samples=MAX_PLAIN_SAMPLES,
         reference="Jang & Jiang (2019), DBSCAN++, arXiv:1810.13105",

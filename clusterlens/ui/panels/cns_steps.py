@@ -111,7 +111,7 @@ def _state(at: int, step: SmoothingStep, picture: str, *, shown: bool) -> str:
     settled = f"{step.settled:.0%} settled"
     # Where there is little room the share stands alone.
     words = (
-        "<span class='wide'>the </span>fixed point"
+        "<span class='wide'>the </span>fixed<span class='wide'> point</span>"
         if step.iterations is None
         else f"{step.settled:.0%}<span class='wide'> settled</span>"
     )

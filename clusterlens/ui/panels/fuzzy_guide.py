@@ -24,7 +24,13 @@ button.answer { all: unset; cursor: pointer; display: flex; width: 100%;
   font-size: .87em; border-radius: 4px; }
 button.answer.chosen { background: color-mix(in srgb, #0b8a8a 13%, transparent); }
 button.answer:focus-visible { outline: 2px solid #0b8a8a; outline-offset: -2px; }
+button.answer .muted { white-space: nowrap; }
 h4 { margin: 3px 0 1px; font-size: .9em; }
+@media (max-width: 1150px) {
+  h4 { margin-top: 1px; }
+  button.answer { font-size: .8em; line-height: 1.2; }
+  button.answer .muted { font-size: 11px; }
+}
 """
 
 
@@ -82,8 +88,9 @@ class FuzzyGuide(Panel):
         )
         hide = "☑" if fuzzy_hidden.value else "☐"
         self._text.body = (
-            "<p class='muted'>From how the partitions could have come out, never from "
-            f"the value. <button class='link' data-do='hide' aria-pressed='"
+            "<p class='muted'><span class='spare'>From how the partitions could have "
+            "come out, never from the value. </span>"
+            f"<button class='link' data-do='hide' aria-pressed='"
             f"{str(fuzzy_hidden.value).lower()}'>{hide} hide values while choosing"
             "</button></p><h4>1&ensp;Is one side given, not estimated?</h4>"
             f"{given}<h4>2&ensp;What would be the same in another outcome by chance?"

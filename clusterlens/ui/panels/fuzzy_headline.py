@@ -34,7 +34,13 @@ class FuzzyHeadline(Panel):
         look = self.session.look
         self._selects = {
             which: self.control(
-                select(which.upper(), [], css=f"cl-fuzzy-{which}", width=210),
+                select(
+                    which.upper(),
+                    [],
+                    css=f"cl-fuzzy-{which}",
+                    sizing_mode="stretch_width",
+                    styles={"flex": "1 1 120px", "max-width": "210px"},
+                ),
                 lambda which=which: self._key(which),
                 lambda key, which=which: look.param.update(**{f"fuzzy_{which}": key}),
             )
@@ -67,7 +73,7 @@ class FuzzyHeadline(Panel):
         self._text = Text(
             does=self._do,
             css_classes=["cl-fuzzy-summary"],
-            styles={"flex": "1 1 260px"},
+            styles={"flex": "1 1 220px"},
         )
         row = pn.Row(
             self._selects["u"],

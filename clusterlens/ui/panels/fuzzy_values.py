@@ -34,7 +34,10 @@ VALUES_CSS = """
 .row button { all: unset; cursor: pointer; font-weight: 700; }
 .row button:focus-visible { outline: 2px solid #0b8a8a; }
 .canvas { min-height: 20px; overflow: visible; }
-@media (max-width: 1150px) { .row small.assumption { display: none; } }
+@media (max-width: 1150px) {
+  .row small.assumption { display: none; }
+  .row { grid-template-columns: minmax(0, 1fr) minmax(0, 1.8fr) repeat(3, 72px); }
+}
 """
 
 
@@ -129,7 +132,7 @@ def _raw(value: NDC, ready: dict[str, Any], low: float, hidden: bool) -> str:
             RANDOM_MODELS[model].title[:2]: adjusted[None].expected
             for model, adjusted in ready.items()
         }
-        places = apart(list(expected.values()), 0.09, (low, 1.04))
+        places = apart(list(expected.values()), 0.1, (low, 1.04))
         for (title, x), place in zip(expected.items(), places, strict=True):
             canvas.line([(x, 0.3), (x, 0.8)], width=1.5)
             canvas.text(place, 0.12, title, muted=True)

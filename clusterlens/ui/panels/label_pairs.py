@@ -18,7 +18,8 @@ from clusterlens.ui.words import error, fixed
 
 PAIRS_CSS = """
 .pairs { border-spacing: 2px; border-collapse: separate; width: 100%; }
-.pairs td, .pairs th { border: 0; padding: 0; text-align: center; height: 30px; }
+.pairs td, .pairs th { border: 0; padding: 0; text-align: center; height: 30px;
+  vertical-align: middle; }
 .pairs th { text-align: left; white-space: nowrap; max-width: 120px; overflow: hidden;
   text-overflow: ellipsis; padding-right: 6px; color: inherit; width: 1px; }
 .pairs td { border-radius: 3px; min-width: 26px; }

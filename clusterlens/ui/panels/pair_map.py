@@ -84,7 +84,8 @@ class ClassPair(Panel):
         )
         of_a, of_b = PAIR_OF_CLASSES
         names = f"{mark(of_a, a)}&ensp;<span style='color:{of_b}'>▲</span> {b}"
-        why = "" if self.session.look.label_pair else " · the most mixed pair"
+        chosen = self.session.look.label_pair or len(judged.sizes) == 2
+        why = "" if chosen else " · the most mixed pair"
         value = badge(f"score {fixed(pair.score)} {error(pair.error)}")
         return f"<p>{names}&ensp;<b>+</b> means&ensp;{value}{why}</p>"
 

@@ -116,6 +116,9 @@ class Panel:
             before, self._updating = self._updating, True
             try:
                 widget.param.update(**changed)
+                if "options" in changed:
+                    # The browser knows the value by its name, which may be another now.
+                    widget.param.trigger("value")
             finally:
                 self._updating = before
             self._show_controls()
