@@ -72,10 +72,11 @@ class CriterionMap(Frame):
             )
         self.figure.yaxis.ticker = FixedTicker(ticks=_ALPHA_TICKS)
         # Another theme colours the labels anew and forgets where they stand; they are
-        # laid out again when all of it is in place.
+        # laid out again when all of it is in place, which a slow browser says nothing of.
         again = """
             const lay = () => Bokeh.index.find_one(figure)?.invalidate_layout();
-            setTimeout(() => requestIdleCallback(lay), 500);"""
+            for (const wait of [500, 2000, 5000])
+              setTimeout(() => requestIdleCallback(lay), wait);"""
         laid_out = CustomJS(args={"figure": self.figure}, code=again)
         for axis in (*self.figure.xaxis, *self.figure.yaxis):
             axis.update(

@@ -59,7 +59,7 @@ def _absorption(solution: LiveSolution, at: int) -> str:
     more = count - MOST_SEEDS
     rows = "".join(
         f"<tr><td class='name'>{mark(cluster_colour(k), f'seed {k + 1}')}</td>"
-        f"<td style='width:45%'><div class='track'><div style='width:{shares[k]:.1%};"
+        f"<td style='width:35%'><div class='track'><div style='width:{shares[k]:.1%};"
         f"background:{cluster_colour(k)}'></div></div></td>"
         f"<td class='number'><b>{shares[k]:.2f}</b></td>"
         f"<td class='number'>{memberships[k]:.3f}</td></tr>"
@@ -69,7 +69,7 @@ def _absorption(solution: LiveSolution, at: int) -> str:
     return (
         "<p>A walk that starts here and stops at a seed stops at "
         f"<b>seed {first + 1}</b> with probability <b>{shares[first]:.2f}</b>.</p>"
-        "<table><tr><th></th><th>of its seed stops</th><th></th>"
+        "<table><tr><th></th><th colspan='2'>of its seed stops</th>"
         f"<th class='number'>membership</th></tr>{rows}</table>{rest}"
         f"<p class='muted'>{solution.stop_share[at]:.1%} of the walks stop at a seed; "
         "the others count for every cluster alike, which draws each membership to "
