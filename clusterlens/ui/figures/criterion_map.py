@@ -72,7 +72,7 @@ class CriterionMap(Frame):
             )
         self.figure.yaxis.ticker = FixedTicker(ticks=_ALPHA_TICKS)
         # Another theme colours the labels anew and forgets where they stand; they are
-        # laid out again when all of it is in place, which a slow browser says nothing of.
+        # laid out again when all is in place, whenever that is in a slow browser.
         again = """
             const lay = () => Bokeh.index.find_one(figure)?.invalidate_layout();
             for (const wait of [500, 2000, 5000])
