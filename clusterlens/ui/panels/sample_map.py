@@ -228,8 +228,8 @@ def _described(legend: Legend, projection: Projection, covered: bool) -> str:
     return (
         f"<p class='sides' style='{_SEEN[not covered]}'><span class='cut' "
         f"title='{safe(every)}'>{entries}</span><span style='flex:none'>{ask}"
-        f"<span class='muted'>→ PC 1, {first}<span class='spare'> of the variance"
-        f"</span> · ↑ PC 2, {second}</span></span></p>"
+        "<span class='muted' title='principal components, with their shares of the "
+        f"variance'>→ PC 1, {first} · ↑ PC 2, {second}</span></span></p>"
     )
 
 
