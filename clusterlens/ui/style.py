@@ -37,7 +37,7 @@ TEXT_CSS = scaled("""
 :host { font-size: 14px; line-height: 1.35; }
 h2 { font-size: 15px; font-weight: 700; margin: 0; white-space: nowrap; }
 @media (max-width: 1350px) { h2 { font-size: 13.5px; } }
-@media (max-height: 800px) { .how { display: none; } }
+@media (max-height: 800px) { .spare, .how { display: none; } }
 h2 small { font-weight: 400; }
 p { margin: 2px 0; }
 .muted, .how { font-size: 12px;
