@@ -130,7 +130,7 @@ table.profile th { font-size: 11.5px; }
 .keys dl { display: block; font-size: 13px; }
 .keys dt { color: inherit; font-weight: 700; margin-top: 6px; }
 .notice { box-shadow: 0 3px 14px rgba(0, 0, 0, .25); display: flex;
-  gap: 12px; justify-content: space-between; padding: 7px 12px;
+  overflow-wrap: anywhere; gap: 12px; justify-content: space-between; padding: 7px 12px;
   border-radius: 6px; margin-bottom: 6px; border-left: 4px solid #0b8a8a;
   background: #e3f1f1; color: #14181d; }
 .notice.error { border-color: #c62828;

@@ -8,6 +8,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.analysis import ClusterName, Run
 from clusterlens.ui.look import Brush, Viewport
+from clusterlens.ui.nodes.clusters import LEFT_OUT
 from clusterlens.ui.pages.clusters import ClustersPage
 from clusterlens.ui.panels.sample_map import SampleMap
 from clusterlens.ui.partitions import (
@@ -146,6 +147,22 @@ def test_a_model_the_given_labels_and_a_group_can_be_read():
         await rest(session)
         assert value(session, "chosen").sizes == {0: 25, 1: 35}
         assert "25 samples" in bar._text.body
+
+    opened(session, then)
+
+
+def test_what_a_model_left_out_is_no_noise_on_any_page():
+    labels = np.array([GROUPS, GROUPS, 2 - GROUPS])
+    ensemble = Ensemble(labels, missing=np.arange(180).reshape(3, 60) % 5 == 0)
+    base = planted().analysis.run
+    session = session_with(Run("r1", "run 1", base.dataset, (), 0, ensemble))
+
+    async def then(page):
+        session.derived.watch(["model_names"], lambda results: None)
+        session.look.param.update(partition="model", model=1)
+        await rest(session)
+        assert value(session, "model_names") == {-1: LEFT_OUT}
+        assert f"12 samples {LEFT_OUT}." in panel(page, "PartitionBar")._text.body
 
     opened(session, then)
 

@@ -59,8 +59,8 @@ def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
     content = io.BytesIO(job.files[values["sha256"]])
     content.name = values["name"]
     found = load_partitions(content, dataset.table.index)
-    for note in found.notes:
-        job.notify("info", note)
+    if found.notes:
+        job.notify("info", " ".join(found.notes))
     if len(dataset.row_ids) < found.n_samples:
         at = dataset.table.index.get_indexer(pd.Index(dataset.row_ids))
         found = found.take_samples(at)

@@ -226,10 +226,16 @@ def _given_names(
 
 
 def model_names(
-    job: Job, clusters: np.ndarray, samples: Dataset, names: tuple[ClusterName, ...]
+    job: Job,
+    clusters: np.ndarray,
+    samples: Dataset,
+    names: tuple[ClusterName, ...],
+    ensemble: Ensemble,
+    selected: int,
 ) -> dict[int, str]:
-    """Name of each cluster of the selected model that was given one."""
-    return names_of(clusters, samples.row_ids, names)
+    """Name of each cluster of the selected model that was given one, and of gaps."""
+    given = names_of(clusters, samples.row_ids, names)
+    return given | ({NOISE: LEFT_OUT} if _only_gaps(ensemble, selected) else {})
 
 
 def in_hand(chosen: Chosen, cluster: int | None) -> int:
@@ -498,7 +504,7 @@ NODES = {
         keep=24,
     ),
     "model_names": Node(
-        ("clusters", "samples", "cluster_names"),
+        ("clusters", "samples", "cluster_names", "ensemble", "selected"),
         model_names,
         "live",
         "Naming the clusters",

@@ -14,7 +14,7 @@ from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, MapFigure, inside
 from clusterlens.ui.kit import card, link, mark, pn, safe, select
 from clusterlens.ui.look import Brush, Viewport
-from clusterlens.ui.nodes.clusters import Chosen
+from clusterlens.ui.nodes.clusters import LEFT_OUT, Chosen
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel
@@ -215,7 +215,8 @@ def _table(
     )
     sums = "".join(f"<td class='muted'>{total:,}</td>" for total in table.sum())
     return (
-        f"<table class='cross'><tr><th class='name'>rows: {safe(chosen.title)}</th>"
+        f"<table class='cross'><tr><th class='name cut' title='{safe(chosen.title)}'>"
+        f"rows: {safe(chosen.title)}</th>"
         f"{heads}<th>all</th></tr>{rows}<tr><td class='name muted'>all</td>{sums}"
         f"<td class='muted'>{len(chosen.clusters):,}</td></tr></table>"
     )
@@ -240,7 +241,7 @@ def _cells(own: int, counts: Any, brush: Brush) -> str:
 
 def _short(cluster: int, other: Chosen) -> str:
     if cluster < 0:
-        return "noise"
+        return "left out" if other.names[cluster] == LEFT_OUT else "noise"
     return (
         safe(other.names[cluster][:9])
         if cluster in other.own_names

@@ -87,7 +87,7 @@ class ModelTab(Tab):
             "score": f"<b>{value:.3f}</b><span class='muted'>{beyond} · median "
             f"{np.median(others):.3f}</span>",
             "clusters": count(len(sizes.keys() - {-1}), "cluster")
-            + (f", {count(sizes[-1], 'sample')} noise" if -1 in sizes else ""),
+            + (f", {count(sizes[-1], 'sample')} {self._rest()}" if -1 in sizes else ""),
         }
         seconds = ensemble.seconds[model]
         if np.isfinite(seconds):
@@ -105,6 +105,10 @@ class ModelTab(Tab):
             f"{safe(ensemble.names[model])}</b> "
             f"{badge(f'rank {ranking.ranks[model]}')}</p><dl>{rows}</dl>"
         )
+
+    def _rest(self) -> str:
+        """What samples outside of all clusters are."""
+        return safe(cluster_name(-1, self._names))
 
     def _section(self, cluster: int, size: int, profiles: Result, held: Result) -> str:
         """Write one cluster: its size, how the pool holds it together, its columns."""

@@ -23,17 +23,19 @@ from clusterlens.ui.partitions import TREE, Choice
 from clusterlens.ui.words import count, fixed, voters
 
 KINDS = {
-    "Consensus partition": "consensus",
+    "Consensus": "consensus",
     "Model": "model",
-    "Brushed group": "group",
+    "Group": "group",
     "Given label": "labels",
 }
 FEWEST_AGAIN = 10  # rows below which no pool is worth while
 _LOW = {
     "minHeight": "30px",
     "padding": "2px 10px",
+    "lineHeight": 1.5,
     "textTransform": "none",
     "whiteSpace": "nowrap",
+    "@media (max-width: 1150px)": {"padding": "2px 6px", "fontSize": "12px"},
 }
 
 
@@ -71,7 +73,7 @@ class PartitionBar(Panel):
             *self._deeds(),
             margin=0,
             sizing_mode="stretch_width",
-            styles={"gap": "8px", "flex": "none", "flex-wrap": "wrap"},
+            styles={"gap": "6px", "flex": "none", "flex-wrap": "wrap"},
             align="center",
         )
         self._text = Text(does=self._do, css_classes=["cl-clusters-sentence"])
@@ -109,7 +111,7 @@ class PartitionBar(Panel):
         look = self.session.look
         self._methods = self.control(
             select(
-                "Made by", {"consensus tree": TREE}, css="cl-consensus-by", width=165
+                "Made by", {"consensus tree": TREE}, css="cl-consensus-by", width=155
             ),
             lambda: look.consensus_by,
             lambda name: look.param.update(consensus_by=name, cluster=None),
@@ -137,7 +139,7 @@ class PartitionBar(Panel):
     def _runs(self) -> Any:
         look = self.session.look
         self._beside = self.control(
-            select("Beside run", {}, css="cl-beside-run", width=150),
+            select("Beside run", {}, css="cl-beside-run", width=130),
             lambda: look.beside_run,
             lambda key: setattr(look, "beside_run", key),
         )
@@ -158,7 +160,7 @@ class PartitionBar(Panel):
         self._name = pmu.TextInput(
             placeholder="name of the model",
             size="small",
-            width=120,
+            width=105,
             margin=0,
             sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"}},
             css_classes=["cl-keep-name"],
@@ -330,7 +332,8 @@ def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:
         low, high = min(sizes.values()), max(sizes.values())
         spread = f"{low:,} to {high:,}" if low < high else f"{low:,}"
         text = f"<b>{count(len(sizes), 'cluster')}</b> of {spread} samples"
-        text += f", {count(noise, 'sample')} noise." if noise else "."
+        rest = chosen.names.get(-1)
+        text += f", {count(noise, 'sample')} {safe(rest)}." if noise else "."
     text += f" <span class='muted'>{safe(chosen.title)}, {n:,} samples.</span>"
     if held.ready and len(sizes) > 1:
         text += f" {_holding(chosen, held.value, ensemble)}"
