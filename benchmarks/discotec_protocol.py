@@ -30,10 +30,13 @@ from sklearn import datasets
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
+from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
-from clusterlens.compute.indices.indices import INDICES, internal_index
+from clusterlens.compute.indices._clusters import Clusters, Undefined
+from clusterlens.compute.indices._pairs import SmallestDistances
+from clusterlens.compute.indices.registry import INDICES
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.compute.ranking.ranking import TIE_DECIMALS, rank_partitions
@@ -251,15 +254,23 @@ def consensus_metrics(
 def index_metrics(X: np.ndarray, ensemble: Ensemble) -> pd.DataFrame:
     """Values of the 18 indices in their `paper` definition, equal partitions once."""
     first, group = distinct_partitions(ensemble)
-    columns = {}
-    for name in INDEX_METRICS:
-        sign = 1 if INDICES[name].greater_is_better else -1
-        values = [
-            sign * internal_index(name, X, labels, definition="paper", n_jobs=1)
-            for labels in ensemble.labels[first]
-        ]
-        columns[name] = np.array(values)[group]
-    return pd.DataFrame(columns)
+    run = RunOptions(n_jobs=1)
+    shared = SmallestDistances(X, run, many=True)
+    rows = []
+    for labels in ensemble.labels[first]:
+        clusters = Clusters.sort(X, labels, run, shared)
+        rows.append({name: _index(name, clusters) for name in INDEX_METRICS})
+    return pd.DataFrame(rows).iloc[group].reset_index(drop=True)
+
+
+def _index(name: str, clusters: Clusters) -> float:
+    """Value of an index, larger where it is better; NaN or the limit if undefined."""
+    index = INDICES[name]
+    sign = 1 if index.greater_is_better else -1
+    try:
+        return sign * index.definitions["paper"].function(clusters)
+    except Undefined as undefined:
+        return sign * undefined.limit
 
 
 def correlations(case: pd.DataFrame, method: str = "kendall") -> pd.Series:

@@ -20,8 +20,8 @@ from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import FloatArray, IntArray
 
 N_BINS = 1 << 14
-# Up to so many pairs, 34 MB, distances may be sorted.
-SORTED_PAIRS = 1 << 22
+# Up to so many pairs, 67 MB, distances may be sorted.
+SORTED_PAIRS = 1 << 23
 _BLOCK_PAIRS = 1 << 24  # some 30 ms: how soon a caller's cancel is noticed
 
 _Result = TypeVar("_Result")
