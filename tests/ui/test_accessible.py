@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from clusterlens.ui.shell import PAGES
 from tests.ui.conftest import IDLE
-from tests.ui.test_main_job import LONG, picture
+from tests.ui.test_main_job import COUNT_CLICKS, LONG, picture
 
 GRAVE = ("serious", "critical")
 ASKED = {"resultTypes": ["violations"], "preload": False, "iframes": False}
@@ -34,8 +34,10 @@ def grave_findings(app: Page, where: str, options: dict[str, list[str]]) -> list
 def test_no_page_has_a_serious_finding_in_either_theme(app):
     app.set_default_timeout(LONG)
     found = grave_findings(app, "start", {})
+    app.evaluate(COUNT_CLICKS)
     app.locator(".cl-gallery .card", has_text="Iris").locator(".cl-open-run").click()
     picture(app, ".cl-consensus-matrix")
+    assert app.evaluate("clicks") <= 2
     expect(app.locator(".cl-job")).to_be_hidden(timeout=LONG)
     for theme, options in (("first", {}), ("other", COLOURS)):
         for key, *_ in PAGES:
