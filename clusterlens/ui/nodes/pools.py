@@ -142,7 +142,7 @@ KINDS = ("failed", "dropped", "warned", "left out", "note")
 def _sorted_note(note: str) -> tuple[str, str, str]:
     """Split a note of a pool, "models: what happened", and say of which kind it is."""
     models, found, text = note.partition(": ")
-    if not found or note.startswith(("Quantiles", "The time")):
+    if not found or note.startswith(("Quantiles", "The time", "Stopped")):
         return "note", "", note
     if " left out" in models:
         return "left out", models.removesuffix(" left out"), text
