@@ -158,6 +158,12 @@ class Chosen:
     own_names: dict[int, str]
     sizes: dict[int, int]
 
+    @property
+    def seen(self) -> np.ndarray:
+        """Which samples it says something about, (n_samples,)."""
+        left_out = self.names.get(NOISE) == LEFT_OUT
+        return (self.clusters != NOISE) | (not left_out)
+
     def label(self, cluster: int) -> int:
         """The label of a cluster as it is made."""
         return int(self.labels[np.flatnonzero(self.clusters == cluster)[0]])
@@ -360,16 +366,44 @@ def other_choice(
     return Choice("model", model=selected)
 
 
-def comparison(job: Job, chosen: Chosen, other: Chosen) -> PartitionComparison:
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Two partitions compared on the samples that neither left out.
+
+    Parameters
+    ----------
+    found : PartitionComparison
+        Of these samples.
+    at : array of int, shape (n_compared,)
+        Their positions.
+    n_samples : int
+        Number of all.
+    """
+
+    found: PartitionComparison
+    at: np.ndarray
+    n_samples: int
+
+    @property
+    def changed(self) -> np.ndarray:
+        """Positions of the samples that change cluster."""
+        return self.at[self.found.changed]
+
+
+def comparison(job: Job, chosen: Chosen, other: Chosen) -> Compared | None:
     """Compare the two partitions, clusters by their numbers."""
-    return compare_partitions(chosen.clusters, other.clusters)
+    at = np.flatnonzero(chosen.seen & other.seen)
+    if not len(at):
+        return None
+    found = compare_partitions(chosen.clusters[at], other.clusters[at])
+    return Compared(found, at, len(chosen.clusters))
 
 
 def own_picture(
     job: Job,
     projection: Projection,
     chosen: Chosen,
-    comparison: PartitionComparison,
+    comparison: Compared,
     brush: Brush,
     port: Viewport,
 ) -> Picture | None:
@@ -381,7 +415,7 @@ def other_picture(
     job: Job,
     projection: Projection,
     other: Chosen,
-    comparison: PartitionComparison,
+    comparison: Compared,
     brush: Brush,
     port: Viewport,
 ) -> Picture | None:
@@ -392,14 +426,14 @@ def other_picture(
 def _picture(
     projection: Projection,
     clusters: np.ndarray,
-    comparison: PartitionComparison,
+    comparison: Compared,
     brush: Brush,
     port: Viewport,
 ) -> Picture | None:
     if not (port.width and port.height):
         return None
     view = map_view(projection.coordinates, port)
-    lit = brush.positions if len(brush) else np.flatnonzero(comparison.changed)
+    lit = brush.positions if len(brush) else comparison.changed
     pixels = draw_samples(
         projection.coordinates,
         cluster_colours(clusters),

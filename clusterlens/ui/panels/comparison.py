@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute.ensemble.comparison import PartitionComparison
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
@@ -14,7 +13,7 @@ from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, MapFigure, inside
 from clusterlens.ui.kit import card, link, mark, pn, safe, select
 from clusterlens.ui.look import Brush, Viewport
-from clusterlens.ui.nodes.clusters import LEFT_OUT, Chosen
+from clusterlens.ui.nodes.clusters import Chosen, Compared
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel
@@ -99,7 +98,7 @@ class Comparison(Panel):
         self,
         chosen: Chosen,
         other: Chosen,
-        comparison: PartitionComparison,
+        comparison: Compared,
         own_picture: Picture,
         other_picture: Picture,
         projection: Result,
@@ -120,7 +119,8 @@ class Comparison(Panel):
         given = "labels" in (chosen.choice.kind, other.choice.kind)
         badge = link("Are they clusters?", "labels", kind="pill", css="cl-to-labels")
         self._text.body = (
-            f"<p>{safe(comparison.sentence)} AMI {comparison.ami:.2f}. "
+            f"<p>{safe(comparison.found.sentence)} AMI {comparison.found.ami:.2f}. "
+            f"{_left_out(comparison)}"
             f"{badge if given else ''} "
             "<span class='muted'>Strong: samples that change cluster, or those "
             f"selected.</span></p>{_table(chosen, other, comparison, brush.value)}"
@@ -198,11 +198,15 @@ def _not_asked(view: View | None, width: int, height: int) -> None:
     """The map beside has the size and the ranges of the first."""
 
 
-def _table(
-    chosen: Chosen, other: Chosen, comparison: PartitionComparison, brush: Brush
-) -> str:
+def _left_out(comparison: Compared) -> str:
+    """Say how many samples cannot be compared."""
+    n = comparison.n_samples - len(comparison.at)
+    return f"{count(n, 'sample')} left out by a model. " if n else ""
+
+
+def _table(chosen: Chosen, other: Chosen, comparison: Compared, brush: Brush) -> str:
     """Write the cross-tab as markup, shares of the row as shades."""
-    table = comparison.table
+    table = comparison.found.table
     heads = "".join(
         f"<th title='{safe(other.names[k])}'>"
         f"{mark(cluster_colour(k), _short(k, other))}</th>"
@@ -218,7 +222,7 @@ def _table(
         f"<table class='cross'><tr><th class='name cut' title='{safe(chosen.title)}'>"
         f"rows: {safe(chosen.title)}</th>"
         f"{heads}<th>all</th></tr>{rows}<tr><td class='name muted'>all</td>{sums}"
-        f"<td class='muted'>{len(chosen.clusters):,}</td></tr></table>"
+        f"<td class='muted'>{len(comparison.at):,}</td></tr></table>"
     )
 
 
@@ -241,7 +245,7 @@ def _cells(own: int, counts: Any, brush: Brush) -> str:
 
 def _short(cluster: int, other: Chosen) -> str:
     if cluster < 0:
-        return "left out" if other.names[cluster] == LEFT_OUT else "noise"
+        return "noise"
     return (
         safe(other.names[cluster][:9])
         if cluster in other.own_names
