@@ -14,7 +14,7 @@ from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.style import COLUMN
 
 CSS = """
-button.pill { margin: 0 6px 6px 0; }
+button.pill { margin: 4px 6px 2px 0; }
 button.pill[aria-pressed=true] { border-color: transparent; font-weight: 700;
   background: color-mix(in srgb, #0b8a8a 16%, transparent); }
 button.pill:disabled { opacity: .5; cursor: default; border-style: dashed; }
