@@ -14,10 +14,11 @@ moves a model by weight / answers. Ten answers at the default weight 1 make step
 that of ten yes or no. In a run over nine sets and both pools, tau rose on average at
 every weight, from 0.578 without answers to 0.658 (weight 0.2), 0.681 (0.5) and 0.656
 (1); it fell on 1, 6 and 7 of the 18. With ten answers to random pairs it rose to 0.619,
-0.630 and 0.605, and was lower than with suggested ones on 17, 16 and 14. It tends to fall where the score alone is already
-good, and where even the model closest to the classes breaks many answers (`broken`), so
-that they do not tell good models from bad; rank correlations of the gain with both are
-about -0.45.
+0.630 and 0.605, and was lower than with suggested ones on 17, 16 and 14.
+
+It tends to fall where the score alone is already good, and where even the model closest
+to the classes breaks many answers (`broken`), so that they do not tell good models from
+bad; rank correlations of the gain with both are about -0.45.
 
 So with ten answers, a weight of 0.2 is safe and 0.5 gains most on average. Answers to
 random pairs gain less, but the gap closes with 20 to 40 answers, as suggested pairs are

@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,11 +134,12 @@ def kill_page(
     wait_for_pictures(page, ".cl-map")
     begin_linking(page)
     places_at_rest(page)
-    known = settled(page, served.home)
+    known, doing = settled(page, served.home), "resting"
     assert known is not None, "what the page shows is not what the store holds"
     if moment == "while a pool runs":
         doing = run_pool(page, rng.uniform(0, seconds))
         served.kill()
+        moment = moment if doing == "run pool" else "at any moment"
     else:
         dead = threading.Event()
         killer = threading.Thread(
@@ -188,11 +190,14 @@ def written(home: Path) -> tuple[int, ...]:
 
 
 def run_pool(page: Any, seconds: float) -> str:
-    """Run the pool of the page Pool for so long; return what it does then."""
+    """Run the pool of the page Pool for so long; return what is done then."""
+    from playwright.sync_api import TimeoutError
+
     page.locator(".cl-nav-pool").click()
     page.get_by_role("button", name="Run the pool").click()
     running = page.locator(".cl-run-progress").first
-    running.wait_for()
+    with suppress(TimeoutError):  # it was over before it was seen
+        running.wait_for(timeout=1000 * SETTLE_SECONDS)
     page.wait_for_timeout(1000 * seconds)
     return "run pool" if running.is_visible() else "resting"
 
