@@ -194,7 +194,8 @@ def run_pool(page: Any, seconds: float) -> str:
     from playwright.sync_api import TimeoutError
 
     page.locator(".cl-nav-pool").click()
-    page.get_by_role("button", name="Run the pool").click()
+    # Exactly: the button that undoes the last run says so, too.
+    page.get_by_role("button", name="Run the pool", exact=True).click()
     running = page.locator(".cl-run-progress").first
     with suppress(TimeoutError):  # it was over before it was seen
         running.wait_for(timeout=1000 * SETTLE_SECONDS)

@@ -437,6 +437,7 @@ def _notices(session: Session) -> Text:
         )
 
     jobs.param.watch(show, ["notices"])
+    show()  # what was told before the page was made
     return place
 
 

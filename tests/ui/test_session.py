@@ -18,6 +18,7 @@ from clusterlens.ui.jobs import Job
 from clusterlens.ui.moves import MOVES
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.session import Session
+from clusterlens.ui.shell import _notices
 from tests.ui.loop import run
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
@@ -314,3 +315,9 @@ def test_two_sessions_with_one_table_and_pool_fit_it_once(monkeypatch):
     assert len(fitted) == 1
     first, second = (session.analysis.run.ensemble for session in sessions)
     assert first is second
+
+
+def test_what_was_told_before_the_page_was_made_is_on_it():
+    session = Session()
+    session.jobs.notify("warning", "Nothing is kept: made by a newer version.")
+    assert "made by a newer version" in _notices(session).body
