@@ -105,7 +105,7 @@ class KEvidence(Panel):
             self._slider.end = last
         kind = "judged" if found else ""
         self._heads.body = (
-            f"<div class='{'' if found else 'spare'}'><div class='row-of-k head {kind} "
+            f"<div class='spare'><div class='row-of-k head {kind} "
             "muted'><span style='text-align:right'>k</span><span>clusters of the "
             "consensus tree, as wide as they have samples</span>"
             f"{heads(found) if found else ''}</div></div>"
@@ -130,17 +130,18 @@ def _say(selection: Result, seconds: Result) -> str:
     if selection.ready:
         found: KSelection = selection.value
         first, *rest = found.sentence.split(": ", 1)
-        notes = f" {' '.join(found.notes)}" if found.notes else ""
+        notes = " ".join(found.notes)
         compared = (
             f", pairs of {found.n_compared:,}"
             if found.n_compared < found.n_samples
             else ""
         )
         return (
-            f"<b>{safe(first)}:</b> {safe(''.join(rest))} <span class='muted'>"
+            f"<b>{safe(first)}:</b> {safe(''.join(rest))} "
+            f"<span class='muted' title='{safe(notes)}'>"
             f"Evidence: {safe(found.clusterer)} on {found.n_resamples} subsamples, "
-            f"{found.n_samples:,} samples{compared}, seed {found.random_state}."
-            f"{safe(notes)}</span>"
+            f"{found.n_samples:,} samples{compared}, seed {found.random_state}. "
+            f"<span class='spare'>{safe(notes)}</span></span>"
         )
     if selection.state == "pending":
         return "<span class='muted'>Comparing with structureless data …</span>"
