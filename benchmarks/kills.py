@@ -6,8 +6,8 @@ A process opens the analysis that the one before it left, acts on it (links, sco
 undo, redo, preparations, pools) and writes down what it was told is saved. It is killed
 with SIGKILL at a random moment, also in the middle of a write or of a pool. Then the
 database must be sound and hold what was written down, or one action more. With
-`--pages` it is the served page that is killed: see `benchmarks.page_kills`. 50 of those
-take some 15 minutes.
+`--pages` it is the served page that is killed: see `benchmarks.page_kills`. They
+take 40 s each on a busy machine.
 """
 
 from __future__ import annotations
