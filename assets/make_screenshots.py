@@ -69,7 +69,8 @@ def start(page: Page) -> None:
 
 def data(page: Page) -> None:
     """Open the iris."""
-    page.get_by_text("Iris flowers").first.click()
+    card = page.locator(".cl-gallery .card", has_text="Iris")
+    card.locator(".cl-data-only").click()
     page.locator(".cl-prepared").get_by_text("go into the pool").wait_for(timeout=LONG)
 
 
