@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs
 
 IDLE = "Bokeh.documents.every(d => d.is_idle)"
 HOSTILE = "<img src=x onerror=window.hacked=1>"
-LONG = 60_000
+LONG = 120_000
 COUNT_CLICKS = """() => {
   window.clicks = 0;
   window.addEventListener('pointerdown', () => { window.clicks += 1; }, true);

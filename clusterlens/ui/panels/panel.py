@@ -116,7 +116,7 @@ class Panel:
             before, self._updating = self._updating, True
             try:
                 widget.param.update(**changed)
-                if "options" in changed:
+                if changed.get("options"):
                     # The browser knows the value by its name, which may be another now.
                     widget.param.trigger("value")
             finally:

@@ -61,6 +61,8 @@ def folder(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("name", CLUSTERERS)
 def test_every_clusterer_runs_its_grid_and_repeats_it(X, name):
+    if CLUSTERERS[name].least_samples:  # what its grid is for
+        X = make_blobs(16_000, 2, centers=4, cluster_std=0.5, random_state=0)[0]
     grid = [{"clusterer": name, **CLUSTERERS[name].grid}]
     first, second = (run_pool(X, grid, random_state=3, n_jobs=1) for _ in range(2))
     assert first.n_samples == len(X)
