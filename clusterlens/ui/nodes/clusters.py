@@ -54,6 +54,10 @@ SHOWN_COLUMNS = 6
 BOOTSTRAPS = 100
 LEFT_OUT = "left out by this model"
 
+# What is told of a partition waits until k has not moved for so many seconds: icicle
+# and map come first.
+_REST_SECONDS = 0.2
+
 
 @dataclass(frozen=True, eq=False)
 class Tree:
@@ -551,6 +555,7 @@ NODES = {
         "live",
         "Describing the clusters",
         keep=24,
+        rests=_REST_SECONDS,
     ),
     "chosen_held": Node(
         ("ensemble", "chosen"),
@@ -558,6 +563,7 @@ NODES = {
         "live",
         "Measuring what the pool keeps together",
         keep=8,
+        rests=_REST_SECONDS,
     ),
     "apart": Node(
         ("samples", "chosen", "in_hand"), apart, "live", "Describing the cluster"
@@ -603,7 +609,12 @@ NODES = {
         "Drawing the map beside it",
     ),
     "judge": Node(
-        ("chosen", "ensemble"), judge, "live", "Looking for the closest model", keep=16
+        ("chosen", "ensemble"),
+        judge,
+        "live",
+        "Looking for the closest model",
+        keep=16,
+        rests=_REST_SECONDS,
     ),
     "chosen_stability": Node(
         ("chosen", "judge", "ensemble", "samples", "random_state"),
