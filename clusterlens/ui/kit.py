@@ -66,6 +66,11 @@ def select(label: str, options: Any, *, css: str, **params: Any) -> pmu.Select:
     )
 
 
+def excerpt(lines: str, *line: str) -> str:
+    """Return the body of an Excerpt: what is said first is what is cut last."""
+    return f"<div class='lines'>{lines}</div><div class='line'>{''.join(line)}</div>"
+
+
 def badge(text: str, *, kind: str = "") -> str:
     """Return markup of a small label; text must be safe."""
     return f'<span class="badge {kind}">{text}</span>'

@@ -165,9 +165,10 @@ def test_what_a_model_left_out_is_no_noise_on_any_page():
         assert value(session, "model_names") == {-1: LEFT_OUT}
         assert f"12 samples {LEFT_OUT}." in panel(page, "PartitionBar")._text.body
         assert "left out by a model" in panel(page, "Comparison")._text.body
-        compared = value(session, "comparison")
-        assert_array_equal(compared.at, np.flatnonzero(~ensemble.missing[1]))
-        assert compared.found.table.to_numpy().sum() == 48
+        shared, found = value(session, "shared"), value(session, "comparison")
+        assert_array_equal(shared.at, np.flatnonzero(~ensemble.missing[1]))
+        assert_array_equal(shared.changed, shared.at[found.changed])
+        assert found.table.to_numpy().sum() == 48
 
     opened(session, then)
 
@@ -279,7 +280,7 @@ def test_a_model_is_compared_with_the_tree_and_the_tree_with_the_model():
         session.look.partition = "model"
         await rest(session)
         assert value(session, "other").title == "consensus tree k=3"
-        assert value(session, "comparison").found.ari == 1
+        assert value(session, "comparison").ari == 1
 
     opened(session, then)
 

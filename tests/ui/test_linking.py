@@ -1,5 +1,9 @@
 """Linking on the Consensus page without a browser."""
 
+import asyncio
+import threading
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,6 +16,7 @@ from clusterlens.ui.history import Step
 from clusterlens.ui.moves import link_from, press
 from clusterlens.ui.nodes.links import differences, spreads
 from clusterlens.ui.pages.consensus import ConsensusPage
+from clusterlens.ui.panels import panel
 from clusterlens.ui.session import Session
 from tests.ui.loop import rest, run
 
@@ -387,13 +392,26 @@ def test_the_list_swaps_removes_and_shows_links_and_sets_their_weight():
     looked_at(scenario)
 
 
-def test_what_is_drawn_anew_takes_no_room_from_what_is_there():
+def test_what_is_drawn_anew_is_said_to_come_only_when_it_is_late(monkeypatch):
+    monkeypatch.setattr(panel, "PATIENCE_SECONDS", 0.0)
+
     async def scenario(opened):
+        derived, said, go_on = opened.session.derived, [], threading.Event()
+        drawn = derived.nodes["map_picture"]
+
+        def late(job, *given):
+            go_on.wait()
+            return drawn.compute(job, *given)
+
+        derived.nodes = {**derived.nodes, "map_picture": replace(drawn, compute=late)}
+        opened.map.status.param.watch(lambda event: said.append(event.new), "body")
         opened.map._viewed(None, 310, 210)
-        assert opened.map.status.body
-        assert "skeleton over" in opened.map.status.body
-        await opened.rest()
         assert not opened.map.status.body
+        while not said:
+            await asyncio.sleep(0)
+        go_on.set()
+        await opened.rest()
+        assert said == ['<div class="skeleton over"></div>', ""]
 
     looked_at(scenario)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,11 @@ from clusterlens.compute.ensemble.comparison import (
     compare_partitions,
 )
 from clusterlens.compute.ensemble.constraints import Constraints
-from clusterlens.compute.ensemble.contingency import contingency_table, match_clusters
+from clusterlens.compute.ensemble.contingency import (
+    contingency_table,
+    match_clusters,
+    match_labels,
+)
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.pool.stability import ClusterStability, cluster_stability
 from clusterlens.compute.table.dataset import Dataset
@@ -54,8 +59,7 @@ SHOWN_COLUMNS = 6
 BOOTSTRAPS = 100
 LEFT_OUT = "left out by this model"
 
-# What is told of a partition waits until k has not moved for so many seconds: icicle
-# and map come first.
+# Seconds for which k must not have moved before the partition is told of.
 _REST_SECONDS = 0.2
 
 
@@ -79,6 +83,19 @@ class Tree:
     def most(self) -> int:
         """The largest number of clusters that it can be cut into."""
         return self.tree.n_leaves
+
+    def cut(self, k: int) -> tuple[list[int], list[int]]:
+        """Return sizes and numbers of k clusters, in the order of the leaves."""
+        return self._cuts[k]
+
+    @cached_property
+    def _cuts(self) -> dict[int, tuple[list[int], list[int]]]:
+        nodes = self.nodes.sort_values("start")
+        cuts = {}
+        for k in range(1, self.most + 1):
+            cut = nodes[(nodes["first_k"] <= k) & (nodes["last_k"] >= k)]
+            cuts[k] = (cut["size"].tolist(), cut["number"].tolist())
+        return cuts
 
 
 def partition_tree(job: Job, ensemble: Ensemble, reference: int) -> Tree:
@@ -206,6 +223,11 @@ def chosen(
     return Chosen(choice, title, labels, clusters, titles, given, sizes)
 
 
+def settled(job: Job, chosen: Chosen) -> Chosen:
+    """The partition once the slider rests: icicle and maps come before what follows."""
+    return chosen
+
+
 def _like(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Number labels (n,) like the clusters of other codes (n,); noise stays -1."""
     own, found = pd.factorize(np.where(labels == NOISE, NOISE, labels), sort=True)
@@ -253,13 +275,13 @@ def in_hand(chosen: Chosen, cluster: int | None) -> int:
     return cluster if cluster in chosen.sizes else next(iter(chosen.sizes))
 
 
-def chosen_profiles(job: Job, samples: Dataset, chosen: Chosen) -> ClusterProfiles:
+def chosen_profiles(job: Job, samples: Dataset, settled: Chosen) -> ClusterProfiles:
     """What characterises each cluster, in the original columns and units."""
-    if chosen.choice.kind == "group":
-        own = group_profile(samples, chosen.clusters == 0)
-        rest = cluster_profiles(samples, chosen.clusters)
+    if settled.choice.kind == "group":
+        own = group_profile(samples, settled.clusters == 0)
+        rest = cluster_profiles(samples, settled.clusters)
         return replace(rest, table=_with(rest.table, own.table))
-    return cluster_profiles(samples, chosen.clusters)
+    return cluster_profiles(samples, settled.clusters)
 
 
 def _with(every: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
@@ -268,10 +290,10 @@ def _with(every: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([own.assign(cluster=0), others], ignore_index=True)
 
 
-def chosen_held(job: Job, ensemble: Ensemble, chosen: Chosen) -> ClusterConsensus:
+def chosen_held(job: Job, ensemble: Ensemble, settled: Chosen) -> ClusterConsensus:
     """How well the pool keeps the clusters together."""
     return cluster_consensus(
-        ensemble, chosen.clusters, executor=KERNELS, cancel=job.cancelled
+        ensemble, settled.clusters, executor=KERNELS, cancel=job.cancelled
     )
 
 
@@ -293,9 +315,9 @@ class Apart:
     columns: list[tuple[ColumnDistribution, dict[Any, Any]]]
 
 
-def apart(job: Job, samples: Dataset, chosen: Chosen, cluster: int) -> Apart | None:
+def apart(job: Job, samples: Dataset, settled: Chosen, cluster: int) -> Apart | None:
     """Describe the columns in which a cluster differs most from the rest."""
-    inside = chosen.clusters == cluster
+    inside = settled.clusters == cluster
     if inside.all():
         return None
     top = group_profile(samples, inside).top(1, SHOWN_COLUMNS)
@@ -371,73 +393,77 @@ def other_choice(
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
-    """Two partitions compared on the samples that neither left out.
+class Shared:
+    """The samples that neither of two partitions left out.
 
     Parameters
     ----------
-    found : PartitionComparison
-        Of these samples.
-    at : array of int, shape (n_compared,)
+    at : array of int, shape (n_shared,)
         Their positions.
+    changed : array of int, shape (n_changed,)
+        Positions of those whose clusters are not matched with each other.
     n_samples : int
         Number of all.
     """
 
-    found: PartitionComparison
     at: np.ndarray
+    changed: np.ndarray
     n_samples: int
 
-    @property
-    def changed(self) -> np.ndarray:
-        """Positions of the samples that change cluster."""
-        return self.at[self.found.changed]
 
-
-def comparison(job: Job, chosen: Chosen, other: Chosen) -> Compared | None:
-    """Compare the two partitions, clusters by their numbers."""
+def shared(job: Job, chosen: Chosen, other: Chosen) -> Shared | None:
+    """Find the samples that two partitions share; None where there are none."""
     at = np.flatnonzero(chosen.seen & other.seen)
     if not len(at):
         return None
-    found = compare_partitions(chosen.clusters[at], other.clusters[at])
-    return Compared(found, at, len(chosen.clusters))
+    own, beside = chosen.clusters[at], other.clusters[at]
+    changed = at[match_labels(own, beside) != own]
+    return Shared(at, changed, len(chosen.clusters))
+
+
+def comparison(
+    job: Job, settled: Chosen, other: Chosen, shared: Shared
+) -> PartitionComparison:
+    """Compare the two partitions on the samples that they share."""
+    at = shared.at
+    return compare_partitions(settled.clusters[at], other.clusters[at])
 
 
 def own_picture(
     job: Job,
     projection: Projection,
     chosen: Chosen,
-    comparison: Compared,
+    shared: Shared,
     brush: Brush,
     port: Viewport,
 ) -> Picture | None:
     """Draw the partition, samples that change cluster strong."""
-    return _picture(projection, chosen.clusters, comparison, brush, port)
+    return _picture(projection, chosen.clusters, shared, brush, port)
 
 
 def other_picture(
     job: Job,
     projection: Projection,
     other: Chosen,
-    comparison: Compared,
+    shared: Shared,
     brush: Brush,
     port: Viewport,
 ) -> Picture | None:
     """Draw the other partition the same way."""
-    return _picture(projection, other.clusters, comparison, brush, port)
+    return _picture(projection, other.clusters, shared, brush, port)
 
 
 def _picture(
     projection: Projection,
     clusters: np.ndarray,
-    comparison: Compared,
+    shared: Shared,
     brush: Brush,
     port: Viewport,
 ) -> Picture | None:
     if not (port.width and port.height):
         return None
     view = map_view(projection.coordinates, port)
-    lit = brush.positions if len(brush) else comparison.changed
+    lit = brush.positions if len(brush) else shared.changed
     pixels = draw_samples(
         projection.coordinates,
         cluster_colours(clusters),
@@ -473,16 +499,16 @@ def _only_gaps(ensemble: Ensemble, model: int) -> bool:
     return bool(ensemble.n_missing[model] and not ensemble.n_noise[model])
 
 
-def judge(job: Job, chosen: Chosen, ensemble: Ensemble) -> Judge | None:
+def judge(job: Job, settled: Chosen, ensemble: Ensemble) -> Judge | None:
     """Choose the model that can judge the partition; None where none was fitted."""
     fitted = np.flatnonzero(np.isfinite(ensemble.seconds))
     if not len(fitted):
         return None
-    if chosen.choice.kind == "model" and chosen.choice.model in fitted:
-        model, agreement = chosen.choice.model, 1.0
+    if settled.choice.kind == "model" and settled.choice.model in fitted:
+        model, agreement = settled.choice.model, 1.0
     else:
         scores = [
-            adjusted_rand_score(chosen.clusters[seen], ensemble.labels[t][seen])
+            adjusted_rand_score(settled.clusters[seen], ensemble.labels[t][seen])
             for t, seen in ((t, ensemble.seen_by(int(t))) for t in fitted)
         ]
         best = int(np.argmax(scores))
@@ -541,6 +567,14 @@ NODES = {
         "Making the partition",
         keep=24,
     ),
+    "settled": Node(
+        ("chosen",),
+        settled,
+        "live",
+        "Making the partition",
+        keep=24,
+        rests=_REST_SECONDS,
+    ),
     "model_names": Node(
         ("clusters", "samples", "cluster_names", "ensemble", "selected"),
         model_names,
@@ -550,23 +584,21 @@ NODES = {
     ),
     "in_hand": Node(("chosen", "look.cluster?"), in_hand, keep=8),
     "chosen_profiles": Node(
-        ("samples", "chosen"),
+        ("samples", "settled"),
         chosen_profiles,
         "live",
         "Describing the clusters",
         keep=24,
-        rests=_REST_SECONDS,
     ),
     "chosen_held": Node(
-        ("ensemble", "chosen"),
+        ("ensemble", "settled"),
         chosen_held,
         "live",
         "Measuring what the pool keeps together",
         keep=8,
-        rests=_REST_SECONDS,
     ),
     "apart": Node(
-        ("samples", "chosen", "in_hand"), apart, "live", "Describing the cluster"
+        ("samples", "settled", "in_hand"), apart, "live", "Describing the cluster"
     ),
     "members": Node(
         ("chosen", "chosen_held", "in_hand", "look.typical_first"),
@@ -593,28 +625,34 @@ NODES = {
         "Making the partition beside it",
         keep=16,
     ),
+    "shared": Node(
+        ("chosen", "other"), shared, "live", "Matching the partitions", keep=16
+    ),
     "comparison": Node(
-        ("chosen", "other"), comparison, "live", "Comparing the partitions", keep=16
+        ("settled", "other", "shared"),
+        comparison,
+        "live",
+        "Comparing the partitions",
+        keep=16,
     ),
     "own_picture": Node(
-        ("projection", "chosen", "comparison", "look.brush", "look.compare_view"),
+        ("projection", "chosen", "shared", "look.brush", "look.compare_view"),
         own_picture,
         "live",
         "Drawing the map",
     ),
     "other_picture": Node(
-        ("projection", "other", "comparison", "look.brush", "look.compare_view"),
+        ("projection", "other", "shared", "look.brush", "look.compare_view"),
         other_picture,
         "live",
         "Drawing the map beside it",
     ),
     "judge": Node(
-        ("chosen", "ensemble"),
+        ("settled", "ensemble"),
         judge,
         "live",
         "Looking for the closest model",
         keep=16,
-        rests=_REST_SECONDS,
     ),
     "chosen_stability": Node(
         ("chosen", "judge", "ensemble", "samples", "random_state"),

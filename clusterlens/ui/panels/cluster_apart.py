@@ -22,7 +22,7 @@ class ClusterApart(Panel):
 
     def build(self) -> Any:
         self._chosen: Chosen | None = None
-        self._cluster = 0
+        self._cluster: int | None = None
         self._name = pmu.TextInput(
             placeholder="name this cluster",
             size="small",
@@ -50,13 +50,17 @@ class ClusterApart(Panel):
 
     def prepare(self, results: Any) -> None:
         """Keep what a name would be given to."""
-        ready = results["chosen"].ready and results["in_hand"].ready
-        if ready:
-            self._chosen = results["chosen"].value
-            self._cluster = results["in_hand"].value
-        nameable = ready and self._cluster >= 0
-        self._name.disabled = not nameable or self._chosen.choice.kind == "labels"
+        chosen, in_hand = results["chosen"], results["in_hand"]
+        if chosen.state != "pending":
+            self._chosen, self._cluster = chosen.value, in_hand.value
+            self._name.disabled = not self._nameable()
         self._show_controls()
+
+    def _nameable(self) -> bool:
+        """Whether the cluster can be given a name: noise and given labels cannot."""
+        if self._chosen is None or self._cluster is None:
+            return False
+        return self._cluster >= 0 and self._chosen.choice.kind != "labels"
 
     def _written(self) -> str:
         """The name that the cluster was given, empty for none."""

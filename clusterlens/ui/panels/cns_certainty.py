@@ -11,13 +11,13 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
 from clusterlens.ui.kit import card, pmu
 from clusterlens.ui.nodes.cns import Summary
-from clusterlens.ui.panels.live import LivePanel
+from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.style import NAME_UNSEEN
 
 CERTAIN, TORN = "#0b7d7d", "#9db8b8"
 
 
-class CNSCertainty(LivePanel):
+class CNSCertainty(Panel):
     """A histogram of the share of seed stops at the likeliest seed."""
 
     needs = ("cns_summary",)

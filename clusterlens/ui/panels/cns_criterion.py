@@ -15,10 +15,10 @@ from clusterlens.ui.kit import card, said
 from clusterlens.ui.moves import go_to_setting
 from clusterlens.ui.nodes.cns import Automatic, Setting
 from clusterlens.ui.palette import SHADES
-from clusterlens.ui.panels.live import LivePanel
+from clusterlens.ui.panels.panel import Panel
 
 
-class CNSCriterion(LivePanel):
+class CNSCriterion(Panel):
     """A map of all settings at one number of clusters; a click goes there."""
 
     needs = ("cns_criterion", "cns_automatic", "cns_settled", "cns_graph")

@@ -11,14 +11,14 @@ from clusterlens.ui.exports.script import table_lines
 from clusterlens.ui.kit import badge, card, copier, link, pmu, pn
 from clusterlens.ui.moves import go_to_setting
 from clusterlens.ui.nodes.cns import LARGE, Automatic, Setting, Summary
-from clusterlens.ui.panels.live import LivePanel
+from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import count, number
 
 # A criterion that is higher by less is told as the same on screen.
 _HIGHER = 0.005
 
 
-class CNSHeadline(LivePanel):
+class CNSHeadline(Panel):
     """Clusters, samples between them, criterion, and how exact all of it is."""
 
     needs = ("dataset", "cns_summary")

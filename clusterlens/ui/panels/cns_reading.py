@@ -13,12 +13,12 @@ from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import card, mark, safe
 from clusterlens.ui.palette import cluster_colour
-from clusterlens.ui.panels.live import LivePanel
+from clusterlens.ui.panels.panel import Panel
 
 MOST_SEEDS = 12
 
 
-class CNSReading(LivePanel):
+class CNSReading(Panel):
     """The share of seed stops at each seed, the membership beside it."""
 
     needs = ("look.cns_sample", "cns_told", "dataset")

@@ -16,7 +16,7 @@ from clusterlens.ui.kit import card, link, pmu, select
 from clusterlens.ui.moves import go_to_setting, preview_setting
 from clusterlens.ui.nodes.cns import Automatic, Setting
 from clusterlens.ui.nodes.cns_study import Curves
-from clusterlens.ui.panels.live import LivePanel
+from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.style import NAME_UNSEEN
 from clusterlens.ui.words import fixed, number
 
@@ -34,7 +34,7 @@ _MARGIN = 12
 _TRACK = 22
 
 
-class CNSSettings(LivePanel):
+class CNSSettings(Panel):
     """Sliders that act while they move, with a field for an exact value each.
 
     A curve above each slider says where it leads.

@@ -11,7 +11,7 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import card, link
 from clusterlens.ui.nodes.cns import Setting
 from clusterlens.ui.nodes.cns_study import STEP_SIZE
-from clusterlens.ui.panels.live import LivePanel
+from clusterlens.ui.panels.panel import Panel
 
 _PLAY_SECONDS = 0.9
 STEPS_CSS = """
@@ -33,7 +33,7 @@ STEPS_CSS = """
 """
 
 
-class CNSSteps(LivePanel):
+class CNSSteps(Panel):
     """A small picture of each state; a click puts it on the map, play shows all."""
 
     needs = ("cns_thumbnails", "cns_steps", "cns_released")

@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute.ensemble.comparison import PartitionComparison
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, MapFigure, inside
+from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import card, link, mark, pn, safe, select
 from clusterlens.ui.look import Brush, Viewport
-from clusterlens.ui.nodes.clusters import Chosen, Compared
+from clusterlens.ui.nodes.clusters import Chosen, Shared
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel
@@ -27,8 +29,9 @@ _SOURCE = "cross-tab"
 class Comparison(Panel):
     """Matched colours; strong dots change cluster; a cell selects its samples."""
 
-    needs = ("chosen", "other", "comparison", "own_picture", "other_picture")
+    needs = ("chosen", "other", "shared", "own_picture", "other_picture")
     also = (
+        "comparison",
         "projection",
         "look.inspected?",
         "look.brush",
@@ -98,9 +101,10 @@ class Comparison(Panel):
         self,
         chosen: Chosen,
         other: Chosen,
-        comparison: Compared,
+        shared: Shared,
         own_picture: Picture,
         other_picture: Picture,
+        comparison: Result,
         projection: Result,
         inspected: Result,
         brush: Result,
@@ -116,16 +120,14 @@ class Comparison(Panel):
                 self._ring(figure, projection.value, inspected.value)
         for text, one in zip(self._titles, (chosen, other), strict=True):
             text.body = f"<p class='cut'><b>{safe(one.title)}</b></p>"
-        given = "labels" in (chosen.choice.kind, other.choice.kind)
-        badge = link("Are they clusters?", "labels", kind="pill", css="cl-to-labels")
-        self._text.body = (
-            f"<p>{safe(comparison.found.sentence)} AMI {comparison.found.ami:.2f}. "
-            f"{_left_out(comparison)}"
-            f"{badge if given else ''} "
-            "<span class='muted'>Strong: samples that change cluster, or those "
-            f"selected.</span></p>{_table(chosen, other, comparison, brush.value)}"
-            f"{_selected(brush.value)}"
-        )
+        if comparison.ready:
+            self._text.body = (
+                f"{_sentence(chosen, other, shared, comparison.value)}"
+                f"{_table(chosen, other, comparison.value, brush.value)}"
+                f"{_selected(brush.value)}"
+            )
+        elif comparison.error is not None:
+            self._text.body = f"<p>{safe(explain(comparison.error))}</p>"
 
     def _ring(
         self, figure: MapFigure, projection: Projection, inspected: int | None
@@ -198,15 +200,26 @@ def _not_asked(view: View | None, width: int, height: int) -> None:
     """The map beside has the size and the ranges of the first."""
 
 
-def _left_out(comparison: Compared) -> str:
-    """Say how many samples cannot be compared."""
-    n = comparison.n_samples - len(comparison.at)
-    return f"{count(n, 'sample')} left out by a model. " if n else ""
+def _sentence(
+    chosen: Chosen, other: Chosen, shared: Shared, found: PartitionComparison
+) -> str:
+    """Say how the two agree, and on how many samples they cannot be compared."""
+    n = shared.n_samples - len(shared.at)
+    left_out = f"{count(n, 'sample')} left out by a model. " if n else ""
+    given = "labels" in (chosen.choice.kind, other.choice.kind)
+    badge = link("Are they clusters?", "labels", kind="pill", css="cl-to-labels")
+    return (
+        f"<p>{safe(found.sentence)} AMI {found.ami:.2f}. {left_out}"
+        f"{badge if given else ''} <span class='muted'>Strong: samples that change "
+        "cluster, or those selected.</span></p>"
+    )
 
 
-def _table(chosen: Chosen, other: Chosen, comparison: Compared, brush: Brush) -> str:
+def _table(
+    chosen: Chosen, other: Chosen, found: PartitionComparison, brush: Brush
+) -> str:
     """Write the cross-tab as markup, shares of the row as shades."""
-    table = comparison.found.table
+    table = found.table
     heads = "".join(
         f"<th title='{safe(other.names[k])}'>"
         f"{mark(cluster_colour(k), _short(k, other))}</th>"
@@ -222,7 +235,7 @@ def _table(chosen: Chosen, other: Chosen, comparison: Compared, brush: Brush) ->
         f"<table class='cross'><tr><th class='name cut' title='{safe(chosen.title)}'>"
         f"rows: {safe(chosen.title)}</th>"
         f"{heads}<th>all</th></tr>{rows}<tr><td class='name muted'>all</td>{sums}"
-        f"<td class='muted'>{len(comparison.at):,}</td></tr></table>"
+        f"<td class='muted'>{int(table.to_numpy().sum()):,}</td></tr></table>"
     )
 
 

@@ -18,7 +18,7 @@ from clusterlens.ui.kit import badge, card, mark, pn, safe, said
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.fuzzy import Maps, Side
 from clusterlens.ui.palette import DISCORDANCE_COLOURS, cluster_colour
-from clusterlens.ui.panels.live import LivePanel
+from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.style import COLUMN
 from clusterlens.ui.words import fixed
 
@@ -30,7 +30,7 @@ _TITLES = (
 _MOST = 8
 
 
-class FuzzyMaps(LivePanel):
+class FuzzyMaps(Panel):
     """Three maps with one view; a click reads a sample."""
 
     needs = ("fuzzy_maps", "fuzzy_sides", "fuzzy_discordance", "projection")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from clusterlens.ui.analysis import Run
 from clusterlens.ui.components import Excerpt
 from clusterlens.ui.derived import Result
 from clusterlens.ui.jobs import explain
-from clusterlens.ui.kit import badge, card, link, safe
+from clusterlens.ui.kit import badge, card, excerpt, link, safe
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import count, duration, span
 
@@ -38,7 +37,7 @@ class Headline(Panel):
     )
 
     def build(self) -> Any:
-        self._text = Excerpt(_body("", ()), does=self._do)
+        self._text = Excerpt(excerpt(""), does=self._do)
         return card("", self._text, note=self.status, css="cl-headline", fills=False)
 
     def show(
@@ -63,12 +62,12 @@ class Headline(Panel):
             _kept(ranking, constraints.value),
             _null_chip(null_check, null_seconds),
         )
-        self._text.body = _body(
+        self._text.body = excerpt(
             f"{_answer(ranking, ensemble)}{_decided(ranking)}"
             f"{_outvoted(copies_of_leader, ranking, run)}"
             f"{stability(robustness, ranking)} "
             "<span class='muted'>Most typical of this pool, not proven true.</span>",
-            chips,
+            *chips,
         )
 
     async def _do(self, what: str) -> None:
@@ -78,11 +77,6 @@ class Headline(Panel):
             await self.session.act("weigh models", by=what)
         else:
             self.session.derived.ask(what)
-
-
-def _body(answer: str, chips: Iterable[str]) -> str:
-    """Write both parts; what is said first is what is cut last."""
-    return f"<div class='lines'>{answer}</div><div class='line'>{''.join(chips)}</div>"
 
 
 def _answer(ranking: Ranking, ensemble: Ensemble) -> str:

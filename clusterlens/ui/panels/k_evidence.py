@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
-
 from clusterlens.compute.pool.select_k import KSelection
 from clusterlens.ui.components import RowSlider, Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.k_evidence import curves, evidence, heads
 from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import card, link, pn, safe
-from clusterlens.ui.nodes.clusters import Chosen, Tree
+from clusterlens.ui.nodes.clusters import Tree
 from clusterlens.ui.palette import cluster_colour, ink_on
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.partitions import Choice
 from clusterlens.ui.style import COLUMN
 from clusterlens.ui.words import duration
 
@@ -26,7 +25,7 @@ _NARROW = 0.045
 class KEvidence(Panel):
     """Slider, cuts of the consensus tree, and what speaks for each number."""
 
-    needs = ("chosen", "partition_tree")
+    needs = ("choice", "partition_tree")
     also = ("k_selection", "k_seconds")
 
     def build(self) -> Any:
@@ -92,13 +91,13 @@ class KEvidence(Panel):
 
     def show(
         self,
-        chosen: Chosen,
+        choice: Choice,
         partition_tree: Tree,
         k_selection: Result,
         k_seconds: Result,
     ) -> None:
         """Draw one row per number of clusters, with what speaks for it."""
-        k = chosen.choice.k if chosen.choice.kind == "consensus" else 0
+        k = choice.k if choice.kind == "consensus" else 0
         found = k_selection.value if k_selection.ready else None
         last = min(partition_tree.most, max(FEWEST_ROWS, k))
         if self._slider.end != last:
@@ -111,7 +110,7 @@ class KEvidence(Panel):
             f"{heads(found) if found else ''}</div></div>"
         )
         rows = "".join(
-            _row(number, partition_tree.nodes, found, front=number == k)
+            _row(number, partition_tree, found, front=number == k)
             for number in range(2, last + 1)
         )
         self._cuts.body = f"<div class='rows-of-k'>{rows}</div>"
@@ -162,15 +161,13 @@ def _say(selection: Result, seconds: Result) -> str:
     )
 
 
-def _row(
-    k: int, nodes: pd.DataFrame, selection: KSelection | None, *, front: bool
-) -> str:
+def _row(k: int, tree: Tree, selection: KSelection | None, *, front: bool) -> str:
     """Write the cut into k clusters as markup."""
-    cut = nodes[(nodes["first_k"] <= k) & (nodes["last_k"] >= k)].sort_values("start")
-    total = cut["size"].sum()
+    sizes, numbers = tree.cut(k)
+    total = sum(sizes)
     parts = "".join(
-        _part(int(size), size / total, int(number), front)
-        for size, number in zip(cut["size"], cut["number"], strict=True)
+        _part(size, size / total, number, front)
+        for size, number in zip(sizes, numbers, strict=True)
     )
     kinds = " ".join(["front"] * front + ["judged"] * (selection is not None))
     return (

@@ -17,10 +17,10 @@ from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.cns import Fitted, Summary
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import NOISE_COLOUR, PALE, cluster_colour
-from clusterlens.ui.panels.live import LivePanel
+from clusterlens.ui.panels.panel import Panel
 
 
-class Memberships(LivePanel):
+class Memberships(Panel):
     """The map that follows the sliders."""
 
     needs = ("cns_picture", "cns_solution", "prepared_projection")

@@ -18,6 +18,14 @@ from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import link, safe
 from clusterlens.ui.session import Session
 
+# Seconds for which a card that shows something waits without a sign of it: what comes
+# and goes while a slider moves is drawn by the browser, too.
+PATIENCE_SECONDS = 0.4
+_SKELETON = '<div class="skeleton"></div>'
+# Over what is there, whose size must not change while it is drawn: another size is
+# another picture, and the two would chase each other.
+_OVER = '<div class="skeleton over"></div>'
+
 
 class Panel:
     """A card that shows results of a session.
@@ -53,6 +61,8 @@ class Panel:
         self._stop: Callable[[], None] | None = None
         self._controls: list[Callable[[], None]] = []
         self._updating = self._has_shown = False
+        self._patience: asyncio.TimerHandle | None = None
+        self._is_late = False
         self._wishes: set[asyncio.Task[None]] = set()
         self.view = self.build()
 
@@ -144,12 +154,17 @@ class Panel:
         elif not seen and self._stop is not None:
             self._stop()
             self._stop = None
+            self._end_waiting()
 
     def _told(self, results: Mapping[str, Result]) -> None:
         needed = {name.rstrip("?"): results[name.rstrip("?")] for name in self.needs}
         self._show_controls()
         states = {result.state for result in needed.values()}
         body = self._say(needed)
+        if body == _SKELETON and self._has_shown:
+            body = self._wait()
+        else:
+            self._end_waiting()
         gone = []
         if states & {"empty", "failed"}:
             # The style of cards takes away what stands below a status of this class.
@@ -163,6 +178,23 @@ class Panel:
             more = {_short(name): results[name.rstrip("?")] for name in self.also}
             self.show(**values, **more)
             self._has_shown = True
+
+    def _wait(self) -> str:
+        """What the status says over an older drawing: nothing before it is late."""
+        if self._patience is None:
+            loop = asyncio.get_running_loop()
+            self._patience = loop.call_later(PATIENCE_SECONDS, self._tell_late)
+        return _OVER if self._is_late else ""
+
+    def _tell_late(self) -> None:
+        self._is_late = True
+        self.status.body = _OVER
+
+    def _end_waiting(self) -> None:
+        self._is_late = False
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
 
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Show what is known before everything is; called at each change."""
@@ -181,10 +213,7 @@ class Panel:
         elif "declined" in states:
             body = f'<p class="muted">Cancelled. {link("Go on", "retry")}</p>'
         elif "pending" in states:
-            # Once there is a figure, its size must not change while it is drawn:
-            # another size is another picture, and the two would chase each other.
-            over = "over" if self._has_shown else ""
-            body = f'<div class="skeleton {over}"></div>'
+            body = _SKELETON
         else:
             body = ""
         return body

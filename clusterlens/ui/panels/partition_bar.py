@@ -10,10 +10,10 @@ import numpy as np
 from clusterlens.compute.consensus.cluster_consensus import ClusterConsensus
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.export import attach_labels
-from clusterlens.ui.components import Text
+from clusterlens.ui.components import Excerpt
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.rows import rows_to_csv
-from clusterlens.ui.kit import card, link, pmu, pn, safe, select
+from clusterlens.ui.kit import card, excerpt, link, pmu, pn, safe, select
 from clusterlens.ui.links import plain_ids
 from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.clusters import Chosen
@@ -37,6 +37,13 @@ _LOW = {
     "whiteSpace": "nowrap",
     "@media (max-width: 1150px)": {"padding": "2px 6px", "fontSize": "12px"},
 }
+# The sentence has one line on a wide page, two on a narrow one.
+_SENTENCE = """
+.told .lines { height: 1.4em; -webkit-line-clamp: 1; }
+@media (max-width: 1150px) {
+  .told .lines { height: 2.75em; -webkit-line-clamp: 2; }
+}
+"""
 
 
 class PartitionBar(Panel):
@@ -76,7 +83,12 @@ class PartitionBar(Panel):
             styles={"gap": "6px", "flex": "none", "flex-wrap": "wrap"},
             align="center",
         )
-        self._text = Text(does=self._do, css_classes=["cl-clusters-sentence"])
+        self._text = Excerpt(
+            excerpt(""),
+            does=self._do,
+            stylesheets=[_SENTENCE],
+            css_classes=["cl-clusters-sentence"],
+        )
         return card(
             "", controls, self._text, note=self.status, css="cl-partition", fills=False
         )
@@ -177,10 +189,9 @@ class PartitionBar(Panel):
 
     def prepare(self, results: Any) -> None:
         """Offer what there is, also before a partition is made."""
-        ready = results["chosen"].ready
         # What goes and comes back while a partition is made would lay out the whole
         # page twice, and end the drag of the slider that asked for it.
-        there = ready or results["chosen"].state == "pending"
+        there = results["chosen"].state in ("ready", "pending")
         kind = self.session.look.partition
         for widget in (self._kinds, self._name, self._keep, self._rows.view):
             widget.visible = results["ensemble"].ready
@@ -188,9 +199,9 @@ class PartitionBar(Panel):
         linked = results["constraints"].value is not None
         self._obey.visible = there and kind == "consensus" and linked
         self._models.visible = there and kind == "model"
-        self._keep.disabled = not ready or kind == "model"
+        self._keep.disabled = not there or kind == "model"
         self._name.visible = self._keep.visible = there and kind != "model"
-        self._rows.button.disabled = not ready
+        self._rows.button.disabled = not there
         samples = results["samples"].value
         given = samples is not None and samples.labels_true is not None
         kinds = {name: key for name, key in KINDS.items() if given or key != "labels"}
@@ -230,10 +241,13 @@ class PartitionBar(Panel):
         if _judged(chosen.choice):
             is_group = chosen.choice.kind == "group"
             words = "Is this a cluster?" if is_group else "Are these clusters?"
-            leads = f" {link(words, 'judge', kind='pill', css='cl-to-labels')}"
-        words = sentence(chosen, chosen_held, ensemble.value)
-        again = _again(chosen, in_hand.value)
-        self._text.body = f"<p>{words}{leads}{again}{_beside(beside)}</p>"
+            leads = link(words, "judge", kind="pill", css="cl-to-labels")
+        self._text.body = excerpt(
+            sentence(chosen, chosen_held, ensemble.value),
+            leads,
+            _again(chosen, in_hand.value),
+            _beside(beside),
+        )
 
     def _do(self, what: str) -> Any:
         """Judge the clusters, cluster their rows again, or select what changed."""
@@ -292,7 +306,7 @@ def _again(chosen: Chosen, cluster: int | None) -> str:
     if size < FEWEST_AGAIN:
         return ""
     words = f"Cluster the {size:,} rows of {safe(chosen.names[cluster])} again"
-    return f" {link(words, 'again', kind='pill', css='cl-cluster-again')}"
+    return link(words, "again", kind="pill", css="cl-cluster-again")
 
 
 def _beside(result: Result) -> str:
@@ -308,7 +322,7 @@ def _beside(result: Result) -> str:
         f"correlate {fixed(found.correlation)}; {changed:,} changed companions"
     )
     way = f" {link('select them', 'changed', css='cl-changed')}" if changed else ""
-    return f"<br><span class='cl-runs-compared'>{text}.{way}</span>"
+    return f"<span class='cl-runs-compared'>{text}.{way}</span>"
 
 
 def _judged(choice: Choice) -> str:
