@@ -12,10 +12,11 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 _FILTERS = threading.RLock()
 
@@ -38,8 +39,17 @@ def ignore_warnings(message: str, category: type[Warning]) -> None:
 def one_thread() -> Iterator[None]:
     """Let matrix products and OpenMP loops inside use one thread; uses may overlap."""
     # OpenMP keeps the number for each calling thread, so that overlaps do no harm.
-    with _BLAS.limited(), threadpool_limits(1, user_api="openmp"):
+    with (
+        _BLAS.limited(),
+        _libraries(len(sys.modules)).limit(limits=1, user_api="openmp"),
+    ):
         yield
+
+
+@lru_cache(1)
+def _libraries(n_modules: int) -> ThreadpoolController:
+    """Find the libraries with threads: some milliseconds, anew after each import."""
+    return ThreadpoolController()
 
 
 class _BlasLimit:
@@ -54,7 +64,8 @@ class _BlasLimit:
         """Set the limit if it is not set; the last to leave takes it back."""
         with self._lock:
             if self._n_users == 0:
-                self._limits = threadpool_limits(1, user_api="blas")
+                libraries = _libraries(len(sys.modules))
+                self._limits = libraries.limit(limits=1, user_api="blas")
             self._n_users += 1
         try:
             yield

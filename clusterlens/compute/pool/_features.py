@@ -70,7 +70,7 @@ def landmark_steps(n: int, d: int, parameters: Mapping[str, Any]) -> Sequence[St
         make_landmark_embedding,
         n_clusters,
         needs=(features,),
-        seconds=lambda n, d, k: 0.3 + n * (3e-7 * (k + 5) + 5e-8 * d),
+        seconds=lambda n, d, k: 0.15 + n * (1e-7 * (k + 5) + 5e-8 * d),
         n_bytes=lambda n, d, k: 1e7 + 64.0 * n * (k + 5) + 32.0 * N_FEATURES**2,
     )
     return (embedding,)

@@ -14,7 +14,13 @@ from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute.pool._fitting import Fit, FitJob, Job, StepJob
 from clusterlens.compute.pool._neighbors import WithNeighbors, neighbors_step
 from clusterlens.compute.pool.paces import Paces
-from clusterlens.compute.pool.pilots import LEAST_SAMPLES, PILOT_SAMPLES, effort
+from clusterlens.compute.pool.pilots import (
+    LEAST_SAMPLES,
+    PILOT_SAMPLES,
+    Sample,
+    effort,
+    pilot_sample,
+)
 from clusterlens.compute.pool.sharing import SharedModel, Step, merge_steps
 from clusterlens.compute.pool.specs import Model, Plan
 
@@ -177,8 +183,24 @@ def _cost(plan: Plan, model: Model) -> tuple[float, float]:
     shape = scale.n_samples, scale.n_features
     seconds = clusterer.seconds(*shape, parameters) if clusterer.seconds else np.nan
     if clusterer.iterations and scale.n_samples >= LEAST_SAMPLES:
-        seconds *= effort(clusterer, model.parameters, scale.some_rows(PILOT_SAMPLES))
+        fixed = clusterer.iterations.fixed
+        seconds = fixed + _effort(plan, model) * (seconds - fixed)
     return float(seconds), float(clusterer.n_bytes(*shape, parameters))
+
+
+def _effort(plan: Plan, model: Model) -> float:
+    """By how much its iterations lengthen the fit of a model, as a pilot says."""
+    scale = plan.scale
+
+    def sample() -> Sample:
+        return pilot_sample(scale.some_rows(PILOT_SAMPLES), scale.n_samples)
+
+    def compute() -> float:
+        rows = scale.find("pilot sample", sample)
+        return effort(model.clusterer, model.parameters, rows)
+
+    fixed = {key: v for key, v in model.spec.items() if key != "random_state"}
+    return scale.find(json.dumps(fixed, sort_keys=True), compute)
 
 
 def _too_large(n_bytes: float, limit: float) -> str:

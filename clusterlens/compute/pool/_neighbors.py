@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators.neighbors import (
     TREE_DIMENSIONS,
@@ -34,8 +36,8 @@ def make_neighbors(X: FloatArray, n_neighbors: int) -> Arrays:
 def _seconds(n: int, d: int, k: int) -> float:
     """Time of the search: a k-d tree, or all pairs."""
     if d <= TREE_DIMENSIONS:
-        return 2e-7 * n * (k + 10) * 2 ** (d / 2)
-    return n * n * (1.6e-9 + 5e-11 * d) + 2e-7 * n * k
+        return 0.01 + 6.5e-9 * n * np.log2(n) * (k + 30) * 1.3**d
+    return 0.01 + n * n * (2.8e-9 + 5e-11 * d) + 2e-7 * n * k
 
 
 class WithNeighbors:

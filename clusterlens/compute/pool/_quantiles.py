@@ -1,29 +1,39 @@
 """What a specification may refer to in the data: distances and the number of samples.
 
 Quantiles of distances cost O(n²) time and memory up to 5,000 samples (0.1 GB); above,
-they are those of a seeded random sample, and a note says so.
+they are those of a seeded random sample, and a note says so. What was found out about
+the last few tables is remembered by their content, as an estimate, the page and the run
+ask for the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache, cached_property
-from typing import Any
+import hashlib
+from collections.abc import Callable, Hashable, Mapping
+from functools import cache, cached_property, lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import pdist
 from sklearn.neighbors import NearestNeighbors
 
+from clusterlens.compute._run.process_settings import one_thread
 from clusterlens.compute._validation import FloatArray, check_features, check_range
 
 Rows = npt.NDArray[np.intp]
 
 # Above this many samples, quantiles of distances come from a random sample of them.
 MAX_QUANTILE_SAMPLES = 5_000
+# With more features than these, from fewer samples, so that it takes no longer.
+_SAMPLED_FEATURES = 50
 # The cost of DBSCAN depends on how many pairs are within eps; a rough share will do.
 _MAX_COST_SAMPLES = 1_000
 _N_NEIGHBORS = 5
+# Tables of which it is remembered what was found out; up to 1 MB each.
+_REMEMBERED = 8
+
+Found = TypeVar("Found")
 
 
 class DataScale:
@@ -41,7 +51,6 @@ class DataScale:
         else:
             self._X = check_features(X)
             self.n_samples, self.n_features = self._X.shape
-        self._quantile = cache(self._compute_quantile)
         self._distances = cache(self._compute_distances)
 
     def resolve(self, value: Any, name: str) -> Any:
@@ -85,12 +94,30 @@ class DataScale:
             case {"of": "pair distances", "quantile": q}:
                 return float(q)
             case float() | int() if len(self._X) > 1:
-                return float(np.mean(self._some_distances <= eps))
+                return self.find(("within", eps), lambda: self._share_within(eps))
         return None
 
     def some_rows(self, n_rows: int) -> FloatArray:
         """Return rows drawn at random, in order; none where only the shape is known."""
         return self._X[self._sample(n_rows)] if self._X.size else self._X
+
+    def find(self, key: Hashable, compute: Callable[[], Found]) -> Found:
+        """Return what is known of these data under a key, computed the first time.
+
+        What is computed may depend on the data and the seed alone, and is kept: it
+        should be small.
+        """
+        if key not in self._found:
+            self._found[key] = compute()
+        return self._found[key]
+
+    @cached_property
+    def _found(self) -> dict[Hashable, Any]:
+        """What is known of these data; of a shape alone nothing is kept."""
+        if not self._X.size:
+            return {}
+        digest = hashlib.sha256(self._X.tobytes()).digest()
+        return _found_of(digest, self._X.shape, self._random_state)
 
     def _between(self, kind: str, low: float, high: float, at: float, ref: Any) -> Any:
         """Return the length at a fraction of the way between two quantiles."""
@@ -99,24 +126,41 @@ class DataScale:
         check_range(at, 0, 1, name="at")
         if not self._X.size:
             return ref
-        start, end = self._quantile(kind, low), self._quantile(kind, high)
-        return start + (end - start) * at
-
-    def _compute_quantile(self, kind: str, q: float) -> float:
-        """Return a quantile of distances; zero where one sample has none."""
-        distances = self._distances(kind)
-        return float(np.quantile(distances, q)) if distances.size else 0.0
-
-    def _compute_distances(self, kind: str) -> FloatArray:
-        """Return the distances of a kind, of a random sample if there are many."""
-        n_rows = self.n_samples
-        if self.n_samples > MAX_QUANTILE_SAMPLES:
-            n_rows = _N_ROWS[kind]
-            self.notes.append(
+        n_rows = self._n_rows(kind)
+        if n_rows < self.n_samples:
+            note = (
                 f"Quantiles of {kind} are those of a random sample of {n_rows:,} of "
                 f"the {self.n_samples:,} samples."
             )
-        return _DISTANCES[kind](self._X, self._sample(n_rows))
+            if note not in self.notes:
+                self.notes.append(note)
+        start, end = self._quantile(kind, low), self._quantile(kind, high)
+        return start + (end - start) * at
+
+    def _quantile(self, kind: str, q: float) -> float:
+        """Return a quantile of distances; zero where one sample has none."""
+
+        def compute() -> float:
+            distances = self._distances(kind)
+            return float(np.quantile(distances, q)) if distances.size else 0.0
+
+        return self.find((kind, q, self._n_rows(kind)), compute)
+
+    def _compute_distances(self, kind: str) -> FloatArray:
+        """Return the distances of a kind, of a random sample if there are many."""
+        with one_thread():
+            return _DISTANCES[kind](self._X, self._sample(self._n_rows(kind)))
+
+    def _n_rows(self, kind: str) -> int:
+        """Return how many samples stand for all in the quantiles of a kind."""
+        if self.n_samples <= MAX_QUANTILE_SAMPLES:
+            return self.n_samples
+        share = min(_SAMPLED_FEATURES / self.n_features, 1.0)
+        return round(_N_ROWS[kind] * share**0.5)
+
+    def _share_within(self, eps: float) -> float:
+        """Return the share of the pairs of a small sample within eps."""
+        return float(np.mean(self._some_distances <= eps))
 
     def _sample(self, n_rows: int) -> Rows:
         """Return rows drawn at random without replacement, or all of them."""
@@ -128,6 +172,14 @@ class DataScale:
     def _some_distances(self) -> FloatArray:
         """Distances of the pairs of a small sample."""
         return pdist(self._X[self._sample(_MAX_COST_SAMPLES)])
+
+
+@lru_cache(_REMEMBERED)
+def _found_of(
+    digest: bytes, shape: tuple[int, int], random_state: int
+) -> dict[Hashable, Any]:
+    """Return what was found out about a table: nothing, where it is new."""
+    return {}
 
 
 def root_of(ref: Mapping[str, Any], n_samples: int) -> int:

@@ -137,5 +137,5 @@ def spectral_labels(
 def _embedding_seconds(n: int, d: int, size: int) -> float:
     steps = 300 + 10 * n ** (1 / min(d, 10))
     if steps <= _MOST_STEPS:
-        return 0.05 + 4e-8 * n * steps
-    return 0.05 + 4e-8 * n * _MOST_STEPS + 4.5e-7 * n**1.5
+        return 0.01 + 3e-8 * n * steps
+    return 0.01 + 4e-8 * n * _MOST_STEPS + 4.5e-7 * n**1.5

@@ -67,7 +67,7 @@ def _linkage_tree(linkage: str, metric: str) -> Step:
         f"tree-{linkage}-{metric}",
         f"tree of {linkage} linkage ({metric})",
         partial(make_tree, linkage=linkage, metric=metric),
-        seconds=_ward_seconds if linkage == "ward" else _linkage_seconds,
+        seconds=_SECONDS[linkage],
         n_bytes=_linkage_bytes,
     )
 
@@ -117,11 +117,15 @@ def _fit_tree(X: FloatArray, size: int, *, fit: Mapping[str, Any]) -> Arrays:
 
 
 def _ward_seconds(n: int, d: int, size: int) -> float:
-    return 0.02 + n * n * (3e-9 + 4e-10 * d)
+    return 0.01 + n * n * (1e-9 + 5e-10 * d)
+
+
+def _average_seconds(n: int, d: int, size: int) -> float:
+    return 0.01 + n * n * (1.4e-8 + 1.6e-10 * d)
 
 
 def _linkage_seconds(n: int, d: int, size: int) -> float:
-    return 0.02 + n * n * (1.6e-8 + 1e-10 * d)
+    return 0.01 + n * n * (3e-8 + 2e-10 * d)
 
 
 def _single_seconds(n: int, d: int, size: int) -> float:
@@ -130,6 +134,13 @@ def _single_seconds(n: int, d: int, size: int) -> float:
 
 def _ward_bytes(n: int, d: int, size: int) -> float:
     return 1e7 + 100.0 * n + 16.0 * n * d
+
+
+_SECONDS = {
+    "ward": _ward_seconds,
+    "average": _average_seconds,
+    "complete": _linkage_seconds,
+}
 
 
 def _linkage_bytes(n: int, d: int, size: int) -> float:

@@ -51,7 +51,12 @@ from clusterlens.compute.pool._features import (
 )
 from clusterlens.compute.pool._spectral import spectral_labels, spectral_steps
 from clusterlens.compute.pool._trees import agglomerative_steps, cut_agglomerative
-from clusterlens.compute.pool.clusterer import Clusterer, Law, Parameters
+from clusterlens.compute.pool.clusterer import (
+    Clusterer,
+    Iterations,
+    Law,
+    Parameters,
+)
 from clusterlens.compute.pool.optics import optics_labels, optics_steps
 from clusterlens.compute.pool.sharing import Share
 from clusterlens.compute.pool.spanning import (
@@ -180,8 +185,8 @@ CLUSTERERS: dict[str, Clusterer] = {
         "k-means",
         KMeans,
         grid={"n_clusters": [2, 3, 4, 5, 6, 8, 10, 15, *_MANY]},
-        seconds=lambda n, d, p: 0.01 + 8e-9 * _assignments(n, p) * (d + 10),
-        iterations=(10, 70),
+        seconds=lambda n, d, p: 0.004 + 8e-9 * _assignments(n, p) * (d + 10),
+        iterations=Iterations(20, 70, 0.004, grows=True),
         reference="Arthur & Vassilvitskii (2007), k-means++",
     ),
     "mini-batch k-means": Clusterer(
@@ -189,7 +194,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         "mini-batch k-means",
         MiniBatchKMeans,
         grid={"n_clusters": [3, 6]},
-        seconds=lambda n, d, p: 0.015 + 2e-9 * n * _k(p) * (d + 10),
+        seconds=lambda n, d, p: 0.007 + 1e-6 * n + 1e-9 * n * _k(p) * (d + 10),
         reference="Sculley (2010), Web-scale k-means clustering",
     ),
     "bisecting k-means": Clusterer(
@@ -198,7 +203,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         BisectingKMeans,
         grid={"n_clusters": [4, 8]},
         seconds=lambda n, d, p: (
-            0.01 + 1e-3 * _k(p) + 1.5e-8 * n * (d + 10) * np.log2(_k(p) + 1)
+            0.003 + 1e-3 * _k(p) + 1.5e-8 * n * (d + 10) * np.log2(_k(p) + 1)
         ),
         reference="Steinbach, Karypis & Kumar (2000)",
     ),
@@ -252,7 +257,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         seconds=lambda n, d, p: 0.01 + n * n * (6e-11 * d + 3e-8 * _within(p)),
         n_bytes=lambda n, d, p: 1e7 + 24.0 * n * n * _within(p),
         max_samples=300_000,
-        share=Share(dbscan_steps, dbscan_labels, lambda n, d, p: 0.01 + 4e-7 * n),
+        share=Share(dbscan_steps, dbscan_labels, lambda n, d, p: 0.001 + 3e-7 * n),
         reference="Ester, Kriegel, Sander & Xu (1996)",
     ),
     "DBSCAN on a sample": Clusterer(
@@ -276,7 +281,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         },
         seconds=lambda n, d, p: 0.01 + n * n * (1.5e-9 + 4.5e-10 * d),
         max_samples=300_000,
-        share=Share(hdbscan_steps, hdbscan_labels, lambda n, d, p: 0.01 + 1e-6 * n),
+        share=Share(hdbscan_steps, hdbscan_labels, lambda n, d, p: 0.002 + 1e-6 * n),
         reference="Campello, Moulavi & Sander (2013)",
     ),
     "OPTICS": Clusterer(
@@ -290,7 +295,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         },
         seconds=lambda n, d, p: 5e-4 * n + 1.5e-8 * n * n,
         max_samples=300_000,
-        share=Share(optics_steps, optics_labels, lambda n, d, p: 0.01 + 3e-7 * n),
+        share=Share(optics_steps, optics_labels, lambda n, d, p: 0.001 + 1e-7 * n),
         reference="Ankerst, Breunig, Kriegel & Sander (1999)",
     ),
     "mean shift": Clusterer(
@@ -310,9 +315,9 @@ CLUSTERERS: dict[str, Clusterer] = {
         GaussianMixture,
         grid={"n_components": [2, 3, 5, 8], "covariance_type": ["full", "diag"]},
         seconds=lambda n, d, p: (
-            0.015 + 3e-9 * _assignments(n, p) * (100 + 10 * d + _covariance(d, p))
+            0.007 + 3e-9 * _assignments(n, p) * (100 + 10 * d + _covariance(d, p))
         ),
-        iterations=(3, 9),
+        iterations=Iterations(3, 9, 0.007),
         n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
         soft=True,
         reference="Dempster, Laird & Rubin (1977)",
@@ -323,9 +328,9 @@ CLUSTERERS: dict[str, Clusterer] = {
         BayesianGaussianMixture,
         grid={"n_components": [5, 10]},
         seconds=lambda n, d, p: (
-            0.03 + 1.1e-8 * _assignments(n, p) * (500 + _covariance(d, p))
+            0.02 + 1.1e-8 * _assignments(n, p) * (400 + 8 * d + _covariance(d, p))
         ),
-        iterations=(1, 55),
+        iterations=Iterations(1, 55, 0.02, sums_tolerance=True),
         n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
         soft=True,
         reference="Blei & Jordan (2006), Variational inference for DP mixtures",
@@ -358,7 +363,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         ),
         max_samples=10_000,
         share=Share(
-            spectral_steps, spectral_labels, lambda n, d, p: 0.02 + 4e-7 * n * _k(p)
+            spectral_steps, spectral_labels, lambda n, d, p: 0.012 + 4e-7 * n * _k(p)
         ),
         beyond=_on_landmarks,
         reference="von Luxburg (2007), A tutorial on spectral clustering",
@@ -375,7 +380,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         share=Share(
             landmark_steps,
             landmark_spectral_labels,
-            lambda n, d, p: 0.02 + 3e-7 * n * _k(p),
+            lambda n, d, p: 0.012 + 1e-7 * n * _k(p),
         ),
         reference="Chen & Cai (2011), doi:10.1609/aaai.v25i1.7900",
     ),
@@ -384,7 +389,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         "affinity propagation",
         AffinityPropagation,
         grid={"damping": [0.9]},
-        seconds=lambda n, d, p: 0.01 + 1e-6 * n * n,
+        seconds=lambda n, d, p: 0.01 + 5e-7 * n * n,
         n_bytes=lambda n, d, p: 1e7 + 34.0 * n * n,
         max_samples=2_000,
         reference="Frey & Dueck (2007)",

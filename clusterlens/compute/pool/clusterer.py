@@ -23,6 +23,31 @@ def _linear_bytes(n: int, d: int, _: Parameters) -> float:
     return 1e7 + 24.0 * n * d + 200.0 * n
 
 
+@dataclass(frozen=True)
+class Iterations:
+    """How the time of a fit depends on how often it iterates; see `pilots`.
+
+    Parameters
+    ----------
+    before : float
+        What comes before, in iterations.
+    counted : float
+        How many the cost law counts in all.
+    fixed : float
+        Seconds of the cost law that do not depend on them.
+    grows : bool, default False
+        Whether more samples take more iterations, as in k-means.
+    sums_tolerance : bool, default False
+        Whether `tol` is compared with a change that is a sum over the samples.
+    """
+
+    before: float
+    counted: float
+    fixed: float
+    grows: bool = False
+    sums_tolerance: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Clusterer:
     """A clustering algorithm of the registry.
@@ -49,9 +74,8 @@ class Clusterer:
     least_samples : int, optional
         Up to this many samples presets leave the algorithm out, as others do there what
         it is for.
-    iterations : (float, float), optional
-        Of a fit that lasts as long as it iterates: what comes before, in iterations,
-        and how many the cost law counts in all; see `pilots`.
+    iterations : Iterations, optional
+        Of a fit that lasts as long as it iterates.
     beyond : callable, optional
         The form for more samples: a function of a grid of this clusterer that returns
         the grids to take instead.
@@ -81,7 +105,7 @@ class Clusterer:
     n_bytes: Law = _linear_bytes
     max_samples: int | None = None
     least_samples: int | None = None
-    iterations: tuple[float, float] | None = None
+    iterations: Iterations | None = None
     soft: bool = False
     reference: str = ""
     share: Share | None = None

@@ -104,7 +104,7 @@ def _ordering(n: int, min_samples: int) -> Step:
         needs=(neighbors_step(min_samples - 1),),
         seconds=_plain_seconds
         if plain
-        else lambda n, d, k: 0.1 + 1e-7 * n * min_samples,
+        else lambda n, d, k: 0.02 + 2e-8 * n * min_samples,
         n_bytes=lambda n, d, k: 1e7 + 8.0 * n * (d + 8) + 48.0 * n * min_samples,
         note=""
         if plain
@@ -114,7 +114,7 @@ def _ordering(n: int, min_samples: int) -> Step:
 
 
 def _plain_seconds(n: int, d: int, size: int) -> float:
-    return 0.05 + n * n * (1e-9 + 2e-10 * d)
+    return 0.01 + n * n * (1.1e-9 + 1.8e-10 * d)
 
 
 def make_ordering(

@@ -59,7 +59,7 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
             spanning_tree_step(n, d, _BASE_MIN_SAMPLES),
             neighbors_step(_BASE_MIN_SAMPLES - 1),
         )
-        seconds = lambda n, d, k: 0.05 + 4e-6 * n  # noqa: E731
+        seconds = lambda n, d, k: 0.03 + 1.5e-6 * n  # noqa: E731
         followed = f"followed-{key}"
         return Step(
             followed, title, make, needs=needs, seconds=seconds, n_bytes=n_bytes
@@ -90,7 +90,7 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
         title + " of the neighbour graph",
         make,
         needs=(table,),
-        seconds=lambda n, d, k: 0.05 + 1e-5 * n,
+        seconds=lambda n, d, k: 0.03 + 5e-6 * n,
         n_bytes=n_bytes,
         note=note,
     )
