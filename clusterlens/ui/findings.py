@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from clusterlens.ui.exports.document import Findings
+from typing import Any
+
+from clusterlens.ui.exports.document import SECTIONS, Findings
+from clusterlens.ui.jobs import explain
 from clusterlens.ui.session import Session
 
 # Results without which there is nothing to tell; a report waits for them.
@@ -40,4 +43,20 @@ def gather(session: Session) -> Findings | None:
         null=values["null_check"],
         profiles=values["profiles"],
         without=frozenset(session.look.report_without),
+        asked={key: _asked(session, key) for key in session.look.report_with},
+        has_classes=session.look.judged != "labels"
+        or session.analysis.samples.labels_true is not None,
     )
+
+
+def _asked(session: Session, key: str) -> Any:
+    """What a section tells that was asked for, or why there is nothing yet."""
+    result = session.derived.get(SECTIONS[key].node)
+    if result.ready:
+        return result.value
+    if result.error is not None:
+        return explain(result.error)
+    return {
+        "pending": "Still being computed.",
+        "empty": "There is nothing to tell.",
+    }.get(result.state, "The computation was cancelled.")

@@ -221,6 +221,9 @@ class Look(param.Parameterized):
     report_without = param.ClassSelector(
         class_=tuple, default=(), doc="Sections that the report leaves out."
     )
+    report_with = param.ClassSelector(
+        class_=tuple, default=(), doc="Sections of the lab that were asked for."
+    )
     threshold_preview = param.Integer(
         None, allow_None=True, doc="Threshold while its line is dragged."
     )

@@ -8,7 +8,8 @@ STAYS = (
     *("colour_by", "order_by", "shading", "rows_as", "consensus_by", "obey_links"),
     *("profile_query", "profile_sort", "typical_first"),
     *("column", "column_query", "column_role", "pool_draft", "pool_as_text"),
-    *("report_without", "map_of", "table_open", "table_columns", "table_sort"),
+    *("report_without", "report_with"),
+    *("map_of", "table_open", "table_columns", "table_sort"),
     *("cns_metric", "cns_certain", "fuzzy_case", "fuzzy_model", "fuzzy_side"),
     *("fuzzy_hidden", "fuzzy_precision", "fuzzy_set_model"),
 )

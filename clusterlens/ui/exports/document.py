@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import base64
 import platform
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.metadata import version
 from typing import Any
@@ -22,13 +23,14 @@ from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.analysis import Analysis
+from clusterlens.ui.exports.lab import table_of, write_cns, write_labels, write_pairs
 from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.history import Step
 from clusterlens.ui.kit import safe
 from clusterlens.ui.links import TITLES
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.palette import cluster_colour, cluster_name
-from clusterlens.ui.words import count
+from clusterlens.ui.words import count, number
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
 _SHOWN_MODELS = 20
@@ -63,11 +65,13 @@ table { border-collapse: collapse; width: 100%; font: 13px Arial, sans-serif;
 th { text-align: left; color: #586069; font-weight: 400; }
 td, th { padding: 3px 8px 3px 0; border-bottom: 1px solid #dfe3e6; vertical-align: top;
   overflow-wrap: anywhere; }
-td.number, th.number { text-align: right; }
+td.number, th.number { text-align: right; white-space: nowrap; }
+th { overflow-wrap: normal; }
 figure { margin: 14px 0; break-inside: avoid; } img { max-width: 100%; }
 .dot { display: inline-block; width: 10px; height: 10px; border-radius: 50%;
   margin-right: 6px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-tr, li { break-inside: avoid; } h2 { break-after: avoid; }
+tr, li, .whole, table:not(:has(tr:nth-child(13))) { break-inside: avoid; }
+h2, h2 + p { break-after: avoid; }
 pre { white-space: pre-wrap; font: 14px/1.4 inherit; }
 @media print { body { margin: 0; max-width: none; font-size: 11pt; } @page {
   margin: 18mm; } }
@@ -88,6 +92,11 @@ class Findings:
         Results that may not be there yet.
     without : frozenset of str
         Keys of the SECTIONS that the report leaves out.
+    asked : dict of str to any
+        Results of the SECTIONS that must be asked for, by key, as far as they were;
+        a text where there is none, which says why.
+    has_classes : bool
+        Whether there are class labels, or clusters that are judged as such.
     """
 
     steps: Sequence[Step]
@@ -103,6 +112,14 @@ class Findings:
     null: Any = None
     profiles: ClusterProfiles | None = None
     without: frozenset[str] = frozenset()
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    has_classes: bool = False
+
+    def tells(self, key: str) -> bool:
+        """Whether a section of SECTIONS is in the report."""
+        section = SECTIONS[key]
+        wanted = key in self.asked if section.node else key not in self.without
+        return wanted and not section.lacks(self)
 
     @property
     def analysis(self) -> Analysis:
@@ -128,12 +145,16 @@ class Section:
         Over it in the report where that is not the name; empty for none.
     lacks : callable, optional
         Says why there is nothing to write, in words; empty where there is.
+    node : str, default ""
+        The node that finds what it tells, where that is computed only when the
+        analyst asks for the section.
     """
 
     name: str
     write: Callable[[Findings], str]
     heading: str | None = None
     lacks: Callable[[Findings], str] = lambda found: ""
+    node: str = ""
 
 
 SECTIONS = {
@@ -155,6 +176,26 @@ SECTIONS = {
         lambda found: _links(found),
         lacks=lambda found: "" if found.links else "there are no links",
     ),
+    "cns": Section(
+        "CNS",
+        lambda found: _asked(found, "cns", lambda cns: write_cns(cns, _figure)),
+        node="report_cns",
+    ),
+    "fuzzy": Section(
+        "Fuzzy",
+        lambda found: _asked(found, "fuzzy", write_pairs),
+        heading="Soft partitions",
+        lacks=lambda found: (
+            "" if found.analysis.fuzzy_pairs else "no pair is saved; Fuzzy does it"
+        ),
+        node="report_fuzzy",
+    ),
+    "labels": Section(
+        "Class labels",
+        lambda found: _asked(found, "labels", write_labels),
+        lacks=lambda found: "" if found.has_classes else "the table has no labels",
+        node="report_labels",
+    ),
     "data": Section("Data", lambda found: _list(found.analysis.samples.notes)),
     "steps": Section("Steps", lambda found: _steps(found)),
     "versions": Section("Versions", lambda found: _versions(found)),
@@ -171,13 +212,21 @@ def write_report(found: Findings) -> str:
         _headed(section.name if section.heading is None else section.heading)
         + section.write(found)
         for key, section in SECTIONS.items()
-        if key not in found.without and not section.lacks(found)
+        if found.tells(key)
     )
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         f"<title>{safe(title)}</title><style>{_STYLE}</style></head><body>"
         f"<h1>{safe(title)}</h1><p class='muted'>{_about(found)}</p>{body}"
         "</body></html>"
+    )
+
+
+def _asked(found: Findings, key: str, write: Callable[[Any], str]) -> str:
+    """Write a section that was asked for, or why it is not there."""
+    told = found.asked[key]
+    return (
+        f"<p class='caveat'>{safe(told)}</p>" if isinstance(told, str) else write(told)
     )
 
 
@@ -264,8 +313,6 @@ def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
 
 
 def _picture(found: Findings, key: str) -> str:
-    from clusterlens.ui.exports.pictures import to_bytes
-
     name = safe(found.ranking.ensemble.names[found.selected])
     captions = {
         "map": f"Samples on two principal components, coloured by {name}; links solid "
@@ -273,10 +320,18 @@ def _picture(found: Findings, key: str) -> str:
         "consensus matrix": "Share of the models that put two samples together, "
         f"samples in the order of the clusters of {name}.",
     }
-    picture = base64.b64encode(to_bytes(picture_makers(found)[key](), "png")).decode()
+    return _figure(picture_makers(found)[key](), captions[key])
+
+
+def _figure(figure: Any, caption: str) -> str:
+    """Put a figure with its caption, which is markup, into the file."""
+    from clusterlens.ui.exports.pictures import to_bytes
+
+    picture = base64.b64encode(to_bytes(figure, "png")).decode()
+    words = re.sub(r"<[^>]+>", "", caption).replace("'", "’")
     return (
-        f"<figure><img alt='{key}' src='data:image/png;base64,{picture}'>"
-        f"<figcaption>{captions[key]}</figcaption></figure>"
+        f"<figure><img alt='{words}' src='data:image/png;base64,{picture}'>"
+        f"<figcaption>{caption}</figcaption></figure>"
     )
 
 
@@ -311,7 +366,7 @@ def _ranking(found: Findings) -> str:
     if more > 0:
         note += f" {more:,} more models in the full table."
     heads = "".join(f"<th>{name}</th>" for name in header)
-    return f"<table><tr>{heads}</tr>{''.join(lines)}</table><p class='muted'>{note}</p>"
+    return f"{table_of(heads, ''.join(lines))}<p class='muted'>{note}</p>"
 
 
 def _pool(found: Findings) -> str:
@@ -341,10 +396,10 @@ def _clusters(found: Findings) -> str:
             f"{cluster_colour(int(k))}'></span>{cluster_name(int(k))}</td>"
             f"<td class='number'>{size:,}</td><td>{apart}</td></tr>"
         )
-    return (
-        f"<p>Of <b>{name}</b>.</p>"
-        "<table><tr><th>cluster</th><th class='number'>samples</th><th>what sets it "
-        f"apart: here, of all</th></tr>{''.join(lines)}</table>"
+    return f"<p>Of <b>{name}</b>.</p>" + table_of(
+        "<th>cluster</th><th class='number'>samples</th><th>what sets it apart: "
+        "here, of all</th>",
+        "".join(lines),
     )
 
 
@@ -364,10 +419,8 @@ def _links(found: Findings) -> str:
     )
     more = len(found.links) - _SHOWN_LINKS
     note = f"<p class='muted'>and {more:,} more</p>" if more > 0 else ""
-    return (
-        "<table><tr><th>link</th><th>row</th><th>row</th><th>by the model</th></tr>"
-        f"{lines}</table>{note}"
-    )
+    heads = "<th>link</th><th>row</th><th>row</th><th>by the model</th>"
+    return table_of(heads, lines) + note
 
 
 def _kept(state: LinkState) -> str:
@@ -377,7 +430,28 @@ def _kept(state: LinkState) -> str:
 
 
 def _steps(found: Findings) -> str:
-    return _list(f"{_when(step.at)}: {step.title}" for step in found.steps[1:])
+    return _list(
+        f"{_when(step.at)}: {step.title}" + (f" ({words})" if words else "")
+        for step in found.steps[1:]
+        for words in [step_words(step)]
+    )
+
+
+def step_words(step: Step) -> str:
+    """Say what a step was about, in a line of plain text."""
+    analysis, parts = step.analysis, []
+    if {"a", "b"} <= step.values.keys():
+        kind = TITLES.get(step.values.get("kind"))
+        rows = f"rows {step.values['a']} and {step.values['b']}"
+        return f"{kind}: {rows}" if kind else rows
+    for name, value in step.values.items():
+        if name == "pool":
+            models = analysis.run.ensemble.n_partitions if analysis.run else 0
+            parts.append(count(models, "model"))
+        elif name != "sha256":
+            shown = value if isinstance(value, str) else number(value)
+            parts.append(f"{name} {str(shown)[:60]}")
+    return ", ".join(parts)
 
 
 def _versions(found: Findings) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -21,12 +21,18 @@ from clusterlens.compute.consensus.ordering import order_samples
 from clusterlens.compute.consensus.tile_source import TileSource
 from clusterlens.compute.consensus.tiles import consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.estimators.cns.criterion import CriterionGrid
+from clusterlens.compute.estimators.cns.graph import LiveSolution
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.figures.criterion_map import ALPHA_TICKS
 from clusterlens.ui.figures.matrix import BINARISED_PALETTE
+from clusterlens.ui.nodes.cns import Setting
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.palette import (
     LINK_COLOURS,
+    SHADES,
+    certain_colours,
     cluster_colour,
     cluster_colours,
     cluster_name,
@@ -71,17 +77,7 @@ def draw_map(
         Those of samples that the run has are drawn.
     """
     figure, axes = _figure(0.72)
-    points = projection.coordinates[:, :2]
-    if points.shape[1] < 2:
-        points = np.column_stack([points, np.zeros(len(points))])
-    size = float(np.clip(2e4 / len(points), 0.2, 14))
-    axes.scatter(
-        *points.T,
-        c=cluster_colours(clusters) / 255,
-        s=size,
-        linewidths=0,
-        rasterized=len(points) > _MOST_VECTORS,
-    )
+    points = _scatter(axes, projection, cluster_colours(clusters))
     for state in links:
         if state.ends is not None:
             axes.plot(
@@ -93,10 +89,80 @@ def draw_map(
                 markersize=4,
                 markerfacecolor="none",
             )
-    axes.set_xlabel(_axis(projection, 0))
-    axes.set_ylabel(_axis(projection, 1))
-    axes.set_aspect("equal", adjustable="datalim")
     _cluster_legend(axes, clusters)
+    return figure
+
+
+def draw_memberships(projection: Projection, solution: LiveSolution) -> Figure:
+    """Draw the samples paler where CNS is uncertain of them, and its seeds as stars.
+
+    Parameters
+    ----------
+    projection : Projection
+        Of n samples.
+    solution : LiveSolution
+        Of the same samples.
+    """
+    figure, axes = _figure(0.72)
+    labels = np.where(solution.undecided, -1, solution.labels)
+    colours = certain_colours(labels, solution.certainty, solution.n_clusters)
+    points = _scatter(axes, projection, colours)
+    for place, (x, y) in enumerate(points[solution.seeds]):
+        axes.plot(
+            x, y, marker="*", markersize=11, color="#14181d", markeredgecolor="white"
+        )
+        axes.annotate(
+            f"{place + 1}",
+            (x, y),
+            (5, 4),
+            textcoords="offset points",
+            fontsize=9,
+            fontweight="bold",
+        )
+    _cluster_legend(axes, labels)
+    return figure
+
+
+def draw_criterion(
+    grid: CriterionGrid, solution: LiveSolution, automatic: Setting
+) -> Figure:
+    """Draw the criterion at the K of a solution over neighbourhoods and alpha.
+
+    Parameters
+    ----------
+    grid : CriterionGrid
+        Of the same table; negative values have the colour of 0.
+    solution : LiveSolution
+        Where one stands.
+    automatic : Setting
+        The setting that is chosen where nobody chooses.
+    """
+    figure, axes = _figure(0.5)
+    values = grid.at(solution.n_clusters).to_numpy()
+    mesh = axes.pcolormesh(
+        grid.n_neighbors,
+        grid.alphas,
+        np.ma.masked_invalid(np.maximum(values, 0)).T,
+        shading="nearest",
+        cmap=LinearSegmentedColormap.from_list("shades", SHADES),
+    )
+    axes.set_yscale("log")
+    low, high = grid.alphas.min(), grid.alphas.max()
+    ticks = [alpha for alpha in ALPHA_TICKS if low <= alpha <= high]
+    axes.set_yticks(ticks, labels=[f"{alpha:g}" for alpha in ticks])
+    axes.minorticks_off()
+    for x, y, marker, size in (
+        (automatic.n_neighbors, automatic.alpha, "D", 8),
+        (solution.n_neighbors, solution.alpha, "o", 6),
+    ):
+        axes.plot(
+            x, y, marker, markersize=size, color="white", markeredgecolor="#14181d"
+        )
+    axes.set_xlabel("neighbours")
+    axes.set_ylabel("alpha, the stopping probability")
+    figure.colorbar(mesh, ax=axes, shrink=0.8).set_label(
+        f"criterion at K = {solution.n_clusters}"
+    )
     return figure
 
 
@@ -171,6 +237,24 @@ def _figure(ratio: float) -> tuple[Figure, Any]:
     axes.tick_params(labelsize=8)
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes
+
+
+def _scatter(axes: Any, projection: Projection, colours: np.ndarray) -> np.ndarray:
+    """Draw samples in colours (n, 3) on two components; return their places."""
+    points = projection.coordinates[:, :2]
+    if points.shape[1] < 2:
+        points = np.column_stack([points, np.zeros(len(points))])
+    axes.scatter(
+        *points.T,
+        c=colours / 255,
+        s=float(np.clip(2e4 / len(points), 0.2, 14)),
+        linewidths=0,
+        rasterized=len(points) > _MOST_VECTORS,
+    )
+    axes.set_xlabel(_axis(projection, 0))
+    axes.set_ylabel(_axis(projection, 1))
+    axes.set_aspect("equal", adjustable="datalim")
+    return points
 
 
 def _axis(projection: Projection, at: int) -> str:

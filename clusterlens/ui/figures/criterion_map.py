@@ -13,7 +13,7 @@ from clusterlens.ui.palette import shades
 
 _PALETTE = ["#{:02x}{:02x}{:02x}".format(*c) for c in shades(np.linspace(0, 1, 64))]
 
-_ALPHA_TICKS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8]
+ALPHA_TICKS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8]
 
 
 class CriterionMap(Frame):
@@ -70,7 +70,7 @@ class CriterionMap(Frame):
                 line_color=line,
                 line_width=2 if marker == "circle" else 1,
             )
-        self.figure.yaxis.ticker = FixedTicker(ticks=_ALPHA_TICKS)
+        self.figure.yaxis.ticker = FixedTicker(ticks=ALPHA_TICKS)
         # Another theme colours the labels anew and forgets where they stand; they are
         # laid out again when all is in place, whenever that is in a slow browser.
         again = """

@@ -16,6 +16,7 @@ from clusterlens.ui.nodes import (
     nulls,
     pictures,
     pools,
+    report,
     runs,
     tables,
 )
@@ -23,5 +24,5 @@ from clusterlens.ui.nodes import (
 NODES = agreement.NODES | nulls.NODES | pictures.NODES | pools.NODES
 NODES |= inspector.NODES | tables.NODES | cns.NODES | links.NODES | labels.NODES
 NODES |= clusters.NODES | k_selection.NODES | runs.NODES
-NODES |= fuzzy.NODES
+NODES |= fuzzy.NODES | report.NODES
 NODES |= cns_study.NODES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from clusterlens.ui.components import Text
@@ -24,11 +25,12 @@ button.pill:disabled { opacity: .5; cursor: default; border-style: dashed; }
 class ReportPreview(Panel):
     """Written anew on a thread when what it tells changes while it is in sight."""
 
-    needs = (*NEEDED, "note", "look.report_without")
+    needs = (*NEEDED, "note", "look.report_without", "look.report_with")
     also = WELCOME
     empty = "<b>Nothing to report yet.</b> Load a table and run a pool first."
 
     def build(self) -> Any:
+        self._follows: dict[str, Callable[[], None]] = {}
         self._chips = Text(
             does=self._switch,
             css_classes=["cl-report-sections"],
@@ -64,7 +66,25 @@ class ReportPreview(Panel):
         )
         return card("Report", inside, css="cl-report-card")
 
+    def look(self, seen: bool) -> None:
+        super().look(seen)
+        self._follow(self.session.look.report_with if seen else ())
+
+    def _follow(self, wanted: Sequence[str]) -> None:
+        """Watch what the sections tell that were asked for, and only that."""
+        for key in set(self._follows) - set(wanted):
+            self._follows.pop(key)()
+        for key in set(wanted) - set(self._follows):
+            self._follows[key] = self.session.derived.watch(
+                (SECTIONS[key].node,), lambda results: self._write()
+            )
+
     def show(self, **values: Any) -> None:
+        """Write the report, with what was asked for."""
+        self._follow(self.session.look.report_with)
+        self._write()
+
+    def _write(self) -> None:
         """Write the file on a thread; the newest one is shown."""
         found = gather(self.session)
         if found is not None:
@@ -78,9 +98,12 @@ class ReportPreview(Panel):
 
     def _switch(self, key: str) -> None:
         """Take a section out of the report, or back into it."""
-        look = self.session.look
-        left_out = set(look.report_without) ^ {key}
-        look.report_without = tuple(one for one in SECTIONS if one in left_out)
+        look, node = self.session.look, SECTIONS[key].node
+        name = "report_with" if node else "report_without"
+        switched = set(getattr(look, name)) ^ {key}
+        setattr(look, name, tuple(one for one in SECTIONS if one in switched))
+        if node and key in switched:
+            self.session.derived.ask(node)
 
     def _see(self, text: str | None, error: BaseException | None) -> None:
         if error is not None:
@@ -96,11 +119,13 @@ class ReportPreview(Panel):
 def _chip(key: str, found: Findings) -> str:
     """Write the switch of a section; one without content says why."""
     section = SECTIONS[key]
-    why, told = section.lacks(found), key not in found.without
+    why, told = section.lacks(found), found.tells(key)
     state = f"aria-pressed='{str(told).lower()}'"
     if why:
         state = f"disabled title='{safe(section.name)}: {safe(why)}'"
-    tick = "✓ " if told and not why else ""
+    tick = "✓ " if told else ""
+    if told and isinstance(found.asked.get(key), str):
+        tick = "… "
     return (
         f"<button class='pill cl-section-{key}' data-do='{key}' {state}>{tick}"
         f"{safe(section.name)}</button>"

@@ -6,12 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from clusterlens.ui.components import Text
+from clusterlens.ui.exports.document import step_words
 from clusterlens.ui.history import Step
 from clusterlens.ui.kit import card, link, safe
-from clusterlens.ui.links import TITLES
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.style import TEXT_CSS
-from clusterlens.ui.words import count, number
 
 CSS = """
 ol.steps { list-style: none; margin: 0; padding: 0 0 0 2px; }
@@ -76,25 +75,8 @@ def _row(k: int, step: Step, cursor: int) -> str:
     act = "redo to here" if k > cursor else "back to here"
     go = link(act, str(k)) if k != cursor else ""
     at = datetime.fromisoformat(step.at).astimezone().strftime("%H:%M")
-    words = _words(step)
+    words = safe(step_words(step))
     return (
         f"<li class='{kind}'><i></i><span class='at'>{at}</span><b>{safe(step.title)}"
         f"</b> {go}<br><span class='muted'>{words}</span></li>"
     )
-
-
-def _words(step: Step) -> str:
-    """Say what a step was about, in a line."""
-    analysis, parts = step.analysis, []
-    if {"a", "b"} <= step.values.keys():
-        kind = TITLES.get(step.values.get("kind"))
-        rows = f"rows {step.values['a']} and {step.values['b']}"
-        return safe(f"{kind}: {rows}" if kind else rows)
-    for name, value in step.values.items():
-        if name == "pool":
-            models = analysis.run.ensemble.n_partitions if analysis.run else 0
-            parts.append(count(models, "model"))
-        elif name != "sha256":
-            shown = value if isinstance(value, str) else number(value)
-            parts.append(f"{name} {str(shown)[:60]}")
-    return safe(", ".join(parts))

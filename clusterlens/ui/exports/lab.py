@@ -1,0 +1,263 @@
+"""The lab in the report: CNS, saved pairs of soft partitions, class labels.
+
+Every number is that of the page of this name, with its samples and its seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
+from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
+from clusterlens.compute.indices.label_evidence import LabelEvidence
+from clusterlens.compute.indices.label_match import LabelCheck
+from clusterlens.ui.kit import safe
+from clusterlens.ui.nodes.fuzzy import SIDES
+from clusterlens.ui.nodes.labels import APART, MIXED, Light, Reached, Verdict
+from clusterlens.ui.nodes.report import Labelled, SavedPair, SavedPairs, Smoothing
+from clusterlens.ui.words import count, error, fixed, number
+
+SHOWN_PAIRS = 20
+LIGHTS: dict[Light, str] = {
+    "yes": "yes",
+    "in part": "in part",
+    "no": "hardly",
+    "unknown": "not known yet",
+}
+CONCLUSIONS = {
+    "Yes": "clusterings of this table may be judged by these labels.",
+    "Yes, but not each around a centre": (
+        "judge clusterings by these labels only if they can find groups of odd shape."
+    ),
+    "Not decided yet": (
+        "wait until density has been measured: groups need not lie around a centre."
+    ),
+    "Only in part": (
+        "do not judge clusterings by all of these labels; see which pairs mix."
+    ),
+    "Hardly": (
+        "do not judge clusterings of this table by these labels. They may still be "
+        "good classes: a classifier can use boundaries that no cluster has."
+    ),
+}
+
+
+def table_of(heads: str, lines: str) -> str:
+    """Write a table whose heads come again on every page."""
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def write_cns(found: Smoothing, show: Callable[[Any, str], str]) -> str:
+    """Write the setting in force, its criterion, the map and the other settings.
+
+    Parameters
+    ----------
+    found : Smoothing
+        What is told.
+    show : callable
+        Called with a figure and its caption; returns markup.
+    """
+    from clusterlens.ui.exports.pictures import draw_criterion, draw_memberships
+
+    solution, summary, best = found.solution, found.summary, found.automatic
+    own = best.setting
+    setting = (
+        f"K = {solution.n_clusters}, {solution.n_neighbors} neighbours "
+        f"({safe(found.metric)}), alpha = {number(solution.alpha)}"
+    )
+    automatic = (
+        f"The automatic choice is K = {own.n_clusters}, {own.n_neighbors} neighbours, "
+        f"alpha = {number(own.alpha)} with criterion {best.criterion:.3f}."
+    )
+    sizes = ", ".join(f"{size:,}" for size in summary.sizes)
+    exactness = "Preview: no" if solution.preview else "No"
+    text = (
+        f"<p><b>{count(solution.n_clusters, 'cluster')}</b> of "
+        f"{len(solution.labels):,} samples ({sizes}), {summary.between:,} of them "
+        f"between clusters (less than {found.certain:.0%} of the seed stops at one "
+        f"seed), {summary.undecided:,} undecided. Criterion "
+        f"<b>{summary.criterion:.3f}</b> at {setting}. {automatic}</p>"
+        "<p class='muted'>The criterion compares settings on this table; it is no test "
+        f"that clusters exist. {exactness} membership is off by more than "
+        f"{number(summary.error_bound)}, proven. No random numbers are drawn, so there "
+        "is no seed.</p>"
+    )
+    text += show(
+        draw_memberships(found.projection, solution),
+        "Samples on two principal components: hue by the likeliest seed, paler the "
+        "less of the walks that reach a seed stop there; stars are the seeds.",
+    )
+    if found.grid is None:
+        return f"{text}<p class='muted'>The other settings are being compared.</p>"
+    return text + show(
+        draw_criterion(found.grid, solution, own),
+        f"The criterion at K = {solution.n_clusters} over neighbourhoods and alpha: "
+        "circle in force, diamond chosen automatically"
+        + (
+            "."
+            if own.n_clusters == solution.n_clusters
+            else f" (at K = {own.n_clusters})."
+        ),
+    )
+
+
+def write_pairs(found: SavedPairs) -> str:
+    """Write every saved pair with its values under the random models."""
+    missing = ""
+    if found.n_missing:
+        pairs = count(found.n_missing, "saved pair")
+        missing = f"<p class='caveat'>{pairs} of partitions that this run lacks.</p>"
+    return (
+        "<p class='muted'>NDC is the mean concordance of all pairs of samples; "
+        "adjusted values are 0 where a random model expects them and 1 where both are "
+        "equal. ± is Monte-Carlo error, two standard errors, not uncertainty of the "
+        f"samples; seed 0.</p>{''.join(map(_pair, found.pairs))}{missing}"
+    )
+
+
+def _pair(found: SavedPair) -> str:
+    heads = "".join(
+        f"<th{' class=number' if k else ''}>{name}</th>"
+        for k, name in enumerate(("random model", "both random", "U fixed", "V fixed"))
+    )
+    lines = "".join(
+        f"<tr><td>{RANDOM_MODELS[model].title}</td>"
+        + "".join(
+            f"<td class='number'>{_value(model, values[side], side)}</td>"
+            for side in SIDES
+        )
+        + "</tr>"
+        for model, values in found.values.items()
+    )
+    return (
+        f"<div class='whole'><p>U is <b>{safe(found.u)}</b>, V is <b>{safe(found.v)}"
+        f"</b>: NDC <b>{fixed(float(found.ndc), 3)}</b> "
+        f"{error(found.ndc.standard_error)}, {found.n_samples:,} samples.</p>"
+        f"{table_of(heads, lines)}</div>"
+    )
+
+
+def _value(model: str, value: AdjustedIndex, side: Any) -> str:
+    """Write one value with its error, or what is special about it."""
+    if model == "permutation" and side is not None:
+        return "the same"
+    note = error(value.standard_error)
+    if value.degenerate:
+        note = "by convention: nothing can vary"
+    elif value.expected > HIGH_EXPECTATION:
+        note += f"; expected {value.expected:.4f}, noise is magnified"
+    return f"{fixed(float(value), 3)} <span class='muted'>{note}</span>"
+
+
+def write_labels(found: Labelled) -> str:
+    """Write the verdict on the classes, what it rests on, and the pairs."""
+    judged, check, reached = found.judged, found.check, found.reached
+    what = "labels" if judged.noun == "class" else "clusters"
+    sizes = ", ".join(
+        f"{safe(judged.name(code))} {size:,}" for code, size in judged.sizes.items()
+    )
+    left_out = ""
+    if judged.n_left_out:
+        left_out = f" {count(judged.n_left_out, 'row')} without a {judged.noun}."
+    grounds = "".join(
+        f"<li><b>{title}: {LIGHTS[light]}.</b> {text}</li>"
+        for title, light, text in verdict_grounds(
+            found.verdict, check, found.evidence, reached
+        )
+    )
+    now = reached.merged or reached.given
+    return (
+        f"<p>Are the {what} of “{safe(judged.title)}” clusters? <b>"
+        f"{found.verdict.answer}.</b> {len(judged.codes):,} samples ({sizes})."
+        f"{left_out} {safe(judged.note)}</p>"
+        f"<p>CH<sub>btwn</sub> <b>{fixed(check.score)}</b> "
+        f"{error(check.standard_error)} (at most 1{_chance(found.evidence)}), "
+        f"{_dbcv(found.evidence)}, highest ARI of the pool "
+        f"<b>{fixed(float(now.values.max()))}</b> "
+        f"({safe(now.ensemble.names[now.highest])}){_leader(now)}. Seed 0.</p>"
+        f"<ul>{grounds}</ul><p><b>So:</b> {CONCLUSIONS[found.verdict.answer]}</p>"
+        + _class_pairs(judged, check)
+    )
+
+
+def _chance(found: LabelEvidence) -> str:
+    if not len(found.shuffled):
+        return ""
+    mean, spread = found.shuffled["score"].mean(), found.shuffled["score"].std()
+    return f"; shuffled: {fixed(mean)} ± {fixed(2 * spread)}"
+
+
+def _dbcv(found: LabelEvidence) -> str:
+    if found.dbcv.reason:
+        return f"no DBCV: {safe(found.dbcv.reason)}"
+    rows = "" if found.dbcv.exact else f" (from {found.dbcv.n_used:,} rows)"
+    return f"DBCV <b>{fixed(float(found.dbcv))}</b>{rows}"
+
+
+def _leader(found: Any) -> str:
+    if found.leader is None:
+        return ""
+    return f", of the leader {fixed(float(found.values[found.leader]))}"
+
+
+def _class_pairs(judged: Any, check: LabelCheck) -> str:
+    """Write the pairs of classes, those that mix most first."""
+    table = check.pairs.sort_values("score", kind="stable", na_position="last")
+    lines = "".join(
+        f"<tr><td>{safe(judged.name(int(row.class_a)))}</td>"
+        f"<td>{safe(judged.name(int(row.class_b)))}</td><td class='number'>"
+        f"{fixed(row.score)}</td></tr>"
+        for row in table.head(SHOWN_PAIRS).itertuples()
+    )
+    more = len(table) - SHOWN_PAIRS
+    note = f"<p class='muted'>and {more:,} more pairs</p>" if more > 0 else ""
+    heads = f"<th>{judged.noun}</th>" * 2
+    return table_of(f"{heads}<th class='number'>CH<sub>btwn</sub></th>", lines) + note
+
+
+def verdict_grounds(
+    verdict: Verdict,
+    check: LabelCheck,
+    evidence: LabelEvidence | None,
+    reached: Reached | None,
+) -> Sequence[tuple[str, Light, str]]:
+    """Return each kind of evidence for classes: title, what it says, and why."""
+    return (
+        ("Round groups", verdict.round, _centres(check)),
+        ("Dense groups", verdict.dense, _density(evidence)),
+        ("The pool", verdict.pool, _pool(reached)),
+    )
+
+
+def _centres(check: LabelCheck) -> str:
+    scores = check.pairs["score"].dropna()
+    apart, mixed = int((scores >= APART).sum()), int((scores <= MIXED).sum())
+    differ = 0 < apart < len(scores) or 0 < mixed < len(scores)
+    hidden = f" The mean, {fixed(check.score)}, hides it." if differ else ""
+    return (
+        f"{apart} of {len(scores)} pairs score {APART:g} or more, {mixed} are as "
+        f"random classes ({MIXED:g} or less).{hidden}"
+    )
+
+
+def _density(found: LabelEvidence | None) -> str:
+    if found is None:
+        return "DBCV is being measured, or was not asked for."
+    if found.dbcv.reason:
+        return f"No DBCV: {found.dbcv.reason}."
+    return (
+        f"DBCV {fixed(found.dbcv)} against {fixed(found.shuffled['dbcv'].mean())} of "
+        "these labels shuffled; iris has −0.22. It finds groups of any shape, which "
+        "CH<sub>btwn</sub> cannot: nested rings score 0 there."
+    )
+
+
+def _pool(found: Reached | None) -> str:
+    if found is None:
+        return "not compared yet, or there is no run to compare with."
+    now = found.merged or found.given
+    return (
+        f"the highest of {len(now.values)} models reaches ARI "
+        f"{fixed(float(now.values.max()))}, picked knowing the labels."
+    )

@@ -1,0 +1,170 @@
+"""The lab in the report: asked for, equal to the calls of the library, escaped."""
+
+import asyncio
+import re
+
+import numpy as np
+import pytest
+
+import clusterlens as cl
+from clusterlens.ui.exports.document import write_report
+from clusterlens.ui.findings import gather
+from clusterlens.ui.nodes.fuzzy import MODELS
+from clusterlens.ui.panels.report_preview import ReportPreview
+from clusterlens.ui.session import Session
+from clusterlens.ui.words import fixed
+from tests.ui.exports.test_files import BAD, hostile, on_screen
+from tests.ui.loop import rest, run
+
+POOL = [
+    {"clusterer": "fuzzy c-means", "n_clusters": [2, 3]},
+    {"clusterer": "Gaussian mixture", "n_components": 3},
+]
+LAB = ("cns", "fuzzy", "labels")
+
+
+async def iris():
+    """A session with a saved pair, its report in sight."""
+    session = Session()
+    await session.act("load example", name="iris")
+    await session.act("run pool", pool=POOL, random_state=0)
+    session.act_now("save pair", u="model 1", v="model 2")
+    panel = ReportPreview(session)
+    panel.look(True)
+    await rest(session)
+    return session, panel
+
+
+def plain(markup):
+    return re.sub(r"<[^>]+>", "", markup)
+
+
+@pytest.fixture(scope="module")
+def told():
+    """The findings of an analysis of which all sections were asked for."""
+
+    async def main():
+        session, panel = await iris()
+        for key in LAB:
+            panel._switch(key)
+        await rest(session)
+        return session.analysis, gather(session)
+
+    return run(main(), 300)
+
+
+def section(found, heading):
+    return plain(write_report(found).split(f"<h2>{heading}</h2>")[1].split("<h2>")[0])
+
+
+def test_cns_is_told_as_the_library_solves_it(told):
+    analysis, found = told
+    text = section(found, "CNS")
+    setting = re.search(
+        r"Criterion ([\d.]+) at K = (\d+), (\d+) neighbours \((\w+)\), alpha", text
+    )
+    automatic = cl.CNS().fit(analysis.dataset.X)
+    chosen = [automatic.n_clusters_, automatic.n_neighbors_]
+    assert [int(setting[2]), int(setting[3])] == chosen
+    assert float(setting[1]) == pytest.approx(automatic.criterion_.max(), abs=1e-3)
+    sizes = np.bincount(automatic.labels_[automatic.labels_ >= 0])
+    assert f"150 samples ({', '.join(map(str, sizes))})" in text
+
+
+def test_saved_pairs_have_the_values_of_the_library(told):
+    analysis, found = told
+    text = section(found, "Soft partitions")
+    u, v = (analysis.ensemble.memberships[k] for k in (1, 2))
+    assert f"NDC {fixed(float(cl.ndc(u, v)), 3)} exact, 150 samples" in text
+    for model in MODELS:
+        for side in (None, "u", "v"):
+            value = cl.adjusted_ndc(u, v, model, side, 0, precision=5e-4)
+            assert fixed(float(value), 3) in text
+
+
+def test_class_labels_are_told_with_both_scores_and_the_pool(told):
+    analysis, found = told
+    text = section(found, "Class labels")
+    labels = analysis.samples.labels_true
+    X = analysis.samples.X
+    check = cl.label_match(X, labels, n_permutations="adaptive")
+    evidence = cl.label_evidence(X, labels, n_permutations="adaptive")
+    reached = cl.pool_agreement(analysis.ensemble, labels)
+    assert f"CHbtwn {fixed(check.score)}" in text
+    assert f"DBCV {fixed(float(evidence.dbcv))}" in text
+    assert f"highest ARI of the pool {fixed(float(reached.values.max()))}" in text
+
+
+def test_the_lab_is_computed_when_it_is_asked_for_and_not_before():
+    async def main():
+        session, panel = await iris()
+        begun = []
+        for lane in ("live", "idle"):
+            start = getattr(session.jobs, lane)
+
+            def noted(key, *rest, start=start, **more):
+                begun.append(key)
+                return start(key, *rest, **more)
+
+            setattr(session.jobs, lane, noted)
+        session.act_now("write note", text="seen")
+        await rest(session)
+        assert "report" in begun
+        assert not [key for key in begun if re.match("cns|fuzzy|label|judged", key)]
+        panel._switch("fuzzy")
+        await rest(session)
+        assert "report_fuzzy" in begun
+        assert not [key for key in begun if re.match("cns|label", key)]
+        assert "✓ Fuzzy" in panel._chips.body
+        panel._switch("fuzzy")
+        await rest(session)
+        assert not gather(session).tells("fuzzy")
+
+    run(main(), 300)
+
+
+def test_what_is_not_there_yet_is_said_in_the_file():
+    async def main():
+        session, panel = await iris()
+        panel._switch("fuzzy")
+        text = write_report(gather(session))
+        assert "Still being computed" in text
+        assert "… Fuzzy" in panel._chips.body
+        await rest(session)
+        assert "Still being computed" not in write_report(gather(session))
+
+    run(main(), 300)
+
+
+def test_a_section_without_content_cannot_be_asked_for():
+    async def main():
+        session, _ = await on_screen(hostile())
+        panel = ReportPreview(session)
+        panel.look(True)
+        await rest(session)
+        assert "disabled title='Fuzzy: no pair is saved" in panel._chips.body
+        assert "disabled title='Class labels: the table has no" in panel._chips.body
+
+    run(main())
+
+
+def test_hostile_names_are_escaped_in_the_lab():
+    async def main():
+        session, _ = await on_screen(hostile())
+        session.look.judged = "model:0"
+        session.act_now("save pair", u="model 0", v="hard 1")
+        session.look.report_with = LAB
+        session.derived.watch(("report_fuzzy", "report_labels"), lambda results: None)
+        while not session.jobs.at_rest:
+            await asyncio.sleep(0.01)
+        text = write_report(gather(session))
+        assert "<h2>Soft partitions</h2>" in text
+        assert "U is <b>&lt;script&gt;" in text
+        assert BAD not in text
+
+    run(main())
+
+
+def test_steps_of_the_report_say_what_they_were_about(told):
+    text = section(told[1], "Steps")
+    assert "Save the pair (u model 1, v model 2)" in text
