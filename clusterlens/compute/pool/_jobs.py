@@ -16,9 +16,9 @@ from clusterlens.compute.pool._neighbors import WithNeighbors, neighbors_step
 from clusterlens.compute.pool.paces import Paces
 from clusterlens.compute.pool.pilots import (
     LEAST_SAMPLES,
-    PILOT_SAMPLES,
     Sample,
     effort,
+    n_pilot_samples,
     pilot_sample,
 )
 from clusterlens.compute.pool.sharing import SharedModel, Step, merge_steps
@@ -193,7 +193,8 @@ def _effort(plan: Plan, model: Model) -> float:
     scale = plan.scale
 
     def sample() -> Sample:
-        return pilot_sample(scale.some_rows(PILOT_SAMPLES), scale.n_samples)
+        n_rows = n_pilot_samples(scale.n_samples)
+        return pilot_sample(scale.some_rows(n_rows), scale.n_samples)
 
     def compute() -> float:
         rows = scale.find("pilot sample", sample)

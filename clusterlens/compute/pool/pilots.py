@@ -19,9 +19,11 @@ from clusterlens.compute._run.process_settings import one_thread, record_warning
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.pool.clusterer import Clusterer
 
-PILOT_SAMPLES = 1_000
-# Fits to fewer samples take no longer than their pilots would.
-LEAST_SAMPLES = 6_000
+# A pilot sees a share of the samples, and no more than these.
+_PILOT_SHARE = 0.2
+_PILOT_SAMPLES = 1_000
+# Of fewer samples so few say nothing, and their fits take a blink.
+LEAST_SAMPLES = 1_000
 # A covariance of more features makes a pilot as slow as a fit.
 _PILOT_FEATURES = 15
 # Samples per cluster from which k-means iterates hardly longer with more of them.
@@ -43,6 +45,22 @@ class Sample:
 
     rows: FloatArray
     n_samples: int
+
+
+def n_pilot_samples(n_samples: int) -> int:
+    """Return how many rows of a table pilots are fitted to.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows of the table.
+
+    Returns
+    -------
+    n_rows : int
+        At most a fifth of them.
+    """
+    return min(round(_PILOT_SHARE * n_samples), _PILOT_SAMPLES)
 
 
 def pilot_sample(rows: FloatArray, n_samples: int) -> Sample:

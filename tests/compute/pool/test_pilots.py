@@ -76,11 +76,13 @@ def test_what_cannot_be_fitted_is_no_effort_known():
     assert effort(CLUSTERERS["DBSCAN"], {}, few) == 1
 
 
-def test_estimates_know_what_the_data_are_like(monkeypatch):
+@pytest.mark.parametrize("n", [1500, 7000])
+def test_estimates_know_what_the_data_are_like(monkeypatch, n):
     monkeypatch.setattr(paces, "directories", list)
-    noise, apart = (estimate_pool(X, POOL, n_jobs=1).seconds for X in (NOISE, APART))
+    tables = NOISE[:n], APART[:n]
+    noise, apart = (estimate_pool(X, POOL, n_jobs=1).seconds for X in tables)
     # A shape alone does not tell.
-    assert apart < estimate_pool(NOISE.shape, POOL, n_jobs=1).seconds < noise
+    assert apart < estimate_pool((n, 5), POOL, n_jobs=1).seconds < noise
 
 
 def test_a_second_estimate_measures_nothing_anew(monkeypatch):
