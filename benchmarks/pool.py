@@ -4,11 +4,17 @@
     python -m benchmarks.pool --out rows.jsonl    # goes on where it was stopped
     python -m benchmarks.pool --rows 10000x10 100000x2
     python -m benchmarks.pool --estimates         # estimate against truth, no more
+    python -m benchmarks.pool --laws              # each cost law against its jobs
     python -m benchmarks.pool --libraries         # trees of other libraries
 
 Data are eight overlapping Gaussian groups; with --estimates also twenty groups far
 apart, and noise, as fits take longest where there is nothing to be found. The machine
 is calibrated first, if it is not yet; each run then adds to what is known of it.
+
+--laws makes the jobs of a pool one after the other in this process and prints their
+processor time beside what the laws say without what the machine has shown, and which
+laws are off by more than a twentieth of the pool. It says more than --estimates on a
+machine in use.
 
 A row gives, for one size: seconds of wall and processor time of `run_pool` and of the
 same models fitted one by one by their estimators (up to n=10,000) with the same number
@@ -36,17 +42,20 @@ from joblib import Parallel, delayed
 from numba import set_num_threads
 from scipy.cluster import hierarchy
 from sklearn.cluster import HDBSCAN
-from sklearn.datasets import make_blobs
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from clusterlens.compute._run.options import RunOptions
+from clusterlens.compute.pool._fitting import run_job
 from clusterlens.compute.pool._jobs import START_SECONDS, in_which_workers, pool_jobs
 from clusterlens.compute.pool.calibration import calibrate
 from clusterlens.compute.pool.catalogue import CLUSTERERS
-from clusterlens.compute.pool.paces import known_paces
+from clusterlens.compute.pool.paces import Paces, known_paces
 from clusterlens.compute.pool.pool import estimate_pool, run_pool
+from clusterlens.compute.pool.sharing import Shelf
 from clusterlens.compute.pool.specs import plan_pool
+from clusterlens.compute.warm import compile_kernels
 
 SIZES = ["1000x2", "1000x10", "1000x50", "10000x2", "10000x10", "10000x50"]
 SIZES += ["100000x2", "100000x10"]
@@ -58,10 +67,28 @@ ESTIMATES += ["apart:100000x10", "groups:100000x50"]
 MAX_ALONE = 10_000
 
 
+LAWS = [
+    f"{kind}:{size}"
+    for size in ("1000x2", "1000x10", "1000x50", "10000x2", "10000x10", "10000x50")
+    for kind in ("groups", "apart", "noise")
+]
+LAWS += ["moons:10000x2", "skewed:10000x10", "uniform:10000x2", "noise:30000x2"]
+LAWS += ["groups:30000x10", "apart:30000x50", "groups:100000x2", "moons:100000x2"]
+LAWS += ["apart:100000x10", "noise:100000x10", "groups:100000x50"]
+
+
 def data(n: int, d: int, kind: str = "groups") -> Any:
-    """Gaussian groups, overlapping or far apart, or one Gaussian."""
+    """Gaussian groups, overlapping or far apart, or data without such groups."""
+    rng = np.random.default_rng(0)
     if kind == "noise":
-        return np.random.default_rng(0).normal(size=(n, d))
+        return rng.normal(size=(n, d))
+    if kind == "uniform":
+        return rng.uniform(size=(n, d))
+    if kind == "skewed":
+        return rng.lognormal(size=(n, d))
+    if kind == "moons":
+        moons = make_moons(n, noise=0.06, random_state=0)[0]
+        return np.column_stack([moons, 0.1 * rng.normal(size=(n, d - 2))])
     centers, spread = (8, 2.5) if kind == "groups" else (20, 0.7)
     return make_blobs(n, d, centers=centers, cluster_std=spread, random_state=0)[0]
 
@@ -92,6 +119,34 @@ def measure(case: str, n_jobs: int, alone: bool) -> dict[str, Any]:
     if alone and n <= MAX_ALONE:
         row |= _alone(X, ensemble, n_jobs, row)
     return row
+
+
+def measure_laws(case: str) -> dict[str, Any]:
+    """Make the jobs of the pool in this process, and compare them with their laws."""
+    kind, _, size = case.rpartition(":")
+    n, d = map(int, size.split("x"))
+    X = np.ascontiguousarray(data(n, d, kind or "groups"))
+    jobs, _ = pool_jobs(plan_pool("default", X, 0), 8e9, Paces())
+    shelf = Shelf(X)
+    said: Counter[str] = Counter()
+    took: Counter[str] = Counter()
+    for job in jobs:
+        start = time.process_time()
+        run_job(shelf, job)
+        took[job.law] += time.process_time() - start
+        said[job.law] += job.seconds
+    total = sum(took.values())
+    off = {law: (said[law], took[law]) for law in took}
+    return {
+        "size": case,
+        "said": sum(said.values()),
+        "took": total,
+        "off": {
+            law: [round(seconds, 2) for seconds in pair]
+            for law, pair in off.items()
+            if abs(pair[0] - pair[1]) > total / 20
+        },
+    }
 
 
 def _start_seconds(X: Any, n_jobs: int) -> float:
@@ -195,21 +250,30 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--n-jobs", type=int, default=-1)
     parser.add_argument("--estimates", action="store_true")
+    parser.add_argument("--laws", action="store_true")
     parser.add_argument("--libraries", action="store_true")
     given = parser.parse_args()
     if given.libraries:
         compare_libraries()
         return
-    calibrate()
+    if given.laws:
+        compile_kernels()
+    else:
+        calibrate()
     n_jobs = RunOptions(n_jobs=given.n_jobs).n_workers
     rows: dict[str, dict[str, Any]] = {}
     if given.out and given.out.exists():
         lines = map(json.loads, given.out.read_text().splitlines())
         rows = {row["size"]: row for row in lines}
-    for case in given.rows or (ESTIMATES if given.estimates else SIZES):
+    cases = LAWS if given.laws else ESTIMATES if given.estimates else SIZES
+    for case in given.rows or cases:
         if case in rows:
             continue
-        rows[case] = measure(case, n_jobs, not given.estimates)
+        rows[case] = (
+            measure_laws(case)
+            if given.laws
+            else measure(case, n_jobs, not given.estimates)
+        )
         for key, value in rows[case].items():
             print(
                 f"{key:>18}: {value:.3g}"
@@ -220,7 +284,7 @@ def main() -> None:
         if given.out:
             with given.out.open("a") as file:
                 file.write(json.dumps(rows[case]) + "\n")
-    _summarise(list(rows.values()))
+    (_summarise_laws if given.laws else _summarise)(list(rows.values()))
 
 
 def _summarise(rows: list[dict[str, Any]]) -> None:
@@ -234,6 +298,17 @@ def _summarise(rows: list[dict[str, Any]]) -> None:
     for truth in ("wall", "processor"):
         near = sum(0.5 <= row[f"estimate / {truth}"] <= 2 for row in rows)
         print(f"{near} of {len(rows)} estimates of {truth} time within a factor of two")
+
+
+def _summarise_laws(rows: list[dict[str, Any]]) -> None:
+    """Print what the laws say against the processor time of all jobs."""
+    for row in rows:
+        print(
+            f"{row['size']:>16}  said {row['said']:7.1f} s  took {row['took']:7.1f} s  "
+            f"ratio {row['said'] / row['took']:.2f}"
+        )
+    near = sum(0.5 <= row["said"] / row["took"] <= 2 for row in rows)
+    print(f"{near} of {len(rows)} within a factor of two")
 
 
 if __name__ == "__main__":
