@@ -32,6 +32,7 @@ from clusterlens.compute.pool.optics import make_graph_ordering, make_ordering
 from clusterlens.compute.pool.spanning import searched_tree
 from clusterlens.compute.ranking.progressive import rank_progressively
 from clusterlens.compute.ranking.robustness import rank_robustness
+from clusterlens.compute.ranking.run_comparison import compare_runs
 
 
 def compile_kernels(
@@ -112,6 +113,7 @@ def _use_partial(ensemble: Ensemble) -> None:
     """Count over the models that saw a pair, and draw it."""
     count_agreements(ensemble)
     sample_disagreement(ensemble)
+    compare_runs(ensemble, ensemble)
     consensus_tile(ensemble, kind="binarised", shape=(20, 20))
 
 

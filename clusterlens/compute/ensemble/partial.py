@@ -39,6 +39,7 @@ _TABLE_BYTES = 4_000_000_000
 _BLOCK_COMPARISONS = 1_000_000_000  # about a tenth of a second
 _TILE_ROWS = 1024
 _TILE_PAIRS = 1 << 20  # sorted by level at a time
+_ROUNDING = 1e-12  # of a product of variances
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +215,60 @@ def partial_disagreement(ensemble: Ensemble, run: RunOptions) -> FloatArray:
     return np.concatenate(list(parts))
 
 
+@dataclass(frozen=True, eq=False)
+class SeenDifferences:
+    """How two consensus matrices differ where votes of both ensembles saw the pair.
+
+    Parameters
+    ----------
+    changed : array of float64, shape (n_samples,)
+        Root mean square difference of the rows of each sample over what was seen,
+        itself included; NaN where nothing was.
+    correlation : float
+        Of both matrices over the pairs of different samples; NaN if one is constant.
+    n_pairs : int
+        Such pairs.
+    """
+
+    changed: FloatArray
+    correlation: float
+    n_pairs: int
+
+
+def partial_differences(
+    first: SeenCodes, second: SeenCodes, run: RunOptions
+) -> SeenDifferences:
+    """Compare two consensus matrices of the same samples on the pairs that both saw.
+
+    O(n² T) time, as shares of different votes do not follow from tables of clusters.
+    """
+    n = len(first.by_sample)
+    models = len(first.votes) + len(second.votes)
+    step = min(max(_BLOCK_COMPARISONS // (n * models), 1), max(_TILE_PAIRS // n, 1))
+    blocks = list(pairwise([*range(0, n, step), n]))
+
+    def compare(start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+        a, b = (_share_rows(*_sums(one), start, stop) for one in (first, second))
+        seen = np.isfinite(a) & np.isfinite(b)
+        gap = np.where(seen, a - b, 0.0)
+        with np.errstate(invalid="ignore"):
+            changed = np.sqrt((gap**2).sum(axis=1) / seen.sum(axis=1))
+        seen[np.arange(stop - start), np.arange(start, stop)] = False
+        a, b = a[seen], b[seen]
+        return changed, np.array([len(a), a.sum(), b.sum(), a @ a, b @ b, a @ b])
+
+    work = [(stop - start) * n for start, stop in blocks]
+    parts = list(run_blocks(compare, blocks, work, run))
+    count, a, b, aa, bb, ab = np.sum([sums for _, sums in parts], axis=0)
+    spread = (count * aa - a * a) * (count * bb - b * b)
+    known = spread > _ROUNDING * max(count, 1) ** 4
+    return SeenDifferences(
+        np.concatenate([changed for changed, _ in parts]),
+        float((count * ab - a * b) / np.sqrt(spread)) if known else np.nan,
+        int(count) // 2,
+    )
+
+
 def check_seen(ensemble: Ensemble, seen: CountArray) -> None:
     """Refuse a model that saw no pair that a vote saw, as nothing can score it."""
     alone = np.flatnonzero(seen.sum(axis=1) == 0)
@@ -361,3 +416,22 @@ def _doubt(  # type: ignore[no-untyped-def]
                     total[i - start] += 4.0 * share * (1.0 - share)
                     n_seen[i - start] += 1
     return total / np.maximum(n_seen, 1)
+
+
+@kernel()
+def _share_rows(  # type: ignore[no-untyped-def]
+    by_sample, votes, tile, joined, both, start, stop
+):
+    """Consensus of the samples from start to stop with all, NaN where none saw both."""
+    n, lanes = by_sample.shape[0], tile.shape[1]
+    shares = np.full((stop - start, n), np.nan)
+    for left in range(0, n, lanes):
+        right = min(left + lanes, n)
+        _turn(by_sample, tile, left, right)
+        for i in range(start, stop):
+            sum_seen_votes(tile, by_sample, votes, i, joined, both)
+            for k in range(right - left):
+                if both[k]:
+                    share = np.float64(joined[k]) / np.float64(both[k])
+                    shares[i - start, left + k] = share
+    return shares

@@ -25,6 +25,11 @@ from clusterlens.compute.ensemble.overlaps import (
     consensus_differences,
     partition_overlaps,
 )
+from clusterlens.compute.ensemble.partial import (
+    SeenDifferences,
+    partial_differences,
+    seen_codes,
+)
 from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
 
 _ROUNDING = 1e-12  # of a product of variances
@@ -49,7 +54,11 @@ class RunComparison(Frozen):
         samples, from -1 to 1; NaN where one of them is constant.
     changed : array of float, shape (n_shared,)
         How far the companions of each sample changed: root mean square difference of
-        its rows of the two consensus matrices, in [0, 1].
+        its rows of the two consensus matrices, in [0, 1]. Of partial partitions over
+        what votes of both runs saw; NaN where there is nothing.
+    n_pairs : int
+        Pairs of different shared samples that are compared: all of them, of partial
+        partitions those that votes of both runs saw.
     """
 
     rows: tuple[IntArray, IntArray]
@@ -58,6 +67,7 @@ class RunComparison(Frozen):
     leader_ari: float
     correlation: float
     changed: FloatArray
+    n_pairs: int
 
     @property
     def n_shared(self) -> int:
@@ -66,8 +76,8 @@ class RunComparison(Frozen):
 
     @property
     def difference(self) -> float:
-        """Root mean square difference of the two consensus matrices, in [0, 1]."""
-        return float(np.sqrt(np.mean(self.changed**2)))
+        """Root mean square of the changes, in [0, 1]; of the matrices if complete."""
+        return float(np.sqrt(np.nanmean(self.changed**2)))
 
     def to_frame(self) -> pd.DataFrame:
         """Return the shared samples, those that changed most first.
@@ -124,15 +134,15 @@ def compare_runs(
     ------
     ValueError
         If the runs share fewer than two samples, or ids stand twice.
-    DataError
-        If partitions are partial.
     Cancelled
         If `cancel` said so.
 
     Notes
     -----
     Everything but the leaders follows from contingency tables on the shared samples:
-    O(n T²) time for the partitions of both, no matrix of pairs.
+    O(n T²) time for the partitions of both, no matrix of pairs. Partial partitions are
+    compared pair by pair in O(n² T) time, on the pairs that votes of both runs saw;
+    their leaders on the samples that both saw (NaN if these are fewer than two).
 
     Examples
     --------
@@ -149,16 +159,45 @@ def compare_runs(
         int(rank_partitions(one, score, **run.quiet.threads).order[0])
         for one in ensembles
     ]
-    parts = [one.take_samples(at) for one, at in zip(ensembles, rows, strict=True)]
-    labels = [part.codes[t] for part, t in zip(parts, leaders, strict=True)]
+    found = _differences(ensembles, rows, run.quiet)
     return RunComparison(
         (read_only(rows[0]), read_only(rows[1])),
         (leaders[0], leaders[1]),
         (first.names[leaders[0]], second.names[leaders[1]]),
-        float(adjusted_rand_score(*labels)),
-        _correlation(parts[0], parts[1], run.quiet),
-        read_only(consensus_differences(parts[0], parts[1], run)),
+        _leader_ari(ensembles, rows, leaders),
+        found.correlation,
+        read_only(found.changed),
+        found.n_pairs,
     )
+
+
+def _differences(
+    ensembles: tuple[Ensemble, Ensemble],
+    rows: tuple[IntArray, IntArray],
+    run: RunOptions,
+) -> SeenDifferences:
+    """Compare the consensus matrices of the shared samples."""
+    both = list(zip(ensembles, rows, strict=True))
+    if any(one.is_partial for one in ensembles):
+        return partial_differences(*(seen_codes(one, at) for one, at in both), run)
+    first, second = (one.take_samples(at) for one, at in both)
+    changed = consensus_differences(first, second, run)
+    n = len(changed)
+    return SeenDifferences(changed, _correlation(first, second, run), n * (n - 1) // 2)
+
+
+def _leader_ari(
+    ensembles: tuple[Ensemble, Ensemble],
+    rows: tuple[IntArray, IntArray],
+    leaders: list[int],
+) -> float:
+    """Adjusted Rand index of both leaders on the shared samples that both saw."""
+    three = list(zip(ensembles, leaders, rows, strict=True))
+    first, second = (one.codes_and_gaps[t][at] for one, t, at in three)
+    seen = np.logical_and(*(one.seen_by(t)[at] for one, t, at in three))
+    if seen.sum() < 2:
+        return np.nan
+    return float(adjusted_rand_score(first[seen], second[seen]))
 
 
 def _several(ensemble: Any, name: str) -> Ensemble:

@@ -13,6 +13,7 @@ from clusterlens.compute.table.export import attach_labels
 from clusterlens.ui.components import Excerpt
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.rows import rows_to_csv
+from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import card, excerpt, link, pmu, pn, safe, select
 from clusterlens.ui.links import plain_ids
 from clusterlens.ui.look import Brush
@@ -310,12 +311,17 @@ def _again(chosen: Chosen, cluster: int | None) -> str:
 
 
 def _beside(result: Result) -> str:
-    """Say how the run compares with another one."""
+    """Say how the run compares with another one, and on what."""
+    if result.error is not None:
+        reason = f"Not beside another run: {safe(explain(result.error))}"
+        return f"<span class='cl-runs-compared'>{reason}</span>"
     if not result.ready or result.value is None:
         return ""
     other, found = result.value.run, result.value.found
     changed = len(result.value.changed)
     n = count(found.n_shared, "shared sample")
+    if found.n_pairs < found.n_shared * (found.n_shared - 1) // 2:
+        n += f", on the {found.n_pairs:,} pairs that models of both runs saw"
     text = (
         f"Beside <b>{safe(other.name)}</b>, {n}: leaders {safe(found.names[0])} and "
         f"{safe(found.names[1])} (ARI {fixed(found.leader_ari)}), consensus matrices "

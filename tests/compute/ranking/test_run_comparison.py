@@ -47,6 +47,82 @@ def test_shared_rows_are_compared_by_their_consensus_matrices(seed):
     assert len(table) == found.n_shared == len(shared)
 
 
+def seen_consensus(run, rows):
+    """Share of the votes that saw a pair which join it, by definition; NaN for none."""
+    labels = run.labels[:, rows]
+    seen = [run.seen_by(t)[rows] for t in range(run.n_partitions)]
+    share = np.full((len(rows), len(rows)), np.nan)
+    for i in range(len(rows)):
+        for j in range(len(rows)):
+            saw = [
+                (run.votes[t], labels[t, i] == labels[t, j])
+                for t in range(run.n_partitions)
+                if seen[t][i] and seen[t][j]
+            ]
+            if saw:
+                share[i, j] = sum(v for v, yes in saw if yes) / sum(v for v, _ in saw)
+    return share
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32 - 1))
+@pytest.mark.filterwarnings("ignore")
+def test_partial_runs_are_compared_on_the_pairs_that_both_saw(seed):
+    rng = np.random.default_rng(seed)
+    ids = rng.permutation(24)[:18], rng.permutation(24)[:16]
+    runs = []
+    for own in ids:
+        gaps = rng.random((3, len(own))) < rng.choice([0.1, 0.5])
+        gaps[:, :4] = False
+        weights = rng.integers(1, 4, 3).astype(float)
+        runs.append(random_models(rng, len(own), missing=gaps, weights=weights))
+    found = cl.compare_runs(*runs, ids)
+    a, b = (seen_consensus(run, at) for run, at in zip(runs, found.rows, strict=True))
+    gap = (a - b) ** 2
+    known = np.isfinite(gap)
+    for i, changed in enumerate(found.changed):
+        if known[i].any():
+            assert changed == pytest.approx(np.sqrt(gap[i][known[i]].mean()), abs=1e-9)
+        else:
+            assert np.isnan(changed)
+    known[np.diag_indices(len(gap))] = False
+    assert found.n_pairs == known.sum() // 2
+    if found.n_pairs > 2 and a[known].std() > 1e-6 and b[known].std() > 1e-6:
+        expected = np.corrcoef(a[known], b[known])[0, 1]
+        assert found.correlation == pytest.approx(expected, abs=1e-7)
+    both = np.logical_and(
+        *(
+            run.seen_by(t)[at]
+            for run, t, at in zip(runs, found.leaders, found.rows, strict=True)
+        )
+    )
+    leading = [
+        run.labels[t][at][both]
+        for run, t, at in zip(runs, found.leaders, found.rows, strict=True)
+    ]
+    if both.sum() > 1:
+        assert found.leader_ari == pytest.approx(adjusted_rand_score(*leading))
+
+
+def random_models(rng, n, **options):
+    return cl.Ensemble(rng.integers(0, 3, (3, n)), **options)
+
+
+@pytest.mark.filterwarnings("ignore:ensemble has 2 partitions")
+def test_a_gap_that_no_pair_falls_into_changes_nothing():
+    rng = np.random.default_rng(3)
+    first, second = random_run(rng, 40), random_models(rng, 40)
+    gaps = np.zeros((3, 40), bool)
+    gaps[1, 39] = True
+    partial = cl.Ensemble(second.labels, missing=gaps)
+    ids = np.arange(40), np.append(np.arange(39), 99)
+    whole = cl.compare_runs(first, second, ids)
+    found = cl.compare_runs(first, partial, ids)
+    np.testing.assert_allclose(found.changed, whole.changed, atol=1e-7)
+    assert found.correlation == pytest.approx(whole.correlation)
+    assert found.n_pairs == whole.n_pairs == 39 * 38 // 2
+
+
 def test_a_run_is_itself():
     run = random_run(np.random.default_rng(1), 25)
     found = cl.compare_runs(run, run)
