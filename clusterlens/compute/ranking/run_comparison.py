@@ -179,7 +179,8 @@ def _differences(
     """Compare the consensus matrices of the shared samples."""
     both = list(zip(ensembles, rows, strict=True))
     if any(one.is_partial for one in ensembles):
-        return partial_differences(*(seen_codes(one, at) for one, at in both), run)
+        seen = [seen_codes(one, at) for one, at in both]
+        return partial_differences(seen[0], seen[1], run)
     first, second = (one.take_samples(at) for one, at in both)
     changed = consensus_differences(first, second, run)
     n = len(changed)
