@@ -133,6 +133,7 @@ table.profile th { font-size: 11.5px; }
   overflow-wrap: anywhere; gap: 12px; justify-content: space-between; padding: 7px 12px;
   border-radius: 6px; margin-bottom: 6px; border-left: 4px solid #0b8a8a;
   background: #e3f1f1; color: #14181d; }
+.notice > button { flex: none; }
 .notice.error { border-color: #c62828;
   background: #fbe7e6; }
 .notice.warning { border-color: #d9822b;

@@ -11,6 +11,7 @@ from clusterlens.ui.kit import card, mark, pmu, safe
 from clusterlens.ui.nodes.clusters import Apart, Chosen
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.words import fixed
 
 
 class ClusterApart(Panel):
@@ -90,7 +91,7 @@ class ClusterApart(Panel):
         figures = []
         for column, row in apart.columns:
             title = safe(column.column)
-            effect = f"{row['effect']:+.1f} sd"
+            effect = f"{fixed(row['effect'], 1, signed=True)} sd"
             if column.levels:
                 line = f"{safe(row['level'])} <b>{safe(row['text'])}</b> here"
                 line += f", {safe(row['overall_text'])} in the rest"

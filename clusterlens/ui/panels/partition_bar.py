@@ -20,7 +20,7 @@ from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.clusters import Chosen
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.saving import SaveButton
-from clusterlens.ui.partitions import TREE, Choice
+from clusterlens.ui.partitions import SEED, TREE, Choice
 from clusterlens.ui.words import count, fixed, voters
 
 KINDS = {
@@ -354,7 +354,8 @@ def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:
         text = f"<b>{count(len(sizes), 'cluster')}</b> of {spread} samples"
         rest = chosen.names.get(-1)
         text += f", {count(noise, 'sample')} {safe(rest)}." if noise else "."
-    text += f" <span class='muted'>{safe(chosen.title)}, {n:,} samples.</span>"
+    seed = f", seed {SEED}" if chosen.choice.kind == "consensus" else ""
+    text += f" <span class='muted'>{safe(chosen.title)}, {n:,} samples{seed}.</span>"
     if held.ready and len(sizes) > 1:
         text += f" {_holding(chosen, held.value, ensemble)}"
     return text
