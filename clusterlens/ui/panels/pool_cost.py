@@ -105,7 +105,7 @@ def _estimate(estimate: PoolEstimate, shape: tuple[int, int]) -> str:
     )
     notes = "".join(f"<li>{safe(note)}</li>" for note in estimate.notes)
     return (
-        "<div style='display:flex;gap:26px;margin:2px 0 6px'>"
+        "<div style='display:flex;flex-wrap:wrap;gap:2px 22px;margin:2px 0 6px'>"
         f"{_figure(str(n_models), 'models')}"
         f"{_figure(duration(estimate.seconds), 'within a factor of 2')}"
         f"{_figure(f'{estimate.n_bytes / 1e6:,.0f} MB', 'at the peak')}</div>"
@@ -118,7 +118,8 @@ def _estimate(estimate: PoolEstimate, shape: tuple[int, int]) -> str:
 
 def _figure(value: str, what: str) -> str:
     return (
-        f"<div><b style='font-size:21px'>{value}</b><p class='muted'>{what}</p></div>"
+        f"<div><b style='font-size:21px;white-space:nowrap'>{value}</b>"
+        f"<p class='muted'>{what}</p></div>"
     )
 
 
