@@ -50,11 +50,16 @@ export function render({model}) {
     const does = box.getRootNode().activeElement?.dataset?.do;
     box.innerHTML = model.body;
     if (does) box.querySelector(`[data-do="${CSS.escape(does)}"]`)?.focus();
+    reach();
+  };
+  // Whoever has no pointer scrolls with the keys, where there is something to scroll.
+  const reach = () => {
+    const hides = model.scrolls && box.scrollHeight > box.clientHeight + 1;
+    if (hides) box.tabIndex = 0;
+    else box.removeAttribute('tabindex');
   };
   const place = () => {
     box.style.cssText = model.scrolls ? 'height:100%;overflow-y:auto' : '';
-    // Whoever has no pointer scrolls with the keys.
-    if (model.scrolls) box.tabIndex = 0;
   };
   // Pages that are not served safely have no clipboard of their own.
   const copy = (text) => {
@@ -77,7 +82,8 @@ export function render({model}) {
     if (target) model.send_msg(target.dataset.do);
   });
   model.on('body', write);
-  write(); place();
+  place(); write();
+  if (model.scrolls) new ResizeObserver(reach).observe(box);
   return box;
 }"""
 

@@ -295,7 +295,9 @@ def _read_share(setting: str, piece: str) -> dict[str, Any]:
 
 def _read_copies(text: str) -> int:
     if not text.strip().isdecimal() or not 1 <= int(text) <= 10_000:
-        raise ValueError("the number of runs is a whole number from 1 to 10,000.")
+        raise ValueError(
+            "the number of runs is a whole number from 1 to {whole(10_000)}."
+        )
     return int(text)
 
 

@@ -18,8 +18,8 @@ input.field { width: 20px; box-sizing: border-box; font: inherit; font-size: 12.
   color: inherit; text-align: center; padding: 0 2px; height: 21px; border-radius: 11px;
   background: transparent; border: 1px dashed
   color-mix(in srgb, currentColor 45%, transparent); }
-input.field:focus, input.field:not(:placeholder-shown) { width: 84px; outline: none;
-  border: 2px solid #0b8a8a; }
+input.field:focus, input.field:not(:placeholder-shown) { width: 84px;
+  border: 1px solid #0b8a8a; }
 input.field.wrong { border: 2px solid #c62828; width: 84px; }
 button.switch { all: unset; cursor: pointer; position: relative; width: 30px;
   height: 17px; border-radius: 9px; flex: none; background:
@@ -28,7 +28,7 @@ button.switch::after { content: ""; position: absolute; left: 2px; top: 2px;
   width: 13px; height: 13px; border-radius: 50%; background: #fff; }
 button.switch[aria-checked=true] { background: #0b7d7d; }
 button.switch[aria-checked=true]::after { left: 15px; }
-button.switch:focus-visible { outline: 2px solid #0b8a8a; outline-offset: 2px; }
+button.switch:focus-visible { outline-offset: 2px; }
 button.dashed { all: unset; cursor: pointer; padding: 0 9px; margin: 1px 4px 1px 0;
   border-radius: 11px; font-size: 12px; border: 1px dashed
   color-mix(in srgb, currentColor 40%, transparent); }
@@ -44,7 +44,6 @@ input.word { width: 110px; box-sizing: border-box; font: inherit; color: inherit
   padding: 0 4px; height: 20px; background: transparent; border-radius: 4px;
   border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
 @media (max-width: 1150px), (max-height: 800px) { .meaning { display: none; } }
-input.exact:focus, input.word:focus { outline: 2px solid #0b8a8a; }
 """)
 
 

@@ -59,6 +59,7 @@ class Progress:
     waiting: int = 0
     in_background: bool = False
     unit: str = ""
+    kind: str = ""
 
 
 @dataclass(eq=False)
@@ -80,6 +81,7 @@ class Job:
     notices: list[Notice] = field(default_factory=list)
     files: Mapping[str, bytes] = field(default_factory=dict)
     unit: str = ""
+    kind: str = ""
 
     def enter(self, stage: str, unit: str = "") -> None:
         """Begin another stage of the work, whose progress is told in a unit."""
@@ -166,7 +168,7 @@ class Jobs(param.Parameterized):
         return not (self._asked or self._tasks)
 
     async def act(
-        self, title: str, begin: Callable[[], Callable[[Job], Any]]
+        self, title: str, begin: Callable[[], Callable[[Job], Any]], *, kind: str = ""
     ) -> Any | None:
         """Do an action in its turn; return its result, None if it did not end well.
 
@@ -177,6 +179,8 @@ class Jobs(param.Parameterized):
         begin : callable
             Called on the event loop when its turn has come; returns the work, which is
             called with the job on a thread, reports to it and asks whether to stop.
+        kind : str, default ""
+            What kind of action it is, for those who show only some.
         """
         self._asked += 1
         self._quiet.clear()
@@ -185,7 +189,7 @@ class Jobs(param.Parameterized):
             async with self._turn:
                 if self._closed:
                     return None
-                job = self._action = Job(title)
+                job = self._action = Job(title, kind=kind)
                 try:
                     return await self._carry_out(job, begin())
                 finally:
@@ -348,6 +352,7 @@ class Jobs(param.Parameterized):
             max(0, self._asked - 1) if action else 0,
             not action,
             job.unit,
+            job.kind,
         )
 
     def _tell_partial(self) -> None:

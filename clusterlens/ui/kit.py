@@ -35,6 +35,11 @@ def safe(text: Any) -> str:
     return html.escape(str(text))
 
 
+def quoting(sentence: str) -> str:
+    """Escape a sentence; names in quotes may run from right to left, it does not."""
+    return re.sub("(&#x27;)(.*?)(&#x27;)", r"\1<bdi>\2</bdi>\3", safe(sentence))
+
+
 def said(words: str) -> str:
     """Return markup of what a figure shows, for those who do not see it."""
     return f"<p class='said'>{safe(words)}</p>"
@@ -86,9 +91,15 @@ def mark(colour: str, name: str) -> str:
     return f'<span class="dot" style="background:{colour}"></span>{name}'
 
 
-def link(text: str, does: str, *, kind: str = "link", css: str = "") -> str:
-    """Return markup of a button in a `Text`; text and does must be safe."""
-    return f'<button class="{kind} {css}" data-do="{does}">{text}</button>'
+def link(
+    text: str, does: str, *, kind: str = "link", css: str = "", name: str = ""
+) -> str:
+    """Return markup of a button in a `Text`; all of it must be safe.
+
+    A name says more than a text that is too short to be understood alone.
+    """
+    more = f' aria-label="{name}" title="{name}"' if name else ""
+    return f'<button class="{kind} {css}" data-do="{does}"{more}>{text}</button>'
 
 
 def copier(text: str, content: str, *, css: str = "") -> str:

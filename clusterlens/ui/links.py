@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.analysis import Link
@@ -159,8 +160,8 @@ def links_from_text(text: str, index: pd.Index) -> tuple[Link, ...]:
     given = _pairs_of_json(text) if text.lstrip()[:1] == "{" else _pairs_of_csv(text)
     if len(given) > MOST_LINKS:
         raise ValueError(
-            f"the file has {len(given):,} links, {MOST_LINKS:,} can be taken in; keep "
-            "those that matter, or give labels as a column of the table."
+            f"the file has {whole(len(given))} links, {whole(MOST_LINKS)} can be "
+            "taken in; keep those that matter, or give labels as a column of the table."
         )
     known = {str(row): row for row in plain_ids(index)}
     ends = {end: _find(end, known) for _, *pair in given for end in pair}

@@ -93,7 +93,7 @@ class Session:
 
             return work
 
-        done = await self.jobs.act(action.title, begin)
+        done = await self.jobs.act(action.title, begin, kind=kind)
         if refused[0]:
             self.look.refused = refused[0]
         with self.derived.paused():
@@ -226,7 +226,7 @@ class Session:
         def begin() -> Callable[[Job], str]:
             return lambda job: self.keep_file(upload.content(job))
 
-        key = await self.jobs.act(f"Upload {upload.name}", begin)
+        key = await self.jobs.act(f"Upload {upload.name}", begin, kind="load file")
         upload.ended = True
         if key is None:
             return False
@@ -247,7 +247,7 @@ class Session:
         def begin() -> Callable[[Job], str]:
             return lambda job: import_analysis(store, content)
 
-        made = await self.jobs.act("Read the analysis", begin)
+        made = await self.jobs.act("Read the analysis", begin, kind="take in")
         return made is not None and await self.open(made)
 
     def _adopt(self, kept: Kept) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from bokeh.util.warnings import BokehUserWarning
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.process_settings import ignore_warnings
 from clusterlens.ui import warm
 from clusterlens.ui.address import LOOKED_AT, VIEWS, from_query, to_query
@@ -63,7 +64,7 @@ nav p { margin: 8px 0 2px; color: color-mix(in srgb, currentColor 68%, transpare
 nav button { all: unset; box-sizing: border-box; width: 100%; min-height: 52px;
   padding: 6px 2px; line-height: 1.2; cursor: pointer; }
 nav button:hover { background: color-mix(in srgb, currentColor 7%, transparent); }
-nav button:focus-visible { outline: 2px solid #0b8a8a; outline-offset: -2px; }
+nav button:focus-visible { outline-offset: -2px; }
 nav button[aria-current] { color: color-mix(in srgb, #0b8a8a 78%, currentColor);
   background: color-mix(in srgb, #0b8a8a 10%, transparent); font-weight: 700; }
 nav span { display: block; font: 20px/1.2 "Material Icons";
@@ -210,7 +211,7 @@ class Shell:
             if analysis.table is not None:
                 rows, columns = analysis.table.table.shape
                 name = f"<bdi>{safe(analysis.table.name)}</bdi>"
-                parts.append(f"{name} · {rows:,} × {columns:,}")
+                parts.append(f"{name} · {whole(rows)} × {whole(columns)}")
             if analysis.run is not None:
                 count = analysis.run.ensemble.n_partitions
                 parts.append(f"<bdi>{safe(analysis.run.name)}</bdi> · {count} models")
@@ -400,7 +401,9 @@ def _job_bar(session: Session) -> pmu.Paper:
         shown = jobs.shown
         if shown is not None:
             bar.body = progress_bar(shown.title, shown.done, shown.total)
-            steps = f" · {shown.done:,} of {shown.total:,}" if shown.total else ""
+            steps = (
+                f" · {whole(shown.done)} of {whole(shown.total)}" if shown.total else ""
+            )
             steps += f" {shown.unit}" if steps and shown.unit else ""
             waiting = f" · {shown.waiting} waiting" if shown.waiting else ""
             text.body = (

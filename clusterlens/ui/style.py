@@ -6,6 +6,19 @@ import re
 
 ACCENT = "#0b6e6e"
 ACCENT_DARK = "#3db8b3"
+# The ring around what has the focus of the keyboard.
+RING = {
+    "MuiButtonBase": {
+        "styleOverrides": {
+            "root": {
+                "&.Mui-focusVisible": {
+                    "outline": "2px solid currentColor",
+                    "outlineOffset": "-3px",
+                }
+            }
+        }
+    },
+}
 THEME = {
     "light": {
         "palette": {
@@ -14,6 +27,7 @@ THEME = {
         },
         "typography": {"fontFamily": "Arial, 'Liberation Sans', sans-serif"},
         "shape": {"borderRadius": 6},
+        "components": RING,
     },
     "dark": {
         "palette": {
@@ -22,6 +36,7 @@ THEME = {
         },
         "typography": {"fontFamily": "Arial, 'Liberation Sans', sans-serif"},
         "shape": {"borderRadius": 6},
+        "components": RING,
     },
 }
 
@@ -32,9 +47,13 @@ def scaled(css: str) -> str:
     return re.sub(r"font-size: ([\d.]+)px", size, css)
 
 
-# Inside the shadow root of each text pane; colours follow the theme by inheritance.
+# Inside the shadow root of each text pane; colours follow the theme by inheritance. A
+# name that runs from right to left leaves what stands beside it in its order.
 TEXT_CSS = scaled("""
 :host { font-size: 14px; line-height: 1.35; }
+:focus-visible { outline: 2px solid #0b8a8a !important; }
+div:focus-visible { outline-offset: -2px; }
+b, span, button, td, th, dd, figcaption { unicode-bidi: plaintext; }
 h2 { font-size: 15px; font-weight: 700; margin: 0; white-space: nowrap; }
 @media (max-width: 1350px) { h2 { font-size: 13.5px; } }
 @media (max-height: 800px) { .spare, .how { display: none; } }
@@ -50,7 +69,7 @@ p { margin: 2px 0; }
 button.chip { all: unset; cursor: pointer; padding: 2px 11px; border-radius: 12px;
   font-size: 13px; border: 1px solid rgba(255, 255, 255, .6); }
 button.chip:hover { background: rgba(0, 0, 0, .2); }
-button.chip:focus-visible { outline: 2px solid #fff; outline-offset: 1px; }
+button.chip:focus-visible { outline-color: #fff !important; outline-offset: 1px; }
 .badge { display: inline-block; padding: 1px 9px; border-radius: 10px; font-size: 12px;
   font-weight: 700; background: color-mix(in srgb, #0b8a8a 14%, transparent);
   color: color-mix(in srgb, #0b8a8a 70%, currentColor); }
@@ -68,7 +87,7 @@ ul { margin: 4px 0; padding-left: 18px; }
 button.link { all: unset; cursor: pointer; color: #0b7d7d; font-weight: 600;
   color: color-mix(in srgb, #0b8a8a 72%, currentColor); }
 button.link:hover { text-decoration: underline; }
-button.link:focus-visible { outline: 2px solid #0b8a8a; outline-offset: 1px; }
+button.link:focus-visible { outline-offset: 1px; }
 button.link.copied::after { content: " ✓ copied"; }
 .pill { display: inline-block; padding: 2px 10px; border-radius: 12px; font-size: 12px;
   background: color-mix(in srgb, #0b8a8a 12%, transparent); margin-right: 6px; }
@@ -76,7 +95,6 @@ button.pill { all: unset; display: inline-block; cursor: pointer; padding: 2px 1
   border-radius: 12px; font-size: 12px; margin-right: 6px; border: 1px solid
   color-mix(in srgb, currentColor 30%, transparent); }
 button.pill:hover { border-color: #0b8a8a; }
-button.pill:focus-visible { outline: 2px solid #0b8a8a; }
 h3 { font-size: 13px; margin: 10px 0 2px; padding-top: 8px; border-top: 1px solid
   color-mix(in srgb, currentColor 16%, transparent); }
 h3 small { font-weight: 400; opacity: .7; }
@@ -119,7 +137,7 @@ table.profile th { font-size: 11.5px; }
   font-size: 13px; border-bottom: 2px solid transparent; opacity: .75; }
 .tab.front { border-color: #0b8a8a; font-weight: 700; opacity: 1;
   color: color-mix(in srgb, #0b8a8a 75%, currentColor); }
-.tab:focus-visible { outline: 2px solid #0b8a8a; outline-offset: -3px; }
+.tab:focus-visible { outline-offset: -3px; }
 .strip { display: flex; flex-direction: column; gap: 4px; }
 .strip .tab { writing-mode: vertical-rl; padding: 14px 8px; border-bottom: 0;
   border-left: 2px solid transparent; }
@@ -162,7 +180,6 @@ table.profile th { font-size: 11.5px; }
 .row-of-k.front { background: color-mix(in srgb, #0b8a8a 15%, transparent); }
 .row-of-k button { all: unset; cursor: pointer; text-align: right; }
 .row-of-k.front button { font-weight: 700; }
-.row-of-k button:focus-visible { outline: 2px solid #0b8a8a; }
 .parts { display: flex; gap: 1px; height: calc(100% - 3px); max-height: 22px; }
 .parts > div { overflow: hidden; text-align: center; border-radius: 2px;
   font-size: 11px; min-width: 0; display: flex; align-items: center;
@@ -186,7 +203,6 @@ table.heat tr.front td { background-image: linear-gradient(color-mix(in srgb, #0
 table.heat tr.front td.cell { background-image: none; }
 table.heat tr.front td:first-child { box-shadow: inset 3px 0 #0b8a8a; }
 table.heat button { all: unset; cursor: pointer; }
-table.heat button:focus-visible { outline: 2px solid #0b8a8a; }
 table.heat tr[data-do] { cursor: pointer; }
 table.heat td .track { margin-top: 0; display: inline-block; width: 54px;
   min-width: 0; vertical-align: middle; margin-right: 6px; }
@@ -196,7 +212,6 @@ table.cross td, table.cross th { border: 0; padding: 3px 5px; text-align: center
 table.cross td.name, table.cross th.name { text-align: left; max-width: 110px; }
 table.cross button { all: unset; cursor: pointer; display: block; width: 100%;
   padding: 3px 0; border-radius: 3px; }
-table.cross button:focus-visible { outline: 2px solid #0b8a8a; }
 table.cross button.front { outline: 2px solid currentColor; }
 .small-multiples { display: grid; gap: 4px 16px; height: 100%;
   grid-template-columns: repeat(auto-fit, minmax(118px, 1fr)); }
@@ -214,7 +229,7 @@ button.about { all: unset; cursor: pointer; display: inline-block; width: 16px;
 @media (max-width: 1350px) { button.about { margin-left: 2px; width: 12px;
   height: 12px; line-height: 12px; font-size: 9px; } }
 button.about:hover { border-color: #0b8a8a; color: inherit; }
-button.about:focus-visible { outline: 2px solid #0b8a8a; outline-offset: 1px; }
+button.about:focus-visible { outline-offset: 1px; }
 div.about { max-width: 430px; border: 0; border-radius: 8px; padding: 14px 20px;
   background: #fff; color: #14181d; box-shadow: 0 6px 30px rgba(0, 0, 0, .4);
   white-space: normal; font-weight: 400; font-size: 14px; line-height: 1.45; }
@@ -245,6 +260,7 @@ div.about .line > * { margin-bottom: 4px; }
 
 # Inside the shadow root of each table, over the rules of the widget set.
 TABLE_CSS = scaled("""
+:focus-visible { outline: 2px solid #0b8a8a !important; outline-offset: -2px; }
 .pnx-tabulator.tabulator { font-size: 13px !important; }
 .pnx-tabulator.tabulator, .pnx-tabulator .tabulator-table,
 .pnx-tabulator .tabulator-header, .pnx-tabulator .tabulator-col,

@@ -15,6 +15,7 @@ from typing import Any
 import param
 from panel.custom import JSComponent
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.ui.components import go_on
 from clusterlens.ui.jobs import Job
@@ -68,8 +69,8 @@ class Upload:
     def _content(self, job: Job) -> bytes:
         if self.size > MAX_BYTES:
             raise ValueError(
-                f"{self.name} has {self.size / _MB:,.0f} MB, the limit is "
-                f"{MAX_BYTES / _MB:,.0f}; keep fewer rows or columns."
+                f"{self.name} has {whole(self.size / _MB)} MB, the limit is "
+                f"{whole(MAX_BYTES / _MB)}; keep fewer rows or columns."
             )
         job.enter(f"Upload {self.name}", unit="MB")
         content = bytearray()

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
 
 def voters(ensemble: Ensemble) -> str:
     """Say how many votes there are: "56 models", or votes where these differ."""
     one_each = (ensemble.votes == 1).all()
-    return f"{ensemble.n_votes:,} {'models' if one_each else 'votes'}"
+    return f"{whole(ensemble.n_votes)} {'models' if one_each else 'votes'}"
 
 
 def number(value: Any, *, spread: float = 0.0) -> str:
@@ -42,7 +43,7 @@ def number(value: Any, *, spread: float = 0.0) -> str:
     if abs(value) >= 1e7 or abs(value) < 1e-3:
         return f"{value:.3g}"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    text = f"{value:,.{digits}f}"
+    text = f"{value:,.{digits}f}".replace(",", "\u202f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -63,6 +64,11 @@ def error(standard_error: float) -> str:
     return f"± {2 * standard_error:.1g}" if standard_error > 5e-5 else "± <0.0001"
 
 
+def percent(share: float) -> str:
+    """Write a share in percent; what is there, but little, is not written as 0."""
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+
+
 def span(low: float, high: float) -> str:
     """Write a range of ranks; a dash where there is none."""
     if np.isnan(low):
@@ -72,7 +78,7 @@ def span(low: float, high: float) -> str:
 
 def count(amount: int, one: str, many: str | None = None) -> str:
     """Write an amount with its noun."""
-    return f"{amount:,} {one if amount == 1 else many or one + 's'}"
+    return f"{whole(amount)} {one if amount == 1 else many or one + 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -11,6 +11,30 @@ GRAVE = ("serious", "critical")
 ASKED = {"resultTypes": ["violations"], "preload": False, "iframes": False}
 LOOKS = 6
 COLOURS = {"runOnly": ["color-contrast"]}
+# More than any page has places for the focus.
+STEPS = 400
+# What has the focus: its name, its box, its card, and whether a ring is around it.
+FOCUSED = """() => {
+  let part = document.activeElement;
+  while (part?.shadowRoot?.activeElement) part = part.shadowRoot.activeElement;
+  if (!part || part === document.body || part.closest("header")) return null;
+  const box = (one) => one.getBoundingClientRect().toJSON();
+  const ringed = (one) => one && getComputedStyle(one).outlineStyle !== "none";
+  let above = part, card = null;
+  for (; above && !card; above = above.parentNode ?? above.host)
+    if (above.classList?.contains("cl-card")) card = above;
+  const named = part.getAttribute("aria-labelledby") ?? "";
+  const labels = named.split(" ").map((id) => part.getRootNode().getElementById(id));
+  const words = [part.ariaLabel, part.title, part.placeholder, part.textContent,
+    ...[...(part.labels ?? []), ...labels].map((label) => label?.textContent)];
+  return {
+    name: words.find((word) => word?.trim()) ?? "",
+    at: box(part), card: card && box(card), css: card?.className,
+    ring: ringed(part) || ringed(part.closest(".Mui-focusVisible"))
+      || !!part.closest(".Mui-focused"),
+    markup: part.outerHTML.slice(0, 150),
+  };
+}"""
 
 
 def grave_findings(app: Page, where: str, options: dict[str, list[str]]) -> list[str]:
@@ -31,21 +55,75 @@ def grave_findings(app: Page, where: str, options: dict[str, list[str]]) -> list
     return found
 
 
-def test_no_page_has_a_serious_finding_in_either_theme(app):
-    app.set_default_timeout(LONG)
-    found = grave_findings(app, "start", {})
+def open_iris(app: Page) -> None:
+    """Open the iris with a run, in two clicks."""
     app.evaluate(COUNT_CLICKS)
     app.locator(".cl-gallery .card", has_text="Iris").locator(".cl-open-run").click()
     picture(app, ".cl-consensus-matrix")
     assert app.evaluate("clicks") <= 2
     expect(app.locator(".cl-job")).to_be_hidden(timeout=LONG)
+
+
+def turn_to(app: Page, key: str) -> None:
+    """Show a page, and wait until nothing on it is under way."""
+    app.locator(f".cl-nav-{key} button").click()
+    page = app.locator(f".cl-page-{key}").first
+    expect(page).to_be_visible(timeout=LONG)
+    expect(page.locator(".skeleton")).to_have_count(0, timeout=LONG)
+    app.wait_for_function(IDLE, timeout=LONG)
+
+
+def after(one: dict[str, float], other: dict[str, float]) -> bool:
+    """Whether a card is read after another one: below it, or right of it."""
+    return one["top"] >= other["bottom"] - 1 or one["left"] >= other["right"] - 1
+
+
+def wrong_places(app: Page, where: str) -> list[str]:
+    """Walk from the rail through a page with Tab; what is wrong with the way."""
+    wrong, cards = [], []
+    app.locator(".cl-nav-lessons button").focus()
+    size = app.viewport_size
+    for _ in range(STEPS):
+        app.keyboard.press("Tab")
+        part = app.evaluate(FOCUSED)
+        if part is None:
+            break
+        at, card = part["at"], part["card"]
+        seen = at["width"] and at["height"] and 0 <= at["x"] <= size["width"]
+        seen = seen and 0 <= at["y"] <= size["height"]
+        facts = {"no name": part["name"], "unseen": seen, "no ring": part["ring"]}
+        wrong += [
+            f"{where}: {fact}: {part['markup']}" for fact in facts if not facts[fact]
+        ]
+        if card and (not cards or part["css"] != cards[-1]["css"]):
+            if cards and not after(card, cards[-1]["card"]):
+                wrong.append(f"{where}: {part['css']} comes after {cards[-1]['css']}")
+            cards.append(part)
+    else:
+        wrong.append(f"{where}: Tab does not leave the page, last: {part['markup']}")
+    return wrong
+
+
+def test_tab_leads_through_every_page_in_the_order_of_reading(app):
+    app.set_default_timeout(LONG)
+    wrong = wrong_places(app, "start")
+    open_iris(app)
+    for key, *_ in PAGES:
+        turn_to(app, key)
+        wrong += wrong_places(app, key)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_page_has_a_serious_finding_in_either_theme(app):
+    app.set_default_timeout(LONG)
+    found = []
+    for theme, options in (("first", COLOURS), ("other", {})):
+        found += grave_findings(app, f"start, {theme} theme", options)
+        app.get_by_role("button", name="Toggle theme").click()
+    open_iris(app)
     for theme, options in (("first", {}), ("other", COLOURS)):
         for key, *_ in PAGES:
-            app.locator(f".cl-nav-{key} button").click()
-            page = app.locator(f".cl-page-{key}").first
-            expect(page).to_be_visible(timeout=LONG)
-            expect(page.locator(".skeleton")).to_have_count(0, timeout=LONG)
-            app.wait_for_function(IDLE, timeout=LONG)
+            turn_to(app, key)
             found += grave_findings(app, f"{key}, {theme} theme", options)
         app.get_by_role("button", name="Toggle theme").click()
     assert not found, "\n".join(found)

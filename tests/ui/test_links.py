@@ -301,7 +301,7 @@ def test_numbers_in_a_file_find_rows_that_are_numbered():
         ('{"must_link": [["a"]]}', "no JSON"),
         ("{", "no JSON"),
         ('{"must_link": ' + 9999 * "[" + 9999 * "]" + "}", "no JSON"),
-        ("kind,row_a,row_b\n" + 20_001 * "must-link,a,b\n", "20,001 links"),
+        ("kind,row_a,row_b\n" + 20_001 * "must-link,a,b\n", "20\u202f001 links"),
         ("", "no CSV"),
     ],
 )

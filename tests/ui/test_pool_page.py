@@ -147,7 +147,9 @@ def test_a_failed_run_stays_on_the_page():
 def test_what_is_left_out_at_this_size_says_why_and_can_be_run():
     async def scenario(opened):
         body = opened.grid._form.body
-        assert "presets run it up to 2,000 samples, this table has 5,000" in body
+        assert (
+            "presets run it up to 2\u202f000 samples, this table has 5\u202f000" in body
+        )
         names = [entry.clusterer for entry in opened.grid._entries]
         at = names.index("affinity propagation")
         assert not opened.grid._entries[at].on

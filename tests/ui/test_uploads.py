@@ -40,7 +40,7 @@ def test_the_job_says_how_many_megabytes_have_come():
 
 def test_a_file_above_the_limit_is_refused_before_a_piece_comes():
     upload = Upload("t.csv", uploads.MAX_BYTES + 1)
-    with pytest.raises(ValueError, match="the limit is 1,000"):
+    with pytest.raises(ValueError, match="the limit is 1\u202f000"):
         upload.content(Job(""))
     assert upload.ended
 

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 from scipy.sparse import csr_array
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import DataError, FloatArray, IntArray
@@ -100,9 +101,10 @@ def partial_distances(
     seen = condensed_sums(columns, _seen_lines(rows, gaps), run)
     if (n_unseen := np.count_nonzero(seen == 0)) > 0:
         raise DataError(
-            f"ensemble has {n_unseen:,} pairs of samples that no model saw together, "
-            "and so no distance between them; use method='kmeans', which needs none, "
-            "or keep the samples that more models saw, with ensemble.take_samples."
+            f"ensemble has {whole(int(n_unseen))} pairs of samples that no model saw "
+            "together, and so no distance between them; use method='kmeans', which "
+            "needs none, or keep the samples that more models saw, with "
+            "ensemble.take_samples."
         )
     joined = condensed_sums(columns, plain_lines(rows), run)
     np.divide(joined, seen, out=joined)

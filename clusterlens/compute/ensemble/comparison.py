@@ -13,6 +13,7 @@ from sklearn.metrics import (
     normalized_mutual_info_score,
 )
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -58,8 +59,8 @@ class PartitionComparison(Frozen):
     def sentence(self) -> str:
         """What the comparison says, in words."""
         return (
-            f"Same cluster for {self.n_same:,} of {len(self.changed):,} samples; "
-            f"adjusted Rand index {self.ari:.2f}, NMI {self.nmi:.2f}."
+            f"Same cluster for {whole(self.n_same)} of {whole(len(self.changed))} "
+            f"samples; adjusted Rand index {self.ari:.2f}, NMI {self.nmi:.2f}."
         )
 
     def __repr__(self) -> str:

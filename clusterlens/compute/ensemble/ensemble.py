@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import (
     UNLABELLED,
     DataError,
@@ -559,12 +560,12 @@ def _refusal(ensemble: Ensemble) -> str:
     """Say why partial partitions are refused, and what there is to do."""
     partial = ensemble.n_missing[ensemble.n_missing > 0]
     fewest, most = int(partial.min()), int(partial.max())
-    span = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    span = whole(most) if fewest == most else f"{whole(fewest)} to {whole(most)}"
     everywhere = len(ensemble.seen_by_all)
     return (
         f"{len(partial)} of {ensemble.n_partitions} partitions are partial: they leave "
-        f"out {span} of {ensemble.n_samples:,} samples, and this needs the label of "
-        f"each; keep the {everywhere:,} samples that all models saw, with "
+        f"out {span} of {whole(ensemble.n_samples)} samples, and this needs the label "
+        f"of each; keep the {whole(everywhere)} samples that all models saw, with "
         "ensemble.take_samples(ensemble.seen_by_all), or say what a gap means with "
         "load_partitions(gaps='singletons') or 'noise'."
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators.features import (
     LINKAGES,
@@ -97,7 +98,7 @@ def _features_step(n: int, n_features: int) -> Step:
     """Return the step that summarises the samples."""
     return Step(
         f"features-{n_features}",
-        f"{min(n, n_features):,} cluster features",
+        f"{whole(min(n, n_features))} cluster features",
         partial(make_features, n_features=n_features),
         seconds=lambda n, d, k: 0.05 + n * n_features * (1.6e-8 + 6e-10 * d),
         n_bytes=lambda n, d, k: 1e7 + 24.0 * n * (d + 1) + 8e4 * n_features,

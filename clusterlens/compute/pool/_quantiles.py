@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import pdist
 from sklearn.neighbors import NearestNeighbors
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.process_settings import one_thread
 from clusterlens.compute._validation import FloatArray, check_features, check_range
 
@@ -129,8 +130,8 @@ class DataScale:
         n_rows = self._n_rows(kind)
         if n_rows < self.n_samples:
             note = (
-                f"Quantiles of {kind} are those of a random sample of {n_rows:,} of "
-                f"the {self.n_samples:,} samples."
+                f"Quantiles of {kind} are those of a random sample of {whole(n_rows)} "
+                f"of the {whole(self.n_samples)} samples."
             )
             if note not in self.notes:
                 self.notes.append(note)

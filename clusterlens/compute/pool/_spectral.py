@@ -27,6 +27,7 @@ from sklearn.cluster import k_means
 from sklearn.manifold import spectral_embedding
 from sklearn.utils import check_random_state
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.pool._neighbors import neighbors_step
 from clusterlens.compute.pool.sharing import Arrays, Step
@@ -73,9 +74,9 @@ def make_embedding(
     n_parts, part = connected_components(affinity, directed=False)
     if n_parts > 1:
         warnings.warn(
-            f"the graph of neighbours falls apart into {n_parts:,} components; with "
-            "fewer clusters, the partition may differ from that of the model fitted "
-            "alone, as the eigenvectors are not unique.",
+            f"the graph of neighbours falls apart into {whole(n_parts)} components; "
+            "with fewer clusters, the partition may differ from that of the model "
+            "fitted alone, as the eigenvectors are not unique.",
             stacklevel=2,
         )
     if n_parts <= size:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import OPTICS, cluster_optics_xi
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.pool._neighbors import neighbors_step
@@ -109,7 +110,7 @@ def _ordering(n: int, min_samples: int) -> Step:
         note=""
         if plain
         else f"The {title} looks at {min_samples - 1} neighbours of every sample only, "
-        f"as the data have more than {MAX_PLAIN_SAMPLES:,} samples.",
+        f"as the data have more than {whole(MAX_PLAIN_SAMPLES)} samples.",
     )
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.process_settings import record_warnings
 from clusterlens.compute._validation import FloatArray, IntArray, read_only
 
@@ -65,7 +66,7 @@ class Step:
     @property
     def name(self) -> str:
         """Title with the size filled in."""
-        return self.title.format(size=f"{self.size:,}")
+        return self.title.format(size=whole(self.size))
 
     @property
     def law(self) -> str:

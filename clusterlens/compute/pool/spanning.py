@@ -28,6 +28,7 @@ from sklearn.cluster import HDBSCAN
 from sklearn.cluster._hdbscan._linkage import MST_edge_dtype, make_single_linkage
 from sklearn.cluster._hdbscan._tree import tree_to_labels
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.kernels import library_kernels
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators.merges import components_of_merges
@@ -81,7 +82,8 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
     make = partial(_graph_tree, min_samples=min_samples)
     note = (
         f"The {title} is that of the graph of {_GRAPH_NEIGHBORS} neighbours, as the "
-        f"data have more than {MAX_PLAIN_SAMPLES:,} samples and {MAX_TREE_FEATURES} "
+        f"data have more than {whole(MAX_PLAIN_SAMPLES)} samples and "
+        f"{MAX_TREE_FEATURES} "
         "features; regions that it leaves apart are joined near their centres."
     )
     table = neighbors_step(max(_GRAPH_NEIGHBORS, min_samples - 1))

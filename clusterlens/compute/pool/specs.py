@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import RandomState, check_random_state, check_range
 from clusterlens.compute.pool._quantiles import DataScale, root_of
 from clusterlens.compute.pool.catalogue import CLUSTERERS
@@ -341,8 +342,8 @@ def _scaled(entry: Any, n_samples: int, notes: list[str]) -> list[Any]:
     notes.append(
         f"{entry['clusterer']} "
         + (f"replaced by {others[0]}" if others else "left out")
-        + f": presets run it up to {limit:,} samples, these data have {n_samples:,}; "
-        "list its specs to run it all the same."
+        + f": presets run it up to {whole(limit)} samples, these data have "
+        f"{whole(n_samples)}; list its specs to run it all the same."
     )
     return forms
 

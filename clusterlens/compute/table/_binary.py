@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import DataError
 
@@ -53,8 +54,8 @@ class Parsed:
 def too_large(source: str, n_bytes: int, limit: int, what: str = "") -> DataError:
     """Make the error for content above the limit."""
     return DataError(
-        f"{source} {what or 'has'} {n_bytes:,} bytes or more, the limit is {limit:,}; "
-        "keep fewer rows or columns, or raise max_bytes."
+        f"{source} {what or 'has'} {whole(n_bytes)} bytes or more, the limit is "
+        f"{whole(limit)}; keep fewer rows or columns, or raise max_bytes."
     )
 
 
@@ -67,7 +68,7 @@ def check_cells(
             content.source,
             rows * columns * cell_bytes,
             content.limit,
-            f"has {rows:,} rows and {columns:,} columns, in memory",
+            f"has {whole(rows)} rows and {whole(columns)} columns, in memory",
         )
 
 
@@ -161,8 +162,8 @@ def _load_array(file: IO[bytes], size: int, content: Content) -> np.ndarray[Any,
     raw = file.read(count * dtype.itemsize)
     if len(raw) < count * dtype.itemsize:
         raise DataError(
-            f"{content.source} ends after {len(raw):,} bytes, but its shape {shape} "
-            f"takes {count * dtype.itemsize:,}; copy the file again."
+            f"{content.source} ends after {whole(len(raw))} bytes, but its shape "
+            f"{shape} takes {whole(count * dtype.itemsize)}; copy the file again."
         )
     array = np.frombuffer(raw, dtype=dtype, count=count)
     return array.reshape(shape, order="F" if fortran else "C")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import DataError, FloatArray
 from clusterlens.compute.table._cells import to_numbers
 from clusterlens.compute.table._roles import ordered_levels
@@ -103,13 +104,18 @@ class EncodedTable:
 
 
 def learn_columns(
-    table: pd.DataFrame, roles: dict[str, str], sentinels: str | Sequence[float]
+    table: pd.DataFrame,
+    roles: dict[str, str],
+    sentinels: str | Sequence[float],
+    run: RunOptions,
 ) -> tuple[FloatArray, list[Column], list[str]]:
     """Learn the feature columns and encode them: (n, c), NaN for a missing value."""
     names = [n for n in table.columns if roles[n] in FEATURE_ROLES]
     X = np.empty((len(table), len(names)), order="F")
     columns, notes = [], []
     for j, name in enumerate(names):
+        run.raise_if_cancelled()
+        run.report(j, len(names))
         if roles[name] == "numeric":
             column, X[:, j], remarks = _learn_numbers(name, table[name], sentinels)
             notes += [f"Column {name!r}: {remark}." for remark in remarks]
@@ -240,7 +246,7 @@ def check_magnitude(X: FloatArray, columns: Sequence[Column]) -> None:
         )
 
 
-def count_copies(X: FloatArray) -> list[str]:
+def count_copies(X: FloatArray, run: RunOptions) -> list[str]:
     """Say how many rows (n, d) are exact copies of an earlier one.
 
     Column by column only the rows that are still equal to another one are kept, few
@@ -248,7 +254,9 @@ def count_copies(X: FloatArray) -> list[str]:
     """
     rows = np.arange(len(X))
     group = np.zeros(len(X), dtype=np.int64)
-    for column in X.T:
+    for done, column in enumerate(X.T):
+        run.raise_if_cancelled()
+        run.report(done, X.shape[1])
         codes, distinct = pd.factorize(column[rows])
         group = pd.factorize(group * len(distinct) + codes)[0]
         shared = np.bincount(group)[group] > 1

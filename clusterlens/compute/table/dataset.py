@@ -310,6 +310,8 @@ def prepare(
     sentinels: str | Sequence[float] = "auto",
     transforms: Mapping[str, str] | None = None,
     weights: Mapping[str, float] | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
 ) -> Dataset:
     """Turn the features of a table into a finite matrix, by stated rules.
 
@@ -342,6 +344,11 @@ def prepare(
     weights : mapping of str to float, optional
         Factors above 0 for the features of a column, after scaling: 2 doubles their
         share in every distance along them.
+    progress : callable, optional
+        Called as progress(done, total), in percent of the work.
+    cancel : callable, optional
+        Called without arguments before each step and column; True stops with
+        `Cancelled`.
 
     Returns
     -------
@@ -373,6 +380,7 @@ def prepare(
     >>> ds.notes[0]
     "Column 'size': 1 missing value(s) (33.3% of the rows) filled with the median 2."
     """
+    run = RunOptions(progress=progress, cancel=cancel)
     ds = ds if isinstance(ds, Dataset) else make_dataset(ds)
     roles = _options(roles, "roles", "roles")
     ds = _with_roles(ds, roles)
@@ -386,7 +394,7 @@ def prepare(
         "weights": _options(weights, "weights", "factors"),
     }
     preparation = Preparation(roles=dict(ds.roles), **rules)
-    rows = preparation.fit_rows(ds.table, ds.roles, ds.role_reasons)
+    rows = preparation.fit_rows(ds.table, ds.roles, ds.role_reasons, run)
     codes, label_names, remarks = _label_codes(ds, rows.kept)
     prepared = Prepared(
         X=read_only(rows.X),

@@ -29,6 +29,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions, stretches
 from clusterlens.compute._validation import (
     DataError,
     FloatArray,
@@ -85,6 +86,8 @@ _TRANSFORM_NOTES = {
     "log1p": "replaced by the natural logarithm of 1 + value",
     "rank": "replaced by its rank, from 0 to 1",
 }
+# Shares of the time after which columns are learnt, gaps are filled, X is made.
+_SHARES = (0.5, 0.6, 0.8)
 _LOWER_BOUNDS = {"log": 0.0, "log1p": -1.0}
 
 
@@ -212,7 +215,11 @@ class Preparation(TransformerMixin, BaseEstimator):
         return self
 
     def fit_rows(
-        self, table: pd.DataFrame, roles: Mapping[str, str], reasons: Mapping[str, str]
+        self,
+        table: pd.DataFrame,
+        roles: Mapping[str, str],
+        reasons: Mapping[str, str],
+        run: RunOptions = DEFAULT_RUN,
     ) -> PreparedRows:
         """Learn the rules from a typed table and return its rows as features.
 
@@ -224,6 +231,8 @@ class Preparation(TransformerMixin, BaseEstimator):
             Role of every column.
         reasons : mapping of str to str
             Why each column has its role, for the notes.
+        run : RunOptions
+            Hears of the work in percent, and may stop it.
 
         Returns
         -------
@@ -239,7 +248,8 @@ class Preparation(TransformerMixin, BaseEstimator):
         """
         self._check_options()
         used, notes = _used_roles(roles, reasons, self.categorical)
-        X, columns, remarks = learn_columns(table, used, self.sentinels)
+        learning, filling, making, counting = stretches(run, 100, _SHARES)
+        X, columns, remarks = learn_columns(table, used, self.sentinels, learning)
         self.encoders_ = tuple(columns)
         kept, dropped = kept_rows(X, columns, self.missing, table.index)
         X = X if kept.all() else X[kept]
@@ -254,13 +264,18 @@ class Preparation(TransformerMixin, BaseEstimator):
         if self.missing in FILLERS:
             self.fill_values_ = fill_values(X, self.columns_, self.missing)
             notes += fill_missing(X, self.columns_, self.fill_values_, self.missing)
+        run.raise_if_cancelled()
+        filling.report(1, 1)
         self.level_factors_ = tuple(
             self._level_factors(x, column)
             for x, column in zip(X.T, self.columns_, strict=True)
         )
         X = self._fit_matrix(X)
-        notes += self._matrix_notes() + count_copies(X)
+        making.report(1, 1)
+        notes += self._matrix_notes() + count_copies(X, counting)
+        run.raise_if_cancelled()
         X, remarks = self._fit_components(X)
+        run.report(100, 100)
         return PreparedRows(X, table.index[kept], kept, notes + remarks)
 
     def transform(self, table: Any) -> FloatArray:

@@ -387,7 +387,7 @@ def _number_text(number: float, spread: float, first_day: pd.Timestamp | None) -
     rounded = round(number, max(decimals, 0)) + 0.0  # no minus before a zero
     if decimals > _MOST_DECIMALS or abs(rounded) >= 1e9:
         return f"{rounded:.4g}"
-    text = f"{rounded:,.{max(decimals, 0)}f}"
+    text = f"{rounded:,.{max(decimals, 0)}f}".replace(",", "\u202f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.ranking.voting import VoteBy, vote_weights
@@ -119,8 +120,8 @@ def write_note(analysis: Analysis, values: Values, job: Any) -> Analysis:
     text = str(values["text"]).strip()
     if len(text) > NOTE_LENGTH:
         raise ValueError(
-            f"the note has {len(text):,} characters; {NOTE_LENGTH:,} are kept, shorten "
-            "it."
+            f"the note has {whole(len(text))} characters; {whole(NOTE_LENGTH)} are "
+            "kept, shorten it."
         )
     return replace(analysis, note=text)
 

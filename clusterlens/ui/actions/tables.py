@@ -49,13 +49,18 @@ def load_bundled(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 def _begin(table: Dataset, job: Any) -> Analysis:
     """Begin an analysis of a table, prepared by the default rules where they do."""
-    job.enter("Preparing the table")
     try:
-        dataset = prepare(table)
+        dataset = _prepared(table, job)
     except ValueError as error:
         job.notify("warning", f"The table was read but not prepared: {error}")
         return Analysis(table=table)
     return Analysis(table=table, dataset=dataset)
+
+
+def _prepared(table: Dataset, job: Any, **rules: Any) -> Dataset:
+    """Prepare a table, with progress and an ear for Cancel."""
+    job.enter("Preparing the table", unit="%")
+    return prepare(table, progress=job.report, cancel=job.cancelled, **rules)
 
 
 def prepare_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -70,7 +75,7 @@ def prepare_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
     }
     for rule in ("transforms", "weights"):
         given |= _of_columns(analysis.preparation, values, rule)
-    dataset = prepare(analysis.table, **given)
+    dataset = _prepared(analysis.table, job, **given)
     links = _renamed(analysis.links, rows_of(analysis), dataset.table.index)
     renamed = replace(analysis, links=links)
     _tell_of_links(renamed, dataset, job)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from clusterlens import __version__
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.compute.ranking.robustness import Robustness
@@ -236,7 +237,8 @@ def _headed(heading: str) -> str:
 
 def _about(found: Findings) -> str:
     analysis, last = found.analysis, found.steps[-1]
-    shape = "{:,} rows, {:,} columns".format(*analysis.table.table.shape)
+    rows, columns = map(whole, analysis.table.table.shape)
+    shape = f"{rows} rows, {columns} columns"
     hashes = [step.values.get("sha256") for step in found.steps]
     known = [f"SHA-256 {value}" for value in hashes if value][-1:]
     parts = [
@@ -278,8 +280,9 @@ def _answer(found: Findings) -> str:
         )
     if not found.agreement.exact:
         parts.append(
-            f"<span class='caveat'>Estimated from {len(found.agreement.samples):,} of "
-            f"{ranking.ensemble.n_samples:,} samples.</span>"
+            "<span class='caveat'>Estimated from "
+            f"{whole(len(found.agreement.samples))} of "
+            f"{whole(ranking.ensemble.n_samples)} samples.</span>"
         )
     parts.append("First means most typical of this pool, not proven true.")
     note = f"<pre>{safe(found.analysis.note)}</pre>" if found.analysis.note else ""
@@ -364,7 +367,7 @@ def _ranking(found: Findings) -> str:
     if robust is not None:
         note += " Range: ranks when any one family is left out."
     if more > 0:
-        note += f" {more:,} more models in the full table."
+        note += f" {whole(more)} more models in the full table."
     heads = "".join(f"<th>{name}</th>" for name in header)
     return f"{table_of(heads, ''.join(lines))}<p class='muted'>{note}</p>"
 
@@ -394,7 +397,7 @@ def _clusters(found: Findings) -> str:
         lines.append(
             f"<tr><td style='white-space:nowrap'><span class='dot' style='background:"
             f"{cluster_colour(int(k))}'></span>{cluster_name(int(k))}</td>"
-            f"<td class='number'>{size:,}</td><td>{apart}</td></tr>"
+            f"<td class='number'>{whole(size)}</td><td>{apart}</td></tr>"
         )
     return f"<p>Of <b>{name}</b>.</p>" + table_of(
         "<th>cluster</th><th class='number'>samples</th><th>what sets it apart: "
@@ -418,7 +421,7 @@ def _links(found: Findings) -> str:
         for state in found.links[:_SHOWN_LINKS]
     )
     more = len(found.links) - _SHOWN_LINKS
-    note = f"<p class='muted'>and {more:,} more</p>" if more > 0 else ""
+    note = f"<p class='muted'>and {whole(more)} more</p>" if more > 0 else ""
     heads = "<th>link</th><th>row</th><th>row</th><th>by the model</th>"
     return table_of(heads, lines) + note
 

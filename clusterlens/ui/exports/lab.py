@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.compute.indices.label_evidence import LabelEvidence
@@ -70,13 +71,13 @@ def write_cns(found: Smoothing, show: Callable[[Any, str], str]) -> str:
         f"The automatic choice is K = {own.n_clusters}, {own.n_neighbors} neighbours, "
         f"alpha = {number(own.alpha)} with criterion {best.criterion:.3f}."
     )
-    sizes = ", ".join(f"{size:,}" for size in summary.sizes)
+    sizes = ", ".join(f"{whole(size)}" for size in summary.sizes)
     exactness = "Preview: no" if solution.preview else "No"
     text = (
         f"<p><b>{count(solution.n_clusters, 'cluster')}</b> of "
-        f"{len(solution.labels):,} samples ({sizes}), {summary.between:,} of them "
-        f"between clusters (less than {found.certain:.0%} of the seed stops at one "
-        f"seed), {summary.undecided:,} undecided. Criterion "
+        f"{whole(len(solution.labels))} samples ({sizes}), {whole(summary.between)} of "
+        f"them between clusters (less than {found.certain:.0%} of the seed stops at one "
+        f"seed), {whole(summary.undecided)} undecided. Criterion "
         f"<b>{summary.criterion:.3f}</b> at {setting}. {automatic}</p>"
         "<p class='muted'>The criterion compares settings on this table; it is no test "
         f"that clusters exist. {exactness} membership is off by more than "
@@ -133,7 +134,7 @@ def _pair(found: SavedPair) -> str:
     return (
         f"<div class='whole'><p>U is <b>{safe(found.u)}</b>, V is <b>{safe(found.v)}"
         f"</b>: NDC <b>{fixed(float(found.ndc), 3)}</b> "
-        f"{error(found.ndc.standard_error)}, {found.n_samples:,} samples.</p>"
+        f"{error(found.ndc.standard_error)}, {whole(found.n_samples)} samples.</p>"
         f"{table_of(heads, lines)}</div>"
     )
 
@@ -155,7 +156,8 @@ def write_labels(found: Labelled) -> str:
     judged, check, reached = found.judged, found.check, found.reached
     what = "labels" if judged.noun == "class" else "clusters"
     sizes = ", ".join(
-        f"{safe(judged.name(code))} {size:,}" for code, size in judged.sizes.items()
+        f"{safe(judged.name(code))} {whole(size)}"
+        for code, size in judged.sizes.items()
     )
     left_out = ""
     if judged.n_left_out:
@@ -169,7 +171,7 @@ def write_labels(found: Labelled) -> str:
     now = reached.merged or reached.given
     return (
         f"<p>Are the {what} of “{safe(judged.title)}” clusters? <b>"
-        f"{found.verdict.answer}.</b> {len(judged.codes):,} samples ({sizes})."
+        f"{found.verdict.answer}.</b> {whole(len(judged.codes))} samples ({sizes})."
         f"{left_out} {safe(judged.note)}</p>"
         f"<p>CH<sub>btwn</sub> <b>{fixed(check.score)}</b> "
         f"{error(check.standard_error)} (at most 1{_chance(found.evidence)}), "
@@ -191,7 +193,7 @@ def _chance(found: LabelEvidence) -> str:
 def _dbcv(found: LabelEvidence) -> str:
     if found.dbcv.reason:
         return f"no DBCV: {safe(found.dbcv.reason)}"
-    rows = "" if found.dbcv.exact else f" (from {found.dbcv.n_used:,} rows)"
+    rows = "" if found.dbcv.exact else f" (from {whole(found.dbcv.n_used)} rows)"
     return f"DBCV <b>{fixed(float(found.dbcv))}</b>{rows}"
 
 
@@ -211,7 +213,7 @@ def _class_pairs(judged: Any, check: LabelCheck) -> str:
         for row in table.head(SHOWN_PAIRS).itertuples()
     )
     more = len(table) - SHOWN_PAIRS
-    note = f"<p class='muted'>and {more:,} more pairs</p>" if more > 0 else ""
+    note = f"<p class='muted'>and {whole(more)} more pairs</p>" if more > 0 else ""
     heads = f"<th>{judged.noun}</th>" * 2
     return table_of(f"{heads}<th class='number'>CH<sub>btwn</sub></th>", lines) + note
 

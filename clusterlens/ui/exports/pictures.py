@@ -17,6 +17,7 @@ from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.consensus.ordering import order_samples
 from clusterlens.compute.consensus.tile_source import TileSource
 from clusterlens.compute.consensus.tiles import consensus_tile
@@ -37,7 +38,7 @@ from clusterlens.ui.palette import (
     cluster_colours,
     cluster_name,
 )
-from clusterlens.ui.words import voters
+from clusterlens.ui.words import percent, voters
 
 Format = Literal["png", "svg"]
 FORMATS: tuple[Format, ...] = ("png", "svg")
@@ -259,7 +260,7 @@ def _scatter(axes: Any, projection: Projection, colours: np.ndarray) -> np.ndarr
 
 def _axis(projection: Projection, at: int) -> str:
     share = projection.explained[at] if at < len(projection.explained) else 0.0
-    return f"PC {at + 1}, {share:.0%} of the variance"
+    return f"PC {at + 1}, {percent(share)} of the variance"
 
 
 def _cluster_legend(axes: Any, clusters: np.ndarray) -> None:
@@ -268,7 +269,8 @@ def _cluster_legend(axes: Any, clusters: np.ndarray) -> None:
     handles = [
         Line2D(
             [], [], linestyle="", marker="o", markersize=5,
-            color=cluster_colour(int(k)), label=f"{cluster_name(int(k))}: {size:,}",
+            color=cluster_colour(int(k)),
+            label=f"{cluster_name(int(k))}: {whole(size)}",
         )
         for k, size in zip(names, sizes, strict=True)
     ]  # fmt: skip

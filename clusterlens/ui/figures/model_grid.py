@@ -38,7 +38,6 @@ i.x { background: #8b98a5; border-color: #8b98a5; }
 i.x::after { content: "–"; }
 i.f { background: #c4500f; border-color: #c4500f; }
 i.f::after { content: "×"; }
-i:focus-visible { outline: 2px solid currentColor; }
 .legend { display: flex; flex-wrap: wrap; gap: 3px 12px; font-size: 12px;
   margin: 2px 0 6px; opacity: .85; }
 .legend span { display: inline-flex; gap: 5px; align-items: center; }

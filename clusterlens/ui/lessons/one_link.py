@@ -51,9 +51,10 @@ LESSON = Lesson(
             begin=picked(FIRST),
             done=linked(FIRST),
             way=(act("add link", kind="cannot", a=60, b=110),),
-            after="One pair of 11,175, and <b>k-means k=3</b> leads; HDBSCAN falls to "
-            "rank <b>4</b>. But agreement with the species has <i>fallen</i>, to "
-            "<b>0.43</b>: the new leader keeps the link and errs elsewhere.",
+            after="One pair of 11&#8239;175, and <b>k-means k=3</b> leads; HDBSCAN "
+            "falls to rank <b>4</b>. But agreement with the species has "
+            "<i>fallen</i>, to <b>0.43</b>: the new leader keeps the link and errs "
+            "elsewhere.",
         ),
         Task(
             title="Let links alone decide",

@@ -16,6 +16,7 @@ from dataclasses import asdict
 from typing import Any
 
 from clusterlens import __version__
+from clusterlens.compute._numbers import whole
 from clusterlens.ui.memory.contents import is_key
 from clusterlens.ui.memory.records import Records
 from clusterlens.ui.memory.store import Row, Store, Stored, new_id
@@ -101,7 +102,7 @@ def _log(archive: zipfile.ZipFile) -> dict[str, Any]:
     """Return the log, if this version can read it."""
     info = archive.getinfo(_LOG)
     if info.file_size > _MAX_LOG_BYTES:
-        raise ArchiveError(f"its log claims {info.file_size:,} bytes")
+        raise ArchiveError(f"its log claims {whole(info.file_size)} bytes")
     with archive.open(info) as file:
         log = json.loads(file.read(_MAX_LOG_BYTES + 1))
     if not isinstance(log, dict) or not isinstance(log.get("format"), int):
@@ -132,7 +133,9 @@ def _take_contents(
     infos = [archive.getinfo(_CONTENTS + key) for key in keys]
     total = sum(info.file_size for info in infos)
     if total > max_bytes:
-        raise ArchiveError(f"it unpacks to {total:,} bytes, the limit is {max_bytes:,}")
+        raise ArchiveError(
+            f"it unpacks to {whole(total)} bytes, the limit is {whole(max_bytes)}"
+        )
     for key, info in zip(keys, infos, strict=True):
         if info.compress_type != zipfile.ZIP_STORED:
             raise ArchiveError("a content is compressed")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.ensemble.contingency import contingency_table, match_clusters
 from clusterlens.compute.estimators.cns.cns import CNS
@@ -123,8 +124,9 @@ def cns_versions(job: Job, dataset: Dataset) -> Versions:
     """Fit each published version under both distances."""
     if len(dataset.X) > MOST_COMPARED:
         raise ValueError(
-            f"the table has {len(dataset.X):,} samples; the published versions are "
-            f"compared up to {MOST_COMPARED:,}. Fit them one by one with CNS(version=)."
+            f"the table has {whole(len(dataset.X))} samples; the published versions "
+            f"are compared up to {whole(MOST_COMPARED)}. Fit them one by one with "
+            "CNS(version=)."
         )
     rows: list[dict[str, Any]] = []
     models: dict[str, CNS] = {}

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import gaussian_kde
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.indices.label_evidence import (
@@ -245,9 +246,9 @@ def _refuse(found: Judged) -> None:
         )
     if len(sizes) > MOST_CLASSES:
         raise ValueError(
-            f"“{found.title}” has {len(sizes):,} values; up to {MOST_CLASSES} classes "
-            "are compared pair by pair. Choose another partition above, or another "
-            "label column on Data."
+            f"“{found.title}” has {whole(len(sizes))} values; up to {MOST_CLASSES} "
+            "classes are compared pair by pair. Choose another partition above, or "
+            "another label column on Data."
         )
 
 

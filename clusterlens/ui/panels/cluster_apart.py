@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.distributions import picture, write
@@ -84,9 +85,10 @@ class ClusterApart(Panel):
         colour = cluster_colour(in_hand)
         name = chosen.names[in_hand]
         self._head.body = (
-            f"<p class='muted'>{mark(colour, f'{safe(name)}, {apart.size:,}')}&ensp;"
-            f"{mark('#9aa1a9', f'the rest, {apart.rest:,}')}&ensp;each scaled to its "
-            "own number; triangles are means; a + or − marks a tail that is cut</p>"
+            "<p class='muted'>"
+            f"{mark(colour, f'{safe(name)}, {whole(apart.size)}')}&ensp;"
+            f"{mark('#9aa1a9', f'the rest, {whole(apart.rest)}')}&ensp;each scaled to "
+            "its own number; triangles are means; a + or − marks a tail that is cut</p>"
         )
         figures = []
         for column, row in apart.columns:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.consensus.cluster_consensus import ClusterConsensus
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.ui.components import Text
@@ -106,7 +107,7 @@ class ClusterProfilesTable(Panel):
         self._note.body = (
             "<p class='muted'>Mean or share in the cluster, original units; "
             f"{_scale()}"
-            + (f" · {hidden:,} more columns" if hidden else "")
+            + (f" · {whole(hidden)} more columns" if hidden else "")
             + f" · {_stability_note(chosen, judge, chosen_stability)}</p>"
         )
         rows = "".join(
@@ -165,7 +166,7 @@ def _row(
     return (
         f"<tr class='{'front' if front else ''}' data-do='cluster {cluster}'>"
         f"<td class='name'><button data-do='cluster {cluster}'>{name}</button></td>"
-        f"<td class='number'>{size:,} <span class='muted'>"
+        f"<td class='number'>{whole(size)} <span class='muted'>"
         f"{size / len(chosen.clusters):.0%}</span></td>"
         f"<td>{bar}{within:.2f}</td><td>{_nearest(at, held, chosen)}</td>"
         f"{_comes_back(cluster, stable)}{cells}</tr>"
@@ -234,7 +235,7 @@ def _total(
     )
     return (
         f"<tr class='muted'><td>all samples</td><td class='number'>"
-        f"{len(chosen.clusters):,}</td><td></td><td></td>"
+        f"{whole(len(chosen.clusters))}</td><td></td><td></td>"
         f"{'<td></td>' if stable else ''}{cells}</tr>"
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels
 from clusterlens.compute.table.profiles import ClusterProfiles
@@ -95,7 +96,8 @@ class ClusterRows(Panel):
         self._name = f"{samples.name} - {chosen.names[in_hand]}.csv".replace("/", "-")
         name = mark(cluster_colour(in_hand), safe(chosen.names[in_hand]))
         self._head.body = (
-            f"<p class='muted'>{name} · {total:,} rows{more} · {members.doubtful:,} go "
+            f"<p class='muted'>{name} · {whole(total)} rows{more} · "
+            f"{whole(members.doubtful)} go "
             f"with another cluster more · {link('select them', 'brush')}</p>"
         )
         heads = "".join(f"<th class='number'>{safe(c)}</th>" for c in columns)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
@@ -73,21 +74,21 @@ def draw_certainty(summary: Summary, line: float) -> str:
     second = np.sort(counts)[-2] if len(counts) > 1 else counts.max()
     top = max(min(counts.max(), 2.5 * second), 1)
     words = (
-        f"{summary.between:,} samples between clusters, below {line:.0%}; "
-        f"{summary.undecided:,} undecided"
+        f"{whole(summary.between)} samples between clusters, below {line:.0%}; "
+        f"{whole(summary.undecided)} undecided"
     )
     canvas = Canvas((0.3, 1), (0, 1.18 * top), words, room=(12, 4, 12, 18))
     for left, right, amount in zip(edges, edges[1:], counts.tolist(), strict=False):
         if right <= 0.3:
             continue
         colour = CERTAIN if left >= line - 1e-9 else TORN
-        title = f"{amount:,} samples from {left:.2f} to {right:.2f}"
+        title = f"{whole(amount)} samples from {left:.2f} to {right:.2f}"
         start = max(left, 0.3)
         canvas.box((start, right - 0.004), (0, min(amount, top)), colour, title=title)
         if amount > top:
-            canvas.text((start + right) / 2, 1.1 * top, f"{amount:,}", bold=True)
+            canvas.text((start + right) / 2, 1.1 * top, whole(amount), bold=True)
     canvas.line([(line, 0), (line, 1.18 * top)], dash="4 3")
-    text = f"{summary.between:,} between · {summary.undecided:,} undecided"
+    text = f"{whole(summary.between)} between · {whole(summary.undecided)} undecided"
     canvas.text(0.3, 1.08 * top, text, place="start", bold=True)
     canvas.ticks([(v, f"{v:g}") for v in (0.4, 0.6, 0.8, 1.0)], -0.03 * top, grid=False)
     return canvas.markup()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
@@ -124,7 +125,7 @@ class CNSHeadline(Panel):
         found = count(cns_summary.solution.n_clusters, "cluster")
         self._text.body = (
             f"<p style='font-size:15px'><b>{found}</b>; "
-            f"{cns_summary.between:,} of {n:,} samples lie between clusters"
+            f"{whole(cns_summary.between)} of {whole(n)} samples lie between clusters"
             f"{_undecided(cns_summary)}. Criterion <b>{cns_summary.criterion:.3f}</b>"
             f"{best}.</p><p>{_exactness(cns_summary)} <span class='muted'>The "
             "criterion compares settings on this table; it is no test that clusters "
@@ -177,8 +178,9 @@ def _limits(n_samples: int) -> str:
     if n_samples <= LARGE:
         return ""
     return (
-        f"Above {LARGE:,} samples previews are shorter, the criterion is compared at "
-        "the automatic neighbourhoods only, and published versions are not fitted."
+        f"Above {whole(LARGE)} samples previews are shorter, the criterion is "
+        "compared at the automatic neighbourhoods only, and published versions are "
+        "not fitted."
     )
 
 
@@ -197,7 +199,7 @@ def _button(label: str, css: str, act: Any) -> pmu.Button:
 def _undecided(summary: Summary) -> str:
     if not summary.undecided:
         return ", none is undecided"
-    return f", <b>{summary.undecided:,} undecided</b> (they reach no seed)"
+    return f", <b>{whole(summary.undecided)} undecided</b> (they reach no seed)"
 
 
 def _exactness(summary: Summary) -> str:

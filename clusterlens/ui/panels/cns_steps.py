@@ -21,7 +21,6 @@ STEPS_CSS = """
   center; padding: 2px; border-radius: 5px; border: 1px solid transparent; }
 .steps button.shown { border-color: #0b8a8a; background:
   color-mix(in srgb, #0b8a8a 10%, transparent); }
-.steps button:focus-visible { outline: 2px solid #0b8a8a; }
 .steps img { display: block; width: 100%; height: 54px; object-fit: contain; }
 .steps b { display: block; font-size: .9em; line-height: 1.1; }
 .steps small { display: block; opacity: .75; font-size: .76em; white-space: nowrap;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.ui.classroom import Classroom
 from clusterlens.ui.components import Pointer, Text
 from clusterlens.ui.kit import link, pmu, pn, safe
@@ -39,8 +40,7 @@ button.main, button.plain { all: unset; cursor: pointer; padding: 6px 14px;
   border-radius: 6px; font-weight: 600; border: 1px solid #0b6e6e; }
 button.main { background: #0b6e6e; color: #fff; }
 button.plain[disabled] { opacity: .4; cursor: default; }
-button.main:focus-visible, button.plain:focus-visible { outline: 2px solid #0b8a8a;
-  outline-offset: 2px; }
+button.main:focus-visible, button.plain:focus-visible { outline-offset: 2px; }
 @media (max-width: 1150px) { ol { display: none; }
   .two { columns: 2; column-gap: 24px; } .two > * { break-inside: avoid; }
   .bars { margin-bottom: 4px; } h1 { font-size: 16px; } }
@@ -119,7 +119,7 @@ class Coach(Panel):
         if shown is None or (shown.in_background and not self.room.opening):
             self._busy.body = ""
             return
-        part = f" {shown.done:,} of {shown.total:,}" if shown.total else " …"
+        part = f" {whole(shown.done)} of {whole(shown.total)}" if shown.total else " …"
         self._busy.body = (
             f"<p class='muted' role='status'>{safe(shown.title)}{part}</p>"
         )

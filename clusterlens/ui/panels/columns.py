@@ -11,9 +11,10 @@ from panel.io.model import JSCode
 
 from clusterlens.compute.table.dataset import ROLES, Dataset
 from clusterlens.ui.components import Text
-from clusterlens.ui.kit import card, link, pmu, pn, table
+from clusterlens.ui.kit import card, link, pmu, pn, select, table
 from clusterlens.ui.nodes.tables import Column, Role
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.style import DENSE
 
 TITLES = {
     "column": "column",
@@ -51,6 +52,7 @@ DRAW_VALUES = JSCode("""function (cell) {
   const write = (text, css) => {
     const span = document.createElement('span');
     span.textContent = text;
+    span.dir = 'auto';
     span.style.cssText = 'font-size:11px;white-space:nowrap;overflow:hidden;' +
       'text-overflow:ellipsis;' + css;
     box.append(span);
@@ -106,6 +108,7 @@ DRAW_MISSING = JSCode("""function (cell) {
 DRAW_TEXT = JSCode("""function (cell) {
   const text = document.createElement('span');
   text.textContent = text.title = cell.getValue();
+  text.dir = 'auto';
   return text;
 }""")
 DRAW_ROLE = JSCode("""function (cell) {
@@ -137,7 +140,8 @@ class Columns(Panel):
                 label="Find a column",
                 size="small",
                 width=170,
-                margin=0,
+                margin=(0, 8, 0, 0),
+                sx=DENSE,
                 css_classes=["cl-find-column"],
             ),
             lambda: look.column_query,
@@ -145,14 +149,12 @@ class Columns(Panel):
             value="value_input",
         )
         set_all = self.control(
-            pmu.Select(
-                label="Set all shown to",
-                options=[CHOOSE, *ROLES],
+            select(
+                "Set all shown to",
+                [CHOOSE, *ROLES],
+                css="cl-set-all",
                 value=CHOOSE,
-                size="small",
                 width=168,
-                margin=0,
-                css_classes=["cl-set-all"],
             ),
             lambda: CHOOSE,
             self._set_all,
@@ -173,9 +175,9 @@ class Columns(Panel):
             },
             editors={
                 **dict.fromkeys((*TITLES, "chosen")),
-                "role": {"type": "list", "values": list(ROLES)},
-                "taken": {"type": "list", "values": list(TAKEN.values())},
-                "weight": {"type": "number", "min": 0, "step": 0.5},
+                "role": _editor("role", type="list", values=list(ROLES)),
+                "taken": _editor("taken", type="list", values=list(TAKEN.values())),
+                "weight": _editor("weight", type="number", min=0, step=0.5),
             },
             text_align={"distinct": "right", "weight": "right"},
             hidden_columns=["chosen"],
@@ -298,6 +300,11 @@ def _chips(roles: list[str], chosen: str) -> str:
         for role, count in counts.items()
         if count or role == chosen
     )
+
+
+def _editor(column: str, **kind: Any) -> dict[str, Any]:
+    """The field of a cell, which says to screen readers what it sets."""
+    return {**kind, "elementAttributes": {"aria-label": TITLES[column]}}
 
 
 def _taken(role: Role) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.comparison import PartitionComparison
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
@@ -227,15 +228,16 @@ def _table(
     )
     rows = "".join(
         f"<tr><td class='name cut'>{mark(cluster_colour(own), safe(chosen.names[own]))}"
-        f"</td>{_cells(own, counts, brush)}<td class='muted'>{counts.sum():,}</td></tr>"
+        f"</td>{_cells(own, counts, brush)}"
+        f"<td class='muted'>{whole(counts.sum())}</td></tr>"
         for own, counts in table.iterrows()
     )
-    sums = "".join(f"<td class='muted'>{total:,}</td>" for total in table.sum())
+    sums = "".join(f"<td class='muted'>{whole(total)}</td>" for total in table.sum())
     return (
         f"<table class='cross'><tr><th class='name cut' title='{safe(chosen.title)}'>"
         f"rows: {safe(chosen.title)}</th>"
         f"{heads}<th>all</th></tr>{rows}<tr><td class='name muted'>all</td>{sums}"
-        f"<td class='muted'>{int(table.to_numpy().sum()):,}</td></tr></table>"
+        f"<td class='muted'>{whole(int(table.to_numpy().sum()))}</td></tr></table>"
     )
 
 
@@ -249,7 +251,7 @@ def _cells(own: int, counts: Any, brush: Brush) -> str:
         cells.append(
             f"<td><button class='{front}' data-do='cell {own} {beside}' title='"
             f"{share:.0%} of the row' style='{ink}background:color-mix(in srgb, #0b7d7d"
-            f" {90 * share:.0f}%, transparent)'>{size:,}</button></td>"
+            f" {90 * share:.0f}%, transparent)'>{whole(size)}</button></td>"
             if size
             else "<td class='muted'>0</td>"
         )

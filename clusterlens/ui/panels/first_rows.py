@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.ui.components import Text
 from clusterlens.ui.kit import card, link, safe, select
 from clusterlens.ui.nodes.tables import Preview
@@ -67,9 +68,9 @@ class FirstRows(Panel):
             for form, title in FORMS.items()
         )
         self._note.body = (
-            f"<p>{forms} <span class='muted'>{len(preview.cells):,} of "
-            f"{preview.n_rows:,} rows, {len(preview.names):,} of "
-            f"{preview.n_columns:,} columns</span></p>"
+            f"<p>{forms} <span class='muted'>{whole(len(preview.cells))} of "
+            f"{whole(preview.n_rows)} rows, {whole(len(preview.names))} of "
+            f"{whole(preview.n_columns)} columns</span></p>"
         )
         head = "".join(
             f"<th class='cut' title='{safe(name)}'>{safe(name)}</th>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.fuzzy.adjusted import AdjustedIndex
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.ui.components import Text
@@ -23,7 +24,7 @@ button.answer { all: unset; cursor: pointer; display: flex; width: 100%;
   box-sizing: border-box; justify-content: space-between; gap: 8px; padding: 1px 6px;
   font-size: .87em; border-radius: 4px; }
 button.answer.chosen { background: color-mix(in srgb, #0b8a8a 13%, transparent); }
-button.answer:focus-visible { outline: 2px solid #0b8a8a; outline-offset: -2px; }
+button.answer:focus-visible { outline-offset: -2px; }
 button.answer .muted { white-space: nowrap; }
 h4 { margin: 3px 0 1px; font-size: .9em; }
 @media (max-width: 1150px) {
@@ -141,6 +142,6 @@ def _floored(sides: tuple[Side, Side] | None) -> str:
         return ""
     cells = sum(side.partition.memberships.size for side in sides)
     return (
-        f"<p class='warn'>Fit and Sym rest on a floor here: {floored:,} of "
+        f"<p class='warn'>Fit and Sym rest on a floor here: {whole(floored)} of "
         f"{count(cells, 'membership')} were raised to 10<sup>−6</sup>.</p>"
     )

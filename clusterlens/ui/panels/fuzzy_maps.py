@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.fuzzy.comparison import SampleDiscordance
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
@@ -128,7 +129,9 @@ class FuzzyMaps(Panel):
 
 def _legend(maps: Maps, found: SampleDiscordance) -> str:
     drawn = (
-        "" if found.exact else badge(f"from {found.n_others:,} others", kind="estimate")
+        ""
+        if found.exact
+        else badge(f"from {whole(found.n_others)} others", kind="estimate")
     )
     return (
         "<p><span class='muted'>discordance 0</span> <span style='display:inline-block;"

@@ -22,7 +22,6 @@ table.square { border-spacing: 1px; border-collapse: separate; font-size: .86em;
   text-overflow: ellipsis; white-space: nowrap; }
 .square button { all: unset; display: block; width: 100%; line-height: 20px;
   cursor: pointer; }
-.square button:focus-visible { outline: 2px solid #0b8a8a; }
 .square td.open { outline: 2px solid currentColor; }
 """
 

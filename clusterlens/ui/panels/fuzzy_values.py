@@ -32,7 +32,6 @@ VALUES_CSS = """
 .row.chosen { background: color-mix(in srgb, #0b8a8a 12%, transparent); }
 .row[data-do] { cursor: pointer; }
 .row button { all: unset; cursor: pointer; font-weight: 700; }
-.row button:focus-visible { outline: 2px solid #0b8a8a; }
 .canvas { min-height: 20px; overflow: visible; }
 @media (max-width: 1150px) {
   .row small.assumption { display: none; }

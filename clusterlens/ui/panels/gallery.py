@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.pool.specs import pool_specs
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.examples import EXAMPLES
@@ -56,9 +57,9 @@ section > .group { grid-column: 1 / -1; }
   font-size: 12px; font-weight: 600; background: #0b6e6e; color: #fff;
   border: 1px solid #0b6e6e; }
 .opens button.cl-data-only { background: #fff; color: #0b6e6e; }
-.opens button:focus-visible { outline: 2px solid #0b8a8a; outline-offset: 2px; }
+.opens button:focus-visible { outline-offset: 2px; }
 button.example { all: unset; cursor: pointer; position: absolute; inset: 0; }
-button.example:focus-visible { outline: 2px solid #0b8a8a; outline-offset: -2px; }
+button.example:focus-visible { outline-offset: -2px; }
 @media (max-width: 1200px) { .rows { grid-template-columns: repeat(4, minmax(0, 1fr)); }
   section { grid-column: 1 / -1 !important; grid-auto-rows: max-content; gap: 8px;
     row-gap: 4px; } }
@@ -137,12 +138,17 @@ def _card(name: str) -> str:
     first = name == FIRST
     words = "Open with its run" if first else "Open"
     start = "<span class='badge'>start here</span>" if first else ""
-    opens = link(words, f"open {safe(name)}", css="cl-open-run", kind="")
-    data_only = link("Data only", f"load {safe(name)}", css="cl-data-only", kind="")
+    opens, data_only = (
+        link(told, f"{does} {safe(name)}", css=css, kind="", name=f"{told}: {title}")
+        for told, does, css in (
+            (words, "open", "cl-open-run"),
+            ("Data only", "load", "cl-data-only"),
+        )
+    )
     return (
         f"<div class='card {'first' if first else ''}'>"
         f"<div class='picture'>{picture}</div><div class='told'><b>{title} {start}</b>"
-        f"<p class='muted'>{entry.n:,} × {entry.d} · {_models(name)} models</p>"
+        f"<p class='muted'>{whole(entry.n)} × {entry.d} · {_models(name)} models</p>"
         f"<p>{safe(entry.teaches)}</p></div>"
         f'<button class="example" data-do="open {safe(name)}" '
         f'aria-label="Open {title} with its run"></button>'

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.agreement import Agreement, AgreementCost
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -164,10 +165,10 @@ def stability(result: Result, ranking: Ranking) -> str:
 
 def _extent(agreement: Agreement, cost: AgreementCost, ranking: Ranking) -> str:
     """Say how many samples the ranking rests on, and what all of them would cost."""
-    total = f"{agreement.ensemble.n_samples:,}"
+    total = whole(agreement.ensemble.n_samples)
     if agreement.exact:
         return badge(f"all {total} samples") + " "
-    some = f"{len(agreement.samples):,}"
+    some = whole(len(agreement.samples))
     low, high = ranking.rank_ranges[ranking.order[0]]
     text = (
         f"estimate from {some} of {total} samples; the first may be {span(low, high)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.pool.select_k import KSelection
 from clusterlens.ui.components import RowSlider, Text
 from clusterlens.ui.derived import Result
@@ -131,7 +132,7 @@ def _say(selection: Result, seconds: Result) -> str:
         first, *rest = found.sentence.split(": ", 1)
         notes = " ".join(found.notes)
         compared = (
-            f", pairs of {found.n_compared:,}"
+            f", pairs of {whole(found.n_compared)}"
             if found.n_compared < found.n_samples
             else ""
         )
@@ -139,7 +140,7 @@ def _say(selection: Result, seconds: Result) -> str:
             f"<b>{safe(first)}:</b> {safe(''.join(rest))} "
             f"<span class='muted' title='{safe(notes)}'>"
             f"Evidence: {safe(found.clusterer)} on {found.n_resamples} subsamples, "
-            f"{found.n_samples:,} samples{compared}, seed {found.random_state}. "
+            f"{whole(found.n_samples)} samples{compared}, seed {found.random_state}. "
             f"<span class='spare'>{safe(notes)}</span></span>"
         )
     if selection.state == "pending":
@@ -182,8 +183,8 @@ def _part(size: int, share: float, number: int, front: bool) -> str:
     colour = cluster_colour(number)
     fill = colour if front else f"color-mix(in srgb, {colour} 38%, transparent)"
     ink = ink_on(colour) if front else "inherit"
-    text = f"{size:,}" if share > _NARROW else ""
+    text = whole(size) if share > _NARROW else ""
     return (
         f"<div style='flex:{size} 1 0;background:{fill};color:{ink}' "
-        f"title='{size:,} samples'>{text}</div>"
+        f"title='{whole(size)} samples'>{text}</div>"
     )

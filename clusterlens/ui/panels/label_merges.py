@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.indices.label_match import LabelCheck
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
@@ -94,6 +95,6 @@ def _row(judged: Judged, row: Any) -> str:
         f"<tr><td>{link(names, f'{a} {b}', css='cl-merge')}</td>"
         f"<td class='number'><b>{fixed(row.score)}</b> <span class='muted'>"
         f"{error(row.standard_error)}</span></td>"
-        f"<td class='number'>{row.n_a:,} · {row.n_b:,}</td>"
+        f"<td class='number'>{whole(row.n_a)} · {whole(row.n_b)}</td>"
         f"<td class='number'><b>{fixed(row.merged, 3)}</b> {arrow}</td></tr>"
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.indices.label_match import SMALL_CLASS, LabelCheck
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
@@ -28,7 +29,7 @@ PAIRS_CSS = """
 .pairs td.open { outline: 2px solid currentColor; }
 .pairs button { all: unset; display: block; width: 100%; line-height: 30px;
   cursor: pointer; font-weight: 700; border-radius: 3px; }
-.pairs button:focus-visible { outline: 2px solid #0b8a8a; outline-offset: 1px; }
+.pairs button:focus-visible { outline-offset: 1px; }
 .pairs .hatched { background-image: repeating-linear-gradient(45deg, transparent 0 4px,
   rgba(128, 128, 128, .45) 4px 6px) !important; }
 .pairs.some td, .pairs.some th, .pairs.some button { height: 22px;
@@ -105,7 +106,7 @@ def pair_table(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> st
         name = safe(judged.name(b))
         body += (
             f"<tr><th title='{name}'>{at + 1} {name}</th>{cells}"
-            f"<td class='size'>{judged.sizes[b]:,}</td></tr>"
+            f"<td class='size'>{whole(judged.sizes[b])}</td></tr>"
         )
     kind = "pairs" if len(classes) <= _LARGE else "pairs some"
     kind = kind if numbered else "pairs many"

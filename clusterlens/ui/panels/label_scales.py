@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.indices.label_anchors import LABEL_ANCHORS
 from clusterlens.compute.indices.label_evidence import LabelEvidence
 from clusterlens.compute.indices.label_match import LabelCheck
@@ -102,7 +103,7 @@ def _badges(check: LabelCheck, found: LabelEvidence | None, result: Result) -> s
     if found.dbcv.reason:
         return f"{text} <span class='muted'>no DBCV: {safe(found.dbcv.reason)}</span>"
     if not found.dbcv.exact:
-        size = f"DBCV from {found.dbcv.n_used:,} rows"
+        size = f"DBCV from {whole(found.dbcv.n_used)} rows"
         return f"{text} {badge(size, kind='estimate')}"
     return text
 

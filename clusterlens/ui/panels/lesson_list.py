@@ -23,7 +23,6 @@ button.lesson { all: unset; cursor: pointer; box-sizing: border-box; display: gr
   color-mix(in srgb, currentColor 16%, transparent); align-items: start; }
 button.lesson:hover { background: color-mix(in srgb, #0b8a8a 6%, transparent);
   border-color: #0b8a8a; }
-button.lesson:focus-visible { outline: 2px solid #0b8a8a; }
 button.lesson .at { width: 24px; height: 24px; border-radius: 50%; text-align: center;
   line-height: 24px; border: 1px solid currentColor; box-sizing: content-box; }
 button.lesson .at.done { background: #0b6e6e; color: #fff; border-color: #0b6e6e; }

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.components import Text
@@ -202,7 +203,7 @@ def _cost(ranking: Ranking, links: Constraints | None, weight: float) -> str:
 
     one = weight / links.n_pairs
     return (
-        f"Breaking all {links.n_pairs:,} costs {weight:.2f}, one costs {one:.3f}: as "
-        f"much as from rank 1 to rank {rank_at(one)} without links, all of them to "
-        f"rank {rank_at(weight)}."
+        f"Breaking all {whole(links.n_pairs)} costs {weight:.2f}, one costs "
+        f"{one:.3f}: as much as from rank 1 to rank {rank_at(one)} without links, all "
+        f"of them to rank {rank_at(weight)}."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
 from clusterlens.ui.kit import about, link, pmu, pn, progress_bar, safe
@@ -12,8 +13,8 @@ from clusterlens.ui.style import CARD_STYLE, COLUMN, scaled
 from clusterlens.ui.uploads import MAX_BYTES, FileTaker
 
 FORMATS = ("CSV, TSV, text", "Parquet", "Excel .xlsx", "NumPy .npy .npz", "ARFF")
-# Actions that bring a table in, as far as their title tells.
-LOADING = ("Upload ", "Read ", "Preparing the table", "Read the analysis")
+# Kinds of actions that bring a table in.
+LOADING = ("load file", "take in")
 CSS = scaled("""
 .formats { display: flex; flex-wrap: wrap; gap: 6px; justify-content: center; }
 .formats span { border: 1px solid color-mix(in srgb, currentColor 25%, transparent);
@@ -90,10 +91,12 @@ class LoadTable(Panel):
     def _tell(self, event: Any) -> None:
         """Show how far a file is in place of the ways to give one."""
         shown = event.new
-        loads = shown is not None and shown.title.startswith(LOADING)
+        loads = shown is not None and shown.kind in LOADING
         self._reading.body = ""
         if loads:
-            steps = f"{shown.done:,} of {shown.total:,} " if shown.total else ""
+            steps = (
+                f"{whole(shown.done)} of {whole(shown.total)} " if shown.total else ""
+            )
             self._reading.body = (
                 f"<p><b>{safe(shown.title)}</b> {steps}{safe(shown.unit)} · "
                 f"{shown.seconds} s {link('Cancel', 'cancel')}</p>"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
@@ -18,6 +19,7 @@ from clusterlens.ui.nodes.cns import Fitted, Summary
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import NOISE_COLOUR, PALE, cluster_colour
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.words import percent
 
 
 class Memberships(Panel):
@@ -112,14 +114,17 @@ def _legend_of(version: Fitted) -> str:
         f"{', '.join(map(str, sizes))} samples, {undecided} undecided."
     )
     entries = [
-        mark(cluster_colour(int(hue)), f"{k + 1} <span class='muted'>{size:,}</span>")
+        mark(
+            cluster_colour(int(hue)),
+            f"{k + 1} <span class='muted'>{whole(size)}</span>",
+        )
         for k, (hue, size) in enumerate(zip(version.hues, sizes, strict=True))
     ]
     shown = "&ensp;".join(entries[:LEGEND_ENTRIES])
     more = len(entries) - LEGEND_ENTRIES
     shown += f"&ensp;and {more} more" if more > 0 else ""
     if undecided:
-        shown += "&ensp;" + mark(NOISE_COLOUR, f"undecided {undecided:,}")
+        shown += "&ensp;" + mark(NOISE_COLOUR, f"undecided {whole(undecided)}")
     return f"{said(words)}<p>{shown}</p>"
 
 
@@ -135,15 +140,15 @@ def _words(summary: Summary) -> str:
 
 def _legend(summary: Summary, projection: Projection) -> str:
     entries = [
-        mark(cluster_colour(k), f"{k + 1} <span class='muted'>{size:,}</span>")
+        mark(cluster_colour(k), f"{k + 1} <span class='muted'>{whole(size)}</span>")
         for k, size in enumerate(summary.sizes.tolist())
     ]
     shown = "&ensp;".join(entries[:LEGEND_ENTRIES])
     more = len(entries) - LEGEND_ENTRIES
     shown += f"&ensp;and {more} more" if more > 0 else ""
     if summary.undecided:
-        shown += "&ensp;" + mark(NOISE_COLOUR, f"undecided {summary.undecided:,}")
-    first, second = (f"{share:.0%}" for share in projection.explained[:2])
+        shown += "&ensp;" + mark(NOISE_COLOUR, f"undecided {whole(summary.undecided)}")
+    first, second = map(percent, projection.explained[:2])
     return (
         f"<p>{shown}&ensp;<span class='muted'>torn</span> <span style='display:"
         "inline-block;width:80px;height:9px;background:linear-gradient(90deg,"

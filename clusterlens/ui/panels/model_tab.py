@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.derived import Result
@@ -94,7 +95,7 @@ class ModelTab(Tab):
             facts["fit"] = f"{safe(_settings(ensemble, model))} · {seconds:.2f} s"
         if held.ready:
             doubtful = int(held.value.doubtful.sum())
-            facts["doubtful"] = f"{doubtful:,} nearer to another cluster"
+            facts["doubtful"] = f"{whole(doubtful)} nearer to another cluster"
         if ranking.violated.any():
             facts["links"] = f"breaks {ranking.violated[model]:.0%} of the links"
         rows = "".join(
@@ -128,8 +129,8 @@ class ModelTab(Tab):
             f"<b>{safe(cluster_name(cluster, self._names))}</b>",
         )
         return (
-            f"<h3>{name} {size:,} samples<span class='right muted'>{within}</span></h3>"
-            f"{body}"
+            f"<h3>{name} {whole(size)} samples<span class='right "
+            f"muted'>{within}</span></h3>{body}"
         )
 
     def _labelled_rows(self) -> tuple[str, Callable[[], bytes]]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.indices.model_comparison import SAMPLE_SIZE
 from clusterlens.compute.indices.registry import INDICES
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
@@ -42,7 +43,6 @@ table.models { font-size: .86em; width: auto; min-width: 100%; }
   vertical-align: bottom; max-width: 130px; }
 .models th button { all: unset; cursor: pointer; }
 .models th button:hover { text-decoration: underline; }
-.models th button:focus-visible { outline: 2px solid #0b8a8a; }
 .models td { white-space: nowrap; max-width: 340px; overflow: hidden;
   text-overflow: ellipsis; }
 .models tr.here td { background: color-mix(in srgb, #0b8a8a 16%, transparent); }
@@ -121,8 +121,9 @@ class ModelTable(Panel):
         n_samples = len(samples.X)
         notes = [] if agreement.exact else [badge("estimates", kind="estimate")]
         self._text.body = (
-            f"<p class='muted'>{count(len(table), 'model')} of {n_samples:,} samples, "
-            f"seed 0. Click a title to sort, a model to select it. {' '.join(notes)}"
+            f"<p class='muted'>{count(len(table), 'model')} of {whole(n_samples)} "
+            "samples, seed 0. Click a title to sort, a model to select it. "
+            f"{' '.join(notes)}"
             f"{_trust(chosen, judged, label_check)}</p>"
             + _markup(
                 table[chosen].head(MOST_ROWS),
@@ -234,7 +235,7 @@ def _head(key: str, sampled: bool, by: str) -> str:
         hint = "higher is better" if entry.greater_is_better else "lower is better"
     sign = " <b>•</b>" if by.removeprefix("-") == key else ""
     part = key in INDICES and INDICES[key].cost == "quadratic" and sampled
-    note = badge(f"{SAMPLE_SIZE:,} samples", kind="estimate") if part else ""
+    note = badge(f"{whole(SAMPLE_SIZE)} samples", kind="estimate") if part else ""
     return (
         f"<th><button data-do='sort {key}' title='{hint}'>{safe(_title(key))}{arrow}"
         f"{sign}</button> {note}</th>"
@@ -252,5 +253,5 @@ def _cell(key: str, value: Any, position: int) -> str:
 
 def _rest(n_models: int) -> str:
     left = n_models - MOST_ROWS
-    text = f"{left:,} more models are in the file." if left > 0 else ""
+    text = f"{whole(left)} more models are in the file." if left > 0 else ""
     return f"<p class='muted'>{text}</p>" if text else ""

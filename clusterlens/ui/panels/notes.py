@@ -7,7 +7,7 @@ from typing import Any
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.kit import card, link, safe
+from clusterlens.ui.kit import card, link, quoting
 from clusterlens.ui.nodes.tables import Hint
 from clusterlens.ui.panels.panel import Panel
 
@@ -42,7 +42,7 @@ class Notes(Panel):
         read = len(source.reading_notes)
         rows = "".join(
             f"<tr><td class='muted'>{'read' if k < read else 'prepared'}</td>"
-            f"<td>{safe(note)}</td></tr>"
+            f"<td>{quoting(note)}</td></tr>"
             for k, note in enumerate(source.notes)
         )
         rows += "".join(_row(k, hint) for k, hint in enumerate(self._hints))
@@ -63,6 +63,4 @@ def _row(at: int, hint: Hint) -> str:
     if hint.transform:
         words = OFFERS[hint.transform]
         offer = f" {link(words, str(at), css='cl-mend')}"
-    return (
-        f"<tr><td class='warn name'>look at</td><td>{safe(hint.text)}{offer}</td></tr>"
-    )
+    return f"<tr><td class='warn name'>look at</td><td>{quoting(hint.text)}{offer}</td></tr>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
@@ -79,7 +80,7 @@ def _card(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:
     return (
         f"<p style='font-size:15px'><b>A</b> row {a} and <b>B</b> row {b}{known}</p>"
         f"{_differences(read.differences)}"
-        f"<h3>Together in {read.joined:,} of {voters(ensemble)}"
+        f"<h3>Together in {whole(read.joined)} of {voters(ensemble)}"
         f"{_verdict(read.joined, needed)}</h3>"
         f"<table>{rows}</table><p>{_buttons(read)}</p>"
         + "".join(_effect(kind, read.answers[kind], ensemble) for kind in KINDS)
@@ -152,7 +153,7 @@ def _effect(kind: Kind, answer: Answer, ensemble: Ensemble) -> str:
         return ""
     moved = "no rank changes"
     if answer.rises or answer.falls:
-        moved = f"{count(answer.rises, 'model')} up, {answer.falls:,} down"
+        moved = f"{count(answer.rises, 'model')} up, {whole(answer.falls)} down"
     return (
         f"<p class='muted'><b>{KEYS[kind]}</b> puts "
         f"<b>{safe(ensemble.names[answer.leader])}</b> first ({moved}).</p>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import View
@@ -79,7 +80,8 @@ class ClassPair(Panel):
 
     def _title(self, judged: Judged, pair: PairOfClasses) -> str:
         a, b = (
-            f"{safe(judged.name(k))} <span class='muted'>{judged.sizes[k]:,}</span>"
+            f"{safe(judged.name(k))} <span "
+            f"class='muted'>{whole(judged.sizes[k])}</span>"
             for k in (pair.a, pair.b)
         )
         of_a, of_b = PAIR_OF_CLASSES

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.consensus.cluster_consensus import ClusterConsensus
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.export import attach_labels
@@ -306,7 +307,7 @@ def _again(chosen: Chosen, cluster: int | None) -> str:
     size = 0 if cluster is None else chosen.sizes.get(cluster, 0)
     if size < FEWEST_AGAIN:
         return ""
-    words = f"Cluster the {size:,} rows of {safe(chosen.names[cluster])} again"
+    words = f"Cluster the {whole(size)} rows of {safe(chosen.names[cluster])} again"
     return link(words, "again", kind="pill", css="cl-cluster-again")
 
 
@@ -325,7 +326,7 @@ def _beside(result: Result) -> str:
     text = (
         f"Beside <b>{safe(other.name)}</b>, {n}: leaders {safe(found.names[0])} and "
         f"{safe(found.names[1])} (ARI {fixed(found.leader_ari)}), consensus matrices "
-        f"correlate {fixed(found.correlation)}; {changed:,} changed companions"
+        f"correlate {fixed(found.correlation)}; {whole(changed)} changed companions"
     )
     way = f" {link('select them', 'changed', css='cl-changed')}" if changed else ""
     return f"<span class='cl-runs-compared'>{text}.{way}</span>"
@@ -345,17 +346,19 @@ def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:
     noise = chosen.sizes.get(-1, 0)
     n = len(chosen.clusters)
     if chosen.choice.kind == "group":
-        text = f"<b>{sizes[0]:,} samples</b> against the rest, {sizes[1]:,}."
+        text = f"<b>{whole(sizes[0])} samples</b> against the rest, {whole(sizes[1])}."
     elif not sizes:
-        text = f"<b>No clusters</b>: all {n:,} samples are noise."
+        text = f"<b>No clusters</b>: all {whole(n)} samples are noise."
     else:
         low, high = min(sizes.values()), max(sizes.values())
-        spread = f"{low:,} to {high:,}" if low < high else f"{low:,}"
+        spread = f"{whole(low)} to {whole(high)}" if low < high else whole(low)
         text = f"<b>{count(len(sizes), 'cluster')}</b> of {spread} samples"
         rest = chosen.names.get(-1)
         text += f", {count(noise, 'sample')} {safe(rest)}." if noise else "."
     seed = f", seed {SEED}" if chosen.choice.kind == "consensus" else ""
-    text += f" <span class='muted'>{safe(chosen.title)}, {n:,} samples{seed}.</span>"
+    text += (
+        f" <span class='muted'>{safe(chosen.title)}, {whole(n)} samples{seed}.</span>"
+    )
     if held.ready and len(sizes) > 1:
         text += f" {_holding(chosen, held.value, ensemble)}"
     return text

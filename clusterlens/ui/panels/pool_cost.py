@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.pool import PoolEstimate
 from clusterlens.compute.table.dataset import Dataset
@@ -108,8 +109,8 @@ def _estimate(estimate: PoolEstimate, shape: tuple[int, int]) -> str:
         "<div style='display:flex;flex-wrap:wrap;gap:2px 22px;margin:2px 0 6px'>"
         f"{_figure(str(n_models), 'models')}"
         f"{_figure(duration(estimate.seconds), 'within a factor of 2')}"
-        f"{_figure(f'{estimate.n_bytes / 1e6:,.0f} MB', 'at the peak')}</div>"
-        f"<p class='muted'>on {shape[0]:,} samples × {shape[1]:,} features "
+        f"{_figure(f'{whole(estimate.n_bytes / 1e6)} MB', 'at the peak')}</div>"
+        f"<p class='muted'>on {whole(shape[0])} samples × {whole(shape[1])} features "
         f"{badge('estimate', kind='estimate')}</p>"
         f"{_make_up(families, n_models)}{_by_family(estimate)}{warning}"
         f"{_plan(estimate)}{_limits(shape[0])}<ul class='muted'>{notes}</ul>"
@@ -172,7 +173,7 @@ def _limits(n_samples: int) -> str:
         if entry.max_samples is not None:
             limits.setdefault(entry.max_samples, []).append(name)
     parts = [
-        f"<span class='{'warn' if n_samples > limit else ''}'>{limit:,}: "
+        f"<span class='{'warn' if n_samples > limit else ''}'>{whole(limit)}: "
         f"{safe(', '.join(limits[limit]))}</span>"
         for limit in sorted(limits)
     ]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.compute.table.dataset import Dataset
@@ -409,7 +410,7 @@ class _Blocks:
         beyond = entry.limit is not None and self.n_samples > entry.limit
         off = "" if entry.on else "off"
         note = self._note(at, entry, beyond)
-        limit = "none" if entry.limit is None else f"{entry.limit:,}"
+        limit = "none" if entry.limit is None else whole(entry.limit)
         models = str(self._models(at)) if self.counts else "…"
         return (
             f"<div style='display:flex;gap:8px;align-items:center'>{toggle}"
@@ -434,8 +435,8 @@ class _Blocks:
             does = "left out" if not entry.on else "slow at this size"
             again = "" if entry.on else link("Run it all the same", f"switch {at}")
             parts.append(
-                f"<p class='warn'>{does}: presets run it up to {entry.limit:,} "
-                f"samples, this table has {self.n_samples:,}. {again}</p>"
+                f"<p class='warn'>{does}: presets run it up to {whole(entry.limit)} "
+                f"samples, this table has {whole(self.n_samples)}. {again}</p>"
             )
         return "".join(parts)
 

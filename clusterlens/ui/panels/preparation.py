@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.table.dataset import (
     CATEGORICAL_RULES,
     MISSING_RULES,
@@ -21,7 +22,7 @@ from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.nodes.tables import Axes, Shading
 from clusterlens.ui.palette import SHADES
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import size_in_bytes
+from clusterlens.ui.words import percent, size_in_bytes
 
 PCA = {
     "no, keep all features": None,
@@ -149,8 +150,8 @@ def _result(ds: Dataset) -> str:
             f"{len(ds.label_names)} classes, is not a feature.</p>"
         )
     return (
-        f"<p>{badge('ready')} <b>{n:,} samples × {d:,} features</b> go into the pool."
-        f" <span class='muted'>{_memory(ds)}</span></p>{labels}"
+        f"<p>{badge('ready')} <b>{whole(n)} samples × {whole(d)} features</b> go into "
+        f"the pool. <span class='muted'>{_memory(ds)}</span></p>{labels}"
     )
 
 
@@ -173,7 +174,7 @@ def _colours(shading: Shading) -> str:
 
 def _axes(axes: Axes) -> str:
     parts = [
-        f"{arrow} <b>PC {k} · {axes.explained[k - 1]:.0%}</b> "
+        f"{arrow} <b>PC {k} · {percent(axes.explained[k - 1])}</b> "
         + ", ".join(
             f"<span class='brief cut' title='{safe(name)}'>{safe(name)}</span>"
             for name in axes.loadings[k - 1]
@@ -189,10 +190,10 @@ def _bars(axes: Axes) -> str:
         "<div style='display:flex;align-items:center;gap:4px;font-size:11px;"
         f"line-height:15px'><span style='width:15px'>{k + 1}</span>"
         f"<span style='height:8px;width:{48 * share / largest:.1f}px;background:"
-        f"{'#0b8a8a' if k < 2 else '#8fa3ad'}'></span>{share:.0%}</div>"
+        f"{'#0b8a8a' if k < 2 else '#8fa3ad'}'></span>{percent(share)}</div>"
         for k, share in enumerate(axes.explained.tolist())
     )
     return (
-        f"<p><b style='font-size:16px'>{axes.explained[:2].sum():.0%}</b></p>"
+        f"<p><b style='font-size:16px'>{percent(axes.explained[:2].sum())}</b></p>"
         f"<p class='muted'>of the variance is in this map</p>{rows}"
     )

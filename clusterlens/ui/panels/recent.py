@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
 from clusterlens.ui.kit import card, link, pmu, pn, safe
@@ -178,7 +179,7 @@ def _row(entry: Entry) -> str:
             for verb in ("rename", "duplicate", "delete")
         )
         title_cell = link(shown, f"open {name}", css="cl-open") + below
-    size = f"{int(about.get('rows', 0)):,} × {int(about.get('columns', 0)):,}"
+    size = f"{whole(int(about.get('rows', 0)))} × {whole(int(about.get('columns', 0)))}"
     return (
         f"<tr class='{'gone' if entry.deleted else ''}'><td>{title_cell}</td>"
         f"<td class='number'>{size}</td><td class='number'>{int(about.get('runs', 0))}"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
@@ -25,6 +26,7 @@ from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.nodes.pictures import Legend, Picture
 from clusterlens.ui.palette import DISAGREEMENT_COLOURS, cluster_colour
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.words import percent
 
 COLOURS = {
     "selected model": "model",
@@ -213,18 +215,18 @@ def _described(legend: Legend, projection: Projection, covered: bool) -> str:
         entries = "&ensp;".join(
             mark(
                 cluster_colour(k),
-                f"{safe(name)} <span class='muted'>{size:,}</span>",
+                f"{safe(name)} <span class='muted'>{whole(size)}</span>",
             )
             for k, name, size in legend.entries[:LEGEND_ENTRIES]
         )
         more = len(legend.entries) - LEGEND_ENTRIES
         entries += f"&ensp;and {more} more" if more > 0 else ""
-        every = ", ".join(f"{name}: {size:,}" for _, name, size in legend.entries)
+        every = ", ".join(f"{name}: {whole(size)}" for _, name, size in legend.entries)
     ask = ""
     if legend.by == "labels":
         words = "Are they clusters?"
         ask = link(words, "labels", kind="pill", css="cl-to-labels")
-    first, second = (f"{share:.0%}" for share in projection.explained)
+    first, second = map(percent, projection.explained)
     return (
         f"<p class='sides' style='{_SEEN[not covered]}'><span class='cut' "
         f"title='{safe(every)}'>{entries}</span><span style='flex:none'>{ask}"

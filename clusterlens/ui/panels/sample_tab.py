@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import link, mark, safe
@@ -76,7 +77,8 @@ class SampleTab(Tab):
             + "".join(
                 f"<tr><td class='cut'>{row_link(i, row)}</td><td>"
                 f"{share_bar(votes / ensemble.n_votes, '#5b6169')}</td>"
-                f"<td class='number'>{votes:,} of {ensemble.n_votes:,}</td></tr>"
+                f"<td class='number'>{whole(votes)} of "
+                f"{whole(ensemble.n_votes)}</td></tr>"
                 for i, row, votes in read.company
             )
             + "</table>"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels
@@ -65,7 +66,7 @@ class SelectionTab(Tab):
         self._download.button.disabled = not ready
         count = len(self.session.look.brush)
         self._join.disabled = not ready or not 2 <= count <= MOST_JOINED
-        self._join.label = f"Must-link all, {max(0, count - 1):,} links"
+        self._join.label = f"Must-link all, {whole(max(0, count - 1))} links"
 
     def do(self, what: str) -> Any:
         """Clear the selection, or what every tab does."""
@@ -88,7 +89,7 @@ class SelectionTab(Tab):
         total = len(read.brush)
         rest = "" if np.isnan(read.rest) else f" · rest {read.rest:.2f}"
         self.text.body = (
-            f"<p><b style='font-size:15px'>{total:,} samples brushed</b> "
+            f"<p><b style='font-size:15px'>{whole(total)} samples brushed</b> "
             f"{badge(safe(read.brush.source))} "
             f"{link('Clear', 'clear', css='cl-clear')}</p>"
             f"<dl><dt>held together</dt><dd><b>{read.within:.2f}</b>"
@@ -98,7 +99,7 @@ class SelectionTab(Tab):
                 f"<tr><td class='cut'>"
                 f"{mark(cluster_colour(k), safe(cluster_name(k, names)))}</td>"
                 f"<td>{share_bar(size / total, cluster_colour(k))}</td>"
-                f"<td class='number'>{size:,}</td></tr>"
+                f"<td class='number'>{whole(size)}</td></tr>"
                 for k, size in read.sizes
             )
             + "</table><h3>What sets them apart</h3><table class='profile'>"
@@ -139,7 +140,7 @@ def _rows(read: SelectionReading, samples: Dataset, clusters: np.ndarray) -> str
         )
     )
     more = len(read.brush) - len(positions)
-    rest = f"<p class='muted'>and {more:,} more</p>" if more > 0 else ""
+    rest = f"<p class='muted'>and {whole(more)} more</p>" if more > 0 else ""
     return (
         f"<table class='rows cl-brushed'><tr><th>row</th><th></th>{heads}</tr>{rows}"
         f"</table>{rest}"

@@ -28,7 +28,7 @@ class Threshold(Panel):
     def build(self) -> Any:
         self._figure = ThresholdFigure(self._drag, self._release)
         self._text = Text(
-            does=self._set_rule,
+            does=self._set,
             sizing_mode="fixed",
             width=165,
             css_classes=["cl-threshold-text"],
@@ -70,7 +70,8 @@ class Threshold(Panel):
         rule = "by the mean rule" if threshold.value is None else "chosen"
         self._text.body = (
             "<h2>Agreement needed</h2>"
-            f"<p><b>{threshold_in_force}</b> of {voters(ensemble)} "
+            f"<p>{link('−', 'less', name='one less')} <b>{threshold_in_force}</b> "
+            f"{link('+', 'more', name='one more')} of {voters(ensemble)} "
             f"<span class='muted'>{rule}</span></p>"
             f"<p>{link('Mean', 'mean', css='cl-threshold-mean')} · "
             f"{link('Majority', 'majority', css='cl-threshold-majority')}</p>"
@@ -107,7 +108,14 @@ class Threshold(Panel):
             if allowed is not None and allowed != self.session.analysis.threshold:
                 self.session.act_now("set threshold", threshold=allowed)
 
-    def _set_rule(self, rule: str) -> None:
-        wanted = None if rule == "mean" else self._majority()
+    def _set(self, wish: str) -> None:
+        """Obey a rule, or go one model further: also without a pointer."""
+        here = self.session.derived.get("threshold_in_force").value
+        wanted = {
+            "mean": None,
+            "majority": self._majority(),
+            "less": self._allowed(here - 1),
+            "more": self._allowed(here + 1),
+        }[wish]
         if wanted != self.session.analysis.threshold:
             self.session.act_now("set threshold", threshold=wanted)

@@ -7,6 +7,7 @@ from sklearn import datasets
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 import clusterlens.compute.table._features as encoding
+from clusterlens.compute._run.options import DEFAULT_RUN, Cancelled
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table.dataset import (
     CATEGORICAL_RULES,
@@ -205,7 +206,7 @@ def test_cells_that_cannot_be_compared_get_no_role(role):
 def test_number_of_copies_is_that_of_pandas(rows):
     X = np.array(rows, dtype=float)
     copies = int(pd.DataFrame(X).duplicated().sum())
-    found = encoding.count_copies(X)
+    found = encoding.count_copies(X, DEFAULT_RUN)
     assert found == [] if copies == 0 else found[0].startswith(f"{copies} row(s) equal")
 
 
@@ -431,3 +432,16 @@ def test_any_table_is_prepared_or_refused(columns, missing, scale, categorical):
     assert ds.X.shape == (len(ds.row_ids), len(ds.feature_names))
     dropped = len(table) - len(ds.X)
     assert dropped == 0 or notes_of(ds, f"{dropped} row(s)")
+
+
+def test_prepare_tells_how_far_it_is_and_stops_when_asked():
+    table = pd.DataFrame(RNG.normal(size=(50, 4)), columns=list("abcd"))
+    told = []
+    prepare(table, progress=lambda *now: told.append(now))
+    assert told == sorted(told)
+    assert told[-1] == (100, 100)
+    assert len(set(told)) > 5
+    for stop in range(7):
+        calls = iter(range(stop))
+        with pytest.raises(Cancelled):
+            prepare(table, cancel=lambda calls=calls: next(calls, None) is None)
