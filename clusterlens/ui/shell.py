@@ -17,7 +17,7 @@ from clusterlens.ui import warm
 from clusterlens.ui.address import LOOKED_AT, VIEWS, from_query, to_query
 from clusterlens.ui.components import Keys, Query, Text, TextSize
 from clusterlens.ui.explanations import GLOSSARY
-from clusterlens.ui.kit import link, pmu, pn, progress_bar, safe
+from clusterlens.ui.kit import link, pmu, pn, progress_bar, quoting, safe
 from clusterlens.ui.manual import MISSING, manual_address
 from clusterlens.ui.memory.store import Store, shared_store
 from clusterlens.ui.moves import MOVES, press, toggle_help, toggle_large
@@ -210,7 +210,7 @@ class Shell:
                 parts.append("lesson")
             if analysis.table is not None:
                 rows, columns = analysis.table.table.shape
-                name = f"<bdi>{safe(analysis.table.name)}</bdi>"
+                name = f"<bdi class='brief cut'>{safe(analysis.table.name)}</bdi>"
                 parts.append(f"{name} · {whole(rows)} × {whole(columns)}")
             if analysis.run is not None:
                 count = analysis.run.ensemble.n_partitions
@@ -434,7 +434,7 @@ def _notices(session: Session) -> Text:
     def show(*events: Any) -> None:
         place.body = "".join(
             f'<div class="notice {notice.severity} cl-notice-{notice.severity}" '
-            f'role="alert"><span>{safe(notice.text)}</span>'
+            f'role="alert"><span>{quoting(notice.text)}</span>'
             f"{link('Close', str(hash(notice)))}</div>"
             for notice in jobs.notices
         )

@@ -66,6 +66,7 @@ p { margin: 2px 0; }
   clip-path: inset(50%); white-space: nowrap; }
 .chip { display: inline-block; padding: 3px 12px; border-radius: 12px;
   margin-right: 6px; background: rgba(0, 0, 0, .2); font-size: 13px; }
+@media (max-width: 1150px) { .chip { padding: 3px 8px; margin-right: 2px; } }
 button.chip { all: unset; cursor: pointer; padding: 2px 11px; border-radius: 12px;
   font-size: 13px; border: 1px solid rgba(255, 255, 255, .6); }
 button.chip:hover { background: rgba(0, 0, 0, .2); }

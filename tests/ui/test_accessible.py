@@ -26,6 +26,7 @@ FOCUSED = """() => {
   const named = part.getAttribute("aria-labelledby") ?? "";
   const labels = named.split(" ").map((id) => part.getRootNode().getElementById(id));
   const words = [part.ariaLabel, part.title, part.placeholder, part.textContent,
+    part.getAttribute("tabulator-field"),  // a cell whose field is about to open
     ...[...(part.labels ?? []), ...labels].map((label) => label?.textContent)];
   return {
     name: words.find((word) => word?.trim()) ?? "",

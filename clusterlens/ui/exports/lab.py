@@ -76,8 +76,8 @@ def write_cns(found: Smoothing, show: Callable[[Any, str], str]) -> str:
     text = (
         f"<p><b>{count(solution.n_clusters, 'cluster')}</b> of "
         f"{whole(len(solution.labels))} samples ({sizes}), {whole(summary.between)} of "
-        f"them between clusters (less than {found.certain:.0%} of the seed stops at one "
-        f"seed), {whole(summary.undecided)} undecided. Criterion "
+        f"them between clusters (less than {found.certain:.0%} of the seed stops at "
+        f"one seed), {whole(summary.undecided)} undecided. Criterion "
         f"<b>{summary.criterion:.3f}</b> at {setting}. {automatic}</p>"
         "<p class='muted'>The criterion compares settings on this table; it is no test "
         f"that clusters exist. {exactness} membership is off by more than "

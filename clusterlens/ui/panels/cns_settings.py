@@ -23,8 +23,8 @@ from clusterlens.ui.words import fixed, number
 # Field of a setting: class of its slider, name and meaning on screen.
 SLIDERS = {
     "n_clusters": ("cl-n-clusters", "Clusters K", "number of seeds"),
-    "n_neighbors": ("cl-neighbours", "Neighbours k", "samples per average"),
-    "alpha": ("cl-alpha", "alpha", "chance to stop per step"),
+    "n_neighbors": ("cl-neighbours", "Neighbours k", "averaged over"),
+    "alpha": ("cl-alpha", "alpha", "chance to stop"),
 }
 MOST_CLUSTERS = 20
 METRICS = {"Euclidean": "euclidean", "cosine": "cosine"}

@@ -26,7 +26,7 @@ from clusterlens.ui.words import fixed
 _TITLES = (
     "<b>U</b> <span class='muted'>hue: cluster, strength: membership</span>",
     "<b>V</b> <span class='muted'>hues matched to U, for the eye only</span>",
-    "<b>Where they disagree</b> <span class='muted'>mean discordance</span>",
+    "<b>Where they disagree</b> <span class='muted'>on average</span>",
 )
 _MOST = 8
 

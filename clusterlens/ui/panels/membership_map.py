@@ -105,6 +105,11 @@ def _how(version: Fitted | None) -> str:
     return f"{of} Hues as in the setting where clusters match. {back}"
 
 
+def _in_line(entries: list[str]) -> str:
+    """Write entries side by side, each on one line with its dot."""
+    return "&ensp;".join(f"<span class='name'>{entry}</span>" for entry in entries)
+
+
 def _legend_of(version: Fitted) -> str:
     """The clusters of a published version."""
     sizes = version.sizes.tolist()
@@ -120,7 +125,7 @@ def _legend_of(version: Fitted) -> str:
         )
         for k, (hue, size) in enumerate(zip(version.hues, sizes, strict=True))
     ]
-    shown = "&ensp;".join(entries[:LEGEND_ENTRIES])
+    shown = _in_line(entries[:LEGEND_ENTRIES])
     more = len(entries) - LEGEND_ENTRIES
     shown += f"&ensp;and {more} more" if more > 0 else ""
     if undecided:
@@ -143,7 +148,7 @@ def _legend(summary: Summary, projection: Projection) -> str:
         mark(cluster_colour(k), f"{k + 1} <span class='muted'>{whole(size)}</span>")
         for k, size in enumerate(summary.sizes.tolist())
     ]
-    shown = "&ensp;".join(entries[:LEGEND_ENTRIES])
+    shown = _in_line(entries[:LEGEND_ENTRIES])
     more = len(entries) - LEGEND_ENTRIES
     shown += f"&ensp;and {more} more" if more > 0 else ""
     if summary.undecided:

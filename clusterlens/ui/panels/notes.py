@@ -63,4 +63,7 @@ def _row(at: int, hint: Hint) -> str:
     if hint.transform:
         words = OFFERS[hint.transform]
         offer = f" {link(words, str(at), css='cl-mend')}"
-    return f"<tr><td class='warn name'>look at</td><td>{quoting(hint.text)}{offer}</td></tr>"
+    return (
+        "<tr><td class='warn name'>look at</td>"
+        f"<td>{quoting(hint.text)}{offer}</td></tr>"
+    )
