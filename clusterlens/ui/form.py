@@ -44,6 +44,7 @@ input.exact { appearance: textfield; float: right; width: 84px;
 input.word { width: 110px; box-sizing: border-box; font: inherit; color: inherit;
   padding: 0 4px; height: 20px; background: transparent; border-radius: 4px;
   border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
+input.exact::-webkit-inner-spin-button { appearance: none; }
 @media (max-width: 1150px), (max-height: 800px) { .meaning { display: none; } }
 """)
 
