@@ -322,7 +322,7 @@ def _beside(result: Result) -> str:
     changed = len(result.value.changed)
     n = count(found.n_shared, "shared sample")
     if found.n_pairs < found.n_shared * (found.n_shared - 1) // 2:
-        n += f", on the {found.n_pairs:,} pairs that models of both runs saw"
+        n += f", on the {whole(found.n_pairs)} pairs that models of both runs saw"
     text = (
         f"Beside <b>{safe(other.name)}</b>, {n}: leaders {safe(found.names[0])} and "
         f"{safe(found.names[1])} (ARI {fixed(found.leader_ari)}), consensus matrices "
