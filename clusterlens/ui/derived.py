@@ -23,6 +23,7 @@ from clusterlens.ui.look import Look
 _LOG = logging.getLogger(__name__)
 # Bytes of the results of a session, beside the latest one of each node.
 MOST_BYTES = 300_000_000
+REST_SECONDS = 0.2
 State = Literal["empty", "pending", "ready", "failed", "declined"]
 Watcher = Callable[[Mapping[str, "Result"]], None]
 
@@ -47,8 +48,9 @@ class Node:
         How many results are remembered, as long as all of a session have room.
     asked_for : bool
         Whether it is computed only when the analyst asks for it.
-    rests : float
-        In the lane live: seconds for which its inputs must stay before it begins.
+    rests : bool
+        In the lanes live and idle: whether its inputs must stay for REST_SECONDS before
+        it begins, so that the processor is left to what is on screen.
     """
 
     inputs: tuple[str, ...]
@@ -57,7 +59,7 @@ class Node:
     title: str = ""
     keep: int = 4
     asked_for: bool = False
-    rests: float = 0.0
+    rests: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,11 +246,12 @@ class Derived:
             self.refresh()
 
         title = node.title or name
+        rests = REST_SECONDS if node.rests else 0.0
         if node.lane == "idle":
-            self._jobs.idle(name, title, work, outcome)
+            self._jobs.idle(name, title, work, outcome, rests=rests)
         else:
             self._jobs.live(
-                name, title, work, outcome, long=node.asked_for, rests=node.rests
+                name, title, work, outcome, long=node.asked_for, rests=rests
             )
 
     def _keep(

@@ -252,9 +252,14 @@ class Jobs(param.Parameterized):
             del self._live[slot]
             self._show()
 
-    def idle(self, slot: str, title: str, work: Any, outcome: Outcome) -> None:
-        """Do work while no action is under way; it stops for them and begins again."""
-        self._idle[slot] = _Wish(title, work, outcome)
+    def idle(
+        self, slot: str, title: str, work: Any, outcome: Outcome, *, rests: float = 0.0
+    ) -> None:
+        """Do work while no action is under way; it stops for them and begins again.
+
+        What takes the processor from pictures may wait for `rests` seconds.
+        """
+        self._idle[slot] = _Wish(title, work, outcome, rests=rests)
         if self._idle_job is None:
             self._idle_job = ("", Job(""))
             self._spawn(self._serve_idle())
@@ -263,6 +268,7 @@ class Jobs(param.Parameterized):
             self._idle_job[1].stop.set()
 
     async def _serve_idle(self) -> None:
+        rested: _Wish | None = None
         try:
             while self._idle and not self._closed:
                 while not self._quiet.is_set():
@@ -270,6 +276,10 @@ class Jobs(param.Parameterized):
                 if self._closed:
                     return
                 slot, wish = next(iter(self._idle.items()))
+                if wish.rests and rested is not wish:
+                    self._idle_job, rested = ("", Job("")), wish
+                    await asyncio.sleep(wish.rests)
+                    continue
                 job = Job(wish.title)
                 self._idle_job = (slot, job)
                 await self._attend(_IDLE, job, wish)

@@ -233,6 +233,30 @@ def test_a_newer_idle_wish_takes_the_place_of_the_older_one():
     assert told == ["new"]
 
 
+def test_idle_work_that_rests_begins_once_no_newer_wish_comes():
+    jobs, begun, told = Jobs(), [], []
+
+    def check(job, k):
+        begun.append(k)
+        return k
+
+    async def main():
+        for k in range(4):
+            jobs.idle(
+                "check",
+                "Checking",
+                lambda job, k=k: check(job, k),
+                lambda value, _: told.append(value),
+                rests=0.05,
+            )
+            await asyncio.sleep(0)
+            assert jobs.shown is None
+        await until(lambda: jobs.at_rest)
+
+    run(main())
+    assert begun == told == [3]
+
+
 def test_the_same_notice_is_shown_once_until_it_is_dismissed():
     jobs = Jobs()
     jobs.notify("info", "a")

@@ -179,7 +179,7 @@ class Agreement(Frozen):
         """Sum of the agreement counts of all n² ordered pairs."""
         return joined_votes(self.ensemble)
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Mean of the consensus matrix over all n² ordered pairs, in (0, 1].
 
@@ -187,7 +187,7 @@ class Agreement(Frozen):
         """
         return self.total / seen_votes(self.ensemble)
 
-    @property
+    @cached_property
     def threshold(self) -> int:
         """Smallest agreement count that reaches the mean count; no float is involved.
 

@@ -263,6 +263,7 @@ NODES = {
         "live",
         "Looking for near-copies",
         keep=16,
+        rests=True,
     ),
     "rows": Node(("ranking", "copies"), rows),
     "disagreement": Node(("ensemble",), disagreement, "live", "Measuring disagreement"),

@@ -59,9 +59,6 @@ SHOWN_COLUMNS = 6
 BOOTSTRAPS = 100
 LEFT_OUT = "left out by this model"
 
-# Seconds for which k must not have moved before the partition is told of.
-_REST_SECONDS = 0.2
-
 
 @dataclass(frozen=True, eq=False)
 class Tree:
@@ -573,7 +570,7 @@ NODES = {
         "live",
         "Making the partition",
         keep=24,
-        rests=_REST_SECONDS,
+        rests=True,
     ),
     "model_names": Node(
         ("clusters", "samples", "cluster_names", "ensemble", "selected"),

@@ -30,9 +30,6 @@ CERTAINTY_BINS = 20
 LARGE = 20_000
 _SIZES = 9
 _CACHES, _LARGE_CACHES = 16, 6
-# A held slider rests where it has not moved for so many seconds. What is told of a
-# place, and its exact form, wait for that: they would delay the map.
-_REST_SECONDS = 0.2
 
 
 def cns_graph(job: Job, dataset: Dataset, metric: Any) -> CNSGraph:
@@ -311,9 +308,7 @@ NODES = {
     ),
     "cns_released": Node(("cns_graph", "cns?", "cns_automatic~"), cns_released),
     "cns_setting": Node(("cns_released", "look.cns_preview?"), cns_setting),
-    "cns_held": Node(
-        ("look.cns_preview",), cns_held, "live", "Following", rests=_REST_SECONDS
-    ),
+    "cns_held": Node(("look.cns_preview",), cns_held, "live", "Following", rests=True),
     "cns_settled": Node(("cns_released", "cns_held?"), cns_settled),
     "cns_neighbors": Node(("cns_setting",), cns_neighbors),
     # Only the latest: an older cache may have had to go.
@@ -323,7 +318,7 @@ NODES = {
         "live",
         "Making the memberships exact",
         keep=1,
-        rests=_REST_SECONDS,
+        rests=True,
     ),
     "cns_solution": Node(
         ("cns_graph", "cns_setting", "cns_filled~"),

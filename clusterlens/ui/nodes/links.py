@@ -339,5 +339,6 @@ NODES = {
         "idle",
         "Looking for pairs worth an answer",
         keep=16,
+        rests=True,
     ),
 }
