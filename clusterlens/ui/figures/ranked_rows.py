@@ -63,10 +63,11 @@ class RankedRows(JSComponent):
     """A list of models in the order of a score; a click says the number of its row."""
 
     heads = param.Dict(default=HEADS, doc="Titles of the columns.")
-    rows = param.List(
-        default=[],
-        doc="Of each row: rank, model, k, bar, charge, broken, since, range, low, "
-        "high, now, majority and full text; the lengths from 0 to 1.",
+    # As text, since each value of a list would be looked at twice on its way.
+    rows = param.String(
+        "[]",
+        doc="JSON, of each row: rank, model, k, bar, charge, broken, since, range, "
+        "low, high, now, majority and full text; the lengths from 0 to 1.",
     )
     selected = param.Integer(None, allow_None=True, doc="Number of the row marked.")
 
@@ -148,14 +149,22 @@ export function render({model}) {
     if (top < box.scrollTop) box.scrollTop = top;
     else if (bottom > box.scrollTop) box.scrollTop = bottom;
   };
+  let rest;
   const draw = () => {
-    while (made.length > model.rows.length) made.pop().row.remove();
-    while (made.length < model.rows.length) {
+    const rows = JSON.parse(model.rows);
+    while (made.length > rows.length) made.pop().row.remove();
+    while (made.length < rows.length) {
       made.push(newRow());
       box.append(made[made.length - 1].row);
     }
-    model.rows.forEach((values, k) => write(made[k], values));
+    // What is in sight first; the rest once that is on screen.
+    const height = made[0]?.row.offsetHeight || 1;
+    const first = Math.floor(box.scrollTop / height);
+    const last = first + Math.ceil(box.clientHeight / height);
+    rows.slice(first, last + 1).forEach((values, k) => write(made[first + k], values));
     mark();
+    clearTimeout(rest);
+    rest = setTimeout(() => rows.forEach((values, k) => write(made[k], values)), 50);
   };
   box.addEventListener('click', (event) => {
     const k = made.findIndex(({row}) => row.contains(event.target));

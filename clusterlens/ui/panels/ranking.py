@@ -174,7 +174,7 @@ class RankingTable(Panel):
             self.shown = frame(
                 ranking, rows, ensemble, robustness, n_links, rises.value
             )
-            more["rows"] = _plain(self.shown)
+            more["rows"] = self.shown[[*COLUMNS]].to_json(orient="values")
         place = None
         if selected.ready:
             same = np.flatnonzero(copies[rows] == copies[selected.value])
@@ -190,15 +190,6 @@ class RankingTable(Panel):
         if row < len(self._rows):
             model = int(self._rows[row])
             self.session.look.param.update(model=model, tab="model")
-
-
-def _plain(shown: pd.DataFrame) -> list[list[Any]]:
-    """Rows as plain values, None for what is not known."""
-    columns = [shown[name].tolist() for name in COLUMNS]
-    return [
-        [None if value != value else value for value in row]
-        for row in zip(*columns, strict=True)
-    ]
 
 
 def _silent(ensemble: Ensemble) -> str:
