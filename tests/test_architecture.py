@@ -141,6 +141,7 @@ PLACES = [
     "plots",
     "jobs",
     "uploads",
+    "arrays",
     "results",
     "warm",
     "partitions",

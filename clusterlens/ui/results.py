@@ -1,26 +1,37 @@
-"""Results: what took long in this process, by content, so that a class waits once.
+"""Results: what took long, by content, so that a class waits once.
 
 Sessions that ask for the same pool on the same features get the same ensemble, which
 never changes, and so with its comparison with structureless data; one that asks while
-another computes waits for it.
+another computes waits for it. Arrays that follow from an ensemble also outlive the
+process, where there is a store: an analysis is opened again without counting anew.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
+import secrets
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from clusterlens.compute._run.options import Cancel, raise_if_cancelled
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.ui.arrays import arrays_from_bytes, arrays_to_bytes
 
-# Bytes of all results that are kept.
+# Bytes of all results that are kept, in memory and on the disk.
 _MOST_BYTES = 500_000_000
+# What is found sooner is not worth a file.
+_LONG_SECONDS = 0.3
 _VERSIONS = {
     name: version(name) for name in ("clusterlens", "numpy", "scipy", "scikit-learn")
 }
@@ -28,6 +39,14 @@ _PAUSE = 0.1
 
 
 Found = TypeVar("Found")
+Arrays = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class _Arrays:
+    """Arrays by name as a result that is kept."""
+
+    named: Arrays
 
 
 class Results:
@@ -36,11 +55,18 @@ class Results:
     Parameters
     ----------
     n_bytes : int
-        Most bytes that are kept; a larger result is handed on but not kept.
+        Most bytes that are kept, in memory and on the disk each; a larger result is
+        handed on but not kept.
+
+    Attributes
+    ----------
+    folder : Path or None
+        Where arrays are kept on the disk; nowhere if None.
     """
 
     def __init__(self, n_bytes: int) -> None:
         self.n_bytes = n_bytes
+        self.folder: Path | None = None
         self._kept: OrderedDict[str, Any] = OrderedDict()
         self._under_way: dict[str, threading.Event] = {}
         self._lock = threading.Lock()
@@ -75,6 +101,52 @@ class Results:
             with self._lock:
                 self._under_way.pop(key).set()
 
+    def arrays(self, key: str, compute: Callable[[], Arrays], cancel: Cancel) -> Arrays:
+        """Return named arrays as `get` does; what took long is kept on the disk, too.
+
+        A file that cannot be read or written costs the time to compute, nothing else.
+        """
+
+        def find() -> tuple[_Arrays, bool]:
+            with contextlib.suppress(OSError, ValueError):
+                return _Arrays(self._read(key)), True
+            begun = time.monotonic()
+            found = _Arrays(compute())
+            if time.monotonic() - begun > _LONG_SECONDS:
+                with contextlib.suppress(OSError):
+                    self._write(key, arrays_to_bytes(found.named, {}))
+            return found, True
+
+        return self.get(key, find, cancel).named
+
+    def _read(self, key: str) -> Arrays:
+        if self.folder is None:
+            raise FileNotFoundError
+        path = self.folder / key
+        named, _ = arrays_from_bytes(path.read_bytes())
+        os.utime(path)
+        return named
+
+    def _write(self, key: str, data: bytes) -> None:
+        """Write a file, and remove those not used for longest beyond the bytes."""
+        if self.folder is None or len(data) > self.n_bytes:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        draft = self.folder / f"{secrets.token_hex(8)}.part"
+        try:
+            draft.write_bytes(data)
+            draft.replace(self.folder / key)
+        finally:
+            draft.unlink(missing_ok=True)
+        files = [(path, path.stat()) for path in self.folder.iterdir()]
+        files.sort(key=lambda file: file[1].st_mtime)
+        excess = sum(status.st_size for _, status in files) - self.n_bytes
+        for path, status in files:
+            if excess <= 0:
+                break
+            path.unlink(missing_ok=True)
+            excess -= status.st_size
+
     def _ended_by_another(self, key: str) -> threading.Event | None:
         """Return what another thread sets when it is done with the key, or take it."""
         with self._lock:
@@ -99,6 +171,17 @@ def content_key(
     told = json.dumps(about, sort_keys=True)
     digest = hashlib.sha256(told.encode())
     digest.update(np.ascontiguousarray(X).data)
+    return digest.hexdigest()
+
+
+def ensemble_key(ensemble: Ensemble, what: str) -> str:
+    """Return the same text where the same follows from the labels of an ensemble."""
+    codes, gaps = ensemble.codes_and_gaps, ensemble.missing
+    about = [what, codes.shape, str(codes.dtype), _VERSIONS]
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    parts = [codes, ensemble.votes, *([] if gaps is None else [np.packbits(gaps)])]
+    for part in parts:
+        digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()
 
 

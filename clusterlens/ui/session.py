@@ -208,8 +208,13 @@ class Session:
         if found is None:
             return False
         kept, notes, looked = found
+        wanted = looked if look is None else look
+        # A page that is left at once would be made and computed for nothing.
+        restore_look(
+            self.look, {name: wanted[name] for name in wanted if name == "page"}
+        )
         self._adopt(kept)
-        restore_look(self.look, looked if look is None else look)
+        restore_look(self.look, wanted)
         for text in notes:
             self.jobs.notify("warning", text)
         return True

@@ -30,6 +30,7 @@ from clusterlens.ui.pages.labels import LabelsPage
 from clusterlens.ui.pages.lessons import LessonsPage
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.pages.report import ReportPage
+from clusterlens.ui.results import RESULTS
 from clusterlens.ui.session import Session
 from clusterlens.ui.style import ACCENT, COLUMN, scaled
 from clusterlens.ui.style import THEME as THEME_CONFIG
@@ -488,6 +489,8 @@ def serve_page(file: Path | None = None) -> None:
     # their names: harmless (Bokeh pull request 12915), and of no use in a log.
     ignore_warnings("reference already known", BokehUserWarning)
     store = shared_store()
+    if isinstance(store, Store):
+        RESULTS.folder = store.found
     session = Session(store if isinstance(store, Store) else None)
     if isinstance(store, str):
         session.jobs.notify("warning", store)

@@ -1,18 +1,23 @@
 """Results of pools are shared by content and bounded in bytes."""
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.nulls import null_agreement
+from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.table.dataset import prepare
+from clusterlens.ui import results as results_module
 from clusterlens.ui.jobs import Job
-from clusterlens.ui.nodes import nulls
-from clusterlens.ui.results import Results, content_key
+from clusterlens.ui.nodes import agreement, nulls
+from clusterlens.ui.results import Results, content_key, ensemble_key
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
 
@@ -122,3 +127,103 @@ def test_a_class_that_asks_about_structureless_data_computes_it_once(monkeypatch
         found = list(pool.map(ask, [0] * 7 + [1]))
     assert sorted(drawn) == [0, 1]
     assert all(one is found[0] for one in found[:7])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder for arrays, of which none was found too soon to be kept."""
+    monkeypatch.setattr(results_module, "_LONG_SECONDS", -1.0)
+    return tmp_path / "found"
+
+
+def arrays_in(folder, key, value, n_bytes=10**6):
+    """Arrays as a new process finds them."""
+    results = Results(n_bytes)
+    results.folder = folder
+    return results.arrays(key, lambda: {"table": np.full((2, 3), value)}, never)
+
+
+def test_arrays_outlive_the_process(folder):
+    assert_array_equal(arrays_in(folder, "a", 1)["table"], np.ones((2, 3)))
+    assert_array_equal(arrays_in(folder, "a", 2)["table"], np.ones((2, 3)))
+    assert_array_equal(arrays_in(folder, "b", 2)["table"], np.full((2, 3), 2))
+    assert_array_equal(arrays_in(None, "a", 3)["table"], np.full((2, 3), 3))
+
+
+@pytest.mark.parametrize("damage", [b"", b"no arrays", None])
+def test_a_damaged_file_is_found_anew(folder, damage):
+    arrays_in(folder, "a", 1)
+    file = folder / "a"
+    file.write_bytes(file.read_bytes()[:-20] if damage is None else damage)
+    assert_array_equal(arrays_in(folder, "a", 2)["table"], np.full((2, 3), 2))
+    assert_array_equal(arrays_in(folder, "a", 3)["table"], np.full((2, 3), 2))
+
+
+def test_a_folder_that_cannot_be_written_loses_nothing(folder):
+    folder.write_text("in the way")
+    assert_array_equal(arrays_in(folder, "a", 1)["table"], np.ones((2, 3)))
+
+
+def test_files_not_used_for_longest_go_beyond_the_bytes(folder):
+    arrays_in(folder, "a", 1)
+    size = (folder / "a").stat().st_size
+    os.utime(folder / "a", (0, 0))
+    arrays_in(folder, "b", 2, n_bytes=2 * size)
+    os.utime(folder / "b", (1, 1))
+    arrays_in(folder, "a", 9)  # used, and so younger
+    arrays_in(folder, "c", 3, n_bytes=2 * size)
+    assert sorted(path.name for path in folder.iterdir()) == ["a", "c"]
+    arrays_in(folder, "d", 4, n_bytes=size - 1)
+    assert sorted(path.name for path in folder.iterdir()) == ["a", "c"]
+
+
+def test_what_is_found_soon_is_not_worth_a_file(tmp_path):
+    arrays_in(tmp_path / "found", "a", 1)
+    assert not (tmp_path / "found").exists()
+
+
+def test_the_key_of_an_ensemble_follows_labels_gaps_and_votes_alone():
+    labels = np.random.default_rng(0).integers(0, 3, (4, 50))
+    key = ensemble_key(Ensemble(labels), "order")
+    named = Ensemble(labels, names=list("abcd"), seconds=np.ones(4))
+    assert ensemble_key(named, "order") == key
+    gaps = np.zeros((4, 50), bool)
+    gaps[0, :5] = True
+    others = [
+        ensemble_key(Ensemble(labels), "agreements"),
+        ensemble_key(Ensemble(labels[::-1]), "order"),
+        ensemble_key(Ensemble(labels, weights=[1, 1, 1, 2]), "order"),
+        ensemble_key(Ensemble(labels, missing=gaps), "order"),
+    ]
+    assert len({key, *others}) == 5
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_reopened_run_is_ranked_by_the_tables_counted_before(
+    folder, monkeypatch, partial
+):
+    labels = np.random.default_rng(0).integers(0, 3, (5, 90))
+    missing = np.arange(450).reshape(5, 90) % 7 == 0 if partial else None
+    run = [Ensemble(labels, missing=missing) for _ in range(2)]
+    results, counted = Results(10**6), []
+    results.folder = folder
+
+    def count(ensemble, **options):
+        counted.append(ensemble)
+        return count_agreements(ensemble, **options)
+
+    monkeypatch.setattr(agreement, "count_agreements", count)
+    found = []
+    for ensemble in run:
+        monkeypatch.setattr(agreement, "RESULTS", results)
+        cost = agreement.cost(Job(""), ensemble)
+        found.append(agreement.agreement(Job(""), ensemble, cost, False))
+        results = Results(10**6)  # of another process
+        results.folder = folder
+    assert counted == run[:1]
+    first, again = found
+    assert again.ensemble is run[1]
+    assert (first.exact, again.exact) == (True, True)
+    for score in ("discotec-kl", "discotec-binary"):
+        one, other = (rank_partitions(each, score=score) for each in found)
+        assert_array_equal(one.values, other.values)

@@ -24,8 +24,8 @@ from clusterlens.compute.ranking.voting import VoteBy
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
 from clusterlens.ui.analysis import Analysis, ClusterName, Link, Run, SoftTable
+from clusterlens.ui.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.history import Step
-from clusterlens.ui.memory.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.memory.contents import Contents, is_key
 from clusterlens.ui.memory.store import Row
 

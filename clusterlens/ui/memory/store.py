@@ -2,6 +2,7 @@
 
     <home>/clusterlens.sqlite    analyses and their steps, pools of one's own (WAL)
     <home>/contents/<sha256>     tables, results and uploaded files
+    <home>/found/<sha256>        what follows from results, and took long
 
 A write is one transaction on top of the revision that its writer has seen; where
 somebody else wrote meanwhile it is refused and nothing is changed. So any number of
@@ -182,7 +183,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.file = folder, folder / FILE
-        self.contents = Contents(folder / "contents")
+        self.contents, self.found = Contents(folder / "contents"), folder / "found"
         self._lock = threading.Lock()
         try:
             self._db = sqlite3.connect(
@@ -381,8 +382,8 @@ class Store:
 
     def size(self) -> int:
         """Bytes on the disk."""
-        logs = self.folder.glob(f"{FILE}*")
-        return self.contents.size() + sum(path.stat().st_size for path in logs)
+        files = [*self.folder.glob(f"{FILE}*"), *self.found.glob("*")]
+        return self.contents.size() + sum(path.stat().st_size for path in files)
 
     def clean(self) -> int:
         """Forget deleted analyses and what no analysis holds; return bytes gained."""
@@ -391,6 +392,8 @@ class Store:
             db.execute("DELETE FROM analysis WHERE deleted IS NOT NULL")
             held = db.execute("SELECT DISTINCT content FROM holds").fetchall()
         self.contents.clean({content for (content,) in held})
+        for path in self.found.glob("*"):  # found again where it is missed
+            path.unlink(missing_ok=True)
         with self._lock:
             self._db.execute("VACUUM")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

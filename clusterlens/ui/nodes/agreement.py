@@ -20,6 +20,7 @@ from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.contingency import match_labels
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
+from clusterlens.compute.ensemble.partial import share_levels
 from clusterlens.compute.indices.model_comparison import compare_models
 from clusterlens.compute.ranking.hubs import Hubs, find_hubs
 from clusterlens.compute.ranking.model_map import ModelMap, map_models
@@ -42,9 +43,15 @@ from clusterlens.ui.analysis import Link
 from clusterlens.ui.derived import Node
 from clusterlens.ui.jobs import KERNELS, Job
 from clusterlens.ui.links import PlainId, as_constraints, named_alike, plain_ids
+from clusterlens.ui.results import RESULTS, ensemble_key
 
 SEED = 0
 LEADERS = 3
+# The tables of an agreement.
+_TABLES = (
+    *("pair_counts", "joint_counts", "seen_counts"),
+    *("samples", "group_pairs", "group_joint"),
+)
 
 
 def cost(job: Job, ensemble: Ensemble) -> AgreementCost:
@@ -56,9 +63,22 @@ def agreement(
     job: Job, ensemble: Ensemble, cost: AgreementCost, exact: bool
 ) -> Agreement:
     """Count all agreements, or estimate them where that would take minutes."""
-    if exact or cost.affordable:
-        return count_agreements(ensemble, **job.kernels)
-    return estimate_agreements(ensemble, None, SEED, **job.kernels)
+    counts_all = exact or cost.affordable
+
+    def count() -> dict[str, np.ndarray]:
+        found = (
+            count_agreements(ensemble, **job.kernels)
+            if counts_all
+            else estimate_agreements(ensemble, None, SEED, **job.kernels)
+        )
+        tables = {name: getattr(found, name) for name in _TABLES}
+        return {name: table for name, table in tables.items() if table is not None}
+
+    what = "all agreements" if counts_all else "estimated agreements"
+    tables = RESULTS.arrays(ensemble_key(ensemble, what), count, job.cancelled)
+    levels = share_levels(ensemble) if ensemble.is_partial else None
+    is_exact = "samples" not in tables
+    return Agreement(ensemble, exact=is_exact, levels=levels, **tables)
 
 
 def threshold_asked(threshold: int | None, preview: int | None) -> int | None:
@@ -188,12 +208,23 @@ def rows(ranking: Ranking, copy_of: np.ndarray) -> np.ndarray:
 
 def disagreement(job: Job, ensemble: Ensemble) -> np.ndarray:
     """Disagreement of the pool about each sample, in [0, 1], shape (n_samples,)."""
-    return sample_disagreement(ensemble, executor=KERNELS, cancel=job.cancelled)
+
+    def measure() -> dict[str, np.ndarray]:
+        kernels = {"executor": KERNELS, "cancel": job.cancelled}
+        return {"samples": sample_disagreement(ensemble, **kernels)}
+
+    key = ensemble_key(ensemble, "disagreement")
+    return RESULTS.arrays(key, measure, job.cancelled)["samples"]
 
 
 def tree_order(job: Job, ensemble: Ensemble) -> np.ndarray:
     """Order the samples by the consensus tree, shape (n_samples,)."""
-    return order_samples(ensemble, "tree", random_state=SEED)
+
+    def order() -> dict[str, np.ndarray]:
+        return {"order": order_samples(ensemble, "tree", random_state=SEED)}
+
+    key = ensemble_key(ensemble, f"order by the tree, seed {SEED}")
+    return RESULTS.arrays(key, order, job.cancelled)["order"]
 
 
 @dataclass(frozen=True, eq=False)

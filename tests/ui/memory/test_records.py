@@ -12,9 +12,9 @@ from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
 from clusterlens.ui.analysis import Analysis, ClusterName, Link, Run, SoftTable
+from clusterlens.ui.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.history import Step
 from clusterlens.ui.memory import records as module
-from clusterlens.ui.memory.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.memory.contents import Contents
 from clusterlens.ui.memory.records import RecordError, Records
 
