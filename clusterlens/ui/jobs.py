@@ -1,8 +1,9 @@
 """Jobs: the work of one browser session in three lanes, and its notices.
 
 `act` does actions, one at a time in the order asked for. `live` has one slot per name:
-a newer wish takes the place of an older one. `idle` works while no action does; it
-stops for actions and begins again by itself. Work runs on threads; results, progress
+a newer wish takes the place of an older one. `idle` begins when neither an action nor
+anything for the screen is under way; it stops for actions and begins again by itself.
+Work runs on threads; results, progress
 and errors reach the page on the server's event loop only.
 """
 
@@ -149,6 +150,9 @@ class Jobs(param.Parameterized):
         self._turn = asyncio.Lock()
         self._quiet = asyncio.Event()
         self._quiet.set()
+        self._drawing: set[str] = set()
+        self._drawn = asyncio.Event()
+        self._drawn.set()
         self._live: dict[str, Job] = {}
         self._next_live: dict[str, _Wish] = {}
         self._idle: dict[str, _Wish] = {}
@@ -242,6 +246,7 @@ class Jobs(param.Parameterized):
     async def _serve_live(self, slot: str) -> None:
         try:
             while (wish := self._next_live.pop(slot, None)) and not self._closed:
+                self._draws(slot, not wish.long)
                 if wish.rests:
                     await asyncio.sleep(wish.rests)
                     if slot in self._next_live:
@@ -250,7 +255,13 @@ class Jobs(param.Parameterized):
                 await self._attend(_IDLE if wish.long else _LIVE, job, wish)
         finally:
             del self._live[slot]
+            self._draws(slot, False)
             self._show()
+
+    def _draws(self, slot: str, now: bool) -> None:
+        """Note whether the work of a slot is what the screen waits for."""
+        (self._drawing.add if now else self._drawing.discard)(slot)
+        (self._drawn.clear if self._drawing else self._drawn.set)()
 
     def idle(
         self, slot: str, title: str, work: Any, outcome: Outcome, *, rests: float = 0.0
@@ -271,8 +282,9 @@ class Jobs(param.Parameterized):
         rested: _Wish | None = None
         try:
             while self._idle and not self._closed:
-                while not self._quiet.is_set():
+                while not (self._quiet.is_set() and self._drawn.is_set()):
                     await self._quiet.wait()
+                    await self._drawn.wait()
                 if self._closed:
                     return
                 slot, wish = next(iter(self._idle.items()))
@@ -399,6 +411,7 @@ class Jobs(param.Parameterized):
             if job is not None:
                 job.stop.set()
         self._quiet.set()
+        self._drawn.set()
 
     def notify(self, severity: Any, text: str) -> None:
         """Add a message for the analyst."""

@@ -154,12 +154,14 @@ def _steps() -> dict[str, Callable[[], None]]:
 
 
 def _draw() -> None:
-    """Draw a small matrix, which compiles the aggregations."""
+    """Draw a small matrix, which compiles the aggregations; read the colours."""
     from clusterlens.compute.consensus.tiles import consensus_tile
     from clusterlens.compute.ensemble.ensemble import Ensemble
     from clusterlens.ui.figures.matrix import heatmap
     from clusterlens.ui.look import Viewport
+    from clusterlens.ui.palette import palette
 
+    palette()
     rng = np.random.default_rng(0)
     ensemble = Ensemble(rng.integers(0, 3, (4, 600)))
     port = Viewport(width=30, height=30)

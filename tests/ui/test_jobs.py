@@ -233,6 +233,31 @@ def test_a_newer_idle_wish_takes_the_place_of_the_older_one():
     assert told == ["new"]
 
 
+@pytest.mark.parametrize("long", [False, True])
+def test_idle_work_waits_for_what_the_screen_waits_for_not_for_long_work(long):
+    jobs, order, go_on = Jobs(), [], threading.Event()
+
+    def draw(job):
+        go_on.wait()
+        order.append("live")
+
+    def check(job):
+        order.append("idle")
+        go_on.set()
+
+    async def main():
+        jobs.live("map", "Drawing", draw, lambda *_: None, long=long)
+        jobs.idle("check", "Checking", check, lambda *_: None)
+        if not long:
+            for _ in range(20):
+                await asyncio.sleep(0)
+            go_on.set()
+        await until(lambda: jobs.at_rest)
+
+    run(main())
+    assert order == (["idle", "live"] if long else ["live", "idle"])
+
+
 def test_idle_work_that_rests_begins_once_no_newer_wish_comes():
     jobs, begun, told = Jobs(), [], []
 

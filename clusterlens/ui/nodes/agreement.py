@@ -291,7 +291,7 @@ NODES = {
     "copies_of_leader": Node(
         ("ensemble", "leader"),
         copies_of_leader,
-        "live",
+        "idle",
         "Looking for near-copies",
         keep=16,
         rests=True,
