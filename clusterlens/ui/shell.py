@@ -74,6 +74,7 @@ nav span { display: block; font: 20px/1.2 "Material Icons";
 TEMPLATE = Path(__file__).with_name("page.html")
 RAIL_WIDTH = 72
 WARM_AFTER_SECONDS = 1
+MAKE_AFTER_SECONDS = 2
 # How much larger text is for a projector.
 LARGE = 1.3
 HEADER_HEIGHT = 48
@@ -172,6 +173,11 @@ class Shell:
         """The session that undo, keys and the header are about: also of a lesson."""
         in_lesson = self.session.look.page == "lessons" and self.room.lesson is not None
         return self.room.session if in_lesson else self.session
+
+    def make_ready(self) -> None:
+        """Make the page that comes next, unless something is asked for already."""
+        if self.session.jobs.at_rest and not self.session.analysis.runs:
+            self.pages["consensus"].make()
 
     def close(self) -> None:
         """Stop everything for good."""
@@ -452,9 +458,11 @@ async def _load_file(session: Session, file: Path) -> None:
     await session.act("load file", name=file.name, sha256=key)
 
 
-def _warm_later() -> None:
-    """Begin with the kernels once the page has had time to draw itself."""
-    asyncio.get_running_loop().call_later(WARM_AFTER_SECONDS, warm.start)
+def _make_ready(shell: Shell) -> None:
+    """Begin with kernels, and make the next page, once this one has drawn itself."""
+    loop = asyncio.get_running_loop()
+    loop.call_later(WARM_AFTER_SECONDS, warm.start)
+    loop.call_later(MAKE_AFTER_SECONDS, shell.make_ready)
 
 
 def _decoded(value: bytes) -> str:
@@ -498,7 +506,7 @@ def serve_page(file: Path | None = None) -> None:
     shell = Shell(session)
     shell.view.servable()
     pn.state.on_session_destroyed(lambda context: shell.close())
-    pn.state.onload(_warm_later)
+    pn.state.onload(partial(_make_ready, shell))
     given = {name: values[0] for name, values in pn.state.session_args.items()}
     analysis, look = from_query({name: _decoded(v) for name, v in given.items()})
     if analysis is not None and session.memory.store is not None:
