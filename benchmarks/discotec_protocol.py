@@ -34,7 +34,7 @@ from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
-from clusterlens.compute.indices._clusters import Clusters, Undefined
+from clusterlens.compute.indices._clusters import Clusters
 from clusterlens.compute.indices._pairs import SmallestDistances
 from clusterlens.compute.indices.registry import INDICES
 from clusterlens.compute.pool.pool import run_pool
@@ -267,10 +267,7 @@ def _index(name: str, clusters: Clusters) -> float:
     """Value of an index, larger where it is better; NaN or the limit if undefined."""
     index = INDICES[name]
     sign = 1 if index.greater_is_better else -1
-    try:
-        return sign * index.definitions["paper"].function(clusters)
-    except Undefined as undefined:
-        return sign * undefined.limit
+    return sign * index.definitions["paper"].measure(clusters)[0]
 
 
 def correlations(case: pd.DataFrame, method: str = "kendall") -> pd.Series:

@@ -481,7 +481,8 @@ def test_compare_in_fuzzy_adds_the_model_and_opens_its_shares():
         assert await opened.session.act("run pool", pool=pool)
         await opened.rest()
         await opened.headline._to_fuzzy(None)
-        assert (opened.look.page, opened.look.fuzzy_u) == ("fuzzy", "shares 2")
+        name = opened.session.analysis.ensemble.names[2]
+        assert (opened.look.page, opened.look.fuzzy_u) == ("fuzzy", f"shares {name}")
 
     looked_at(scenario)
 

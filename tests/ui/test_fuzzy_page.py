@@ -68,6 +68,11 @@ class Opened:
     def value(self, name):
         return self.session.derived.get(name).value
 
+    def keys(self, kind, *models):
+        """Keys of models by their positions."""
+        names = self.session.analysis.ensemble.names
+        return tuple(f"{kind} {names[at]}" for at in models)
+
 
 def looked_at(scenario):
     async def main():
@@ -85,7 +90,7 @@ def test_without_soft_partitions_they_are_one_click_away():
         names = opened.session.analysis.ensemble.names
         assert len(names) == 4
         pair = opened.value("fuzzy_pair")
-        assert (pair.u, pair.v) == ("model 2", "model 3")
+        assert (pair.u, pair.v) == opened.keys("model", 2, 3)
         opened.session.undo()
         assert opened.session.analysis.ensemble.n_partitions == 2
 
@@ -169,10 +174,11 @@ def test_the_maps_keep_their_place_until_they_have_a_size():
 def test_all_pairs_open_a_pair_and_sort_by_likeness():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
-        opened.look.fuzzy_u = "hard 1"
+        (hard,) = opened.keys("hard", 1)
+        opened.look.fuzzy_u = hard
         await opened.rest()
         keys, table = opened.value("fuzzy_compared")
-        assert set(keys) == {"hard 1", "model 2", "model 3"}
+        assert set(keys) == {hard, *opened.keys("model", 2, 3)}
         row = table.iloc[0]
         assert fixed(row["value"]) in opened.pairs._text.body
         shown = opened.pairs._shown
@@ -182,7 +188,7 @@ def test_all_pairs_open_a_pair_and_sort_by_likeness():
         assert (pair.u, pair.v) == (shown[1], shown[2])
         opened.pairs._text._handle_msg("sort 1")
         await opened.rest()
-        assert opened.pairs._shown[0] == "model 3"
+        assert opened.pairs._shown[0] == opened.keys("model", 3)[0]
 
     looked_at(scenario)
 
@@ -192,8 +198,9 @@ def test_cns_enters_as_shares_of_the_seed_stops_or_raw():
         cns = {"clusterer": "CNS", "n_neighbors": 10, "alpha": 0.2, "n_clusters": 3}
         await opened.read(groups(), [*SOFT, cns])
         keys = [one.key for one in opened.value("fuzzy_choices").listed]
-        assert {"shares 4", "model 4"} <= set(keys)
-        opened.look.fuzzy_u = "shares 4"
+        (shares,) = opened.keys("shares", 4)
+        assert {shares, *opened.keys("model", 4)} <= set(keys)
+        opened.look.fuzzy_u = shares
         await opened.rest()
         options = {name: cns[name] for name in ("n_neighbors", "alpha", "n_clusters")}
         model = CNS(**options).fit(opened.session.analysis.samples.X)
@@ -205,7 +212,8 @@ def test_cns_enters_as_shares_of_the_seed_stops_or_raw():
 def test_hard_models_are_the_limit_case_and_exact():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
-        opened.look.param.update(fuzzy_u="hard 0", fuzzy_v="hard 1")
+        u, v = opened.keys("hard", 0, 1)
+        opened.look.param.update(fuzzy_u=u, fuzzy_v=v)
         await opened.rest()
         assert opened.value("fuzzy_fit")[None].standard_error == 0
         assert "categorical" in opened.rows._text.body
@@ -249,11 +257,12 @@ def test_a_saved_pair_is_one_step_that_undo_takes_back():
     async def scenario(opened):
         await opened.read(groups(), SOFT)
         await opened.headline._do("save")
-        assert opened.session.analysis.fuzzy_pairs == (("model 2", "model 3"),)
-        opened.look.param.update(fuzzy_u="hard 0", fuzzy_v="hard 1")
+        assert opened.session.analysis.fuzzy_pairs == (opened.keys("model", 2, 3),)
+        u, v = opened.keys("hard", 0, 1)
+        opened.look.param.update(fuzzy_u=u, fuzzy_v=v)
         await opened.rest()
         await opened.headline._do("pair 0")
-        assert opened.value("fuzzy_pair").u == "model 2"
+        assert opened.value("fuzzy_pair").u == opened.keys("model", 2)[0]
         opened.session.undo()
         assert not opened.session.analysis.fuzzy_pairs
 

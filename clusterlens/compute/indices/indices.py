@@ -22,7 +22,7 @@ from clusterlens.compute._validation import (
     check_range,
     split_labelled,
 )
-from clusterlens.compute.indices._clusters import Clusters, Undefined
+from clusterlens.compute.indices._clusters import Clusters
 from clusterlens.compute.indices.registry import INDICES, Definition, index_name
 
 __all__ = ["INDICES", "IndexValue", "external_index", "internal_index"]
@@ -165,11 +165,7 @@ def internal_index(
     chosen = _choose_samples(name, formula, len(features), sample_size, seed)
     clusters = Clusters.sort(features[chosen], vector[chosen], run)
     n_used = clusters.n_samples
-    reason = ""
-    try:
-        value = formula.function(clusters)
-    except Undefined as undefined:
-        value, reason = undefined.limit, str(undefined)
+    value, reason = formula.measure(clusters)
     return IndexValue(
         value,
         reason=reason,

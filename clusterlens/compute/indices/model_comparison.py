@@ -26,9 +26,9 @@ from clusterlens.compute.ensemble.ensemble import (
     check_ensemble,
     distinct_partitions,
 )
-from clusterlens.compute.indices._clusters import Clusters, Undefined
+from clusterlens.compute.indices._clusters import Clusters
 from clusterlens.compute.indices._pairs import SmallestDistances
-from clusterlens.compute.indices.registry import INDICES, Definition
+from clusterlens.compute.indices.registry import INDICES
 from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
 
 SAMPLE_SIZE = 2_000
@@ -218,15 +218,7 @@ def _internal(
     if len(labels) < 2:
         return dict.fromkeys(indices, np.nan)
     clusters = Clusters.sort(features, labels, run.quiet, smallest)
-    return {name: _value(formula, clusters) for name, formula in indices.items()}
-
-
-def _value(formula: Definition, clusters: Clusters) -> float:
-    """Value of an index, its limit or NaN where it has none."""
-    try:
-        return float(formula.function(clusters))
-    except Undefined as undefined:
-        return float(undefined.limit)
+    return {name: formula.measure(clusters)[0] for name, formula in indices.items()}
 
 
 def _external(reference: IntArray, labels: IntArray) -> dict[str, float]:

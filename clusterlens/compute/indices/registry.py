@@ -13,11 +13,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from clusterlens.compute.indices import _distances as pairs
 from clusterlens.compute.indices import _external as external
 from clusterlens.compute.indices import _scatter as scatter
+from clusterlens.compute.indices._clusters import Undefined
 from clusterlens.compute.indices._dbcv import dbcv, dbcv_squared
 
 Range = tuple[float, float]
@@ -35,6 +36,13 @@ class Definition:
     function: Callable[..., float]
     range: Range = _POSITIVE
     cost: Cost = "linear"
+
+    def measure(self, *given: Any) -> tuple[float, str]:
+        """Return the value; where it has none its limit, or NaN, and the reason why."""
+        try:
+            return float(self.function(*given)), ""
+        except Undefined as undefined:
+            return float(undefined.limit), str(undefined)
 
 
 @dataclass(frozen=True)

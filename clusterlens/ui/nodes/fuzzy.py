@@ -35,6 +35,7 @@ from clusterlens.ui.jobs import Job
 from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import certain_colours, discordance_colours
+from clusterlens.ui.partitions import free_name
 
 # The models of soft partitions, in the order of what they keep.
 MODELS = tuple(key for key, model in RANDOM_MODELS.items() if model.distribution)
@@ -98,13 +99,17 @@ def choices(
     ensemble: Ensemble | None,
     uploads: tuple[SoftTable, ...],
 ) -> Choices | None:
-    """List what can be compared; nothing where there are not two."""
+    """List what can be compared; nothing where there are not two.
+
+    Keys name the models: what is saved is meant of this model in another run, too.
+    """
     listed: list[Choice] = []
     make: dict[str, Callable[[], FuzzyPartition]] = {}
 
     def add(
         key: str, title: str, kind: Any, code: str, made: Callable[[], Any]
     ) -> None:
+        key = free_name(key, make)
         listed.append(Choice(key, title, kind, code))
         make[key] = partial(_as_fuzzy, made)
 
@@ -131,7 +136,7 @@ def choices(
         for at, name in enumerate(ensemble.names):
             code = f"ensemble.labels[ensemble.names.index({name!r})]"
             row = ensemble.labels[at]
-            add(f"hard {at}", f"{name} (hard)", "hard", code, partial(_given, row))
+            add(f"hard {name}", f"{name} (hard)", "hard", code, partial(_given, row))
     return Choices(tuple(listed), make) if len(listed) > 1 else None
 
 
@@ -142,14 +147,14 @@ def _add_soft(add: Callable[..., None], samples: Dataset, ensemble: Ensemble) ->
         code = f"ensemble.memberships[ensemble.names.index({name!r})]"
         spec = ensemble.specs[at] if ensemble.specs is not None else {}
         if spec.get("clusterer") != "CNS":
-            add(f"model {at}", name, "soft", code, partial(_given, rows))
+            add(f"model {name}", name, "soft", code, partial(_given, rows))
             continue
         options = {key: value for key, value in spec.items() if key != "clusterer"}
         shares = f"cl.CNS(**{options!r}).fit(dataset.X).seed_shares_"
         made = partial(_seed_shares, samples.X, options)
-        add(f"shares {at}", f"{name}, share of seed stops", "soft", shares, made)
+        add(f"shares {name}", f"{name}, share of seed stops", "soft", shares, made)
         title = f"{name}, raw memberships"
-        add(f"model {at}", title, "soft", code, partial(_given, rows))
+        add(f"model {name}", title, "soft", code, partial(_given, rows))
 
 
 def _given(rows: Any) -> Any:

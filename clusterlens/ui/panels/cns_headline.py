@@ -101,9 +101,9 @@ class CNSHeadline(Panel):
     async def _to_fuzzy(self, event: Any) -> None:
         """Add the model and compare its shares of the seed stops."""
         if await self._add_model(event):
-            at = self.session.analysis.ensemble.n_partitions - 1
+            name = self.session.analysis.ensemble.names[-1]
             self.session.look.param.update(
-                page="fuzzy", fuzzy_case="table", fuzzy_u=f"shares {at}"
+                page="fuzzy", fuzzy_case="table", fuzzy_u=f"shares {name}"
             )
 
     def show(

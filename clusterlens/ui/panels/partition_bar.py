@@ -125,7 +125,7 @@ class PartitionBar(Panel):
         look = self.session.look
         self._methods = self.control(
             select(
-                "Made by", {"consensus tree": TREE}, css="cl-consensus-by", width=155
+                "Made by", {"consensus tree": TREE}, css="cl-consensus-by", width=175
             ),
             lambda: look.consensus_by,
             lambda name: look.param.update(consensus_by=name, cluster=None),
@@ -174,7 +174,9 @@ class PartitionBar(Panel):
         self._name = pmu.TextInput(
             placeholder="name of the model",
             size="small",
-            width=105,
+            sizing_mode="stretch_width",
+            min_width=105,
+            max_width=190,
             margin=0,
             sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"}},
             css_classes=["cl-keep-name"],

@@ -28,7 +28,8 @@ async def iris():
     session = Session()
     await session.act("load example", name="iris")
     await session.act("run pool", pool=POOL, random_state=0)
-    session.act_now("save pair", u="model 1", v="model 2")
+    u, v = (f"model {name}" for name in session.analysis.ensemble.names[1:3])
+    session.act_now("save pair", u=u, v=v)
     panel = ReportPreview(session)
     panel.look(True)
     await rest(session)
@@ -152,7 +153,8 @@ def test_hostile_names_are_escaped_in_the_lab():
     async def main():
         session, _ = await on_screen(hostile())
         session.look.judged = "model:0"
-        session.act_now("save pair", u="model 0", v="hard 1")
+        first, second = session.analysis.ensemble.names[:2]
+        session.act_now("save pair", u=f"model {first}", v=f"hard {second}")
         session.look.report_with = LAB
         session.derived.watch(("report_fuzzy", "report_labels"), lambda results: None)
         while not session.jobs.at_rest:
