@@ -50,12 +50,12 @@ export function render({model}) {
     const does = box.getRootNode().activeElement?.dataset?.do;
     box.innerHTML = model.body;
     if (does) box.querySelector(`[data-do="${CSS.escape(does)}"]`)?.focus();
-    reach();
+    if (model.scrolls) requestAnimationFrame(reach);
   };
   // Whoever has no pointer scrolls with the keys, where there is something to scroll.
+  // That is asked when the page is laid out anyway, not once more for each text.
   const reach = () => {
-    const hides = model.scrolls && box.scrollHeight > box.clientHeight + 1;
-    if (hides) box.tabIndex = 0;
+    if (box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
     else box.removeAttribute('tabindex');
   };
   const place = () => {
