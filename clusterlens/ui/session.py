@@ -67,14 +67,20 @@ class Session:
         self.files[key] = content
         return key
 
-    async def act(self, kind: str, /, **values: Any) -> bool:
+    async def act(
+        self, kind: str, /, *, look: Mapping[str, Any] | None = None, **values: Any
+    ) -> bool:
         """Do an action and wait until it is saved; return whether it was done.
 
-        What failed becomes a notice.
+        What failed becomes a notice. `look` is what is looked at once it is done:
+        later, the analyst may have turned to something else.
         """
         action = ACTIONS[kind]
         if not action.slow:
-            done = self.act_now(kind, **values)
+            with self.derived.paused():
+                done = self.act_now(kind, **values)
+                if done and look:
+                    self.look.param.update(**look)
             await self.memory.settled()
             return done
         plain_values(values)
@@ -99,6 +105,8 @@ class Session:
         with self.derived.paused():
             self._look_at(None)
             is_done = done is not None and self._merge(kind, values, *done)
+            if is_done and look:
+                self.look.param.update(**look)
         await self.memory.settled()
         return is_done
 
@@ -237,10 +245,8 @@ class Session:
             return False
         if upload.name.endswith(SUFFIX):
             return await self.take_in(self.files.pop(key))
-        done = await self.act("load file", name=upload.name, sha256=key)
-        if done:
-            self.look.param.update(page="data", starting=False)
-        return done
+        look = {"page": "data", "starting": False}
+        return await self.act("load file", look=look, name=upload.name, sha256=key)
 
     async def take_in(self, content: bytes) -> bool:
         """Open the file of an analysis; it is kept as an analysis of its own."""

@@ -177,9 +177,8 @@ def test_another_threshold_and_a_click_on_a_sample(app, tmp_path):
     app.get_by_role("button", name="Majority").click()
     models = int(re.search(r"(\d+) models", text_of(app, ".cl-state"))[1])
     majority = models // 2 + 1
-    expect(app.locator(".cl-threshold")).to_contain_text(
-        f"{majority} of {models} models"
-    )
+    chosen = re.compile(rf"− {majority} \+ of {models} models chosen")
+    expect(app.locator(".cl-threshold")).to_contain_text(chosen)
     expect(app.locator(".cl-binarised-matrix")).to_contain_text(
         f"at least {majority} of {models} models"
     )
@@ -213,7 +212,7 @@ def test_cancel_stops_the_pool_and_changes_nothing(app, tmp_path):
     app.get_by_role("button", name="Next: choose a pool").click()
     expect(app.locator(".cl-estimate")).to_contain_text("models", timeout=LONG)
     app.get_by_role("button", name="Run the pool").click()
-    app.get_by_role("button", name="Cancel").click()
+    app.get_by_role("button", name="Cancel", exact=True).click()
     expect(app.locator(".cl-notice-info")).to_contain_text(
         "Cancelled: Run the pool. Nothing was changed.", timeout=LONG
     )

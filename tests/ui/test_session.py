@@ -158,6 +158,22 @@ def test_a_slow_action_keeps_what_was_decided_while_it_ran():
     assert merged.run_id == "r2"
 
 
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [("load example", {"name": "iris"}), ("write note", {"text": "mine"})],
+)
+def test_what_is_turned_to_while_an_action_is_saved_stays_in_sight(kind, values):
+    session, seen = session_with(made_run(1)), []
+
+    async def saved():
+        seen.append(session.look.page)
+        session.look.page = "pool"
+
+    session.memory.settled = saved
+    assert run(session.act(kind, look={"page": "report"}, **values))
+    assert (seen, session.look.page) == (["report"], "pool")
+
+
 def test_a_new_table_replaces_everything():
     first = made_run(1)
     base = Analysis(table=first.dataset, runs=(first,), run_id="r1")

@@ -184,7 +184,8 @@ def chosen_pair(choices: Choices, u: str, v: str) -> Pair | None:
     if len(choices.soft) == 0 and u not in known:
         return None
     first = u if u in known else known[0]
-    others = [key for key in known if key.split()[-1] != first.split()[-1]]
+    model = first.partition(" ")[2]
+    others = [key for key in known if key.partition(" ")[2] != model]
     others = others or [key for key in known if key != first]
     return Pair(first, v if v in known else others[0])
 

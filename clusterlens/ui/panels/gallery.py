@@ -89,9 +89,9 @@ class Gallery(Panel):
         """Load an example; "open iris" runs the default pool on it as well."""
         how, _, name = what.partition(" ")
         session = self.session
-        if not await session.act("load example", name=name):
+        look = {"starting": False}
+        if not await session.act("load example", look=look, name=name):
             return
-        session.look.starting = False
         if how == "load":
             return
         if session.analysis.dataset is None or session.look.page != "data":

@@ -73,7 +73,7 @@ class ImportPartitions(Panel):
         given = content.encode() if isinstance(content, str) else content
         key = await asyncio.to_thread(self.session.keep_file, given)
         mixed = bool(self._mixed.visible and self._mixed.value)
-        if await self.session.act(
-            "import partitions", name=name, sha256=key, mixed=mixed
-        ):
-            self.session.look.page = "consensus"
+        look = {"page": "consensus"}
+        await self.session.act(
+            "import partitions", look=look, name=name, sha256=key, mixed=mixed
+        )

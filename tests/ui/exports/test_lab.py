@@ -169,4 +169,5 @@ def test_hostile_names_are_escaped_in_the_lab():
 
 def test_steps_of_the_report_say_what_they_were_about(told):
     text = section(told[1], "Steps")
-    assert "Save the pair (u model 1, v model 2)" in text
+    u, v = told[0].fuzzy_pairs[0]
+    assert f"Save the pair (u {u}, v {v})" in text
