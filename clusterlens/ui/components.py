@@ -161,6 +161,8 @@ export function render({model}) {
 class RowSlider(JSComponent):
     """An upright slider whose steps stand at the middle of rows of equal height."""
 
+    _debounce = 0  # what follows a slider must not wait
+
     value = param.Integer(2, doc="Number of the row, from start at the top.")
     start = param.Integer(2, doc="Number of the first row.")
     end = param.Integer(10, doc="Number of the last row.")
