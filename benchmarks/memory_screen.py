@@ -2,8 +2,8 @@
 
 From the second click on the map to the pair that is read, from the key that answers to
 the frame with the new order, and both together (budget 150 ms). From a click on a
-recent analysis to its ranking, and to the map and both matrices (budget 3 s), by a
-server that has just started and once more. Each figure is printed as it is measured;
+recent analysis to its ranking, and to the map and both matrices (budget 3 s), by
+servers that have just started. Each figure is printed as it is measured;
 `benchmarks.memory` says how it is begun.
 """
 
@@ -112,21 +112,24 @@ def telling_key(page: Any) -> str | None:
 
 
 def reopen_on_screen(folder: Path) -> None:
-    """Open the only recent analysis of a fresh server, twice; print milliseconds."""
+    """Open the only recent analysis, by two servers one after the other.
+
+    The first finds nothing counted; the second what the first has left in the store.
+    """
     compile_kernels()
     served = Served(folder)
     with browser_page() as page:
-        try:
-            served.start("--warm")
-            tell("the server answers")
-            for when in ("first time", "again"):
+        for when in ("nothing counted", "counted by an earlier server"):
+            try:
+                served.start("--warm")
+                tell("the server answers")
                 listed, drawn = _reopened(page, served.address)
-                tell(
-                    f"reopened, {when}: {listed:.0f} ms to the ranking, {drawn:.0f} ms "
-                    "to all pictures"
-                )
-        finally:
-            served.end()
+            finally:
+                served.end()
+            tell(
+                f"reopened, {when}: {listed:.0f} ms to the ranking, {drawn:.0f} ms to "
+                "all pictures"
+            )
 
 
 def _reopened(page: Any, address: str) -> tuple[float, float]:
