@@ -60,6 +60,8 @@ def open_iris(app: Page) -> None:
     """Open the iris with a run, in two clicks."""
     app.evaluate(COUNT_CLICKS)
     app.locator(".cl-gallery .card", has_text="Iris").locator(".cl-open-run").click()
+    # The first pool of a server waits until all kernels are compiled.
+    app.locator(".cl-ranking-table .ranked").first.wait_for(timeout=4 * LONG)
     picture(app, ".cl-consensus-matrix")
     assert app.evaluate("clicks") <= 2
     expect(app.locator(".cl-job")).to_be_hidden(timeout=LONG)
