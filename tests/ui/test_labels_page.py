@@ -14,10 +14,11 @@ from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.analysis import Analysis
 from clusterlens.ui.history import Step
 from clusterlens.ui.look import Brush, Viewport
-from clusterlens.ui.nodes.labels import Judged, pair_frame, verdict
+from clusterlens.ui.nodes.labels import Judged, pair_frame
 from clusterlens.ui.pages.labels import LabelsPage
 from clusterlens.ui.panels.sample_map import SampleMap
 from clusterlens.ui.session import Session
+from clusterlens.ui.verdict import weigh
 from clusterlens.ui.words import fixed
 from tests.ui.loop import rest, run
 
@@ -250,9 +251,9 @@ def test_nested_rings_are_groups_without_a_centre():
 def test_without_density_only_centres_can_say_yes():
     X = np.random.default_rng(0).normal(size=(40, 2))
     mixed = label_match(X, np.arange(40) % 2)
-    assert verdict(mixed, None, None).answer == "Not decided yet"
+    assert weigh(mixed, None, None).answer == "Not decided yet"
     apart = label_match(X + 20 * (np.arange(40) % 2)[:, None], np.arange(40) % 2)
-    assert verdict(apart, None, None).answer == "Yes"
+    assert weigh(apart, None, None).answer == "Yes"
 
 
 def test_labels_dealt_at_random_are_hardly_clusters():

@@ -5,7 +5,7 @@ Every number is that of the page of this name, with its samples and its seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from clusterlens.compute._numbers import whole
@@ -15,33 +15,11 @@ from clusterlens.compute.indices.label_evidence import LabelEvidence
 from clusterlens.compute.indices.label_match import LabelCheck
 from clusterlens.ui.kit import safe
 from clusterlens.ui.nodes.fuzzy import SIDES
-from clusterlens.ui.nodes.labels import APART, MIXED, Light, Reached, Verdict
 from clusterlens.ui.nodes.report import Labelled, SavedPair, SavedPairs, Smoothing
+from clusterlens.ui.verdict import CONCLUSIONS, LIGHTS, verdict_grounds
 from clusterlens.ui.words import count, error, fixed, number
 
 SHOWN_PAIRS = 20
-LIGHTS: dict[Light, str] = {
-    "yes": "yes",
-    "in part": "in part",
-    "no": "hardly",
-    "unknown": "not known yet",
-}
-CONCLUSIONS = {
-    "Yes": "clusterings of this table may be judged by these labels.",
-    "Yes, but not each around a centre": (
-        "judge clusterings by these labels only if they can find groups of odd shape."
-    ),
-    "Not decided yet": (
-        "wait until density has been measured: groups need not lie around a centre."
-    ),
-    "Only in part": (
-        "do not judge clusterings by all of these labels; see which pairs mix."
-    ),
-    "Hardly": (
-        "do not judge clusterings of this table by these labels. They may still be "
-        "good classes: a classifier can use boundaries that no cluster has."
-    ),
-}
 
 
 def table_of(heads: str, lines: str) -> str:
@@ -153,7 +131,7 @@ def _value(model: str, value: AdjustedIndex, side: Any) -> str:
 
 def write_labels(found: Labelled) -> str:
     """Write the verdict on the classes, what it rests on, and the pairs."""
-    judged, check, reached = found.judged, found.check, found.reached
+    judged, check, now = found.judged, found.check, found.reached.now
     what = "labels" if judged.noun == "class" else "clusters"
     sizes = ", ".join(
         f"{safe(judged.name(code))} {whole(size)}"
@@ -165,10 +143,9 @@ def write_labels(found: Labelled) -> str:
     grounds = "".join(
         f"<li><b>{title}: {LIGHTS[light]}.</b> {text}</li>"
         for title, light, text in verdict_grounds(
-            found.verdict, check, found.evidence, reached
+            found.verdict, check, found.evidence, now
         )
     )
-    now = reached.merged or reached.given
     return (
         f"<p>Are the {what} of “{safe(judged.title)}” clusters? <b>"
         f"{found.verdict.answer}.</b> {whole(len(judged.codes))} samples ({sizes})."
@@ -216,50 +193,3 @@ def _class_pairs(judged: Any, check: LabelCheck) -> str:
     note = f"<p class='muted'>and {whole(more)} more pairs</p>" if more > 0 else ""
     heads = f"<th>{judged.noun}</th>" * 2
     return table_of(f"{heads}<th class='number'>CH<sub>btwn</sub></th>", lines) + note
-
-
-def verdict_grounds(
-    verdict: Verdict,
-    check: LabelCheck,
-    evidence: LabelEvidence | None,
-    reached: Reached | None,
-) -> Sequence[tuple[str, Light, str]]:
-    """Return each kind of evidence for classes: title, what it says, and why."""
-    return (
-        ("Round groups", verdict.round, _centres(check)),
-        ("Dense groups", verdict.dense, _density(evidence)),
-        ("The pool", verdict.pool, _pool(reached)),
-    )
-
-
-def _centres(check: LabelCheck) -> str:
-    scores = check.pairs["score"].dropna()
-    apart, mixed = int((scores >= APART).sum()), int((scores <= MIXED).sum())
-    differ = 0 < apart < len(scores) or 0 < mixed < len(scores)
-    hidden = f" The mean, {fixed(check.score)}, hides it." if differ else ""
-    return (
-        f"{apart} of {len(scores)} pairs score {APART:g} or more, {mixed} are as "
-        f"random classes ({MIXED:g} or less).{hidden}"
-    )
-
-
-def _density(found: LabelEvidence | None) -> str:
-    if found is None:
-        return "DBCV is being measured, or was not asked for."
-    if found.dbcv.reason:
-        return f"No DBCV: {found.dbcv.reason}."
-    return (
-        f"DBCV {fixed(found.dbcv)} against {fixed(found.shuffled['dbcv'].mean())} of "
-        "these labels shuffled; iris has −0.22. It finds groups of any shape, which "
-        "CH<sub>btwn</sub> cannot: nested rings score 0 there."
-    )
-
-
-def _pool(found: Reached | None) -> str:
-    if found is None:
-        return "not compared yet, or there is no run to compare with."
-    now = found.merged or found.given
-    return (
-        f"the highest of {len(now.values)} models reaches ARI "
-        f"{fixed(float(now.values.max()))}, picked knowing the labels."
-    )

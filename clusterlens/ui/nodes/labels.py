@@ -32,6 +32,7 @@ from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import PAIR_OF_CLASSES, cluster_name, rgb
 from clusterlens.ui.partitions import SEED, make_tree, most_clusters
+from clusterlens.ui.verdict import Verdict, weigh
 
 MOST_CLASSES = 40
 # Above so many samples DBCV, quadratic in time, is that of a sample of this size.
@@ -295,6 +296,11 @@ class Reached:
     given: PoolAgreement
     merged: PoolAgreement | None
 
+    @property
+    def now(self) -> PoolAgreement:
+        """With the classes as they are judged."""
+        return self.merged or self.given
+
 
 def agreement(
     job: Job, judged: Judged, ensemble: Ensemble, ranking: Ranking
@@ -407,81 +413,11 @@ def pair_frame(xy: np.ndarray) -> np.ndarray:
     return np.array([low, [high[0] + 0.25 * max(high - low), high[1]]])
 
 
-Light = Literal["yes", "in part", "no", "unknown"]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether classes are clusters, and what says so.
-
-    Parameters
-    ----------
-    answer : str
-        In a few words.
-    round, dense, pool : Light
-        What centres, density, and the models of the pool say.
-    """
-
-    answer: str
-    round: Light
-    dense: Light
-    pool: Light
-
-
-# Shares of pairs, gains over shuffled labels, and agreement that count as yes, in part.
-APART = 0.6
-MIXED = 0.1
-_DENSE = (0.3, 0.15)
-_REACHED = (0.7, 0.4)
-
-
 def verdict(
     check: LabelCheck, evidence: LabelEvidence | None, reached: Reached | None
 ) -> Verdict:
-    """Weigh centres, density and the pool; what is not known yet has no say."""
-    of_centres = _of_centres(check)
-    of_density = _of_density(evidence) if evidence else "unknown"
-    best = (reached.merged or reached.given).values.max() if reached else None
-    of_pool = "unknown" if best is None else _grade(float(best), *_REACHED)
-    answer = _answer(of_centres, of_density, measured=evidence is not None)
-    return Verdict(answer, of_centres, of_density, of_pool)
-
-
-def _of_centres(check: LabelCheck) -> Light:
-    scores = check.pairs["score"].dropna()
-    if (scores >= APART).all():
-        return "yes"
-    return "in part" if (scores >= APART).any() or check.score >= 0.3 else "no"
-
-
-def density_gain(evidence: LabelEvidence) -> float:
-    """Where DBCV lies between shuffled labels (0) and its largest value (1)."""
-    chance = float(evidence.shuffled["dbcv"].mean())
-    return (float(evidence.dbcv) - chance) / (1 - chance)
-
-
-def _of_density(evidence: LabelEvidence) -> Light:
-    gain = density_gain(evidence)
-    return "unknown" if np.isnan(gain) else _grade(gain, *_DENSE)
-
-
-def _grade(value: float, yes: float, part: float) -> Light:
-    if value >= yes:
-        return "yes"
-    return "in part" if value >= part else "no"
-
-
-def _answer(centres: Light, density: Light, *, measured: bool) -> str:
-    if centres == "yes":
-        return "Yes"
-    # Nested rings have no centres: without their density nothing is known of them.
-    if not measured:
-        return "Not decided yet"
-    if density == "yes" and centres == "no":
-        return "Yes, but not each around a centre"
-    if centres == "in part" or density in ("yes", "in part"):
-        return "Only in part"
-    return "Hardly"
+    """Weigh what is known of the classes."""
+    return weigh(check, evidence, reached.now if reached else None)
 
 
 NODES = {

@@ -28,7 +28,8 @@ from clusterlens.ui.nodes.fuzzy import (
     choices,
     observed,
 )
-from clusterlens.ui.nodes.labels import Judged, Reached, Verdict
+from clusterlens.ui.nodes.labels import Judged, Reached
+from clusterlens.ui.verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,16 @@ from typing import Any
 from clusterlens.compute.indices.label_match import LabelCheck
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.exports.lab import CONCLUSIONS, LIGHTS, verdict_grounds
 from clusterlens.ui.kit import card, copier
-from clusterlens.ui.nodes.labels import Judged, Light, Verdict
+from clusterlens.ui.nodes.labels import Judged
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.verdict import (
+    CONCLUSIONS,
+    LIGHTS,
+    Light,
+    Verdict,
+    verdict_grounds,
+)
 
 COLOURS: dict[Light, str] = {
     "yes": "#0b7d7d",
@@ -52,8 +58,12 @@ class LabelVerdict(Panel):
         label_agreement: Result,
     ) -> None:
         """Write the grounds and the conclusion."""
+        reached = label_agreement.value
         grounds = verdict_grounds(
-            label_verdict, label_check, label_evidence.value, label_agreement.value
+            label_verdict,
+            label_check,
+            label_evidence.value,
+            reached.now if reached else None,
         )
         body = "".join(
             f"<p style='padding-left:22px;position:relative;margin:0 0 8px'>"

@@ -12,12 +12,12 @@ from clusterlens.ui.exports.script import run_lines, table_lines
 from clusterlens.ui.kit import badge, card, copier, link, pn, safe, select
 from clusterlens.ui.nodes.labels import (
     Judged,
-    Verdict,
     consensus_title,
     dbcv_sample,
     label_column,
 )
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.verdict import Verdict
 from clusterlens.ui.words import count, error, fixed
 
 LABELS = "labels"
