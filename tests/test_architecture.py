@@ -145,6 +145,7 @@ PLACES = [
     "results",
     "warm",
     "partitions",
+    "verdict",
     "actions",
     "memory",
     "kept",

@@ -23,12 +23,14 @@ from clusterlens.compute._validation import DataError
 
 # Words that mean "missing" wherever they stand, and those that do so among numbers only
 # ("none" and "unknown" can be honest categories).
-_ANYWHERE = "? na n/a n.a. nan null <na> #n/a #value! #div/0! #num! #ref! #name? #null!"
+_ANYWHERE = (
+    "? na n/a n.a. nan -nan null <na> #n/a #value! #div/0! #num! #ref! #name? #null!"
+)
 _AMONG_NUMBERS = "- -- --- . .. ... * none nil missing unknown nd n.d. n.d (null) – —"
 MISSING_WORDS = frozenset(_ANYWHERE.split())
 MISSING_NUMBERS = MISSING_WORDS | frozenset(_AMONG_NUMBERS.split())
 _TRIED = 1000
-_PLAIN = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_PLAIN = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))"
 _DATE = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?"
 _CODE = r"0\d+"
 _UNIT = re.compile(r"^[$€£¥]\s?|\s?[%$€£¥]$")
@@ -129,7 +131,7 @@ def type_text(
         return pd.Series(np.full(len(trimmed), np.nan)), []
     numbers = _cast(trimmed)
     if numbers is not None:
-        return numbers, []
+        return numbers, _not_numbers(trimmed, numbers)
     codes, distinct = pd.factorize(_to_series(trimmed))
     words = pd.Series(distinct, dtype="str")
     counts = np.bincount(codes[codes >= 0], minlength=len(words))
@@ -267,6 +269,13 @@ def _cast(text: pa.Array | pa.ChunkedArray) -> pd.Series | None:
     if integers.null_count:
         return pd.Series(integers.to_pandas(integer_object_nulls=True), dtype="Int64")
     return integers.to_pandas()
+
+
+def _not_numbers(text: pa.Array | pa.ChunkedArray, numbers: pd.Series) -> list[str]:
+    """Say which text was cast to NaN: a missing value, which is told of."""
+    unsaid = numbers.isna().to_numpy() & np.asarray(pc.is_valid(text))
+    counts = _to_series(text)[unsaid].value_counts()
+    return _missing_remark(counts.index.to_series(), counts.to_numpy())
 
 
 def _loses_digits(

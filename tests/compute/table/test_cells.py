@@ -34,6 +34,10 @@ def typed(words, **options):
         (["12%", "3.5 %"], [12, 3.5], "the sign '%' removed"),
         (["$1,200", "$30"], [1200, 30], "the sign '$' removed"),
         (["\u22125", "3"], [-5, 3], None),
+        (["1.5", "NaN", "2"], [1.5, np.nan, 2], "'NaN' (1 cell) read as missing"),
+        (["NAN", None], [np.nan, np.nan], "'NAN' (1 cell) read as missing"),
+        (["1", "-nan", "nan"], [1, np.nan, np.nan], "'-nan' (1 cell), 'nan' (1 cell)"),
+        (["inf", "-Infinity", "NA"], [np.inf, -np.inf, np.nan], "'NA' (1 cell)"),
     ],
 )
 def test_text_that_is_entirely_numeric_becomes_numbers(words, values, remark):
