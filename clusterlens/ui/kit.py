@@ -21,7 +21,7 @@ from clusterlens.ui.style import (
     CORNER_ROOM,
     DENSE,
     TABLE_CSS,
-    TITLE,
+    TITLE_CSS,
 )
 
 # Words of the glossary, longer ones first.
@@ -160,11 +160,11 @@ def card(
     `buttons` stand at the end of the line of the title; a card `fills` the height of
     its place or is as high as its content.
     """
-    place = TITLE if buttons else {"flex": "none"}
+    place = {"flex": "1 1 0" if buttons else "none"}
     told, heading = about(css, title or "this card"), None
     if title:
         words = f"<div class='title'><h2>{safe(title)}</h2>{told}</div>"
-        heading = Text(words, styles=place)
+        heading = Text(words, styles=place, stylesheets=[TITLE_CSS])
     elif told:
         heading = Text(told, width=24, sizing_mode="fixed", styles=CORNER)
     if heading is not None and title and buttons:

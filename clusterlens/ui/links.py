@@ -26,6 +26,7 @@ KINDS = get_args(Kind)
 OTHER: dict[Kind, Kind] = {"must": "cannot", "cannot": "must"}
 _SHOWN = 5  # ids that a message lists
 _SEPARATORS = ",;\t"
+_COLUMNS = ("kind", "row_a", "row_b")
 MOST_LINKS = 20_000  # of a file
 TITLES: dict[Kind, str] = {"must": "must-link", "cannot": "cannot-link"}
 
@@ -157,7 +158,8 @@ def links_from_text(text: str, index: pd.Index) -> tuple[Link, ...]:
         If the text is neither, names rows that the table does not have, or holds
         more links than a ranking should rest on.
     """
-    given = _pairs_of_json(text) if text.lstrip()[:1] == "{" else _pairs_of_csv(text)
+    is_json = text.lstrip()[:1] in ("{", "[")
+    given = _pairs_of_json(text) if is_json else _pairs_of_csv(text)
     if len(given) > MOST_LINKS:
         raise ValueError(
             f"the file has {whole(len(given))} links, {whole(MOST_LINKS)} can be "
@@ -195,13 +197,16 @@ def _find(end: str, known: Mapping[str, PlainId]) -> PlainId | None:
 def _pairs_of_json(text: str) -> list[tuple[Kind, str, str]]:
     try:
         content = json.loads(text)
+        if not isinstance(content, dict):
+            raise ValueError("it is a list")
         if odd := content.keys() - {f"{kind}_link" for kind in KINDS}:
             raise ValueError(f"{min(odd)!r} is no list of links")
-        return [
-            (kind, str(plain_id(a)), str(plain_id(b)))
-            for kind in KINDS
-            for a, b in content.get(f"{kind}_link", [])
+        pairs = [
+            (kind, pair) for kind in KINDS for pair in content.get(f"{kind}_link", [])
         ]
+        if any(not isinstance(pair, list) or len(pair) != 2 for _, pair in pairs):
+            raise ValueError("an entry is no pair")
+        return [(kind, str(plain_id(a)), str(plain_id(b))) for kind, (a, b) in pairs]
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(
             f"the file is no JSON of links ({error}); give an object with the lists "
@@ -216,15 +221,23 @@ def _pairs_of_csv(text: str) -> list[tuple[Kind, str, str]]:
         table = pd.read_csv(
             io.StringIO(text), sep=separator, dtype=str, keep_default_na=False
         ).rename(columns=lambda name: name.strip().lower())
-        columns = [table[name].tolist() for name in ("kind", "row_a", "row_b")]
-    except (ValueError, KeyError) as error:
+        lacking = [name for name in _COLUMNS if name not in table]
+        if lacking:
+            raise ValueError(f"no column {lacking[0]!r}")
+    except ValueError as error:
         raise ValueError(
             f"the file is no CSV of links ({error}); give the columns kind, row_a and "
             "row_b."
         ) from None
     kinds: dict[str, Kind] = {f"{kind}-link": kind for kind in KINDS}
-    said = [kind.strip().lower() for kind in columns[0]]
+    said = [kind.strip().lower() for kind in table["kind"]]
     odd = [kind for kind in said if kind not in kinds]
     if odd:
-        raise ValueError(f"kind {odd[0]!r} is neither 'must-link' nor 'cannot-link'.")
-    return [(kinds[kind], a, b) for kind, a, b in zip(said, *columns[1:], strict=True)]
+        raise ValueError(
+            f"kind {odd[0]!r} is neither 'must-link' nor 'cannot-link'; correct the "
+            "file. None of its links was taken."
+        )
+    return [
+        (kinds[kind], a, b)
+        for kind, a, b in zip(said, table["row_a"], table["row_b"], strict=True)
+    ]

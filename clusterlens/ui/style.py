@@ -323,8 +323,8 @@ DENSE = {
     "& .MuiInputLabel-root": {"fontSize": "calc(13px * var(--cl-scale, 1))"},
     "& .MuiSelect-select": {"paddingTop": "4px", "paddingBottom": "4px"},
 }
-# A title keeps its width; what stands beside it gives way.
-TITLE = {"flex": "1 1 0", "min-width": "max-content"}
+# A title keeps its width, whatever Panel sets; what stands beside it gives way.
+TITLE_CSS = ":host { min-width: max-content !important; }"
 # A box whose children share its height and never make it grow.
 COLUMN = {
     "min-height": "0",

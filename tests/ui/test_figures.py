@@ -6,6 +6,7 @@ import io
 import numpy as np
 import pytest
 from bokeh.events import DoubleTap, Press, Tap
+from bokeh.models.tools import SelectTool
 from bokeh.palettes import Viridis256
 from hypothesis import given
 from hypothesis import strategies as st
@@ -282,6 +283,14 @@ def test_a_click_counts_whether_quick_or_held(kind):
     )
     figure.figure._trigger_event(kind(figure.figure, x=2.0, y=3.0))
     assert clicked == [(2.0, 3.0)]
+
+
+def test_a_click_on_a_link_leaves_the_others_as_strong_as_they_were():
+    ignored = [lambda *what: None] * 4
+    figure = sample_map.MapFigure(*ignored).figure
+    tools = list(figure.select({"type": SelectTool}))
+    assert len(tools) == 3
+    assert all(tool.renderers == [] for tool in tools)
 
 
 # Machado, Oliveira & Fernandes 2009, doi:10.1109/TVCG.2009.113, severity 1, linear RGB.

@@ -232,7 +232,7 @@ def test_links_follow_their_rows_to_another_column_of_row_ids():
     later.history.do(Step("test", "Test", read))
     assert later.act_now("add link", kind="cannot", a="k10", b="k9")
     text = "kind,row_a,row_b\ncannot-link,k0,k9\n"
-    assert later.act_now("import links", text=text)
+    assert run(later.act("import links", text=text))
     assert linked_positions(later) == [[0, 2]]
 
 
@@ -292,13 +292,15 @@ def test_numbers_in_a_file_find_rows_that_are_numbered():
     [
         ("kind,row_a,row_b\nmust-link,a,x\nmust-link,y,b\n", "no row 'x', 'y'"),
         ('{"must_link": [["a", "x"]]}', "no row 'x'"),
-        ("kind,row_a\nmust-link,a\n", "no CSV"),
+        ("kind,row_a\nmust-link,a\n", "no column 'row_b'"),
         ("kind,row_a,row_b\nmust-link,a,b\ncannot-link,b,a\n", "twice"),
         ('{"must_link": [["a", "b"]], "cannot-link": []}', "'cannot-link' is no list"),
         ('{"must_link": [["a", null]]}', "no row 'None'"),
         ("kind,row_a,row_b\nmaybe,a,b\n", "'maybe'"),
         ('{"must_link": 5}', "no JSON"),
-        ('{"must_link": [["a"]]}', "no JSON"),
+        ('{"must_link": [["a"]]}', "an entry is no pair"),
+        ('{"must_link": ["ab"]}', "an entry is no pair"),
+        ('[["a", "b"]]', "no JSON of links \\(it is a list"),
         ("{", "no JSON"),
         ('{"must_link": ' + 9999 * "[" + 9999 * "]" + "}", "no JSON"),
         ("kind,row_a,row_b\n" + 20_001 * "must-link,a,b\n", "20\u202f001 links"),
@@ -315,17 +317,27 @@ def test_a_file_is_taken_in_whole_or_not_at_all():
 
     async def main():
         await session.act("load example", name="iris")
+        session.act_now("add link", kind="must", a=0, b=1)
+        rows = ("must-link,1,2", "cannot-link,0,1", "must-link,2,1")
+        assert await session.act("import links", text=csv_of(*rows))
+        assert session.analysis.links == (Link("cannot", 0, 1), Link("must", 2, 1))
+        assert session.jobs.notices[-1].text == (
+            "3 links read: 1 new, 1 of the other kind than before, 1 repeated in the "
+            "file."
+        )
+        assert await session.act("import links", text=csv_of("must-link,1,2"))
+        assert session.jobs.notices[-1].text == "1 link read: 1 there already."
+        before = session.analysis
+        rows = ("must-link,5,6", "must-link,0,2")
+        assert not await session.act("import links", text=csv_of(*rows))
+        assert session.analysis is before
+        assert "apart" in session.jobs.notices[-1].text
 
     run(main())
-    session.act_now("add link", kind="must", a=0, b=1)
-    text = "kind,row_a,row_b\nmust-link,1,2\ncannot-link,0,1\n"
-    assert session.act_now("import links", text=text)
-    assert session.analysis.links == (Link("cannot", 0, 1), Link("must", 1, 2))
-    before = session.analysis
-    text = "kind,row_a,row_b\nmust-link,5,6\nmust-link,0,2\n"
-    assert not session.act_now("import links", text=text)
-    assert session.analysis is before
-    assert "apart" in session.jobs.notices[0].text
+
+
+def csv_of(*rows):
+    return "\n".join(("kind,row_a,row_b", *rows))
 
 
 def test_rows_of_one_class_are_spanned_by_must_links():

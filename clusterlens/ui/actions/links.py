@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.tables import rows_of
 from clusterlens.ui.analysis import Analysis, Link
@@ -23,6 +24,7 @@ from clusterlens.ui.links import (
     refuse_contradiction,
     with_link,
 )
+from clusterlens.ui.words import count
 
 
 def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -67,7 +69,25 @@ def import_links(analysis: Analysis, values: Values, job: Any) -> Analysis:
     new = links_from_text(values["text"], rows_of(analysis))
     if not new:
         raise ValueError("the file holds no link.")
-    return _with_links(analysis, new)
+    result = _with_links(analysis, new)
+    job.notify("success", _imported(analysis.links, new))
+    return result
+
+
+def _imported(before: Sequence[Link], new: Sequence[Link]) -> str:
+    """Say what became of each link of a file."""
+    kinds = {frozenset((link.a, link.b)): link.kind for link in before}
+    pairs = {frozenset((link.a, link.b)): link.kind for link in new}
+    n_new = len(pairs.keys() - kinds.keys())
+    n_swapped = sum(kinds.get(pair, kind) != kind for pair, kind in pairs.items())
+    parts = {
+        "new": n_new,
+        "of the other kind than before": n_swapped,
+        "there already": len(pairs) - n_new - n_swapped,
+        "repeated in the file": len(new) - len(pairs),
+    }
+    told = ", ".join(f"{whole(n)} {what}" for what, n in parts.items() if n)
+    return f"{count(len(new), 'link')} read: {told}."
 
 
 def _with_links(analysis: Analysis, new: Sequence[Link]) -> Analysis:

@@ -15,6 +15,7 @@ import panel as pn
 from bokeh.core.property.descriptors import UnsetValueError
 from bokeh.events import DoubleTap, Press, Tap
 from bokeh.models import ColumnDataSource, Range1d
+from bokeh.models.tools import SelectTool
 from bokeh.plotting import figure
 
 View = tuple[tuple[float, float], tuple[float, float]]
@@ -93,6 +94,9 @@ class Frame:
             background_fill_alpha=0,
             outline_line_color=None,
         )
+        # Clicks and boxes are told; else glyphs beside the one that is hit would fade.
+        for tool in self.figure.select({"type": SelectTool}):
+            tool.renderers = []
         # Tools lie over the picture and show when it is pointed at.
         self.figure.toolbar_inner = True
         self.figure.toolbar.autohide = True

@@ -27,6 +27,8 @@ _REASON = (
 )
 _SHOWN = 200
 MOST_BYTES = 10_000_000
+# Of a row the names of its ends give way.
+CSS = "td { padding: 3px 4px 3px 0 } td.cut { width: 100%; max-width: 0 }"
 _STROKES = {"must": "none", "cannot": "5 3"}
 
 
@@ -37,7 +39,7 @@ class LinkList(Panel):
     also = ("constraints?", "selected", "ensemble")
 
     def build(self) -> Any:
-        self._text = Text(does=self._do, css_classes=["cl-links"])
+        self._text = Text(does=self._do, css_classes=["cl-links"], stylesheets=[CSS])
         self._consensus = Text(does=self._obey, css_classes=["cl-obey"])
         self._cost = Text(does=self._do, css_classes=["cl-link-cost"])
         self._weight = pmu.FloatSlider(
@@ -59,7 +61,8 @@ class LinkList(Panel):
             margin=(4, 0),
             css_classes=["cl-import-links"],
         )
-        self._file.param.watch(self._import, "value")
+        # The same file again, and an empty one, are no other value than before.
+        self._file.param.watch(self._import, "value", onlychanged=False)
         return pn.Column(
             self._text,
             self.status,
@@ -129,10 +132,8 @@ class LinkList(Panel):
 
     def _import(self, event: Any) -> None:
         """Take the links of a file in, all or none."""
-        if event.new:
-            text = bytes(event.new).decode("utf-8-sig", errors="replace")
-            act = partial(self.session.act, "import links", text=text)
-            pn.state.execute(act)
+        text = bytes(event.new or b"").decode("utf-8-sig", errors="replace")
+        pn.state.execute(partial(self.session.act, "import links", text=text))
 
     def _release(self, event: Any) -> None:
         if event.new is not None and event.new != self.session.analysis.link_weight:
@@ -182,8 +183,9 @@ def _row(k: int, state: LinkState) -> str:
     )
     swap = f"<span title='make it a {TITLES[OTHER[kind]]}'>⇌</span>"
     remove = "<span title='remove the link'>✕</span>"
+    show = link(rows, f"show {k}", name=rows)
     return (
-        f"<tr><td>{stroke}</td><td class='cut'>{link(rows, f'show {k}')}</td>"
+        f"<tr><td>{stroke}</td><td class='cut'>{show}</td>"
         f"<td class='name'>{TITLES[kind]}</td><td>{verdict}</td>"
         f"<td class='name'>{link(swap, f'swap {k}', css='cl-swap')}&ensp;"
         f"{link(remove, f'remove {k}', css='cl-remove')}</td></tr>"
