@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from dataclasses import asdict
 from typing import Any
 
@@ -30,6 +31,10 @@ _MAX_LOG_BYTES = 200_000_000
 
 class ArchiveError(ValueError):
     """A file is no analysis that can be taken in; the message says why."""
+
+
+class NewerError(ArchiveError):
+    """A file is an analysis that only a newer version can take in."""
 
 
 def export_analysis(store: Store, analysis: str) -> bytes:
@@ -73,6 +78,8 @@ def import_analysis(store: Store, data: bytes, *, max_bytes: int = MAX_BYTES) ->
             raise ArchiveError(f"its cursor is {cursor} of {len(steps)} steps")
         about, look = dict(log["about"]), dict(log["look"])
         stored = Stored(new_id(), 0, cursor, (), about, look)
+    except NewerError:
+        raise
     except _DAMAGED as error:
         raise ArchiveError(
             f"The file is no analysis that can be opened: {_words(error)}. Save it "
@@ -84,6 +91,7 @@ def import_analysis(store: Store, data: bytes, *, max_bytes: int = MAX_BYTES) ->
 
 _DAMAGED = (
     zipfile.BadZipFile,
+    zlib.error,
     EOFError,
     KeyError,
     NotImplementedError,
@@ -95,7 +103,11 @@ _DAMAGED = (
 
 
 def _words(error: BaseException) -> str:
-    return f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+    if isinstance(error, KeyError):
+        return f"it lacks a part ({error.args[0]})"
+    if isinstance(error, (zipfile.BadZipFile, zlib.error, EOFError)):
+        return f"it is damaged or was not saved whole ({error})"
+    return str(error)
 
 
 def _log(archive: zipfile.ZipFile) -> dict[str, Any]:
@@ -108,10 +120,13 @@ def _log(archive: zipfile.ZipFile) -> dict[str, Any]:
     if not isinstance(log, dict) or not isinstance(log.get("format"), int):
         raise ArchiveError("its log has no format")
     if log["format"] > FORMAT:
-        raise ArchiveError(
-            f"it was made by a newer version ({log.get('made by')!s:.40}, format "
-            f"{log['format']}, this one knows {FORMAT})"
+        raise NewerError(
+            f"The file was made by a newer version ({log.get('made by')!s:.40}, format "
+            f"{log['format']}, this one knows {FORMAT}). Open it there, or install "
+            "that version here."
         )
+    if log["format"] < 1:
+        raise ArchiveError(f"its log has format {log['format']}, which there is not")
     return log
 
 

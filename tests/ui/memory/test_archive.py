@@ -69,6 +69,7 @@ def test_a_file_of_a_newer_version_says_so(saved, tmp_path):
     "changes",
     [
         {"format": None},
+        {"format": 0},
         {"cursor": 99},
         {"cursor": "x"},
         {"steps": []},
@@ -90,11 +91,14 @@ def test_truncated_and_damaged_files_are_refused(saved, tmp_path):
     rng = np.random.default_rng(0)
     broken = [data[:end] for end in (0, 100, len(data) // 2, len(data) - 1)]
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        # Damage inside the contents, of which nothing may go unseen.
-        offsets = [i.header_offset + 200 for i in archive.infolist()[1:]]
+        # Damage inside the log and the contents, of which nothing may go unseen.
+        log, *contents = archive.infolist()
+        offsets = [i.header_offset + 200 + int(rng.integers(50)) for i in contents]
+        start = log.header_offset + len(log.FileHeader())
+        offsets.extend(range(start, start + log.compress_size, 9))
     for offset in offsets:
         copy = bytearray(data)
-        copy[offset + int(rng.integers(50))] ^= 0xFF
+        copy[offset] ^= 0xFF
         broken.append(bytes(copy))
     forget()
     for bad in broken:
