@@ -10,10 +10,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any
 
 from sklearn.utils._param_validation import validate_parameter_constraints
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS, pool_grids, preset_forms
 
@@ -238,13 +240,14 @@ def read_values(clusterer: str, setting: str, text: str) -> list[Any]:
     setting : str
         The parameter.
     text : str
-        Values, separated by commas or spaces.
+        Values, separated by spaces or, where they are whole numbers, by commas.
 
     Raises
     ------
     ValueError
         If there is nothing to read, or the clusterer does not take a value.
     """
+    _refuse_decimal_comma(clusterer, setting, text)
     pieces = re.split(r"[,;\s]+", re.sub(r"\s+%", "%", text.strip()))
     values = [value for piece in pieces if piece for value in _read(setting, piece)]
     if not values:
@@ -252,6 +255,18 @@ def read_values(clusterer: str, setting: str, text: str) -> list[Any]:
     for value in values:
         _check(clusterer, setting, value)
     return values
+
+
+def _refuse_decimal_comma(clusterer: str, setting: str, text: str) -> None:
+    """Refuse a comma that may stand between values or in one."""
+    kinds = {getattr(rule, "type", None) for rule in _rules(clusterer).get(setting, ())}
+    are_fractions = "%" in text or (Real in kinds and Integral not in kinds)
+    whole_part = r"\d+" if are_fractions else r"(?<!\d)0"
+    if found := re.search(rf"({whole_part}),(\d+)", text):
+        raise ValueError(
+            f"{found[0]} may be one value or two; write {found[1]}.{found[2]} with a "
+            f"point, or {found[1]} {found[2]} with a space between two values."
+        )
 
 
 def _read(setting: str, piece: str) -> list[Any]:
@@ -296,14 +311,19 @@ def _read_share(setting: str, piece: str) -> dict[str, Any]:
 def _read_copies(text: str) -> int:
     if not text.strip().isdecimal() or not 1 <= int(text) <= 10_000:
         raise ValueError(
-            "the number of runs is a whole number from 1 to {whole(10_000)}."
+            f"the number of runs is a whole number from 1 to {whole(10_000)}."
         )
     return int(text)
 
 
+def _rules(clusterer: str) -> Mapping[str, Any]:
+    """What an algorithm says that its parameters take."""
+    return getattr(CLUSTERERS[clusterer].make, "_parameter_constraints", {})
+
+
 def _check(clusterer: str, setting: str, value: Any) -> None:
     """Refuse a value that the algorithm says it does not take."""
-    rules = getattr(CLUSTERERS[clusterer].make, "_parameter_constraints", {})
+    rules = _rules(clusterer)
     if setting in rules and not isinstance(value, Mapping):
         validate_parameter_constraints(
             {setting: rules[setting]}, {setting: value}, caller_name=clusterer

@@ -53,8 +53,9 @@ class Form(Text):
     """Markup with fields: one with `data-enter` tells what was typed into it.
 
     Its wish is the value of `data-enter`, a space, and the text; the field then shows
-    again what is in force, until that changes. What is being typed and where the cursor
-    stands survive new markup.
+    again what is in force, until that changes. Esc gives up what was typed; a field
+    that is left unchanged by Esc or Enter tells its `data-leave`, if it has one. What
+    is being typed and where the cursor stands survive new markup.
     """
 
     _esm = """
@@ -86,6 +87,13 @@ export function render({model}) {
     field.value = field.defaultValue;
   });
   box.addEventListener('input', (event) => { event.target.sent = false; });
+  box.addEventListener('keydown', (event) => {
+    const field = event.target.closest('[data-enter]');
+    if (!field || !['Escape', 'Enter'].includes(event.key)) return;
+    if (event.key === 'Escape') field.value = field.defaultValue;
+    if (field.value === field.defaultValue && field.dataset.leave)
+      model.send_msg(field.dataset.leave);
+  });
   model.on('body', write);
   write();
   return box;

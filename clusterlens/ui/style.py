@@ -128,6 +128,8 @@ table.profile td.number { font-size: 13px; }
 .stack { display: grid; align-items: center; }
 .stack > * { grid-area: 1 / 1; min-width: 0; }
 .cut { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.cut > button.link { display: inline-block; max-width: 100%; overflow: hidden;
+  text-overflow: ellipsis; vertical-align: bottom; }
 td.cut { max-width: 110px; } table.rows .cut { max-width: 180px; }
 .brief { display: inline-block; max-width: 150px; vertical-align: bottom; }
 .sides { display: flex; justify-content: space-between; gap: 6px; }

@@ -320,6 +320,9 @@ def test_an_exact_value_can_be_typed_and_a_wrong_one_is_refused():
             assert getattr(opened.value("cns_solution"), field) == value
             assert opened.settings._sliders[field].value == value
             assert f"value='{typed}'" in opened.settings._titles[field].body
+        opened.settings._titles["alpha"]._handle_msg("alpha 0,25")
+        await opened.rest()
+        assert opened.value("cns_solution").alpha == 0.25
         steps = len(opened.session.history.steps)
         for field, typed in (
             ("n_clusters", "0"),

@@ -14,8 +14,10 @@ from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui import moves
 from clusterlens.ui.exports.script import table_lines
 from clusterlens.ui.look import Viewport
+from clusterlens.ui.memory.store import Store
 from clusterlens.ui.nodes.tables import columns, preview, roles, shading, write_cell
 from clusterlens.ui.pages.data import DataPage
+from clusterlens.ui.panels.recent import Recent
 from clusterlens.ui.session import Session
 from clusterlens.ui.uploads import Upload
 from tests.ui.loop import rest, run
@@ -410,3 +412,26 @@ def test_an_archive_of_arrays_without_a_usual_one_is_read_from_its_first():
         assert opened.rows._part.options == ["train", "test"]
 
     looked_at(scenario)
+
+
+def test_an_analysis_is_renamed_in_its_row_of_the_list(tmp_path):
+    async def scenario():
+        store = Store(tmp_path)
+        session = Session(store)
+        await session.act("load example", name="iris")
+        (entry,) = store.entries()
+        recent = Recent(Session(store))
+        recent.look(True)
+        await rest(recent.session)
+        await recent._task
+        recent.text._handle_msg(f"rename {entry.id}")
+        assert "value='iris'" in recent.text.body
+        recent.text._handle_msg("leave")
+        assert "<input" not in recent.text.body
+        recent.text._handle_msg(f"rename {entry.id} of <b> & two words ")
+        await recent._task
+        assert store.entries()[0].about["title"] == "of <b> & two words"
+        assert "of &lt;b&gt; &amp; two words" in recent.text.body
+        assert "<input" not in recent.text.body
+
+    run(scenario())

@@ -81,12 +81,31 @@ def test_shares_are_of_what_the_parameter_is_about():
         ("n_clusters", "20-2", "range"),
         ("n_clusters", "5 %", "share"),
         ("n_clusters", " ", "give a value"),
-        ("copies", "0", "number of runs"),
+        ("copies", "0", "number of runs is a whole number from 1 to 10\u202f000"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_name(setting, text, message):
     with pytest.raises(ValueError, match=message):
         add_values(K_MEANS, 0, setting, text)
+
+
+@pytest.mark.parametrize(
+    ("clusterer", "setting", "text", "words"),
+    [
+        ("DBSCAN", "eps", "0,5", "0.5 with a point, or 0 5 with"),
+        ("DBSCAN", "eps", "1,25", "1.25"),
+        ("HDBSCAN", "min_cluster_size", "2,5 %", "2.5"),
+        ("CNS", "alpha", "0,05", "0.05"),
+    ],
+)
+def test_a_comma_that_may_be_a_decimal_mark_is_refused(clusterer, setting, text, words):
+    with pytest.raises(ValueError, match=words):
+        read_values(clusterer, setting, text)
+
+
+def test_a_comma_stands_between_whole_numbers_and_shares():
+    assert read_values("k-means", "n_clusters", "2,3, 10,4") == [2, 3, 10, 4]
+    assert len(read_values("DBSCAN", "eps", "5 %,10 %")) == 2
 
 
 def test_added_values_are_in_order_and_never_twice():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -183,10 +184,9 @@ class CNSSettings(Panel):
             marks = [{"value": best, "label": f"auto {number(best)}"}]
         self.offer(self._sliders[field], start=start, end=end, marks=marks, value=value)
         _, name, meaning = SLIDERS[field]
-        step = self._sliders[field].step
         self._titles[field].body = (
             f"<p><b>{name}</b> <span class='muted meaning'>{meaning}</span> "
-            f"<input class='exact' type='number' min='{start}' step='{step:g}' "
+            f"<input class='exact' inputmode='decimal' "
             f"value='{value:.6g}' data-enter='{field}' "
             f"aria-label='exact value of {name}'></p>"
         )
@@ -219,11 +219,14 @@ def limits(graph: CNSGraph) -> dict[str, tuple[float, float]]:
 
 
 def _read(field: str, text: str, ends: tuple[float, float]) -> float:
-    """Read a value that was typed; ValueError says what is wrong with it."""
+    """Read a value that was typed; ValueError says what is wrong with it.
+
+    A comma is the decimal mark, and groups of digits may stand apart.
+    """
     low, high = ends
     kind, words = (float, "number") if field == "alpha" else (int, "whole number")
     with suppress(ValueError):
-        value = kind(text)
+        value = kind(re.sub(r"(?<=\d)\s(?=\d)", "", text).replace(",", "."))
         if low <= value <= high:
             return value
     raise ValueError(

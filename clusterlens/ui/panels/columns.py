@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from panel.io.model import JSCode
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.table.dataset import ROLES, Dataset
 from clusterlens.ui.components import Text
 from clusterlens.ui.kit import card, link, pmu, pn, select, table
@@ -320,7 +321,7 @@ def _frame(columns: list[Column], roles: list[Role], n_rows: int) -> pd.DataFram
             "role": [r.role for r in roles],
             "values": [json.dumps(_values(c, r.role)) for c, r in pairs],
             "missing": np.array([c.missing / n_rows for c in columns], float),
-            "distinct": np.array([c.distinct for c in columns], int),
+            "distinct": [whole(c.distinct) for c in columns],
             "taken": [_taken(r) for r in roles],
             "weight": np.array([r.weight for r in roles], float),
             "why": [r.reason for r in roles],

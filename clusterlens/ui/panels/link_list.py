@@ -27,8 +27,8 @@ _REASON = (
 )
 _SHOWN = 200
 MOST_BYTES = 10_000_000
-# Of a row the names of its ends give way.
-CSS = "td { padding: 3px 4px 3px 0 } td.cut { width: 100%; max-width: 0 }"
+# Of a row the names of its ends give way, in two lines if need be.
+CSS = "td { padding: 3px 4px 3px 0 } td.ends { width: 100%; overflow-wrap: anywhere }"
 _STROKES = {"must": "none", "cannot": "5 3"}
 
 
@@ -183,9 +183,9 @@ def _row(k: int, state: LinkState) -> str:
     )
     swap = f"<span title='make it a {TITLES[OTHER[kind]]}'>⇌</span>"
     remove = "<span title='remove the link'>✕</span>"
-    show = link(rows, f"show {k}", name=rows)
+    show = link(rows, f"show {k}")
     return (
-        f"<tr><td>{stroke}</td><td class='cut'>{show}</td>"
+        f"<tr><td>{stroke}</td><td class='ends'>{show}</td>"
         f"<td class='name'>{TITLES[kind]}</td><td>{verdict}</td>"
         f"<td class='name'>{link(swap, f'swap {k}', css='cl-swap')}&ensp;"
         f"{link(remove, f'remove {k}', css='cl-remove')}</td></tr>"

@@ -11,16 +11,20 @@ from typing import Any
 from clusterlens.compute._numbers import whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
-from clusterlens.ui.kit import card, link, pmu, pn, safe
+from clusterlens.ui.form import Form
+from clusterlens.ui.kit import card, link, pn, safe
 from clusterlens.ui.memory.store import Entry, Store
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.style import COLUMN, DENSE, TEXT_CSS
+from clusterlens.ui.style import COLUMN
 from clusterlens.ui.words import count, size_in_bytes
 
 CSS = """
 table.recent { font-size: 13px; }
 table.recent td { padding: 4px 6px; vertical-align: baseline; }
-table.recent td.acts { text-align: right; white-space: nowrap; }
+table.recent td, table.recent th { white-space: nowrap; }
+table.recent td.cut { width: 100%; max-width: 0; }
+table.recent td.acts { text-align: right; }
+table.recent input.word { width: 100%; }
 table.recent td.acts button { margin-left: 12px; }
 table.recent tr.gone td { opacity: .6; }
 table.recent tr.gone td.acts { opacity: 1; }
@@ -39,27 +43,16 @@ class Recent(Panel):
         self._deleted: set[str] = set()
         self._renamed: str | None = None
         self._task: asyncio.Task[None] | None = None
-        self.text = Text(
+        self.text = Form(
             does=self._do,
             css_classes=["cl-recent"],
             scrolls=True,
             sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
         )
-        self.text.stylesheets = [TEXT_CSS, CSS]
+        self.text.stylesheets = [*self.text.stylesheets, CSS]
         self._size = Text(does=self._do, css_classes=["cl-store"])
-        self._name = pmu.TextInput(
-            label="New name, Enter keeps it",
-            size="small",
-            sx=DENSE,
-            margin=(6, 0),
-            visible=False,
-            sizing_mode="stretch_width",
-            css_classes=["cl-rename"],
-        )
-        self._name.param.watch(self._rename, "enter_pressed")
         inside = pn.Column(
-            self._name,
             self.text,
             self._size,
             sizing_mode="stretch_both",
@@ -97,10 +90,8 @@ class Recent(Panel):
         if isinstance(done, str):
             self.session.jobs.notify("success", done)
         shown = [e for e in entries if not e.deleted or e.id in self._deleted]
-        self._entries = {entry.id: entry for entry in shown}
-        self.text.body = _table(shown[:_SHOWN]) or (
-            "<div class='empty'>Nothing yet: drop a table or open an example.</div>"
-        )
+        self._entries, self._renamed = {entry.id: entry for entry in shown}, None
+        self._write()
         more = f" · {len(shown) - _SHOWN} older" if len(shown) > _SHOWN else ""
         self._size.body = (
             f"<p class='muted'>{size_in_bytes(size)} on this disk{more}. "
@@ -109,15 +100,25 @@ class Recent(Panel):
             else ""
         )
 
+    def _write(self) -> None:
+        shown = list(self._entries.values())[:_SHOWN]
+        self.text.body = _table([_row(e, e.id == self._renamed) for e in shown]) or (
+            "<div class='empty'>Nothing yet: drop a table or open an example.</div>"
+        )
+
     def _do(self, what: str) -> None:
-        verb, _, name = what.partition(" ")
+        verb, name, title = (*what.split(" ", 2), "", "")[:3]
         if verb == "clean":
             self._deleted.clear()
             self._refresh(lambda store: f"{size_in_bytes(store.clean())} freed.")
+        elif verb == "rename" and title.strip():
+            self._refresh(lambda store: store.rename(name, title.strip()))
+        elif verb in ("rename", "leave"):
+            self._renamed = name or None
+            self._write()
         elif name in self._entries:
             {
                 "open": self._open,
-                "rename": self._begin_rename,
                 "duplicate": self._duplicate,
                 "delete": self._delete,
                 "restore": self._restore,
@@ -137,34 +138,23 @@ class Recent(Panel):
         title = f"{_title(self._entries[name])} (copy)"
         self._refresh(lambda store: store.duplicate(name, title) and None)
 
-    def _begin_rename(self, name: str) -> None:
-        self._renamed = name
-        self._name.param.update(value=_title(self._entries[name]), visible=True)
-
-    def _rename(self, event: Any) -> None:
-        name, title = self._renamed, self._name.value_input or self._name.value
-        self._name.visible = False
-        if name is not None and title.strip():
-            self._refresh(lambda store: store.rename(name, title.strip()))
-
 
 def _title(entry: Entry) -> str:
     return str(entry.about.get("title") or entry.about.get("table") or "no table")
 
 
-def _table(entries: list[Entry]) -> str:
-    """Write the analyses as the rows of a table."""
-    if not entries:
+def _table(rows: list[str]) -> str:
+    """Write the rows of the analyses as a table, if there are any."""
+    if not rows:
         return ""
-    rows = "".join(_row(entry) for entry in entries)
     return (
         "<table class='recent'><tr><th>analysis</th><th class='number'>rows × columns"
         "</th><th class='number'>runs</th><th>last change</th><th></th></tr>"
-        f"{rows}</table>"
+        f"{''.join(rows)}</table>"
     )
 
 
-def _row(entry: Entry) -> str:
+def _row(entry: Entry, is_renamed: bool) -> str:
     about, name = entry.about, safe(entry.id)
     title = _title(entry)
     table = str(about.get("table", ""))
@@ -178,10 +168,18 @@ def _row(entry: Entry) -> str:
             link(verb.title(), f"{verb} {name}", css=f"cl-{verb}")
             for verb in ("rename", "duplicate", "delete")
         )
-        title_cell = link(shown, f"open {name}", css="cl-open") + below
+        full = f"Open {safe(title)}"
+        title_cell = link(shown, f"open {name}", css="cl-open", name=full) + below
+    if is_renamed:
+        title_cell = (
+            f"<input class='word' value='{safe(title)}' data-enter='rename {name}' "
+            "data-leave='leave' aria-label='New name'> "
+            "<span class='muted'>Enter keeps it, Esc leaves it as it was</span>"
+        )
     size = f"{whole(int(about.get('rows', 0)))} × {whole(int(about.get('columns', 0)))}"
+    gone = "gone" if entry.deleted else ""
     return (
-        f"<tr class='{'gone' if entry.deleted else ''}'><td>{title_cell}</td>"
+        f"<tr class='{gone}'><td class='cut'>{title_cell}</td>"
         f"<td class='number'>{size}</td><td class='number'>{int(about.get('runs', 0))}"
         f"</td><td>{safe(_when(entry.changed))}</td><td class='acts'>{acts}</td></tr>"
     )
