@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import DataError, FloatArray
 from clusterlens.compute.table._cells import to_numbers
@@ -211,14 +212,16 @@ def fill_missing(
         count = int(absent.sum())
         if count == 0:
             continue
+        share = count / len(X)
         x[absent] = value
         names = column.level_names
         shown = repr(names[int(value)]) if names else f"{value:.6g}"
         word = missing if column.role == "numeric" else "most frequent"
         word += " value" if word == "most frequent" else ""
         notes.append(
-            f"Column {column.name!r}: {count} missing value(s) "
-            f"({count / len(X):.1%} of the rows) filled with the {word} {shown}."
+            f"Column {column.name!r}: {whole(count)} missing value(s) "
+            f"({'<0.1%' if share < 0.0005 else f'{share:.1%}'} of the rows) filled "
+            f"with the {word} {shown}."
         )
     return notes
 

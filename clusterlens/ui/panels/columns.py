@@ -171,6 +171,7 @@ class Columns(Panel):
                 "missing": DRAW_MISSING,
                 "role": DRAW_ROLE,
                 "column": DRAW_TEXT,
+                "distinct": DRAW_TEXT,
                 "taken": DRAW_TEXT,
                 "why": DRAW_TEXT,
             },
@@ -295,9 +296,9 @@ def _chips(roles: list[str], chosen: str) -> str:
     """Write a button per role with the number of its columns."""
     counts = {"all": len(roles), **{role: roles.count(role) for role in ROLES}}
     return "".join(
-        f"<b class='pill'>{role} {count}</b>"
+        f"<b class='pill'>{role} {whole(count)}</b>"
         if role == (chosen or "all")
-        else link(f"{role} {count}", role, kind="pill")
+        else link(f"{role} {whole(count)}", role, kind="pill")
         for role, count in counts.items()
         if count or role == chosen
     )

@@ -162,7 +162,7 @@ def _row(entry: Entry, is_renamed: bool) -> str:
     shown = f"<b>{safe(title)}</b>"
     if entry.deleted:
         acts = link("Undo", f"restore {name}")
-        title_cell = f"{shown} <span class='muted'>deleted</span>"
+        title_cell = f"{shown}<br><span class='muted'>deleted</span>"
     else:
         acts = "".join(
             link(verb.title(), f"{verb} {name}", css=f"cl-{verb}")
@@ -173,7 +173,7 @@ def _row(entry: Entry, is_renamed: bool) -> str:
     if is_renamed:
         title_cell = (
             f"<input class='word' value='{safe(title)}' data-enter='rename {name}' "
-            "data-leave='leave' aria-label='New name'> "
+            "data-leave='leave' aria-label='New name'><br>"
             "<span class='muted'>Enter keeps it, Esc leaves it as it was</span>"
         )
     size = f"{whole(int(about.get('rows', 0)))} × {whole(int(about.get('columns', 0)))}"
