@@ -16,7 +16,8 @@ LINK_COLOURS = {"must": "#1769d2", "cannot": "#c2570c"}
 PAIR_COLOUR = "#d0308f"
 # Two classes beside each other, and how far they are apart: not at all to wholly.
 PAIR_OF_CLASSES = ("#0072b2", "#d55e00")
-DISCORDANCE_COLOURS = ("#f0e4d0", "#e0892b", "#6e1a10")
+# Dark enough on a light card, light enough on a dark one.
+DISCORDANCE_COLOURS = ("#f0e4d0", "#e0892b", "#a03218")
 APART_COLOURS = ("#b5562b", "#eee9e0", "#0b6e6e")
 
 # Okabe & Ito's colour-blind safe colours; then those of a grid, fit for both themes,

@@ -24,9 +24,9 @@ from clusterlens.ui.style import COLUMN
 from clusterlens.ui.words import fixed
 
 _TITLES = (
-    "<b>U</b> <span class='muted'>hue: cluster, strength: membership</span>",
-    "<b>V</b> <span class='muted'>hues matched to U, for the eye only</span>",
-    "<b>Where they disagree</b> <span class='muted'>on average</span>",
+    "<b>U</b> <span class='how'>hue: cluster, strength: membership</span>",
+    "<b>V</b> <span class='how'>hues matched to U, for the eye only</span>",
+    "<b>Where they disagree</b> <span class='how'>on average</span>",
 )
 _MOST = 8
 
@@ -39,11 +39,13 @@ class FuzzyMaps(Panel):
     empty = "<p>Maps need a table: the toy example has none.</p>"
 
     def build(self) -> Any:
-        self._figures = [MembershipMap(self._viewed, self._tap) for _ in _TITLES]
-        # One range, so that zooming in one map zooms in all.
-        first = self._figures[0].figure
-        for other in self._figures[1:]:
-            other.figure.update(x_range=first.x_range, y_range=first.y_range)
+        # One range, so that zooming in one map zooms in all; the first one tells of it.
+        first = MembershipMap(self._viewed, self._tap)
+        others = [MembershipMap(_not_asked, self._tap) for _ in _TITLES[1:]]
+        for other in others:
+            ranges = {"x_range": first.figure.x_range, "y_range": first.figure.y_range}
+            other.figure.update(**ranges)
+        self._figures = [first, *others]
         columns = [
             pn.Column(
                 Text(f"<p>{title}</p>", styles={"flex": "none"}),
@@ -125,6 +127,10 @@ class FuzzyMaps(Panel):
             distance, position = tree.value.query((x, y))
             near = distance <= CLICK_PIXELS * unit
             self.session.look.fuzzy_sample = int(position) if near else None
+
+
+def _not_asked(view: View | None, width: int, height: int) -> None:
+    """Leave it to the first map to tell what is in view."""
 
 
 def _legend(maps: Maps, found: SampleDiscordance) -> str:
