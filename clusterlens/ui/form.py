@@ -41,6 +41,9 @@ input.exact { appearance: textfield; float: right; width: 84px;
   font-weight: 700; color: inherit; text-align: right; padding: 0 4px; height: 22px;
   background: transparent; border-radius: 4px; border: 1px solid
   color-mix(in srgb, currentColor 30%, transparent); }
+input.exact.whole { width: 60px; }
+.set { display: flex; align-items: center; gap: 4px; justify-content: space-between; }
+.set input { flex: none; }
 input.word { width: 110px; box-sizing: border-box; font: inherit; color: inherit;
   padding: 0 4px; height: 20px; background: transparent; border-radius: 4px;
   border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, CustomJS, FixedTicker, LinearColorMapper
+from bokeh.models import ColumnDataSource, FixedTicker, LinearColorMapper
 
 from clusterlens.ui.figures.frame import Frame, View
 from clusterlens.ui.palette import shades
@@ -53,7 +53,8 @@ class CriterionMap(Frame):
             "bottom",
             source=self._cells,
             fill_color={"field": "value", "transform": self._colours},
-            line_color=None,
+            # Of the same colour, else the card would shine through between two cells.
+            line_color={"field": "value", "transform": self._colours},
         )
         for source, size, marker, fill, line in (
             (self._tried, 7, "diamond", "#ffffff", "#14181d"),
@@ -71,24 +72,8 @@ class CriterionMap(Frame):
                 line_width=2 if marker == "circle" else 1,
             )
         self.figure.yaxis.ticker = FixedTicker(ticks=ALPHA_TICKS)
-        # Another theme colours the labels anew and forgets where they stand; they are
-        # laid out again when all is in place, whenever that is in a slow browser.
-        again = """
-            const lay = () => Bokeh.index.find_one(figure)?.invalidate_layout();
-            for (const wait of [500, 2000, 5000])
-              setTimeout(() => requestIdleCallback(lay), wait);"""
-        laid_out = CustomJS(args={"figure": self.figure}, code=again)
-        for axis in (*self.figure.xaxis, *self.figure.yaxis):
-            axis.update(
-                # Until there is something to read off.
-                visible=False,
-                axis_line_alpha=0.4,
-                major_tick_in=0,
-                major_tick_out=3,
-                minor_tick_out=0,
-                axis_label_text_font_style="normal",
-            )
-            axis.js_on_change("major_label_text_color", laid_out)
+        # Until there is something to read off.
+        self.show_axes(visible=False)
 
     def show(
         self, sizes: np.ndarray, alphas: np.ndarray, values: np.ndarray

@@ -21,7 +21,7 @@ GRID = """
   grid-template-rows: minmax(0, 1fr); gap: 8px;
   height: 100%; overflow: hidden; }
 @media (max-width: 1150px) {
-  :host { grid-template-columns: 220px minmax(0, 1fr) 270px; }
+  :host { grid-template-columns: 240px minmax(0, 1fr) 270px; }
 }
 """
 

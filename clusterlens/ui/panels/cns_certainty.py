@@ -77,7 +77,7 @@ def draw_certainty(summary: Summary, line: float) -> str:
         f"{whole(summary.between)} samples between clusters, below {line:.0%}; "
         f"{whole(summary.undecided)} undecided"
     )
-    canvas = Canvas((0.3, 1), (0, 1.18 * top), words, room=(12, 4, 12, 18))
+    canvas = Canvas((0.3, 1), (0, 1.34 * top), words, room=(12, 4, 12, 18))
     for left, right, amount in zip(edges, edges[1:], counts.tolist(), strict=False):
         if right <= 0.3:
             continue
@@ -87,8 +87,8 @@ def draw_certainty(summary: Summary, line: float) -> str:
         canvas.box((start, right - 0.004), (0, min(amount, top)), colour, title=title)
         if amount > top:
             canvas.text((start + right) / 2, 1.1 * top, whole(amount), bold=True)
-    canvas.line([(line, 0), (line, 1.18 * top)], dash="4 3")
+    canvas.line([(line, 0), (line, 1.08 * top)], dash="4 3")
     text = f"{whole(summary.between)} between · {whole(summary.undecided)} undecided"
-    canvas.text(0.3, 1.08 * top, text, place="start", bold=True)
+    canvas.text(0.3, 1.24 * top, text, place="start", bold=True)
     canvas.ticks([(v, f"{v:g}") for v in (0.4, 0.6, 0.8, 1.0)], -0.03 * top, grid=False)
     return canvas.markup()

@@ -64,9 +64,10 @@ class CNSCriterion(Panel):
             f"automatic choice k = {best.n_neighbors}, alpha = {best.alpha:.3g}."
         )
         self._legend.body = said(words) + (
-            f"<p><b>K = {count}</b> <span class='muted'>"
+            "<p style='display:flex;flex-wrap:wrap;align-items:center;gap:0 5px'>"
+            f"<b>K = {count}</b> <span class='muted'>"
             f"{f'{low:.2f}' if low else '0 or less'}</span> "
-            "<span style='display:inline-block;width:80px;height:9px;background:"
+            "<span style='flex:1 1 16px;max-width:80px;height:9px;background:"
             f"linear-gradient(90deg,{','.join(SHADES)})'></span> "
             f"<span class='muted'>{high:.2f}{chosen} · → k, ↑ alpha</span></p>"
         )

@@ -15,6 +15,14 @@ from clusterlens.ui.nodes.cns import LARGE, Automatic, Setting, Summary
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import count, number
 
+# Beside the text they break into two lines where there is no room for one.
+_BUTTONS = {
+    "display": "flex",
+    "flex": "0 1 auto",
+    "flex-wrap": "wrap",
+    "gap": "8px",
+    "justify-content": "flex-end",
+}
 # A criterion that is higher by less is told as the same on screen.
 _HIGHER = 0.005
 
@@ -36,23 +44,21 @@ class CNSHeadline(Panel):
 
     def build(self) -> Any:
         self._text = Text(
-            does=self._go, css_classes=["cl-cns-summary"], styles={"flex": "1 1 480px"}
+            does=self._go,
+            css_classes=["cl-cns-summary"],
+            styles={"flex": "1 0 66%", "min-width": "0"},
         )
         self._reset = _button("Reset to automatic", "cl-cns-reset", self._automatic)
         self._compare = _button("Compare in Fuzzy", "cl-cns-compare", self._to_fuzzy)
         self._add = _button("Add to the pool", "cl-cns-add", self._add_model)
         self._buttons = (self._reset, self._compare, self._add)
+        buttons = pn.Row(*self._buttons, margin=0, styles=_BUTTONS)
         row = pn.Row(
             self._text,
-            *self._buttons,
+            buttons,
             margin=0,
             sizing_mode="stretch_width",
-            styles={
-                "display": "flex",
-                "gap": "8px",
-                "align-items": "center",
-                "flex-wrap": "wrap",
-            },
+            styles={"display": "flex", "gap": "8px", "align-items": "center"},
         )
         return card("", row, note=self.status, css="cl-cns-headline", fills=False)
 
@@ -117,11 +123,12 @@ class CNSHeadline(Panel):
     ) -> None:
         """Write the counts, the criterion and the bound."""
         n = len(dataset.X)
-        best = (
-            f", at the automatic choice {cns_automatic.value.criterion:.3f}"
-            if cns_automatic.ready
-            else ""
-        )
+        setting, best = self.session.derived.get("cns_setting"), ""
+        if cns_automatic.ready:
+            automatic: Automatic = cns_automatic.value
+            chosen = setting.ready and setting.value == automatic.setting
+            value = "" if chosen else f" {automatic.criterion:.3f}"
+            best = f", {'' if chosen else 'at '}the automatic choice{value}"
         found = count(cns_summary.solution.n_clusters, "cluster")
         self._text.body = (
             f"<p style='font-size:15px'><b>{found}</b>; "

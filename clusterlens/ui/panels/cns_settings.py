@@ -63,7 +63,7 @@ class CNSSettings(Panel):
         self._automatic = Text(does=self._ask, css_classes=["cl-cns-automatic"])
         look = self.session.look
         metric = self.control(
-            select("Distance", METRICS, css="cl-cns-metric", width=120),
+            select("Distance", METRICS, css="cl-cns-metric", width=126),
             lambda: look.cns_metric,
             lambda key: look.param.update(cns_metric=key, cns_preview=None),
         )
@@ -182,12 +182,15 @@ class CNSSettings(Panel):
         if chosen is not None:
             best = getattr(chosen, field)
             marks = [{"value": best, "label": f"auto {number(best)}"}]
+            inside = _mark_inside((best - start) / max(end - start, 1e-9))
+            self.offer(self._sliders[field], sx={**NAME_UNSEEN, **inside})
         self.offer(self._sliders[field], start=start, end=end, marks=marks, value=value)
         _, name, meaning = SLIDERS[field]
+        kind = "" if field == "alpha" else "whole"
         self._titles[field].body = (
-            f"<p><b>{name}</b> <span class='muted meaning'>{meaning}</span> "
-            f"<input class='exact' inputmode='decimal' "
-            f"value='{value:.6g}' data-enter='{field}' "
+            f"<p class='set'><span class='cut'><b>{name}</b> <span class='muted "
+            f"meaning'>{meaning}</span></span> <input class='exact {kind}' "
+            f"inputmode='decimal' value='{value:.6g}' data-enter='{field}' "
             f"aria-label='exact value of {name}'></p>"
         )
 
@@ -207,6 +210,18 @@ class CNSSettings(Panel):
         self.session.look.param.update(cns_preview=None, cns_step=None, cns_version="")
         if self.session.analysis.cns is not None:
             self.session.act_now("set CNS")
+
+
+def _mark_inside(share: float) -> dict[str, Any]:
+    """Let the name of a mark at this share of the track stay between its ends."""
+    return {
+        "& .MuiSlider-root": {"marginBottom": "12px"},
+        "& .MuiSlider-markLabel": {
+            "top": "24px",
+            "fontSize": "calc(12px * var(--cl-scale, 1))",
+            "transform": f"translateX({-share:.0%})",
+        },
+    }
 
 
 def limits(graph: CNSGraph) -> dict[str, tuple[float, float]]:

@@ -70,8 +70,8 @@ class CNSSteps(Panel):
         at = last if cns_step.value is None else cns_step.value
         self._how.body = (
             "<p class='cut'><b>Step through the smoothing</b> "
-            f"{link('▶ play', 'play')} <span class='muted' title='settled: already in "
-            "its last cluster'>row ← alpha × start + (1 − alpha) × mean of its "
+            f"{link('▶ play', 'play')} <span class='how' title='settled: already in "
+            "its last cluster'>row ← alpha · start + (1 − alpha) · mean of "
             f"{cns_released.n_neighbors} neighbours</span></p>"
         )
         self._text.body = (

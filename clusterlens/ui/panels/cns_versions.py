@@ -33,7 +33,7 @@ class CNSVersions(Panel):
         if needed["cns_versions"].state == "declined":
             words = link("Fit all three, both distances", "retry", css="cl-versions")
             return (
-                f"<p>{words} <span class='muted'>revised (here), v2 (of the tables in "
+                f"<p>{words} <span class='how'>revised (here), v2 (of the tables in "
                 "the paper), v1: each chooses by itself.</span></p>"
             )
         return super()._say(needed)
