@@ -19,6 +19,9 @@ GRID = """
 :host { display: grid; gap: 8px; height: 100%; overflow: hidden;
   grid-template-columns: minmax(0, 1.8fr) minmax(0, 1fr);
   grid-template-rows: minmax(0, 1fr); }
+@media (max-width: 1150px) {
+  :host { grid-template-columns: minmax(0, 1.5fr) minmax(0, 1fr); }
+}
 """
 
 

@@ -26,10 +26,11 @@ button.answer { all: unset; cursor: pointer; display: flex; width: 100%;
 button.answer.chosen { background: color-mix(in srgb, #0b8a8a 13%, transparent); }
 button.answer:focus-visible { outline-offset: -2px; }
 button.answer .muted { white-space: nowrap; }
+.warn { font-size: .87em; }
 h4 { margin: 3px 0 1px; font-size: .9em; }
 @media (max-width: 1150px) {
-  h4 { margin-top: 1px; }
-  button.answer { font-size: .8em; line-height: 1.2; }
+  h4 { margin: 1px 0 0; font-size: .82em; }
+  button.answer { font-size: .78em; line-height: 1.2; padding: 0 4px; gap: 4px; }
   button.answer .muted { font-size: 11px; }
 }
 """

@@ -16,6 +16,15 @@ from clusterlens.ui.nodes.fuzzy import MODELS, PRECISIONS, Choices, Pair
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import error, fixed
 
+# Under the selects where names would be cut beside it.
+SUMMARY_CSS = """
+:host { flex: 1 1 220px; }
+@media (max-width: 1150px) {
+  :host { flex: 1 1 60%; }
+  div { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 16px; }
+}
+"""
+
 
 class FuzzyHeadline(Panel):
     """Two selects, swap, upload, the toy example, saved pairs, NDC."""
@@ -39,7 +48,7 @@ class FuzzyHeadline(Panel):
                     [],
                     css=f"cl-fuzzy-{which}",
                     sizing_mode="stretch_width",
-                    styles={"flex": "1 1 120px", "max-width": "210px"},
+                    styles={"flex": "3 1 120px", "max-width": "290px"},
                 ),
                 lambda which=which: self._key(which),
                 lambda key, which=which: look.param.update(**{f"fuzzy_{which}": key}),
@@ -73,7 +82,7 @@ class FuzzyHeadline(Panel):
         self._text = Text(
             does=self._do,
             css_classes=["cl-fuzzy-summary"],
-            styles={"flex": "1 1 220px"},
+            stylesheets=[SUMMARY_CSS],
         )
         row = pn.Row(
             self._selects["u"],

@@ -18,7 +18,7 @@ from clusterlens.ui.words import error, fixed
 PAIRS_CSS = """
 table.square { border-spacing: 1px; border-collapse: separate; font-size: .86em; }
 .square td, .square th { border: 0; padding: 0 2px; text-align: center; height: 20px; }
-.square th.name { text-align: left; max-width: 130px; overflow: hidden;
+.square th.name { text-align: left; max-width: 170px; overflow: hidden;
   text-overflow: ellipsis; white-space: nowrap; }
 .square button { all: unset; display: block; width: 100%; line-height: 20px;
   cursor: pointer; }
@@ -39,7 +39,7 @@ class FuzzyPairs(Panel):
                 "Adjusted under",
                 {RANDOM_MODELS[key].title: key for key in MODELS},
                 css="cl-fuzzy-set-model",
-                width=130,
+                width=150,
             ),
             lambda: look.fuzzy_set_model,
             lambda key: setattr(look, "fuzzy_set_model", key),
@@ -103,7 +103,7 @@ class FuzzyPairs(Panel):
             )
         heads = "".join(f"<th>{k + 1}</th>" for k in range(len(self._shown)))
         return (
-            "<p class='muted'>Both sides random. Click a value to open a pair, a name "
+            "<p class='how'>Both sides random. Click a value to open a pair, a name "
             f"to sort by likeness to it.</p><table class='square'><tr><th></th>{heads}"
             f"</tr>{body}</table>"
         )
@@ -134,6 +134,6 @@ def _cell(row: Any, u: int, v: int, opened: bool) -> str:
     title = f"{fixed(row.value, 4)} {error(row.standard_error)}"
     return (
         f"<td class='{'open' if opened else ''}' style='background:rgb({red},{green},"
-        f"{blue});color:{ink}'><button data-do='open {u} {v}' title='{title}'>"
+        f"{blue})'><button data-do='open {u} {v}' title='{title}' style='color:{ink}'>"
         f"{fixed(row.value)}</button></td>"
     )

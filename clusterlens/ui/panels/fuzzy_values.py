@@ -20,8 +20,8 @@ OWN = "#0b7d7d"
 _HIDDEN = "•••"
 VALUES_CSS = """
 .rows { display: grid; height: 100%; grid-template-rows: auto repeat(5, 1fr) 26px; }
-.row { display: grid; grid-template-columns: minmax(0, 1.5fr) minmax(0, 1.2fr) repeat(3,
-  72px); align-items: stretch; border-bottom: 1px solid
+.row { display: grid; grid-template-columns: minmax(0, 1.75fr) minmax(0, 1.1fr) 94px
+  repeat(2, 72px); align-items: stretch; border-bottom: 1px solid
   color-mix(in srgb, currentColor 12%, transparent); }
 .row > div { align-self: center; overflow: hidden; }
 .row > div.chart { align-self: stretch; }
@@ -35,7 +35,7 @@ VALUES_CSS = """
 .canvas { min-height: 20px; overflow: visible; }
 @media (max-width: 1150px) {
   .row small.assumption { display: none; }
-  .row { grid-template-columns: minmax(0, 1fr) minmax(0, 1.8fr) repeat(3, 72px); }
+  .row { grid-template-columns: minmax(0, 1fr) minmax(0, 1.25fr) 94px repeat(2, 72px); }
 }
 """
 
@@ -60,9 +60,8 @@ class FuzzyValues(Panel):
             sizing_mode="stretch_both",
         )
         how = Text(
-            f"<p class='how'><b style='color:{OWN}'>●</b> both sides random "
-            "◀ U fixed ▶ V fixed; ± is Monte-Carlo error, two standard errors, not "
-            "uncertainty of the samples. 0 is what a model expects, 1 is equal.</p>"
+            "<p class='how'>0 is what a model expects, 1 is equal. ± is Monte-Carlo "
+            "error, two standard errors, not uncertainty of the samples.</p>"
         )
         return card(
             "Agreement of U and V",
@@ -110,7 +109,7 @@ def _lowest(value: float, ready: dict[str, Any]) -> float:
 
 
 def _head() -> str:
-    titles = ("both random", "U fixed", "V fixed")
+    titles = (f"<b style='color:{OWN}'>●</b> both random", "◀ U fixed", "▶ V fixed")
     cells = "".join(f"<div class='number muted'>{title}</div>" for title in titles)
     return f"<div class='row'><div></div><div></div>{cells}</div>"
 
@@ -131,7 +130,7 @@ def _raw(value: NDC, ready: dict[str, Any], low: float, hidden: bool) -> str:
             RANDOM_MODELS[model].title[:2]: adjusted[None].expected
             for model, adjusted in ready.items()
         }
-        places = apart(list(expected.values()), 0.1, (low, 1.04))
+        places = apart(list(expected.values()), 0.14, (low, 1.04))
         for (title, x), place in zip(expected.items(), places, strict=True):
             canvas.line([(x, 0.3), (x, 0.8)], width=1.5)
             canvas.text(place, 0.12, title, muted=True)
