@@ -154,8 +154,8 @@ def _density(found: LabelEvidence | None) -> str:
 
 def _pool(found: PoolAgreement | None) -> str:
     if found is None:
-        return "not compared yet, or there is no run to compare with."
+        return "Not compared yet, or there is no run to compare with."
     return (
-        f"the highest of {len(found.values)} models reaches ARI "
+        f"The highest of {len(found.values)} models reaches ARI "
         f"{fixed(_highest(found))}, picked knowing the labels."
     )

@@ -17,6 +17,11 @@ from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import fixed
 
 GIVEN, MERGED = "#0b7d7d", "#b07a10"
+# On lines that are close, names would cover the dots of the next one.
+DOTS_CSS = """
+:host { container-type: size; }
+@container (max-height: 150px) { .canvas b { display: none; } }
+"""
 
 
 class LabelAgreement(Panel):
@@ -33,7 +38,7 @@ class LabelAgreement(Panel):
         self._how = Text()
         self._chart = Text(
             css_classes=["cl-label-agreement-dots"],
-            stylesheets=[CANVAS_CSS],
+            stylesheets=[CANVAS_CSS, DOTS_CSS],
             scrolls=True,
             sizing_mode="stretch_both",
         )
@@ -63,8 +68,9 @@ class LabelAgreement(Panel):
             else ""
         )
         what = "the labels" if judged.noun == "class" else "these clusters"
+        kind = "how" if merged is None else "muted"
         self._how.body = (
-            f"<p class='muted'>Adjusted Rand index of every model of {name} with "
+            f"<p class='{kind}'>Adjusted Rand index of every model of {name} with "
             f"<b style='color:{tinted(GIVEN)}'>● {what}</b>{after}.</p>"
         )
         self._chart.body = draw_agreement(given, merged)

@@ -15,6 +15,13 @@ from clusterlens.ui.nodes.labels import Judged
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import error, fixed
 
+MERGES_CSS = """
+table { font-size: .93em; }
+td.number, th.number { white-space: nowrap; }
+@media (max-width: 1350px) { table { font-size: .88em; }
+  td, th { padding: 3px 4px; } td .wide { display: none; } }
+"""
+
 
 class LabelMerges(Panel):
     """The pairs that mix most; a click merges one, on this page only."""
@@ -26,6 +33,7 @@ class LabelMerges(Panel):
         self._text = Text(
             does=self._do,
             css_classes=["cl-label-merges"],
+            stylesheets=[MERGES_CSS],
             scrolls=True,
             sizing_mode="stretch_both",
         )
@@ -93,7 +101,7 @@ def _row(judged: Judged, row: Any) -> str:
     arrow = "▲" if row.change > 0 else "▼"
     return (
         f"<tr><td>{link(names, f'{a} {b}', css='cl-merge')}</td>"
-        f"<td class='number'><b>{fixed(row.score)}</b> <span class='muted'>"
+        f"<td class='number'><b>{fixed(row.score)}</b> <span class='muted wide'>"
         f"{error(row.standard_error)}</span></td>"
         f"<td class='number'>{whole(row.n_a)} · {whole(row.n_b)}</td>"
         f"<td class='number'><b>{fixed(row.merged, 3)}</b> {arrow}</td></tr>"

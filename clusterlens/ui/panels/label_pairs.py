@@ -32,13 +32,16 @@ PAIRS_CSS = """
 .pairs button:focus-visible { outline-offset: 1px; }
 .pairs .hatched { background-image: repeating-linear-gradient(45deg, transparent 0 4px,
   rgba(128, 128, 128, .45) 4px 6px) !important; }
+.pairs.few td, .pairs.few th { height: 44px; }
+.pairs.few button { line-height: 44px; }
 .pairs.some td, .pairs.some th, .pairs.some button { height: 22px;
   line-height: 22px; font-size: .86em; font-weight: 400; }
 .pairs.many td, .pairs.many th, .pairs.many button { height: 20px; line-height: 20px;
   font-size: .82em; min-width: 14px; font-weight: 400; }
 """
-# Above so many classes cells are smaller, and hold only a colour and a title.
-_LARGE, _NUMBERED = 8, 14
+# Up to so many classes cells are large, middling, small; then they hold only
+# a colour and a title.
+_FEW, _LARGE, _NUMBERED = 5, 8, 14
 
 
 class LabelPairs(Panel):
@@ -108,10 +111,10 @@ def pair_table(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> st
             f"<tr><th title='{name}'>{at + 1} {name}</th>{cells}"
             f"<td class='size'>{whole(judged.sizes[b])}</td></tr>"
         )
-    kind = "pairs" if len(classes) <= _LARGE else "pairs some"
-    kind = kind if numbered else "pairs many"
+    sizes = {_FEW: "few", _LARGE: "", _NUMBERED: "some"}
+    kind = next((kind for n, kind in sizes.items() if len(classes) <= n), "many")
     foot = "".join(f"<td>{k + 1}</td>" for k in range(len(classes)))
-    return f"<table class='{kind}'>{body}<tr><th></th>{foot}</tr></table>"
+    return f"<table class='pairs {kind}'>{body}<tr><th></th>{foot}</tr></table>"
 
 
 def _cell(judged: Judged, row: Any, opened: bool, numbered: bool) -> str:
@@ -124,8 +127,9 @@ def _cell(judged: Judged, row: Any, opened: bool, numbered: bool) -> str:
     kinds = " ".join(k for k, on in (("open", opened), ("hatched", small)) if on)
     text = fixed(score) if numbered else "&nbsp;"
     return (
-        f"<td class='{kinds}' style='background-color:{fill};color:{ink}'>"
-        f"<button data-do='{a} {b}' title='{title}' aria-label='{title}'>{text}"
+        f"<td class='{kinds}' style='background-color:{fill}'>"
+        f"<button data-do='{a} {b}' title='{title}' aria-label='{title}' "
+        f"style='color:{ink}'>{text}"
         "</button></td>"
     )
 

@@ -184,5 +184,5 @@ def _write(
         place="end" if side == 0 else "start",
         bold=own,
         muted=not own,
-        colour=OWN if own else "",
+        colour=tinted(OWN) if own else "",
     )

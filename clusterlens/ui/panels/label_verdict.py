@@ -35,7 +35,10 @@ class LabelVerdict(Panel):
 
     def build(self) -> Any:
         self._text = Text(
-            css_classes=["cl-label-verdict"], scrolls=True, sizing_mode="stretch_both"
+            css_classes=["cl-label-verdict"],
+            stylesheets=["@media (max-width: 1150px) { p { font-size: .9em; } }"],
+            scrolls=True,
+            sizing_mode="stretch_both",
         )
         return card(
             "What the verdict rests on",

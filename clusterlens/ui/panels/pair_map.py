@@ -18,6 +18,12 @@ from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import error, fixed
 
 _COLUMNS = 6
+COLUMNS_CSS = """
+table { table-layout: fixed; font-size: .93em; }
+th:first-child { width: 34%; }
+th, td { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+@media (max-width: 1150px) { td, th { padding: 2px 3px; } table { font-size: .86em; } }
+"""
 
 
 class ClassPair(Panel):
@@ -31,6 +37,7 @@ class ClassPair(Panel):
         self._figure = PairMap(self._viewed)
         self._below = Text(
             css_classes=["cl-pair-columns"],
+            stylesheets=[COLUMNS_CSS],
             scrolls=True,
             sizing_mode="stretch_width",
             styles={"flex": "0 0 38%", "min-height": "0"},
@@ -85,36 +92,46 @@ class ClassPair(Panel):
             for k in (pair.a, pair.b)
         )
         of_a, of_b = PAIR_OF_CLASSES
-        names = f"{mark(of_a, a)}&ensp;<span style='color:{of_b}'>▲</span> {b}"
+        names = (
+            f"<span class='name'>{mark(of_a, a)}</span>&ensp;<span class='name'>"
+            f"<span style='color:{of_b}'>▲</span> {b}</span>"
+        )
         chosen = self.session.look.label_pair or len(judged.sizes) == 2
-        why = "" if chosen else " · the most mixed pair"
+        why = "" if chosen else " <span class='name spare'>· the most mixed pair</span>"
         value = badge(f"score {fixed(pair.score)} {error(pair.error)}")
-        return f"<p>{names}&ensp;<b>+</b> means&ensp;{value}{why}</p>"
+        means = "<span class='name'><b>+</b> means</span>"
+        return f"<p>{names}&ensp;{means}&ensp;{value}{why}</p>"
 
     def _text(self, judged: Judged, pair: PairOfClasses) -> str:
         share = f"{pair.view.variance_share:.0%}"
-        b = safe(judged.name(pair.b))
+        a, b = (safe(judged.name(k)) for k in (pair.a, pair.b))
         rows = "".join(
             f"<tr><td class='cut'>{safe(row.column)}</td><td class='number'><b>"
             f"{fixed(row.difference, signed=True)}</b></td><td class='number'>"
-            f"{safe(row.text_a)}</td><td class='number'>{safe(row.text_b)}</td></tr>"
+            f"{_signed(row.text_a)}</td><td class='number'>{_signed(row.text_b)}</td>"
+            "</tr>"
             for row in pair.columns.head(_COLUMNS).itertuples()
         )
         table = (
-            f"<table><tr><th>column</th><th class='number'>{b}, sd</th>"
-            f"<th class='number'>{safe(judged.name(pair.a))}</th>"
+            "<table><tr><th>most apart</th><th class='number' "
+            f"title='{b} less {a}, in standard deviations'>in sd</th>"
+            f"<th class='number'>{a}</th>"
             f"<th class='number'>{b}</th></tr>{rows}</table>"
         )
         return (
-            "<p class='muted'>↑ through the two means, → largest spread across; right: "
+            "<p class='how'>↑ through the two means, → largest spread across; right: "
             "density. No view shows the means further apart; this one holds "
-            f"{share} of the variance of the pair.</p>"
-            f"<p>Largest differences in standard deviations</p>{table}"
+            f"{share} of the variance of the pair.</p>{table}"
         )
 
     def _viewed(self, view: View | None, width: int, height: int) -> None:
         x, y = view or (None, None)
         self.session.look.label_view = Viewport(x, y, width, height)
+
+
+def _signed(number: str) -> str:
+    """Write a negative number with the sign of the other columns."""
+    return safe(number.replace("-", "−"))
 
 
 def _gap(pair: PairOfClasses) -> float:
