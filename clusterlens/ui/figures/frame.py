@@ -14,7 +14,7 @@ import numpy as np
 import panel as pn
 from bokeh.core.property.descriptors import UnsetValueError
 from bokeh.events import DoubleTap, Press, Tap
-from bokeh.models import ColumnDataSource, Range1d
+from bokeh.models import ColumnDataSource, CustomJS, Range1d
 from bokeh.models.tools import SelectTool
 from bokeh.plotting import figure
 
@@ -23,6 +23,13 @@ _REST_SECONDS = 0.03
 # Bokeh takes a click for the second half of a double one if another, anywhere, was less
 # than 0.3 s before it, and for a press if it is held for longer than that.
 _CLICKS = (Tap, DoubleTap, Press)
+# Another theme colours the labels of axes anew and forgets where they stand; they are
+# laid out again when all is in place, whenever that is in a slow browser.
+_LAY_OUT_AGAIN = """
+  const lay = () => Bokeh.index.find_one(figure)?.invalidate_layout();
+  for (const wait of [500, 2000, 5000])
+    setTimeout(() => requestIdleCallback(lay), wait);
+"""
 
 
 def no_image() -> ColumnDataSource:
@@ -114,6 +121,20 @@ class Frame:
             min_height=60,
             css_classes=[css],
         )
+
+    def show_axes(self, *, visible: bool = True) -> None:
+        """Draw axes lightly; another theme leaves them where they are."""
+        laid_out = CustomJS(args={"figure": self.figure}, code=_LAY_OUT_AGAIN)
+        for axis in (*self.figure.xaxis, *self.figure.yaxis):
+            axis.update(
+                visible=visible,
+                axis_line_alpha=0.4,
+                major_tick_in=0,
+                major_tick_out=3,
+                minor_tick_out=0,
+                axis_label_text_font_style="normal",
+            )
+            axis.js_on_change("major_label_text_color", laid_out)
 
     def show_whole(self, view: View) -> None:
         """Let another whole be the one that reset goes back to, and show it."""

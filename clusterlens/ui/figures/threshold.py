@@ -77,14 +77,7 @@ class ThresholdFigure(Frame):
         for mark in (*self._marks, self._line):
             self.figure.add_layout(mark)
         self.figure.yaxis.ticker = FixedTicker(ticks=[1, 10, SHOWN_RANKS])
-        for axis in (*self.figure.xaxis, *self.figure.yaxis):
-            axis.update(
-                axis_line_alpha=0.4,
-                major_tick_in=0,
-                major_tick_out=3,
-                minor_tick_out=0,
-                axis_label_text_font_style="normal",
-            )
+        self.show_axes()
 
     def _wire(self) -> None:
         self._line.on_change("location", self._moved)
