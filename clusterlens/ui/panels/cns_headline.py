@@ -205,7 +205,7 @@ def _button(label: str, css: str, act: Any) -> pmu.Button:
 
 def _undecided(summary: Summary) -> str:
     if not summary.undecided:
-        return ", none is undecided"
+        return ", none undecided"
     return f", <b>{whole(summary.undecided)} undecided</b> (they reach no seed)"
 
 
