@@ -48,7 +48,7 @@ class FuzzyPage(Page):
             *(
                 share(panel.view, flex)
                 for panel, flex in zip(
-                    right, ("1.45 1 0", "0.95 1 0", "1 1 0"), strict=True
+                    right, ("1.6 1 0", "0.85 1 0", "1 1 0"), strict=True
                 )
             ),
             styles={**COLUMN, "gap": "8px"},

@@ -48,7 +48,7 @@ class FuzzyHeadline(Panel):
                     [],
                     css=f"cl-fuzzy-{which}",
                     sizing_mode="stretch_width",
-                    styles={"flex": "3 1 120px", "max-width": "290px"},
+                    styles={"flex": "3 1 120px", "max-width": "268px"},
                 ),
                 lambda which=which: self._key(which),
                 lambda key, which=which: look.param.update(**{f"fuzzy_{which}": key}),
@@ -63,7 +63,7 @@ class FuzzyHeadline(Panel):
             css_classes=["cl-fuzzy-swap"],
         )
         precision = self.control(
-            select("Aim at", PRECISIONS, css="cl-fuzzy-precision", width=125),
+            select("Aim at", PRECISIONS, css="cl-fuzzy-precision", width=116),
             lambda: look.fuzzy_precision,
             lambda value: setattr(look, "fuzzy_precision", value),
         )

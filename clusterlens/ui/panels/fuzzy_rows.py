@@ -19,7 +19,8 @@ _MOST = 8
 _TRIANGLE_POINTS = 400
 _TRIANGLE_STEPS = 12
 ROWS_CSS = """
-.sides { display: grid; grid-template-rows: 1fr 1fr; height: 100%; gap: 4px; }
+.sides { display: grid; grid-template-rows: 1fr 1fr; height: 100%; gap: 4px;
+  justify-content: stretch; }
 .side { display: flex; gap: 6px; min-height: 0; }
 .side > b { align-self: center; width: 14px; }
 .side > div { flex: 1 1 0; min-width: 0; max-width: 150px; display: flex;
