@@ -97,7 +97,7 @@ class ClassPair(Panel):
             f"<span style='color:{of_b}'>▲</span> {b}</span>"
         )
         chosen = self.session.look.label_pair or len(judged.sizes) == 2
-        why = "" if chosen else " <span class='name spare'>· the most mixed pair</span>"
+        why = "" if chosen else " <span class='name spare'>the most mixed pair</span>"
         value = badge(f"score {fixed(pair.score)} {error(pair.error)}")
         means = "<span class='name'><b>+</b> means</span>"
         return f"<p>{names}&ensp;{means}&ensp;{value}{why}</p>"
