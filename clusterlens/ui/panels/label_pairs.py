@@ -38,6 +38,15 @@ PAIRS_CSS = """
   line-height: 22px; font-size: .86em; font-weight: 400; }
 .pairs.many td, .pairs.many th, .pairs.many button { height: 20px; line-height: 20px;
   font-size: .82em; min-width: 14px; font-weight: 400; }
+@media (max-width: 1150px) {
+  .pairs.some { border-spacing: 1px; }
+  .pairs.some td { min-width: 0; }
+  .pairs.some td.size { font-size: 0; }
+  .pairs.some th { max-width: 70px; padding-right: 3px; }
+  .pairs.some td, .pairs.some th, .pairs.some button { height: 19px;
+    line-height: 19px; }
+  .pairs.some button { font-size: 9.5px; }
+}
 """
 # Up to so many classes cells are large, middling, small; then they hold only
 # a colour and a title.
@@ -106,10 +115,10 @@ def pair_table(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> st
         cells = "".join(
             _cell(judged, rows[a, b], (a, b) == opened, numbered) for a in classes[:at]
         )
-        name = safe(judged.name(b))
+        name, size = safe(judged.name(b)), whole(judged.sizes[b])
         body += (
-            f"<tr><th title='{name}'>{at + 1} {name}</th>{cells}"
-            f"<td class='size'>{whole(judged.sizes[b])}</td></tr>"
+            f"<tr><th title='{name}, {size} rows'>{at + 1} {name}</th>{cells}"
+            f"<td class='size'>{size}</td></tr>"
         )
     sizes = {_FEW: "few", _LARGE: "", _NUMBERED: "some"}
     kind = next((kind for n, kind in sizes.items() if len(classes) <= n), "many")
@@ -157,5 +166,8 @@ def _strip(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> str:
         )
     canvas.line([(check.score, 0), (check.score, 1)], width=2.5)
     mean = f"mean {fixed(check.score, 3)} of {len(table)}"
-    canvas.text(min(max(check.score, 0.1), 0.85), 1.25, mean, bold=True)
+    if check.score > 0.7:
+        canvas.text(1.02, 1.25, mean, bold=True, place="end")
+    else:
+        canvas.text(max(check.score, 0.1), 1.25, mean, bold=True)
     return canvas.markup()
