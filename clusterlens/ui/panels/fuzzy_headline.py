@@ -25,6 +25,16 @@ SUMMARY_CSS = """
 }
 """
 
+_TOY = link("the toy example of the paper", "toy", css="cl-toy")
+_NO_RUN = (
+    f"<p><b>No soft partitions to compare.</b> {link('Run a pool', 'pool')}, upload "
+    f"memberships, or look at {_TOY}.</p>"
+)
+_NO_TABLE = (
+    "<p><b>No soft partitions to compare.</b> "
+    f"{link('Load a table on Data', 'data')}, or look at {_TOY}.</p>"
+)
+
 
 class FuzzyHeadline(Panel):
     """Two selects, swap, upload, the toy example, saved pairs, NDC."""
@@ -34,9 +44,7 @@ class FuzzyHeadline(Panel):
     empty = (
         "<p><b>No soft partitions to compare.</b> "
         f"{link('Add fuzzy c-means and a mixture to the run', 'soft', css='cl-soft')}, "
-        f"{link('add CNS', 'cns')}, upload memberships, or look at "
-        f"{link('the toy example of the paper', 'toy', css='cl-toy')}. Without a run: "
-        f"{link('run a pool', 'pool')} first.</p>"
+        f"{link('add CNS', 'cns')}, upload memberships, or look at {_TOY}.</p>"
     )
 
     def build(self) -> Any:
@@ -108,6 +116,16 @@ class FuzzyHeadline(Panel):
             css="cl-fuzzy-headline",
             fills=False,
         )
+
+    def _say(self, needed: Mapping[str, Result]) -> str:
+        """Name the first thing that is missing."""
+        analysis = self.session.analysis
+        missing = _NO_TABLE if (analysis.samples or analysis.dataset) is None else ""
+        if not missing and analysis.ensemble is None:
+            missing = _NO_RUN
+        if missing and needed["fuzzy_pair"].state == "empty":
+            return f"<div class='empty'>{missing}</div>"
+        return super()._say(needed)
 
     def _key(self, which: str) -> str | None:
         pair = self.session.derived.get("fuzzy_pair")
@@ -206,7 +224,7 @@ class FuzzyHeadline(Panel):
             session.act_now(f"{verb} pair", **vars(pair.value))
 
     async def _retry(self, what: str) -> None:
-        if what in ("pool", "cns"):
+        if what in ("data", "pool", "cns"):
             self.session.look.page = what
         elif what == "toy":
             await self._do("toy")

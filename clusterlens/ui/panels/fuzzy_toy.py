@@ -16,6 +16,11 @@ from clusterlens.ui.words import fixed
 # Values that differ by less differ by rounding, and share a rank.
 _TIE = 1e-6
 
+TOY_CSS = """
+td, th { white-space: nowrap; }
+@media (max-width: 1150px) { table { font-size: .8em; } td, th { padding: 2px 3px; } }
+"""
+
 
 class FuzzyToy(Panel):
     """Table 2 of the paper, computed here, with the rank of every value."""
@@ -24,7 +29,7 @@ class FuzzyToy(Panel):
 
     def build(self) -> Any:
         how = Text(
-            "<p class='muted'>Five partitions of nine samples into three clusters: "
+            "<p class='how'>Five partitions of nine samples into three clusters: "
             "hardly fuzzy (LF), hard (H), very fuzzy (HighF). Each model ranks the ten "
             "pairs in another order; small figures are ranks, 1 most alike. Click a "
             "pair to open it.</p>"
@@ -32,6 +37,7 @@ class FuzzyToy(Panel):
         self._text = Text(
             does=self._open,
             css_classes=["cl-fuzzy-toy"],
+            stylesheets=[TOY_CSS],
             scrolls=True,
             sizing_mode="stretch_both",
         )

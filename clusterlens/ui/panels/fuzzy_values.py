@@ -130,7 +130,7 @@ def _raw(value: NDC, ready: dict[str, Any], low: float, hidden: bool) -> str:
             RANDOM_MODELS[model].title[:2]: adjusted[None].expected
             for model, adjusted in ready.items()
         }
-        places = apart(list(expected.values()), 0.14, (low, 1.04))
+        places = apart(list(expected.values()), 0.11 * (1.04 - low), (low, 1.04))
         for (title, x), place in zip(expected.items(), places, strict=True):
             canvas.line([(x, 0.3), (x, 0.8)], width=1.5)
             canvas.text(place, 0.12, title, muted=True)

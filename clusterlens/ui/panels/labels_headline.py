@@ -21,6 +21,10 @@ from clusterlens.ui.verdict import Verdict
 from clusterlens.ui.words import count, error, fixed
 
 LABELS = "labels"
+_NO_TABLE = (
+    "<p><b>No class labels.</b> "
+    f"{link('Load a table on Data', 'data', css='cl-to-data')}.</p>"
+)
 
 
 class LabelsHeadline(Panel):
@@ -58,6 +62,13 @@ class LabelsHeadline(Panel):
             styles={"display": "flex", "gap": "12px", "align-items": "center"},
         )
         return card("", row, note=self.status, css="cl-labels-headline", fills=False)
+
+    def _say(self, needed: Mapping[str, Result]) -> str:
+        """Ask for a table first."""
+        analysis = self.session.analysis
+        if (analysis.samples or analysis.dataset) is None:
+            return f"<div class='empty'>{_NO_TABLE}</div>"
+        return super()._say(needed)
 
     def _retry(self, what: str) -> None:
         if what in ("data", "pool"):
