@@ -223,7 +223,7 @@ table.cross button.front { outline: 2px solid currentColor; }
 .small-multiples figcaption { font-size: 12.5px; line-height: 1.25; }
 .small-multiples svg { flex: 1 1 0; min-height: 0; width: 100%; }
 table.rows td, table.rows th { white-space: nowrap; }
-.title { display: flex; align-items: center; }
+.title { display: flex; align-items: center; padding-right: 6px; }
 button.about { all: unset; cursor: pointer; display: inline-block; width: 16px;
   height: 16px; line-height: 16px; margin-left: 7px; border-radius: 50%; flex: none;
   font-size: 11px; text-align: center; font-weight: 700; font-style: italic;
