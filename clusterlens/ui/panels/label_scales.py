@@ -23,6 +23,8 @@ RISING = "#c2570c"
 _LEFT, _RIGHT = 0.36, 0.62
 # Neighbouring texts are at least so far apart, as a share of the height.
 _GAP = 0.062
+# Characters of a name that fit beside a scale.
+_LONGEST = 15
 # Lines that rise by this share of the height are groups apart, but not round.
 _RISES = 0.15
 
@@ -176,7 +178,8 @@ def _write(
     title = f"{line.name}: {fixed(line[1 + side], 3)}"
     colour = OWN if own else "#8a949c"
     canvas.dot(x, place, colour, size=13 if own else 8, title=title)
-    name, value = safe(line.name), fixed(line[1 + side])
+    short = line.name if len(line.name) <= _LONGEST else f"{line.name[:_LONGEST]}…"
+    name, value = safe(short), fixed(line[1 + side])
     canvas.text(
         x + 0.04 * outwards,
         y,
