@@ -337,7 +337,12 @@ def test_weights_and_transforms_are_kept_per_column_and_taken_back():
             await columns._change(found)
             await opened.rest()
 
-        await edit(0, "weight", 2)
+        for wrong in ("much", "nan"):
+            await edit(0, "weight", wrong)
+            assert f"{wrong!r}; give a number" in session.jobs.notices[-1].text
+        await edit(0, "weight", "0,5")
+        assert list(session.analysis.preparation["weights"].values()) == [0.5]
+        await edit(0, "weight", "2")
         await edit(0, "taken", "rank")
         given = session.analysis.preparation
         assert (given["weights"], given["transforms"]) == (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -172,6 +174,7 @@ class Columns(Panel):
                 "role": DRAW_ROLE,
                 "column": DRAW_TEXT,
                 "distinct": DRAW_TEXT,
+                "weight": DRAW_TEXT,
                 "taken": DRAW_TEXT,
                 "why": DRAW_TEXT,
             },
@@ -179,7 +182,7 @@ class Columns(Panel):
                 **dict.fromkeys((*TITLES, "chosen")),
                 "role": _editor("role", type="list", values=list(ROLES)),
                 "taken": _editor("taken", type="list", values=list(TAKEN.values())),
-                "weight": _editor("weight", type="number", min=0, step=0.5),
+                "weight": _editor("weight", type="input"),
             },
             text_align={"distinct": "right", "weight": "right"},
             hidden_columns=["chosen"],
@@ -243,6 +246,18 @@ class Columns(Panel):
         if any(changes.values()):
             self._table.patch({key: cells for key, cells in changes.items() if cells})
 
+    async def _weigh(self, name: str, typed: str) -> bool:
+        """Prepare anew with a weight that was typed, with a point or a comma."""
+        weight = math.nan
+        with suppress(ValueError):
+            weight = float(typed.replace(",", "."))
+        if not math.isfinite(weight):
+            self.session.jobs.notify(
+                "warning", f"The weight of {name!r} is {typed!r}; give a number."
+            )
+            return False
+        return await self._prepare(weights={name: None if weight == 1 else weight})
+
     async def _change(self, event: Any) -> None:
         """Prepare anew with the role, the way to take it, or the weight chosen."""
         at, table = self._shown[event.row], self.session.analysis.table
@@ -255,8 +270,7 @@ class Columns(Panel):
             kind = next(key for key, words in TAKEN.items() if words == event.value)
             done = await self._prepare(transforms={name: kind or None})
         elif event.column == "weight":
-            weight = None if event.value in (None, 1) else float(event.value)
-            done = await self._prepare(weights={name: weight})
+            done = await self._weigh(name, str(event.value or 1))
         else:
             return
         if not done:
@@ -282,7 +296,7 @@ class Columns(Panel):
             shown = [roles.value[at] for at in self._shown]
             frame["role"] = [one.role for one in shown]
             frame["taken"] = [_taken(one) for one in shown]
-            frame["weight"] = [one.weight for one in shown]
+            frame["weight"] = [f"{one.weight:g}" for one in shown]
             self._table.value = frame
 
     def _shade_by(self, event: Any) -> None:
@@ -324,7 +338,7 @@ def _frame(columns: list[Column], roles: list[Role], n_rows: int) -> pd.DataFram
             "missing": np.array([c.missing / n_rows for c in columns], float),
             "distinct": [whole(c.distinct) for c in columns],
             "taken": [_taken(r) for r in roles],
-            "weight": np.array([r.weight for r in roles], float),
+            "weight": [f"{r.weight:g}" for r in roles],
             "why": [r.reason for r in roles],
             "chosen": np.array([r.chosen for r in roles], bool),
         }
