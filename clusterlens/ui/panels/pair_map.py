@@ -100,7 +100,7 @@ class ClassPair(Panel):
         why = "" if chosen else " <span class='name spare'>the most mixed pair</span>"
         value = badge(f"score {fixed(pair.score)} {error(pair.error)}")
         means = "<span class='name'><b>+</b> means</span>"
-        return f"<p>{names}&ensp;{means}&ensp;{value}{why}</p>"
+        return f"<p>{names}&ensp;<wbr>{means}&ensp;<wbr>{value}{why}</p>"
 
     def _text(self, judged: Judged, pair: PairOfClasses) -> str:
         share = f"{pair.view.variance_share:.0%}"
