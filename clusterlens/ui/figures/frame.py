@@ -23,6 +23,10 @@ _REST_SECONDS = 0.03
 # Bokeh takes a click for the second half of a double one if another, anywhere, was less
 # than 0.3 s before it, and for a press if it is held for longer than that.
 _CLICKS = (Tap, DoubleTap, Press)
+# Bokeh's own are white in every theme.
+_TOOLBAR_CSS = """:host(.bk-inner) {
+  background-color: var(--panel-surface-color);
+  --bokeh-icon-color: var(--panel-on-surface-color); }"""
 # Another theme colours the labels of axes anew and forgets where they stand; they are
 # laid out again when all is in place, whenever that is in a slow browser.
 _LAY_OUT_AGAIN = """
@@ -107,6 +111,7 @@ class Frame:
         # Tools lie over the picture and show when it is pointed at.
         self.figure.toolbar_inner = True
         self.figure.toolbar.autohide = True
+        self.figure.toolbar.stylesheets = [_TOOLBAR_CSS]
         self.figure.grid.visible = False
         ranges = (self.figure.x_range, self.figure.y_range)
         for size in ("inner_width", "inner_height"):
