@@ -304,10 +304,8 @@ CARD_STYLE = {
     "position": "relative",
     # Nothing is left on screen of what is not so any more.
     "& .cl-gone ~ *, & :has(> .cl-gone) ~ *": {"display": "none !important"},
-    "& .cl-unseen ~ *, & :has(> .cl-unseen) ~ *": {
-        "opacity": "0 !important",
-        "pointerEvents": "none !important",
-    },
+    # Inherited, as what stands below lies in boxes that have no picture of their own.
+    "& .cl-unseen ~ *, & :has(> .cl-unseen) ~ *": {"visibility": "hidden !important"},
 }
 # Where the “i” of a card without a title stands.
 CORNER = {"position": "absolute", "right": "5px", "top": "5px", "z-index": "6"}

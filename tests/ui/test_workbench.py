@@ -18,6 +18,14 @@ from tests.ui.test_main_job import (
 )
 
 SIZES = [(1440, 900), (1280, 720), (1920, 1080)]
+# Whether each figure in sight is laid out for the place that it has.
+FIGURES_FIT = """() => {
+  const fits = (view) =>
+    (view.model.type !== 'Figure' || view.bbox.width === 0
+      || view.layout.bbox.width === view.bbox.width)
+    && (view.child_views || []).every(fits);
+  return Object.values(Bokeh.index).every(fits);
+}"""
 # Quick switches; each is one click or key.
 SWITCHES = 200
 
@@ -49,6 +57,7 @@ def test_nothing_scrolls_as_a_page_at_any_size(app, tmp_path):
         app.set_viewport_size({"width": width, "height": height})
         for css in (".cl-consensus-matrix", ".cl-binarised-matrix"):
             until(app, lambda css=css: is_square(app, css))
+        app.wait_for_function(FIGURES_FIT, timeout=LONG)
         room = app.evaluate(
             "[document.documentElement.scrollHeight - innerHeight,"
             " document.documentElement.scrollWidth - innerWidth]"
@@ -120,9 +129,8 @@ def wait_until_seen(app: Page, parts: list[str], seen: bool) -> None:
                 place = find(place.shadowRoot || place, part);
                 if (!place) return !seen;
               }
-              let shown = place.getBoundingClientRect().height > 0;
-              for (let e = place; e; e = e.parentElement || e.getRootNode().host)
-                shown = shown && getComputedStyle(e).opacity !== '0';
+              const shown = place.getBoundingClientRect().height > 0
+                && getComputedStyle(place).visibility === 'visible';
               return shown === seen;
             }""",
             arg=[css, seen],
