@@ -168,9 +168,10 @@ function wherever(model, take) {
   overlay.textContent = 'Drop the table: it opens in this window';
   overlay.style.display = 'none';
   document.body.append(overlay);
-  // Other parts that take files have a place of their own.
+  // Other parts that take files have a place of their own, and tell nobody else.
+  const taker = '.filepond--root, label:has(> input[type=file])';
   const ours = (event) => event.dataTransfer?.types.includes('Files')
-    && !event.composedPath().some((e) => e.classList?.contains('filepond--root'));
+    && !event.composedPath().some((e) => e.matches?.(taker));
   const show = (shown) => { overlay.style.display = shown ? 'flex' : 'none'; };
   const over = (event) => {
     if (ours(event)) event.preventDefault();
@@ -196,11 +197,11 @@ function wherever(model, take) {
   };
   const listeners = {dragover: over, dragleave: leave, drop, paste};
   for (const [name, heard] of Object.entries(listeners))
-    window.addEventListener(name, heard);
+    window.addEventListener(name, heard, true);
   model.on('remove', () => {
     overlay.remove();
     for (const [name, heard] of Object.entries(listeners))
-      window.removeEventListener(name, heard);
+      window.removeEventListener(name, heard, true);
   });
   return document.createElement('span');
 }"""

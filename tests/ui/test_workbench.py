@@ -17,6 +17,11 @@ from tests.ui.test_main_job import (
     write_blobs,
 )
 
+LINKS_FILE = """() => {
+  const files = new DataTransfer();
+  files.items.add(new File(['kind,row_a,row_b\\nmust-link,0,1\\n'], 'links.csv'));
+  return files;
+}"""
 SIZES = [(1440, 900), (1280, 720), (1920, 1080)]
 # Whether each figure in sight is laid out for the place that it has.
 FIGURES_FIT = """() => {
@@ -136,6 +141,22 @@ def wait_until_seen(app: Page, parts: list[str], seen: bool) -> None:
             arg=[css, seen],
             timeout=LONG,
         )
+
+
+def test_a_file_of_links_can_be_dropped_on_the_button_that_takes_it(app, tmp_path):
+    open_run(app, tmp_path)
+    app.locator(".cl-inspector .cl-tab-links").click()
+    button = app.locator(".cl-import-links label")
+    expect(button).to_be_visible()
+    overlay = app.get_by_text("Drop the table: it opens in this window")
+    dragged = {"dataTransfer": app.evaluate_handle(LINKS_FILE)}
+    app.locator("body").dispatch_event("dragover", dragged)
+    expect(overlay).to_be_visible()
+    button.dispatch_event("dragover", dragged)
+    expect(overlay).to_be_hidden()
+    button.dispatch_event("drop", dragged)
+    expect(app.locator(".cl-links")).to_contain_text("1 link", timeout=LONG)
+    expect(overlay).to_be_hidden()
 
 
 def test_the_score_on_screen_is_the_one_in_force_also_after_undo(app, tmp_path):
