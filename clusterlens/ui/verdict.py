@@ -131,6 +131,11 @@ def verdict_grounds(
 
 def _centres(check: LabelCheck) -> str:
     scores = check.pairs["score"].dropna()
+    if len(scores) == 1:
+        return (
+            f"The only pair scores {fixed(scores.iloc[0])}; {APART:g} or more is "
+            f"apart, {MIXED:g} or less is as random classes."
+        )
     apart, mixed = int((scores >= APART).sum()), int((scores <= MIXED).sum())
     differ = 0 < apart < len(scores) or 0 < mixed < len(scores)
     hidden = f" The mean, {fixed(check.score)}, hides it." if differ else ""

@@ -41,12 +41,12 @@ class Opened:
         self.agreement, self.merges = named["LabelAgreement"], named["LabelMerges"]
         self.verdict = named["LabelVerdict"]
 
-    async def read(self, table, *, pool=None):
+    async def read(self, table, *, pool=None, size=(240, 160)):
         analysis = Analysis(table=table, dataset=prepare(table))
         self.session._move(
             lambda: self.session.history.do(Step("load file", "Read", analysis, {}))
         )
-        self.look.label_view = Viewport(width=240, height=160)
+        self.look.label_view = Viewport(width=size[0], height=size[1])
         if pool:
             assert await self.session.act("run pool", pool=pool)
         await self.rest()
@@ -244,6 +244,27 @@ def test_nested_rings_are_groups_without_a_centre():
         assert (verdict.round, verdict.dense) == ("no", "yes")
         assert "Yes, but not each around a centre" in opened.verdict._text.body
         assert "nested rings" in opened.verdict._text.body
+
+    looked_at(scenario)
+
+
+def test_marks_of_a_pair_wait_for_its_picture():
+    async def scenario(opened):
+        await opened.read(labelled(), size=(0, 0))
+        figure, pair = opened.pair._figure, opened.value("label_pair")
+        assert len(figure._means.data["x"]) == 0
+        opened.look.label_view = Viewport(width=240, height=160)
+        await opened.rest()
+        assert np.array_equal(figure._means.data["x"], pair.view.means[:, 0])
+
+    looked_at(scenario)
+
+
+def test_the_only_pair_is_not_counted():
+    async def scenario(opened):
+        await opened.read(labelled(label=["p", "q"] * 45))
+        score = fixed(opened.value("label_check").score)
+        assert f"The only pair scores {score};" in opened.verdict._text.body
 
     looked_at(scenario)
 

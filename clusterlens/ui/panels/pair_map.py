@@ -58,20 +58,11 @@ class ClassPair(Panel):
 
     def show(self, judged: Judged, label_pair: PairOfClasses, **more: Result) -> None:
         """Draw the pair and write what sets it apart."""
-        pair, xy = label_pair, label_pair.view.coordinates
-        low, high = pair_frame(xy)
-        right = float(xy[:, 0].max())
-        room = float(high[0]) - right
-        edge = (right + 0.25 * room, right + 0.95 * room)
-        self._figure.mark(
-            pair.view.means,
-            pair.heights,
-            pair.densities,
-            (edge, (float(low[1]), float(high[1]))),
-        )
+        pair = label_pair
         picture = more["label_picture"]
         if picture.ready:
             self._put(picture.value)
+            self._mark(pair)
         self._heading.body = self._title(judged, pair)
         words = (
             f"Map of {judged.name(pair.a)} and {judged.name(pair.b)}, score "
@@ -84,6 +75,20 @@ class ClassPair(Panel):
         if self.session.look.label_view.x is None:
             self._figure.show_whole(picture.view)
         self._figure.show(picture.pixels, picture.view)
+
+    def _mark(self, pair: PairOfClasses) -> None:
+        """Mark what the picture shows; before it, the axes would be of nothing."""
+        xy = pair.view.coordinates
+        low, high = pair_frame(xy)
+        right = float(xy[:, 0].max())
+        room = float(high[0]) - right
+        edge = (right + 0.25 * room, right + 0.95 * room)
+        self._figure.mark(
+            pair.view.means,
+            pair.heights,
+            pair.densities,
+            (edge, (float(low[1]), float(high[1]))),
+        )
 
     def _title(self, judged: Judged, pair: PairOfClasses) -> str:
         a, b = (
