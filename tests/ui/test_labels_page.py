@@ -87,6 +87,20 @@ def test_without_labels_the_page_says_what_to_do():
     looked_at(scenario)
 
 
+def test_what_is_judged_can_be_chosen_where_no_labels_are_given():
+    async def scenario(opened):
+        frame = labelled().table.assign(shade=["x", "y", "z"] * 30)
+        await opened.read(make_dataset(frame[["shade", "a", "b"]], name="bare"))
+        headline = opened.headline
+        assert "Choose another column" in headline.status.body
+        # A card takes away what stands below its note.
+        assert headline.status not in headline.view.objects
+        assert headline._source.visible
+        assert headline._source.options["column “shade”"] == "column:shade"
+
+    looked_at(scenario)
+
+
 def test_numbers_are_those_of_the_library():
     async def scenario(opened):
         table = labelled()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterlens.compute.indices.label_match import LabelCheck
+from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.script import run_lines, table_lines
@@ -40,28 +41,30 @@ class LabelsHeadline(Panel):
         "ranking?",
     )
     empty = (
-        "<p><b>No class labels.</b> Choose another column at the right, give one the "
-        f"role “label” on {link('Data', 'data', css='cl-to-data')}, or judge the "
-        f"clusters of a model or of the consensus: {link('run a pool', 'pool')} first."
-        "</p>"
+        "<p><b>No class labels.</b> Choose another column at the right or, once "
+        f"{link('a pool', 'pool')} has run, the clusters of a model or of the "
+        "consensus; or give a column the role “label” on "
+        f"{link('Data', 'data', css='cl-to-data')}.</p>"
     )
 
     def build(self) -> Any:
-        self._text = Text(css_classes=["cl-label-score"], styles={"flex": "1 1 0"})
+        self._text = Text(css_classes=["cl-label-score"])
         look = self.session.look
         self._source = self.control(
             select("Judge", {"given labels": LABELS}, css="cl-judged", width=250),
             lambda: look.judged,
             look.judge,
         )
+        # Not a note of the card, which would take away what is chosen from, too.
+        said = pn.Column(self.status, self._text, margin=0, styles={"flex": "1 1 0"})
         row = pn.Row(
-            self._text,
+            said,
             self._source,
             margin=0,
             sizing_mode="stretch_width",
             styles={"display": "flex", "gap": "12px", "align-items": "center"},
         )
-        return card("", row, note=self.status, css="cl-labels-headline", fills=False)
+        return card("", row, css="cl-labels-headline", fills=False)
 
     def _say(self, needed: Mapping[str, Result]) -> str:
         """Ask for a table first."""
@@ -84,12 +87,14 @@ class LabelsHeadline(Panel):
             # From an address, or the page Clusters.
             offers[judged.partition(":")[2] or judged] = judged
         self.offer(self._source, options=offers, value=judged)
-        if not results["judged"].ready:
+        self._source.visible = _table(results) is not None
+        failed = any(results[name].state == "failed" for name in self.needs)
+        if failed or not results["judged"].ready:
             self._text.body = ""
 
     def _offers(self, results: Mapping[str, Result]) -> dict[str, str]:
         """What can be judged: title and source, the leader before other models."""
-        table = results["samples"].value or results["dataset"].value
+        table = _table(results)
         ensemble, ranking = results["ensemble"].value, results["ranking"].value
         offers = {"no label column": LABELS}
         if table is not None and table.labels_true is not None:
@@ -173,6 +178,11 @@ def label_lines(judged: Judged) -> list[str]:
         ")",
         "print(float(evidence.dbcv), evidence.shuffled)",
     ]
+
+
+def _table(results: Mapping[str, Result]) -> Dataset | None:
+    """Return the table whose rows are judged: a sample of it, or all of it."""
+    return results["samples"].value or results["dataset"].value
 
 
 def _extremes(judged: Judged, check: LabelCheck) -> str:
