@@ -26,7 +26,10 @@ LIGHTS: dict[Light, str] = {
     "unknown": "not known yet",
 }
 CONCLUSIONS = {
-    "Yes": "clusterings of this table may be judged by these labels.",
+    "Yes": (
+        "all pairs stand apart around their centres, which decides; clusterings of "
+        "this table may be judged by these labels."
+    ),
     "Yes, but not each around a centre": (
         "judge clusterings by these labels only if they can find groups of odd shape."
     ),
@@ -66,7 +69,10 @@ def weigh(
     evidence: LabelEvidence | None,
     agreement: PoolAgreement | None,
 ) -> Verdict:
-    """Weigh centres, density and the pool; what is not known yet has no say."""
+    """Grade centres, density and the pool; the answer rests on the first two.
+
+    Where all pairs stand apart around their centres nothing else is asked.
+    """
     of_centres = _of_centres(check)
     of_density = _of_density(evidence) if evidence else "unknown"
     of_pool = _grade(_highest(agreement), *_REACHED) if agreement else "unknown"
