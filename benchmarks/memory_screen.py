@@ -2,10 +2,9 @@
 
 From the second click on the map, once the first is answered, to the pair that is read,
 from the key that answers to the frame with the new order, and both together (budget
-150 ms). From a click on a
-recent analysis to its ranking, and to the map and both matrices (budget 3 s), by
-servers that have just started. Each figure is printed as it is measured;
-`benchmarks.memory` says how it is begun.
+150 ms). From a click on a recent analysis to its ranking, and to the map and both
+matrices (budget 3 s), by servers that have just started. Each figure is printed as it
+is measured; `benchmarks.memory` says how it is begun.
 """
 
 from __future__ import annotations
