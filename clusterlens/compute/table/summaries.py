@@ -262,11 +262,14 @@ def _far_values(name: str, values: pd.Series) -> list[str]:
     finite = numbers[np.isfinite(numbers)]
     if finite.size < 4:
         return []
-    low, high = np.quantile(finite, [0.25, 0.75])
-    reach = FAR * (high - low)
+    # Nothing is far where values are so large that their distances are no numbers.
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high = np.quantile(finite, [0.25, 0.75])
+        reach = FAR * (high - low)
+        lowest, highest = low - reach, high + reach
     if not 0 < reach < np.inf:
         return []
-    far = np.flatnonzero((numbers < low - reach) | (numbers > high + reach))
+    far = np.flatnonzero((numbers < lowest) | (numbers > highest))
     if far.size == 0:
         return []
     shown = [f"{values.index[j]} ({numbers[j]:.6g})" for j in far[:3]]

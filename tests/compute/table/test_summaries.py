@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import skew
 
@@ -115,6 +115,8 @@ def test_impossible_numbers_of_bins_are_refused(n_bins):
         max_size=8,
     )
 )
+@example([0.0, 0.0, 0.0, 7.2e307])
+@example([-1.7e308, -1.7e308, 1.7e308, 1.7e308])
 def test_any_column_has_a_summary_and_hints(cells):
     ds = make_dataset(pd.DataFrame({"a": pd.Series(cells, dtype=object)}))
     (summary,) = column_summaries(ds)
