@@ -31,6 +31,7 @@ from clusterlens.ui.pages.lessons import LessonsPage
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.pages.report import ReportPage
 from clusterlens.ui.results import RESULTS
+from clusterlens.ui.sending import send_everything
 from clusterlens.ui.session import Session
 from clusterlens.ui.style import ACCENT, COLUMN, scaled
 from clusterlens.ui.style import THEME as THEME_CONFIG
@@ -496,6 +497,7 @@ def serve_page(file: Path | None = None) -> None:
     # Browsers send the style sheets of widgets that came later back whole, as well as
     # their names: harmless (Bokeh pull request 12915), and of no use in a log.
     ignore_warnings("reference already known", BokehUserWarning)
+    send_everything()
     store = shared_store()
     if isinstance(store, Store):
         RESULTS.folder = store.found
