@@ -1,4 +1,4 @@
-"""Whole numbers as people of any language read them."""
+"""Numbers as people of any language read them."""
 
 
 def whole(amount: float) -> str:
@@ -7,3 +7,8 @@ def whole(amount: float) -> str:
     A comma there is a decimal mark to many, and a point to others.
     """
     return f"{amount:,.0f}".replace(",", "\u202f")
+
+
+def grouped(amount: float) -> str:
+    """Write a number with six digits; from 10 000 on, beyond years, in groups."""
+    return whole(amount) if 10_000 <= abs(amount) < 1e9 else f"{amount:.6g}"

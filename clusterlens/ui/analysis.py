@@ -59,6 +59,11 @@ class Run:
     votes: VoteBy = "models"
     stopped_of: int = 0
 
+    @property
+    def n_added(self) -> int:
+        """Number of partitions that were kept after the pool."""
+        return sum(entry.get("models", 1) for entry in self.kept)
+
 
 @dataclass(frozen=True)
 class ClusterName:

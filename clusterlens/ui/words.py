@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,14 @@ def error(standard_error: float) -> str:
 def percent(share: float) -> str:
     """Write a share in percent; what is there, but little, is not written as 0."""
     return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+
+
+def typed(text: str) -> str:
+    """Return what Python reads as the number that was typed.
+
+    A comma is the decimal mark, and groups of digits may stand apart.
+    """
+    return re.sub(r"(?<=\d)\s(?=\d)", "", text).replace(",", ".")
 
 
 def span(low: float, high: float) -> str:

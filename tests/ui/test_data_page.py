@@ -197,6 +197,7 @@ def test_columns_are_summed_up_as_pandas_does():
             "day": pd.Timestamp("2020-01-01")
             + pd.to_timedelta(rng.integers(0, 90, 200), "D"),
             "empty": np.full(200, np.nan),
+            "large": np.arange(10_000, 210_000, 1000) + 199,
         }
     )
     frame.loc[::7, "number"] = np.nan
@@ -214,6 +215,7 @@ def test_columns_are_summed_up_as_pandas_does():
     shares = frame["word"].value_counts(normalize=True).sort_index()
     assert found["word"].levels == list(shares.items())
     assert found["day"].low == str(frame["day"].min().date())
+    assert found["large"].high == "209\u202f199"
 
 
 @pytest.mark.parametrize(

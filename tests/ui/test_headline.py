@@ -83,3 +83,17 @@ def test_noise_is_counted_apart_from_the_clusters():
     assert "2 clusters, 7 samples noise" in said[0]
     assert "2 clusters" in said[1]
     assert "noise" not in said[1]
+
+
+def test_a_run_that_was_stopped_says_so_beside_its_leader():
+    labels = np.random.default_rng(2).integers(0, 3, (4, 60))
+    kept = ({"what": "consensus"},)
+    session = session_with(replace(run_of(labels), stopped_of=7, kept=kept))
+
+    async def main():
+        headline = Headline(session)
+        headline.look(True)
+        await rest(session)
+        return headline._text.body
+
+    assert "stopped and kept: 4 of 8 models" in run(main())

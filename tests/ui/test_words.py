@@ -2,8 +2,8 @@
 
 import pytest
 
-from clusterlens.compute._numbers import whole
-from clusterlens.ui.words import count, number, percent
+from clusterlens.compute._numbers import grouped, whole
+from clusterlens.ui.words import count, number, percent, typed
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,9 @@ from clusterlens.ui.words import count, number, percent
         (count(10_000, "model"), "10\u202f000 models"),
         (number(12_345.6), "12\u202f346"),
         (number(0.5), "0.5"),
+        (grouped(167_000.0), "167\u202f000"),
+        (grouped(2001.5), "2001.5"),
+        (grouped(-3.2e11), "-3.2e+11"),
         (percent(0), "0%"),
         (percent(0.0004), "<1%"),
         (percent(0.25), "25%"),
@@ -21,3 +24,14 @@ from clusterlens.ui.words import count, number, percent
 )
 def test_no_comma_stands_between_thousands_and_little_is_not_nothing(written, text):
     assert written == text
+
+
+@pytest.mark.parametrize("text", ["12345.5", "12 345,5", "12\u202f345.5", "12345,5"])
+def test_typed_numbers_may_have_a_comma_and_groups_of_digits(text):
+    assert float(typed(text)) == 12_345.5
+
+
+@pytest.mark.parametrize("text", ["", "1,2,3", "1.2,3", "three"])
+def test_what_is_no_number_stays_none(text):
+    with pytest.raises(ValueError, match="could not convert"):
+        float(typed(text))

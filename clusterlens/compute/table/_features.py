@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import grouped, whole
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import DataError, FloatArray
 from clusterlens.compute.table._cells import to_numbers
@@ -215,7 +215,7 @@ def fill_missing(
         share = count / len(X)
         x[absent] = value
         names = column.level_names
-        shown = repr(names[int(value)]) if names else f"{value:.6g}"
+        shown = repr(names[int(value)]) if names else grouped(value)
         word = missing if column.role == "numeric" else "most frequent"
         word += " value" if word == "most frequent" else ""
         notes.append(

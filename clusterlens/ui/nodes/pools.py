@@ -126,9 +126,8 @@ def outcome(job: Job, run: Run) -> Outcome:
     asked = run.stopped_of
     if run.pool and not asked:
         asked = len(pool_specs(list(run.pool), shape, run.random_state))
-    added = sum(entry.get("models", 1) for entry in run.kept)
     return Outcome(
-        asked + added,
+        asked + run.n_added,
         ensemble.n_partitions,
         len(distinct_partitions(ensemble)[0]),
         float(np.nansum(ensemble.seconds)),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from clusterlens.compute._numbers import grouped
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection, project
@@ -114,7 +116,7 @@ def _histogram(present: pd.Series) -> tuple[str, str, np.ndarray]:
     else:
         bins = np.histogram(finite, bins=max(steps, 1), range=(low, high))[0]
     ends = (present[numbers == value].iloc[0] for value in (low, high))
-    return *(write_cell(value) for value in ends), bins
+    return *(_write_end(value) for value in ends), bins
 
 
 def _whole(present: pd.Series) -> bool:
@@ -139,6 +141,12 @@ def write_cell(value: Any) -> str:
     if isinstance(value, pd.Timestamp) and value == value.normalize():
         return str(value.date())
     return str(value)
+
+
+def _write_end(value: Any) -> str:
+    """Write an end of an axis as a cell, large numbers in groups of digits."""
+    is_number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    return grouped(value) if is_number and abs(value) >= 1e4 else write_cell(value)
 
 
 @dataclass(frozen=True)
@@ -276,7 +284,7 @@ def shading(job: Job, dataset: Dataset, column: str | None) -> Shading:
     low, high = np.nanmin(numbers), np.nanmax(numbers)
     ends = (cells.iloc[int(find(numbers))] for find in (np.nanargmin, np.nanargmax))
     share = (numbers - low) / ((high - low) or 1.0)
-    return Shading(shades(share), str(column), *(write_cell(value) for value in ends))
+    return Shading(shades(share), str(column), *(_write_end(value) for value in ends))
 
 
 def _as_numbers(cells: pd.Series) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -19,7 +18,7 @@ from clusterlens.ui.nodes.cns import Automatic, Setting
 from clusterlens.ui.nodes.cns_study import Curves
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.style import NAME_UNSEEN
-from clusterlens.ui.words import fixed, number
+from clusterlens.ui.words import fixed, number, typed
 
 # Field of a setting: class of its slider, name and meaning on screen.
 SLIDERS = {
@@ -234,14 +233,11 @@ def limits(graph: CNSGraph) -> dict[str, tuple[float, float]]:
 
 
 def _read(field: str, text: str, ends: tuple[float, float]) -> float:
-    """Read a value that was typed; ValueError says what is wrong with it.
-
-    A comma is the decimal mark, and groups of digits may stand apart.
-    """
+    """Read a value that was typed; ValueError says what is wrong with it."""
     low, high = ends
     kind, words = (float, "number") if field == "alpha" else (int, "whole number")
     with suppress(ValueError):
-        value = kind(re.sub(r"(?<=\d)\s(?=\d)", "", text).replace(",", "."))
+        value = kind(typed(text))
         if low <= value <= high:
             return value
     raise ValueError(

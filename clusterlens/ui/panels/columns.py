@@ -18,6 +18,7 @@ from clusterlens.ui.kit import card, link, pmu, pn, select, table
 from clusterlens.ui.nodes.tables import Column, Role
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.style import DENSE
+from clusterlens.ui.words import typed
 
 TITLES = {
     "column": "column",
@@ -246,14 +247,14 @@ class Columns(Panel):
         if any(changes.values()):
             self._table.patch({key: cells for key, cells in changes.items() if cells})
 
-    async def _weigh(self, name: str, typed: str) -> bool:
-        """Prepare anew with a weight that was typed, with a point or a comma."""
+    async def _weigh(self, name: str, text: str) -> bool:
+        """Prepare anew with a weight that was typed."""
         weight = math.nan
         with suppress(ValueError):
-            weight = float(typed.replace(",", "."))
+            weight = float(typed(text))
         if not math.isfinite(weight):
             self.session.jobs.notify(
-                "warning", f"The weight of {name!r} is {typed!r}; give a number."
+                "warning", f"The weight of {name!r} is {text!r}; give a number."
             )
             return False
         return await self._prepare(weights={name: None if weight == 1 else weight})

@@ -91,11 +91,16 @@ def _answer(ranking: Ranking, ensemble: Ensemble) -> str:
 
 
 def _so_far(run: Run) -> str:
-    """Say how many models there are of a run that is not finished."""
-    if not run.n_asked:
-        return ""
-    text = f"{run.ensemble.n_partitions} of {count(run.n_asked, 'model')} so far"
-    return badge(text, kind="estimate cl-so-far") + " "
+    """Say how many models there are of a run that is not finished, or was stopped."""
+    n_models = run.ensemble.n_partitions
+    if run.n_asked:
+        text = f"{n_models} of {count(run.n_asked, 'model')} so far"
+        return badge(text, kind="estimate cl-so-far") + " "
+    if run.stopped_of:
+        asked = count(run.stopped_of + run.n_added, "model")
+        text = f"stopped and kept: {n_models} of {asked}"
+        return badge(text, kind="estimate cl-stopped") + " "
+    return ""
 
 
 def _equal_votes(run: Run) -> str:
