@@ -7,6 +7,7 @@ from bokeh.document import Document
 from panel.io import document
 
 from clusterlens.ui.sending import send_everything
+from tests.ui.loop import run
 
 
 class Connection:
@@ -51,5 +52,5 @@ def test_what_comes_while_the_last_write_ends_is_sent(monkeypatch, turns):
             await asyncio.sleep(0)
         assert doc not in document._WRITE_MSGS
 
-    asyncio.run(changes())
+    run(changes())
     assert [msg for msg, _ in connection.sent] == [["first"], ["second"]]
