@@ -218,18 +218,18 @@ class Shell:
                 parts.append("lesson")
             if analysis.table is not None:
                 rows, columns = analysis.table.table.shape
-                name = f"<bdi class='brief cut'>{safe(analysis.table.name)}</bdi>"
-                parts.append(f"{name} · {whole(rows)} × {whole(columns)}")
+                size = f"{whole(rows)} × {whole(columns)}"
+                parts.append(_named(analysis.table.name, size))
             if analysis.run is not None:
-                count = analysis.run.ensemble.n_partitions
-                parts.append(f"<bdi>{safe(analysis.run.name)}</bdi> · {count} models")
+                size = counted(analysis.run.ensemble.n_partitions, "model")
+                parts.append(_named(analysis.run.name, size))
             if analysis.links:
                 parts.append(counted(len(analysis.links), "link"))
             chips = [f'<span class="chip">{part}</span>' for part in parts]
             if self.in_force is self.session:
                 words = "another table" if chips else "no table yet"
                 chips.append(link(words, "start", kind="chip"))
-            text.body = " ".join(chips)
+            text.body = f"<div class='chips'>{' '.join(chips)}</div>"
 
         self._whenever(write)
         return text
@@ -280,6 +280,11 @@ class Shell:
                 page.look(False)
         self.pages[shown].look(True)
         self._rail.body = _rail(shown)
+
+
+def _named(name: str, size: str) -> str:
+    """Return a name, cut where room is short, and a size, as markup."""
+    return f"<bdi class='cut' title='{safe(name)}'>{safe(name)}</bdi>&nbsp;· {size}"
 
 
 def _rail(shown: str) -> str:

@@ -124,7 +124,7 @@ def test_a_link_is_drawn_charged_and_taken_back_by_undo():
         codes = session.analysis.ensemble.codes
         leader = session.derived.get("selected").value
         apart = int(np.flatnonzero(codes[leader] != codes[leader][0])[0])
-        before = opened.ranking.shown.copy()
+        before = opened.ranking.shown
         await opened.press("l")
         await opened.tap(0)
         await opened.tap(apart)
@@ -138,13 +138,13 @@ def test_a_link_is_drawn_charged_and_taken_back_by_undo():
         assert len(opened.map._figure._links["dashed"].data["x0"]) == 0
         shown = opened.ranking.shown
         breaks = session.derived.get("ranking").value.violated > 0
-        assert (shown["broken"] == "1").sum() > 0
-        assert "of 1 links" in shown["full"][0]
+        assert "1" in shown["broken"]
+        assert "of 1 link" in shown["full"][0]
         assert breaks[leader]
         assert "of 1 link" in opened.headline._text.body
         session.undo()
         await opened.rest()
-        assert opened.ranking.shown.equals(before)
+        assert opened.ranking.shown == before
         assert len(opened.map._figure._links["solid"].data["x0"]) == 0
 
     looked_at(scenario)
@@ -258,7 +258,7 @@ def test_the_ranking_shows_the_ranks_won_since_links_that_one_can_choose():
             at = opened.ranking._rows
             return dict(zip(at.tolist(), ranking.shown["since"], strict=True))
 
-        assert np.isnan(ranking.shown["since"]).all()
+        assert not any(ranking.shown["since"])
         plain = ranks()
         session.act_now("add link", kind="must", a=0, b=100)
         await opened.rest()
@@ -267,7 +267,7 @@ def test_the_ranking_shows_the_ranks_won_since_links_that_one_can_choose():
         assert any(shown().values())
         opened.ranking._note._handle_msg("now")
         await opened.rest()
-        assert np.isnan(ranking.shown["since"]).all()
+        assert not any(ranking.shown["since"])
         session.act_now("add link", kind="cannot", a=3, b=120)
         await opened.rest()
         assert shown() == {t: first[t] - ranks()[t] for t in shown()}

@@ -21,12 +21,12 @@ def test_one_run_needs_no_choice_and_of_several_the_one_read_is_chosen():
         panel.look(True)
         await rest(session)
         assert (panel._run.visible, panel._run.value) == (True, "r1")
-        assert len(panel.shown) == len(set(panel._rows)) == 5
+        assert len(panel.shown["rank"]) == len(set(panel._rows)) == 5
         panel._run.value = "r2"
         await asyncio.sleep(0)
         await rest(session)
         assert session.analysis.run_id == "r2"
-        assert len(panel.shown) == 4
+        assert len(panel.shown["rank"]) == 4
         session.undo()
         await rest(session)
         assert panel._run.value == "r1"
@@ -45,7 +45,7 @@ def test_a_click_on_a_row_selects_its_model_and_the_row_is_marked():
         await rest(session)
         rows = json.loads(panel._table.rows)
         ranks = [row[0] for row in rows]
-        assert ranks == sorted(ranks) == panel.shown["rank"].tolist()
+        assert ranks == sorted(ranks) == panel.shown["rank"]
         assert ranks[0] == 1
         assert rows[0][6] is None  # no rank was won or lost
         assert panel._table.selected == 0

@@ -6,8 +6,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from bokeh.models import ColumnDataSource
+from scipy.spatial import KDTree
 
 from clusterlens.ui.figures.frame import PictureFrame, View, no_image
+
+# Pixels from the middle of a star to that of its number.
+_ASIDE = 18
 
 
 class MembershipMap(PictureFrame):
@@ -40,7 +44,9 @@ class MembershipMap(PictureFrame):
             {key: [] for key in ("x0", "y0", "x1", "y1", "colour", "width")}
         )
         self._ring = ColumnDataSource({"x": [], "y": []})
-        self._seeds = ColumnDataSource({"x": [], "y": [], "text": []})
+        self._seeds = ColumnDataSource(
+            {key: [] for key in ("x", "y", "text", "right", "down")}
+        )
         self._draw()
         self.on_click(self._on_click)
 
@@ -80,8 +86,10 @@ class MembershipMap(PictureFrame):
             "y",
             "text",
             source=self._seeds,
-            x_offset=9,
-            y_offset=-7,
+            x_offset="right",
+            y_offset="down",
+            text_align="center",
+            text_baseline="middle",
             text_font_style="bold",
             text_font_size="13px",
             text_color="#14181d",
@@ -94,7 +102,14 @@ class MembershipMap(PictureFrame):
     def star(self, places: np.ndarray) -> None:
         """Mark and number the seeds, places of shape (n_seeds, 2)."""
         numbers = [str(k + 1) for k in range(len(places))]
-        data = {"x": places[:, 0], "y": places[:, 1], "text": numbers}
+        right, down = _aside(places)
+        data = {
+            "x": places[:, 0],
+            "y": places[:, 1],
+            "text": numbers,
+            "right": right,
+            "down": down,
+        }
         self.fill(self._seeds, data)
 
     def ring(self, place: np.ndarray | None) -> None:
@@ -134,3 +149,14 @@ class MembershipMap(PictureFrame):
 
     def _on_click(self, x: float, y: float) -> None:
         self._tapped(x, y, self.pixel())
+
+
+def _aside(places: np.ndarray) -> np.ndarray:
+    """Pixels (2, n), right and down, to numbers that stand away from the next star."""
+    if len(places) < 2:
+        return np.full((2, len(places)), [[_ASIDE], [-_ASIDE]]) / np.sqrt(2)
+    nearest = KDTree(places).query(places, 2)[1]
+    away = places - places[nearest[:, 1]]
+    lengths = np.linalg.norm(away, axis=1, keepdims=True)
+    away = np.where(lengths > 0, away / np.where(lengths > 0, lengths, 1), [0.7, 0.7])
+    return _ASIDE * away.T * [[1], [-1]]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -24,11 +25,6 @@ VOTES = {
     "families equal": "families",
     "hubs equal": "hubs",
 }
-# What the rows on screen hold, of the columns of `frame`.
-COLUMNS = (
-    *("rank", "model", "k", "bar", "charge", "broken", "since"),
-    *("range", "low", "high", "now", "majority", "full"),
-)
 
 
 class RankingTable(Panel):
@@ -55,7 +51,7 @@ class RankingTable(Panel):
         self._rows = np.empty(0, np.intp)
         self._run_names: dict[str, str] = {}
         self._drawn: Any = None
-        self.shown = pd.DataFrame(columns=COLUMNS)
+        self.shown: dict[str, list[Any]] = {}
         self._table = RankedRows(
             self._select,
             css_classes=["cl-ranking-table"],
@@ -171,10 +167,8 @@ class RankingTable(Panel):
         if drawn != self._drawn:
             self._drawn = drawn
             n_links = _count(constraints.value)
-            self.shown = frame(
-                ranking, rows, ensemble, robustness, n_links, rises.value
-            )
-            more["rows"] = self.shown[[*COLUMNS]].to_json(orient="values")
+            self.shown = ranked(ranking, rows, robustness, n_links, rises.value)
+            more["rows"] = json.dumps([*zip(*self.shown.values(), strict=True)])
         place = None
         if selected.ready:
             same = np.flatnonzero(copies[rows] == copies[selected.value])
@@ -213,70 +207,75 @@ def _count(links: Constraints | None) -> int:
     return 0 if links is None else links.n_pairs
 
 
-def frame(
+def ranked(
     ranking: Ranking,
     rows: np.ndarray,
-    ensemble: Ensemble,
     robustness: Result,
     n_links: int,
     rises: np.ndarray | None = None,
-) -> pd.DataFrame:
-    """One row per distinct partition, as the table shows it.
+) -> dict[str, list[Any]]:
+    """Columns of the table, one entry for each distinct partition.
 
     Bars run from 0 to 1; ranks are placed on a logarithmic axis from 0 to 1. `rises`,
     shape (n_partitions,), are the ranks that each model has won by links.
     """
+    ensemble, ranks, none = ranking.ensemble, ranking.ranks[rows], [None] * len(rows)
     values, alone = ranking.values[rows], ranking.unconstrained[rows]
     bar, charge = _bars(alone, values, ranking.greater_is_better)
-    ranks = ranking.ranks[rows]
-    shown = pd.DataFrame(
-        {
-            "rank": ranks,
-            "model": [_short(ensemble.names[t]) for t in rows],
-            "k": [int(ensemble.n_clusters[t]) for t in rows],
-            "bar": bar,
-            "range": "…",
-            "majority": "…",
-            "full": [_full(ranking, t, n_links) for t in rows],
-            "charge": charge,
-            "broken": [str(broken or "") for broken in _broken(ranking, n_links)[rows]],
-            "since": np.nan if rises is None else rises[rows].astype(float),
-            "low": np.nan,
-            "high": np.nan,
-            "now": _on_axis(ranks, ensemble.n_partitions),
-        }
-    )
+    broken = np.rint(ranking.violated[rows] * n_links).astype(int).tolist()
+    low, high = none, none
     if robustness.ready:
-        low, high = robustness.value.lowest[rows], robustness.value.highest[rows]
-        shown["range"] = [span(*ends) for ends in zip(low, high, strict=True)]
-        shown["majority"] = robustness.value.ranks_majority[rows].astype(str)
-        shown["low"] = _on_axis(low, ensemble.n_partitions)
-        shown["high"] = _on_axis(high, ensemble.n_partitions)
-    elif robustness.state in ("failed", "declined"):
-        shown["range"] = shown["majority"] = "–"
-    return shown
+        ends = robustness.value.lowest[rows], robustness.value.highest[rows]
+        low, high = (_on_axis(end, ensemble.n_partitions) for end in ends)
+        ranges = [span(*pair) for pair in zip(*ends, strict=True)]
+        majorities = robustness.value.ranks_majority[rows].astype(str).tolist()
+    else:
+        word = "–" if robustness.state in ("failed", "declined") else "…"
+        ranges = majorities = [word] * len(rows)
+    return {
+        "rank": ranks.tolist(),
+        "model": [_short(ensemble.names[t]) for t in rows],
+        "k": ensemble.n_clusters[rows].tolist(),
+        "bar": bar,
+        "charge": charge,
+        "broken": [str(n or "") for n in broken],
+        "since": none if rises is None else _brief(rises[rows].astype(float)),
+        "range": ranges,
+        "low": low,
+        "high": high,
+        "now": _on_axis(ranks, ensemble.n_partitions),
+        "majority": majorities,
+        "full": _told_of(ranking, rows, broken, n_links),
+    }
 
 
-def _broken(ranking: Ranking, n_links: int) -> np.ndarray:
-    """Number of links that each model breaks, shape (n_partitions,)."""
-    return np.rint(ranking.violated * n_links).astype(int)
+def _told_of(
+    ranking: Ranking, rows: np.ndarray, broken: list[int], n_links: int
+) -> list[str]:
+    """Write all that is known of the ranks of models, for the hover text."""
+    ensemble, told = ranking.ensemble, []
+    intervals, ranges = ranking.intervals, ranking.rank_ranges
+    for model, n_broken in zip(rows.tolist(), broken, strict=True):
+        value = ranking.values[model]
+        parts = [ensemble.names[model], ensemble.families[model], f"score {value:.4f}"]
+        if n_links:
+            parts.append(f"breaks {n_broken} of {count(n_links, 'link')}")
+        text = " · ".join(parts)
+        if not ranking.exact:
+            low, high = intervals[model]
+            text += f" (estimate, {low:.4f} to {high:.4f}; rank {span(*ranges[model])})"
+        told.append(text)
+    return told
 
 
-def _full(ranking: Ranking, model: int, n_links: int) -> str:
-    """Write all that is known of the rank of a model, for the hover text."""
-    ensemble, value = ranking.ensemble, ranking.values[model]
-    text = f"{ensemble.names[model]} · {ensemble.families[model]} · score {value:.4f}"
-    if n_links:
-        text += f" · breaks {_broken(ranking, n_links)[model]} of {n_links} links"
-    if ranking.exact:
-        return text
-    low, high = ranking.intervals[model]
-    ranks = span(*ranking.rank_ranges[model])
-    return f"{text} (estimate, {low:.4f} to {high:.4f}; rank {ranks})"
+def _on_axis(ranks: np.ndarray, n_models: int) -> list[float]:
+    """Place ranks between 0 and 1, written with few digits."""
+    places = np.log(np.asarray(ranks, float)) / max(np.log(n_models), 1e-9)
+    return _brief(places)
 
 
-def _on_axis(ranks: np.ndarray, n_models: int) -> np.ndarray:
-    return np.log(np.asarray(ranks, float)) / max(np.log(n_models), 1e-9)
+def _brief(lengths: np.ndarray) -> list[Any]:
+    return [None if math.isnan(x) else round(x, 5) for x in lengths.tolist()]
 
 
 def _short(name: str) -> str:
@@ -286,12 +285,12 @@ def _short(name: str) -> str:
 
 def _bars(
     alone: np.ndarray, values: np.ndarray, greater_is_better: bool
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[list[Any], list[Any]]:
     """Scale scores and the charges for broken links to lengths in [0, 1]."""
     charge = np.abs(values - alone)
     floor = min(0.0, float(np.nanmin(alone))) if greater_is_better else 0.0
     lengths = alone - floor
     top = float(np.nanmax(lengths + charge))
     if not top > 0:
-        return np.zeros(len(alone)), np.zeros(len(alone))
-    return lengths / top, charge / top
+        return [0.0] * len(alone), [0.0] * len(alone)
+    return _brief(lengths / top), _brief(charge / top)
