@@ -206,7 +206,12 @@ class Shell:
         text = Text(
             does=start,
             css_classes=["cl-state"],
-            styles={"color": "white", "align-self": "center", "flex": "1 1 auto"},
+            styles={
+                "color": "white",
+                "align-self": "center",
+                "flex": "1 1 auto",
+                "position": "relative",
+            },
             margin=(0, 10),
             sizing_mode="stretch_width",
             height=26,
@@ -284,7 +289,7 @@ class Shell:
 
 def _named(name: str, size: str) -> str:
     """Return a name, cut where room is short, and a size, as markup."""
-    return f"<bdi class='cut' title='{safe(name)}'>{safe(name)}</bdi>&nbsp;· {size}"
+    return f"<bdi class='cut' title='{safe(name)}'>{safe(name)}</bdi> · {size}"
 
 
 def _rail(shown: str) -> str:

@@ -69,10 +69,13 @@ p { margin: 2px 0; }
 @media (max-width: 1150px) { .chip { padding: 3px 8px; margin-right: 2px; } }
 button.chip { all: unset; cursor: pointer; padding: 2px 11px; border-radius: 12px;
   font-size: 13px; border: 1px solid rgba(255, 255, 255, .6); }
-.chips { display: flex; }
-.chips > * { flex: none; white-space: nowrap; }
-.chips > :has(> bdi) { display: flex; flex: 0 1 auto; min-width: 0; }
-.chips bdi { min-width: 3em; max-width: 12em; }
+.chips { position: absolute; inset: 0; display: flex; align-items: center;
+  overflow: hidden; }
+.chips > .chip { flex: none; white-space: nowrap; }
+.chips > .chip:has(> bdi) { display: flex; gap: 4px; flex: 0 1 auto; min-width: 0;
+  overflow: hidden; }
+.chips > .chip:first-child { flex-shrink: 6; }
+.chips bdi { min-width: 1em; max-width: 12em; }
 button.chip:hover { background: rgba(0, 0, 0, .2); }
 button.chip:focus-visible { outline-color: #fff !important; outline-offset: 1px; }
 .badge { display: inline-block; padding: 1px 9px; border-radius: 10px; font-size: 12px;

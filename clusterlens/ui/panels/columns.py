@@ -77,9 +77,9 @@ DRAW_VALUES = JSCode("""function (cell) {
       bar.setAttribute('fill', '#8fa3ad');
       svg.append(bar);
     });
-    write(shown.low, 'flex:0 0 40px;text-align:right;opacity:.75');
+    write(shown.low, 'flex:0 0 48px;text-align:right;opacity:.75');
     box.append(svg);
-    write(shown.high, 'flex:0 0 44px;opacity:.75');
+    write(shown.high, 'flex:0 0 48px;opacity:.75');
   } else if (shown.levels) {
     shown.levels.forEach(([name, share], k) => {
       const strength = shown.ordered ? 10 + 32 * k / shown.levels.length
