@@ -122,6 +122,7 @@ def test_fresh_interpreter_imports_compute_without_ui():
 # own, from its own place (panels: see below) and from compute.
 PLACES = [
     "manual",
+    "sending",
     "palette",
     "words",
     "thumbnails",
