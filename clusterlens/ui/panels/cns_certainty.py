@@ -86,7 +86,10 @@ def draw_certainty(summary: Summary, line: float) -> str:
         start = max(left, 0.3)
         canvas.box((start, right - 0.004), (0, min(amount, top)), colour, title=title)
         if amount > top:
-            canvas.text((start + right) / 2, 1.1 * top, whole(amount), bold=True)
+            at, place = (
+                (right, "end") if right > 0.97 else ((start + right) / 2, "middle")
+            )
+            canvas.text(at, 1.1 * top, whole(amount), place=place, bold=True)
     canvas.line([(line, 0), (line, 1.08 * top)], dash="4 3")
     text = f"{whole(summary.between)} between · {whole(summary.undecided)} undecided"
     canvas.text(0.3, 1.24 * top, text, place="start", bold=True)
