@@ -77,7 +77,7 @@ button.chip { all: unset; cursor: pointer; padding: 2px 11px; border-radius: 12p
 .chips > .chip:first-child { flex-shrink: 6; }
 .chips bdi { min-width: 1em; max-width: 12em; }
 button.chip:hover { background: rgba(0, 0, 0, .2); }
-button.chip:focus-visible { outline-color: #fff !important; outline-offset: 1px; }
+button.chip:focus-visible { outline-color: #fff !important; outline-offset: -2px; }
 .badge { display: inline-block; padding: 1px 9px; border-radius: 10px; font-size: 12px;
   font-weight: 700; background: color-mix(in srgb, #0b8a8a 14%, transparent);
   color: color-mix(in srgb, #0b8a8a 70%, currentColor); }
@@ -292,6 +292,14 @@ TABLE_CSS = scaled("""
 .pnx-tabulator .tabulator-row.tabulator-selected:hover {
   background: color-mix(in srgb, #0b8a8a 18%, transparent) !important;
   color: inherit !important; }
+.tabulator-edit-list.tabulator-popup-container { font-size: 13px;
+  background: var(--panel-surface-color); color: var(--panel-on-surface-color);
+  border-color: color-mix(in srgb, currentColor 30%, transparent); }
+.tabulator-edit-list .tabulator-edit-list-item { color: inherit !important; }
+.tabulator-edit-list .tabulator-edit-list-item:hover {
+  background: color-mix(in srgb, #0b8a8a 18%, transparent) !important; }
+.tabulator-edit-list .tabulator-edit-list-item.active {
+  background: #0b6e6e !important; color: #fff !important; }
 .pnx-tabulator .tabulator-footer .tabulator-footer-contents { padding: 2px !important; }
 .pnx-tabulator .tabulator-footer .tabulator-page { padding: 2px 8px !important;
   font-size: 12px; }

@@ -21,6 +21,8 @@ CSS = scaled("""
   border-radius: 5px; padding: 1px 8px; font-size: 12.5px; }
 .drop { font-size: 17px; font-weight: 700; text-align: right; }
 .center { text-align: center; }
+@media (max-width: 1150px) { .drop { font-size: 14px; white-space: nowrap; }
+  .formats { gap: 4px; } .formats span { padding: 0 5px; } }
 """)
 ZONE = {
     **COLUMN,
@@ -31,7 +33,7 @@ ZONE = {
     "display": "flex",
     "flex-direction": "column",
     "justify-content": "center",
-    "gap": "12px",
+    "gap": "8px",
     "padding": "6px 12px",
 }
 
@@ -95,11 +97,13 @@ class LoadTable(Panel):
         self._reading.body = ""
         if loads:
             steps = (
-                f"{whole(shown.done)} of {whole(shown.total)} " if shown.total else ""
+                f"{whole(shown.done)} of {whole(shown.total)} {safe(shown.unit)} · "
+                if shown.total
+                else ""
             )
             self._reading.body = (
-                f"<p><b>{safe(shown.title)}</b> {steps}{safe(shown.unit)} · "
-                f"{shown.seconds} s {link('Cancel', 'cancel')}</p>"
+                f"<p><b>{safe(shown.title)}</b> · {steps}{shown.seconds} s "
+                f"{link('Cancel', 'cancel')}</p>"
                 f"{progress_bar(shown.title, shown.done, shown.total)}"
             )
         self._reading.visible = loads

@@ -26,6 +26,8 @@ table.recent td.cut { width: 100%; max-width: 0; }
 table.recent td.acts { text-align: right; }
 table.recent input.word { width: 100%; }
 table.recent td.acts button { margin-left: 12px; }
+@media (max-width: 1150px) { table.recent td, table.recent th { padding: 4px 3px; }
+  table.recent td.acts button { margin-left: 8px; } }
 table.recent tr.gone td { opacity: .6; }
 table.recent tr.gone td.acts { opacity: 1; }
 table.recent tr:hover { background: color-mix(in srgb, #0b8a8a 7%, transparent); }
