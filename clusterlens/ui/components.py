@@ -81,6 +81,16 @@ export function render({model}) {
     const target = event.target.closest('[data-do]');
     if (target) model.send_msg(target.dataset.do);
   });
+  // What is written anew between the press of a button and its release is not clicked.
+  let pressed = null;
+  box.addEventListener('pointerdown', (event) => {
+    pressed = event.target.closest('[data-do]');
+  });
+  box.addEventListener('pointerup', (event) => {
+    const target = event.target.closest('[data-do]');
+    if (pressed?.isConnected === false && pressed.dataset.do === target?.dataset.do)
+      target.click();
+  });
   model.on('body', write);
   place(); write();
   if (model.scrolls) new ResizeObserver(reach).observe(box);

@@ -9,6 +9,12 @@ from playwright.sync_api import expect
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 LONG = 90_000
 
+# Writes the examples anew, as work under way does with what tells of it.
+WRITE_ANEW = """() => {
+  for (const model of Bokeh.documents[0]._all_models.values())
+    if (model.data?.body?.includes("cl-data-only")) model.data.body += " ";
+}"""
+
 
 def write_table(folder, rows=120):
     rng = np.random.default_rng(0)
@@ -49,6 +55,14 @@ def test_from_the_gallery_to_a_run(app):
     expect(app.locator(".cl-map")).to_be_visible(timeout=LONG)
     app.get_by_role("button", name="Pool", exact=True).click()
     expect(app.locator(".cl-outcome")).to_contain_text("of 17 models", timeout=LONG)
+
+
+def test_a_button_that_is_written_anew_while_it_is_pressed_is_clicked(app):
+    app.locator(".cl-gallery .card", has_text="Iris").locator(".cl-data-only").hover()
+    app.mouse.down()
+    app.evaluate(WRITE_ANEW)
+    app.mouse.up()
+    prepared(app).to_contain_text("150 samples × 4 features", timeout=LONG)
 
 
 def test_from_a_file_with_hostile_names_to_another_role_and_back(app, tmp_path):
