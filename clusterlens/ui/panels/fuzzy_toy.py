@@ -17,8 +17,8 @@ from clusterlens.ui.words import fixed
 _TIE = 1e-6
 
 TOY_CSS = """
-td, th { white-space: nowrap; }
-@media (max-width: 1150px) { table { font-size: .8em; } td, th { padding: 2px 3px; } }
+td, th { white-space: nowrap; padding-block: 1px; }
+@media (max-width: 1150px) { table { font-size: .8em; } td, th { padding: 1px 3px; } }
 """
 
 
@@ -68,9 +68,9 @@ class FuzzyToy(Panel):
             )
         self._text.body = (
             f"<table><tr><th></th><th>pair</th>{head}</tr>{body}</table>"
-            "<p class='muted'>Pairs 1 and 10 tie exactly under Permutation (1/13). The "
-            "printed ranks differ in two places there and in one under Fit; these "
-            "agree with the published program.</p>"
+            "<p class='muted'>Pairs 1 and 10 tie under Permutation (1/13). The printed "
+            "ranks differ twice there and once under Fit; these agree with the "
+            "published program.</p>"
         )
 
     def _open(self, what: str) -> None:
