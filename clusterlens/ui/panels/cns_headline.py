@@ -185,9 +185,9 @@ def _limits(n_samples: int) -> str:
     if n_samples <= LARGE:
         return ""
     return (
-        f"Above {whole(LARGE)} samples previews are shorter, the criterion is "
-        "compared at the automatic neighbourhoods only, and published versions are "
-        "not fitted."
+        f"Above {whole(LARGE)} samples previews are shorter, the map follows the "
+        "neighbours when their slider rests, the criterion is compared at the "
+        "automatic neighbourhoods only, and published versions are not fitted."
     )
 
 
