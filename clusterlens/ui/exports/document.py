@@ -358,7 +358,8 @@ def _ranking(found: Findings) -> str:
             low, high = robust.lowest[t], robust.highest[t]
             known = np.isfinite([low, high]).all()
             cells += [_span(low, high) if known else "–", f"{robust.ranks_majority[t]}"]
-        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        written = "".join(map(_ranking_cell, header, cells))
+        lines.append(f"<tr>{written}</tr>")
     more = len(found.rows) - _SHOWN_MODELS
     score = SCORES[ranking.score]
     note = f"{safe(score.title)}; " + (
@@ -370,6 +371,13 @@ def _ranking(found: Findings) -> str:
         note += f" {whole(more)} more models in the full table."
     heads = "".join(f"<th>{name}</th>" for name in header)
     return f"{table_of(heads, ''.join(lines))}<p class='muted'>{note}</p>"
+
+
+def _ranking_cell(name: str, cell: str) -> str:
+    """Write a cell under its header; only names may be broken into lines."""
+    is_name = name in ("model", "family")
+    css = "min-width:7em" if is_name else "white-space:nowrap"
+    return f"<td style='{css}'>{cell}</td>"
 
 
 def _pool(found: Findings) -> str:

@@ -186,7 +186,12 @@ class TakeAway(Panel):
         self.text = Text(does=self._make, css_classes=["cl-take-away"])
         self._download = Download()
         return card(
-            "Take away", self.status, self.text, self._download, css="cl-exports"
+            "Take away",
+            self.status,
+            self.text,
+            self._download,
+            css="cl-exports",
+            fills=False,
         )
 
     def show(self, **values: Any) -> None:
