@@ -27,6 +27,8 @@ SORTS = {
 }
 MOST_COLUMNS = 40
 ABOVE, BELOW = "#0b8a8a", "#b0712d"
+# Percent of these colours, on which the text of either theme is legible.
+_FAINTEST, _DEEPEST = 5, 75
 
 
 class ClusterProfilesTable(Panel):
@@ -216,10 +218,10 @@ def _cell(row: pd.Series) -> str:
         text = f"{safe(row['level'])} {text}"
     share = min(abs(effect) / WIDEST_EFFECT, 1.0)
     colour = ABOVE if effect > 0 else BELOW
-    ink = "color:#fff;" if share > 0.75 else ""
     return (
-        f"<td class='cell' style='{ink}background:color-mix(in srgb, {colour} "
-        f"{5 + 85 * share:.0f}%, transparent)' title='{effect:+.2f} sd'>{text}</td>"
+        f"<td class='cell' style='background:color-mix(in srgb, {colour} "
+        f"{_FAINTEST + (_DEEPEST - _FAINTEST) * share:.0f}%, transparent)' "
+        f"title='{effect:+.2f} sd'>{text}</td>"
     )
 
 

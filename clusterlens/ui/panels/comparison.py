@@ -25,6 +25,8 @@ from clusterlens.ui.words import count
 
 AUTOMATIC = {"automatic": "auto", "consensus tree": "consensus"}
 _SOURCE = "cross-tab"
+# Percent of the colour in a full cell, on which the text of either theme is legible.
+_DEEPEST = 80
 
 
 class Comparison(Panel):
@@ -246,12 +248,11 @@ def _cells(own: int, counts: Any, brush: Brush) -> str:
     cells = []
     for beside, size in counts.items():
         share = size / total
-        ink = "color:#fff;" if share > 0.75 else ""
         front = "front" if brush.source == f"{_SOURCE} {own} {beside}" else ""
         cells.append(
             f"<td><button class='{front}' data-do='cell {own} {beside}' title='"
-            f"{share:.0%} of the row' style='{ink}background:color-mix(in srgb, #0b7d7d"
-            f" {90 * share:.0f}%, transparent)'>{whole(size)}</button></td>"
+            f"{share:.0%} of the row' style='background:color-mix(in srgb, #0b7d7d "
+            f"{_DEEPEST * share:.0f}%, transparent)'>{whole(size)}</button></td>"
             if size
             else "<td class='muted'>0</td>"
         )
