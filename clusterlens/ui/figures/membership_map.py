@@ -153,10 +153,10 @@ class MembershipMap(PictureFrame):
 
 def _aside(places: np.ndarray) -> np.ndarray:
     """Pixels (2, n), right and down, to numbers that stand away from the next star."""
-    if len(places) < 2:
-        return np.full((2, len(places)), [[_ASIDE], [-_ASIDE]]) / np.sqrt(2)
-    nearest = KDTree(places).query(places, 2)[1]
-    away = places - places[nearest[:, 1]]
+    away = np.zeros(places.shape)
+    if len(places) > 1:
+        away = places - places[KDTree(places).query(places, 2)[1][:, 1]]
     lengths = np.linalg.norm(away, axis=1, keepdims=True)
-    away = np.where(lengths > 0, away / np.where(lengths > 0, lengths, 1), [0.7, 0.7])
+    aslant = np.full(places.shape, np.sqrt(0.5))
+    away = np.divide(away, lengths, out=aslant, where=lengths > 0)
     return _ASIDE * away.T * [[1], [-1]]

@@ -268,14 +268,14 @@ def _told_of(
     return told
 
 
-def _on_axis(ranks: np.ndarray, n_models: int) -> list[float]:
-    """Place ranks between 0 and 1, written with few digits."""
-    places = np.log(np.asarray(ranks, float)) / max(np.log(n_models), 1e-9)
-    return _brief(places)
+def _on_axis(ranks: np.ndarray, n_models: int) -> list[float | None]:
+    """Place ranks between 0 and 1."""
+    return _brief(np.log(np.asarray(ranks, float)) / max(np.log(n_models), 1e-9))
 
 
-def _brief(lengths: np.ndarray) -> list[Any]:
-    return [None if math.isnan(x) else round(x, 5) for x in lengths.tolist()]
+def _brief(numbers: np.ndarray) -> list[float | None]:
+    """Round numbers; what is none is None, as JSON has no other word for it."""
+    return [round(x, 5) if math.isfinite(x) else None for x in numbers.tolist()]
 
 
 def _short(name: str) -> str:
@@ -285,12 +285,12 @@ def _short(name: str) -> str:
 
 def _bars(
     alone: np.ndarray, values: np.ndarray, greater_is_better: bool
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[float | None], list[float | None]]:
     """Scale scores and the charges for broken links to lengths in [0, 1]."""
     charge = np.abs(values - alone)
     floor = min(0.0, float(np.nanmin(alone))) if greater_is_better else 0.0
     lengths = alone - floor
     top = float(np.nanmax(lengths + charge))
     if not top > 0:
-        return [0.0] * len(alone), [0.0] * len(alone)
+        lengths, charge, top = np.zeros(len(alone)), np.zeros(len(alone)), 1.0
     return _brief(lengths / top), _brief(charge / top)
