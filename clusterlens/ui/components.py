@@ -31,6 +31,26 @@ def go_on(done: Any) -> Any:
     return task
 
 
+# Lets what is clicked tell its purpose. What is written anew between the press of a
+# button and its release is no click to a browser; it is one here.
+TELL_CLICKS = """
+const tellClicks = (box, model) => {
+  const told = (event) => event.target.closest('[data-do]');
+  let pressed = null;
+  box.addEventListener('click', (event) => {
+    const target = told(event);
+    if (target) model.send_msg(target.dataset.do);
+  });
+  box.addEventListener('pointerdown', (event) => { pressed = told(event); });
+  box.addEventListener('pointerup', (event) => {
+    const target = told(event);
+    if (pressed?.isConnected === false && pressed.dataset.do === target?.dataset.do)
+      target.click();
+  });
+};
+"""
+
+
 class Text(JSComponent):
     """Markup that fits the theme; buttons with `data-do` tell what they are for.
 
@@ -42,7 +62,9 @@ class Text(JSComponent):
     body = param.String("", doc="Markup.")
     scrolls = param.Boolean(False, doc="Whether it scrolls inside its place.")
 
-    _esm = """
+    _esm = (
+        TELL_CLICKS
+        + """
 export function render({model}) {
   const box = document.createElement('div');
   // What is written anew keeps the focus where it was, for those who use the keyboard.
@@ -78,24 +100,14 @@ export function render({model}) {
       copied.classList.add('copied');
       setTimeout(() => copied.classList.remove('copied'), 1500);
     }
-    const target = event.target.closest('[data-do]');
-    if (target) model.send_msg(target.dataset.do);
   });
-  // What is written anew between the press of a button and its release is not clicked.
-  let pressed = null;
-  box.addEventListener('pointerdown', (event) => {
-    pressed = event.target.closest('[data-do]');
-  });
-  box.addEventListener('pointerup', (event) => {
-    const target = event.target.closest('[data-do]');
-    if (pressed?.isConnected === false && pressed.dataset.do === target?.dataset.do)
-      target.click();
-  });
+  tellClicks(box, model);
   model.on('body', write);
   place(); write();
   if (model.scrolls) new ResizeObserver(reach).observe(box);
   return box;
 }"""
+    )
 
     def __init__(
         self, body: str = "", *, does: Callable[[str], Any] | None = None, **params: Any
@@ -118,7 +130,9 @@ class Excerpt(Text):
     side, each as narrow as need be.
     """
 
-    _esm = """
+    _esm = (
+        TELL_CLICKS
+        + """
 export function render({model}) {
   const [root, box, whole] = [0, 0, 0].map(() => document.createElement('div'));
   const more = document.createElement('button');
@@ -149,10 +163,7 @@ export function render({model}) {
   whole.addEventListener('toggle', (event) => {
     if (event.newState === 'closed') whole.replaceChildren();
   });
-  root.addEventListener('click', (event) => {
-    const target = event.target.closest('[data-do]');
-    if (target) model.send_msg(target.dataset.do);
-  });
+  tellClicks(root, model);
   root.append(box, more, whole);
   // The width of the page decides what is cut, too.
   new ResizeObserver(fit).observe(box);
@@ -160,6 +171,7 @@ export function render({model}) {
   write();
   return root;
 }"""
+    )
 
     def __init__(
         self, body: str = "", *, does: Callable[[str], Any] | None = None, **params: Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.components import Text
+from clusterlens.ui.components import TELL_CLICKS, Text
 from clusterlens.ui.style import TEXT_CSS, scaled
 
 FORM_CSS = scaled("""
@@ -61,7 +61,9 @@ class Form(Text):
     is being typed and where the cursor stands survive new markup.
     """
 
-    _esm = """
+    _esm = (
+        TELL_CLICKS
+        + """
 export function render({model}) {
   const box = document.createElement('div');
   const fields = () => [...box.querySelectorAll('[data-enter]')];
@@ -78,10 +80,7 @@ export function render({model}) {
     again.focus();
   };
   box.style.cssText = model.scrolls ? 'height:100%;overflow-y:auto' : '';
-  box.addEventListener('click', (event) => {
-    const target = event.target.closest('[data-do]');
-    if (target) model.send_msg(target.dataset.do);
-  });
+  tellClicks(box, model);
   box.addEventListener('change', (event) => {
     const field = event.target.closest('[data-enter]');
     if (!field || !field.value.trim()) return;
@@ -101,6 +100,7 @@ export function render({model}) {
   write();
   return box;
 }"""
+    )
 
     def __init__(self, body: str = "", **params: Any) -> None:
         super().__init__(body, **params)
