@@ -12,3 +12,8 @@ def whole(amount: float) -> str:
 def grouped(amount: float) -> str:
     """Write a number with six digits; from 10 000 on, beyond years, in groups."""
     return whole(amount) if 10_000 <= abs(amount) < 1e9 else f"{amount:.6g}"
+
+
+def count(amount: int, one: str, many: str | None = None) -> str:
+    """Write an amount with its noun."""
+    return f"{whole(amount)} {one if amount == 1 else many or one + 's'}"

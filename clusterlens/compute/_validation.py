@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clusterlens.compute._numbers import count
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer[Any]]
 
@@ -47,7 +49,7 @@ def check_features(X: npt.ArrayLike, *, name: str = "X") -> FloatArray:
         )
     if array.ndim != 2:
         raise DataError(
-            f"{name} has {array.ndim} dimension(s); give a table of shape "
+            f"{name} has {count(array.ndim, 'dimension')}; give a table of shape "
             "(n_samples, n_features)."
         )
     array = array.astype(np.float64, copy=False)

@@ -85,11 +85,6 @@ def span(low: float, high: float) -> str:
     return f"{low:.0f}" if low == high else f"{low:.0f}–{high:.0f}"
 
 
-def count(amount: int, one: str, many: str | None = None) -> str:
-    """Write an amount with its noun."""
-    return f"{whole(amount)} {one if amount == 1 else many or one + 's'}"
-
-
 def duration(seconds: float) -> str:
     """Write how long something takes."""
     if seconds < 1:

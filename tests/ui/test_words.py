@@ -2,8 +2,8 @@
 
 import pytest
 
-from clusterlens.compute._numbers import grouped, whole
-from clusterlens.ui.words import count, number, percent, typed
+from clusterlens.compute._numbers import count, grouped, whole
+from clusterlens.ui.words import number, percent, typed
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial import cKDTree
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import DBSCAN
 from sklearn.neighbors import NearestNeighbors
@@ -21,6 +22,10 @@ from sklearn.utils.validation import validate_data
 from clusterlens.compute._validation import FloatArray, IntArray, check_range
 
 N_SAMPLED = 10_000
+# Features up to which a k-d tree is sooner done than all pairs, on overlapping groups
+# and on noise: with many neighbours of each sample, and with one within a radius.
+_MANY_DIMENSIONS = 5
+_ONE_DIMENSIONS = 10
 
 
 class SampledDBSCAN(ClusterMixin, BaseEstimator):
@@ -99,7 +104,9 @@ class SampledDBSCAN(ClusterMixin, BaseEstimator):
         data: FloatArray = validate_data(self, X, dtype=np.float64)
         rows = self._draw(len(data))
         self.eps_ = _radius(data[rows], self.min_samples, self.quantile)
-        found = DBSCAN(eps=self.eps_, min_samples=self.min_samples).fit(data[rows])
+        found = DBSCAN(
+            eps=self.eps_, min_samples=self.min_samples, algorithm=_search_of(data)
+        ).fit(data[rows])
         self.core_sample_indices_ = rows[found.core_sample_indices_]
         self.labels_ = np.full(len(data), -1)
         self.labels_[rows] = found.labels_
@@ -119,10 +126,24 @@ class SampledDBSCAN(ClusterMixin, BaseEstimator):
         cores = self.core_sample_indices_
         if not (len(cores) and len(others)):
             return np.full(len(others), -1)
-        search = NearestNeighbors(n_neighbors=1).fit(data[cores])
-        distances, nearest = search.kneighbors(data[others])
-        joined = self.labels_[cores[nearest[:, 0]]]
-        return np.where(distances[:, 0] <= self.eps_, joined, -1)
+        if data.shape[1] <= _ONE_DIMENSIONS:
+            # The bound is exclusive, and its square must not vanish.
+            bound = max(np.nextafter(self.eps_, np.inf), 1e-150)
+            distances, nearest = cKDTree(data[cores]).query(
+                data[others], distance_upper_bound=bound
+            )
+        else:
+            search = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(data[cores])
+            distances, nearest = (
+                found[:, 0] for found in search.kneighbors(data[others])
+            )
+        joined = np.append(self.labels_[cores], -1)[nearest]
+        return np.where(distances <= self.eps_, joined, -1)
+
+
+def _search_of(data: FloatArray) -> str:
+    """Name the search that is sooner done with all neighbours within the sample."""
+    return "kd_tree" if data.shape[1] <= _MANY_DIMENSIONS else "brute"
 
 
 def _radius(sample: FloatArray, min_samples: int, quantile: float) -> float:
@@ -130,6 +151,8 @@ def _radius(sample: FloatArray, min_samples: int, quantile: float) -> float:
     n_neighbors = min(min_samples, len(sample) - 1)
     if n_neighbors < 1:
         return 1.0
-    search = NearestNeighbors(n_neighbors=n_neighbors).fit(sample)
+    search = NearestNeighbors(
+        n_neighbors=n_neighbors, algorithm=_search_of(sample)
+    ).fit(sample)
     distances = search.kneighbors()[0][:, -1]
     return max(float(np.quantile(distances, quantile)), np.finfo(float).tiny)

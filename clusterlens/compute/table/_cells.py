@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import DataError
 
@@ -140,7 +141,7 @@ def type_text(
         values, remarks = _words(words, counts)
         padded = int(pc.sum(pc.not_equal(trimmed, text)).as_py() or 0)
         if padded:
-            remarks.append(f"blanks around the text removed in {padded} cell(s)")
+            remarks.append(f"blanks around the text removed in {count(padded, 'cell')}")
     return values.reindex(codes).reset_index(drop=True), remarks
 
 

@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table._cells import MISSING_NUMBERS
@@ -341,11 +342,15 @@ def _preamble_notes(
     """Say which lines before the table were left out."""
     comments = sum(bool(line.strip()) for line in lines[:start]) - bool(declared)
     notes = (
-        [f"{comments} comment line(s) before the table skipped."] if comments else []
+        [f"{count(comments, 'comment line')} before the table skipped."]
+        if comments
+        else []
     )
     if skipped:
         text = lines[start].strip()[:60]
-        notes.append(f"{skipped} line(s) before the table skipped, the first {text!r}.")
+        notes.append(
+            f"{count(skipped, 'line')} before the table skipped, the first {text!r}."
+        )
     return notes
 
 

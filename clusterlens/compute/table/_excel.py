@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 import pandas as pd
 from python_calamine import CalamineWorkbook
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table._binary import (
     Content,
@@ -205,15 +206,15 @@ def _fact_notes(facts: SheetFacts, n_merged: int) -> list[str]:
     notes = []
     if facts.n_formulas:
         notes.append(
-            f"Formulas in {facts.n_formulas} cell(s): the values stored with them; "
-            f"{facts.n_not_computed} without one are missing."
+            f"Formulas in {count(facts.n_formulas, 'cell')}: the values stored with "
+            f"them; {facts.n_not_computed} without one are missing."
         )
     if facts.n_errors:
-        notes.append(f"{facts.n_errors} cell(s) with an error read as missing.")
+        notes.append(f"{count(facts.n_errors, 'cell')} with an error read as missing.")
     if n_merged:
         notes.append(
-            f"{n_merged} merged range(s): the value stands in the first cell of each, "
-            "the others are missing."
+            f"{count(n_merged, 'merged range')}: the value stands in the first cell of "
+            "each, the others are missing."
         )
     return notes
 
@@ -233,4 +234,6 @@ def _frame_of_rows(rows: list[list[Any]], content: Content) -> tuple[pd.DataFram
     names = words[0] if named else [f"column {j}" for j in range(1, width + 1)]
     frame = pd.DataFrame(data, columns=pd.Index(names, dtype=object), dtype=object)
     note = "First row is a header." if named else "No header; columns are numbered."
-    return frame, note + (f" {skipped} row(s) above it skipped." if skipped else "")
+    return frame, note + (
+        f" {count(skipped, 'row')} above it skipped." if skipped else ""
+    )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import grouped, whole
+from clusterlens.compute._numbers import count, grouped, whole
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import DataError, FloatArray
 from clusterlens.compute.table._cells import to_numbers
@@ -87,7 +87,7 @@ class Column:
                     "(unknown='missing')."
                 )
             remarks = [
-                f"{int(strange.sum())} cell(s) with an unknown level, the first "
+                f"{count(strange.sum(), 'cell')} with an unknown level, the first "
                 f"{example}, taken as missing"
             ]
         return np.where(found < 0, np.nan, found), remarks
@@ -163,11 +163,15 @@ def kept_rows(
         )
     if keep.sum() < MIN_ROWS:
         raise DataError(
-            f"{int(keep.sum())} row(s) are left of {len(keep)}; clustering needs at "
-            f"least {MIN_ROWS}: give more rows, or drop fewer."
+            f"{count(keep.sum(), 'row')} left of {whole(len(keep))}; "
+            f"clustering needs at least {MIN_ROWS}: give more rows, or drop fewer."
         )
     gone = row_ids[~keep]
-    notes = [f"{len(gone)} row(s) {why} dropped: {shorten(gone)}."] if len(gone) else []
+    notes = (
+        [f"{count(len(gone), 'row')} {why} dropped: {shorten(gone)}."]
+        if len(gone)
+        else []
+    )
     return keep, notes
 
 
@@ -182,7 +186,9 @@ def varying_columns(
     for why, which in (("empty", empty), ("constant", ~keep & ~empty)):
         if which.any():
             gone = [columns[j].name for j in np.flatnonzero(which).tolist()]
-            notes.append(f"{len(gone)} {why} column(s) left out: {shorten(gone)}.")
+            notes.append(
+                f"{count(len(gone), f'{why} column')} left out: {shorten(gone)}."
+            )
     if not keep.any():
         raise DataError(
             f"No column varies, so there is nothing to cluster: {' '.join(notes)} Give "
@@ -209,17 +215,17 @@ def fill_missing(
     notes = []
     for x, column, value in zip(X.T, columns, values, strict=True):
         absent = np.isnan(x)
-        count = int(absent.sum())
-        if count == 0:
+        n_missing = int(absent.sum())
+        if n_missing == 0:
             continue
-        share = count / len(X)
+        share = n_missing / len(X)
         x[absent] = value
         names = column.level_names
         shown = repr(names[int(value)]) if names else grouped(value)
         word = missing if column.role == "numeric" else "most frequent"
         word += " value" if word == "most frequent" else ""
         notes.append(
-            f"Column {column.name!r}: {whole(count)} missing value(s) "
+            f"Column {column.name!r}: {count(n_missing, 'missing value')} "
             f"({'<0.1%' if share < 0.0005 else f'{share:.1%}'} of the rows) filled "
             f"with the {word} {shown}."
         )
@@ -267,7 +273,10 @@ def count_copies(X: FloatArray, run: RunOptions) -> list[str]:
         if rows.size == 0:
             return []
     copies = len(rows) - len(np.unique(group))
-    return [f"{copies} row(s) equal an earlier row in all features; they are kept."]
+    return [
+        f"{count(copies, 'exact copy', 'exact copies')} of earlier rows, in all "
+        "features; they are kept."
+    ]
 
 
 def check_column(name: str, columns: Any) -> None:
@@ -340,14 +349,14 @@ def _numbers(
                 "categorical or ignore it, or correct the cells."
             )
         remarks.append(
-            f"{int(words.sum())} cell(s) that are no number, the first {example}, "
+            f"{count(words.sum(), 'cell')} without a number, the first {example}, "
             "taken as missing"
         )
     infinite = np.isinf(numbers)
     if infinite.any():
         first = values.index[int(infinite.argmax())]
         remarks.append(
-            f"{int(infinite.sum())} infinite value(s), the first in row {first}, "
+            f"{count(infinite.sum(), 'infinite value')}, the first in row {first}, "
             "taken as missing"
         )
         numbers[infinite] = np.nan
@@ -365,8 +374,8 @@ def _replace_codes(numbers: FloatArray, codes: Sequence[float]) -> list[str]:
         if at.any():
             numbers[at] = np.nan
             remarks.append(
-                f"{int(at.sum())} cell(s) with the value {code:g} taken as missing, a "
-                "code for 'no value' (sentinels=() keeps it)"
+                f"{count(at.sum(), 'cell')} with the value {code:g} taken as missing, "
+                "a code for 'no value' (sentinels=() keeps it)"
             )
     return remarks
 

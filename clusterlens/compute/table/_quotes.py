@@ -7,6 +7,7 @@ import io
 
 import numpy as np
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute._validation import DataError
 
 _QUOTE, _NEW_LINE, _RETURN = 34, 10, 13
@@ -78,5 +79,6 @@ def _line_break_note(
         return []
     line = lines_before + int(first[spans.argmax()]) + 1
     return [
-        f"{int(spans.sum())} quoted cell(s) with line breaks, the first in line {line}."
+        f"{count(spans.sum(), 'quoted cell')} with line breaks, the first in line "
+        f"{line}."
     ]

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute._run.options import (
     Cancel,
     Progress,
@@ -378,7 +379,7 @@ def prepare(
     >>> ds.feature_names
     ('size', 'colour=a', 'colour=b')
     >>> ds.notes[0]
-    "Column 'size': 1 missing value(s) (33.3% of the rows) filled with the median 2."
+    "Column 'size': 1 missing value (33.3% of the rows) filled with the median 2."
     """
     run = RunOptions(progress=progress, cancel=cancel)
     ds = ds if isinstance(ds, Dataset) else make_dataset(ds)
@@ -541,7 +542,7 @@ def _label_codes(
         return None, (), []
     codes, names = pd.factorize(ds.table[name][keep], sort=True)
     absent = int((codes < 0).sum())
-    notes = [f"Label column {name!r}: {absent} row(s) without a label, code -1."]
+    notes = [f"Label column {name!r}: {count(absent, 'row')} without a label, code -1."]
     return (
         read_only(codes.astype(np.int64)),
         tuple(map(str, names)),

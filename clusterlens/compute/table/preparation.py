@@ -29,6 +29,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions, stretches
 from clusterlens.compute._validation import (
     DataError,
@@ -413,8 +414,8 @@ class Preparation(TransformerMixin, BaseEstimator):
             raise DataError(
                 f"Row {row_ids[int(bad.argmax())]} has "
                 f"{'no' if fills else 'a missing'} value in the columns in use, "
-                f"{int(bad.sum())} such row(s) in all; fill them in or leave them out "
-                f"(missing={self.missing!r})."
+                f"{count(bad.sum(), 'such row')} in all; fill them in or leave them "
+                f"out (missing={self.missing!r})."
             )
 
     def _check_transforms(self, X: FloatArray) -> None:
@@ -447,8 +448,9 @@ class Preparation(TransformerMixin, BaseEstimator):
         # The axes are kept; the samples would be held twice.
         self.components_ = replace(found, coordinates=reduced[:0].copy())
         return reduced, [
-            f"{X.shape[1]} features replaced by {reduced.shape[1]} principal "
-            f"component(s), which hold {found.explained.sum():.1%} of the variance."
+            f"{X.shape[1]} features replaced by "
+            f"{count(reduced.shape[1], 'principal component')}, which hold "
+            f"{found.explained.sum():.1%} of the variance."
         ]
 
     def _make_matrix(self, n_rows: int) -> Any:

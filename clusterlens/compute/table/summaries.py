@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -145,8 +146,8 @@ def table_hints(ds: Dataset) -> tuple[str, ...]:
     Examples
     --------
     >>> from clusterlens.compute.table.dataset import make_dataset
-    >>> table_hints(make_dataset({"a": [1.0, 1.0, 2.0], "b": [3.0, 3.0, 5.0]}))[0][:38]
-    '1 row(s) equal an earlier row in all f'
+    >>> table_hints(make_dataset({"a": [1.0, 1.0, 2.0], "b": [3.0, 3.0, 5.0]}))[0][:28]
+    '1 exact copy of earlier rows'
     """
     ds = check_dataset(ds)
     features = [name for name, role in ds.roles.items() if role in FEATURE_ROLES]
@@ -155,16 +156,17 @@ def table_hints(ds: Dataset) -> tuple[str, ...]:
         copies = int(ds.table[features].duplicated().sum())
         if copies:
             hints.append(
-                f"{copies} row(s) equal an earlier row in all features: if they are "
-                "errors drop them, else they count as samples of their own."
+                f"{count(copies, 'exact copy', 'exact copies')} of earlier rows, in "
+                "all features: if they are errors drop them, else they count as "
+                "samples of their own."
             )
     constant = [
         name for name in features if ds.table[name].nunique(dropna=True) <= 1
     ] + [name for name, why in ds.role_reasons.items() if why.startswith("constant")]
     if constant:
         hints.append(
-            f"{len(constant)} column(s) do not vary: {shorten(constant)}; they tell "
-            "nothing and are left out."
+            f"{count(len(constant), 'column')} without variation: {shorten(constant)}; "
+            "they tell nothing and are left out."
         )
     for name in features:
         if ds.roles[name] == "numeric":
@@ -275,7 +277,7 @@ def _far_values(name: str, values: pd.Series) -> list[str]:
     shown = [f"{values.index[j]} ({numbers[j]:.6g})" for j in far[:3]]
     more = f" and {far.size - 3} more" if far.size > 3 else ""
     return [
-        f"Column {name!r}: {far.size} value(s) far from the others, rows "
+        f"Column {name!r}: {count(far.size, 'value')} far from the others, rows "
         f"{', '.join(shown)}{more}: correct them, name them as codes for 'no value' "
         f"(sentinels=...), or take transforms={{{name!r}: 'rank'}}."
     ]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.tables import rows_of
 from clusterlens.ui.analysis import Analysis, Link
@@ -24,7 +24,6 @@ from clusterlens.ui.links import (
     refuse_contradiction,
     with_link,
 )
-from clusterlens.ui.words import count
 
 
 def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:

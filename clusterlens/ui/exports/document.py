@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from clusterlens import __version__
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.compute.ranking.robustness import Robustness
@@ -31,7 +31,7 @@ from clusterlens.ui.kit import safe
 from clusterlens.ui.links import TITLES
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.palette import cluster_colour, cluster_name
-from clusterlens.ui.words import count, number
+from clusterlens.ui.words import number
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
 _SHOWN_MODELS = 20
@@ -459,10 +459,22 @@ def step_words(step: Step) -> str:
         if name == "pool":
             models = analysis.run.ensemble.n_partitions if analysis.run else 0
             parts.append(count(models, "model"))
+        elif step.kind == "import links":
+            parts.append(f"{count(len(analysis.links), 'link')} in force")
+        elif name == "rows":
+            parts.append(count(len(value), "row"))
         elif name != "sha256":
-            shown = value if isinstance(value, str) else number(value)
-            parts.append(f"{name} {str(shown)[:60]}")
+            parts.append(f"{name} {_value_words(value)[:60]}")
     return ", ".join(parts)
+
+
+def _value_words(value: Any) -> str:
+    """Write a value of a step without the marks of a list or a mapping."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_value_words(one)}" for key, one in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_value_words, value))
+    return str(number(value))
 
 
 def _versions(found: Findings) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.compute.indices.label_evidence import LabelEvidence
@@ -17,7 +17,7 @@ from clusterlens.ui.kit import safe
 from clusterlens.ui.nodes.fuzzy import SIDES
 from clusterlens.ui.nodes.report import Labelled, SavedPair, SavedPairs, Smoothing
 from clusterlens.ui.verdict import CONCLUSIONS, LIGHTS, verdict_grounds
-from clusterlens.ui.words import count, error, fixed, number
+from clusterlens.ui.words import error, fixed, number
 
 SHOWN_PAIRS = 20
 

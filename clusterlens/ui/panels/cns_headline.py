@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
@@ -13,7 +13,7 @@ from clusterlens.ui.kit import badge, card, copier, link, pmu, pn
 from clusterlens.ui.moves import go_to_setting
 from clusterlens.ui.nodes.cns import LARGE, Automatic, Setting, Summary
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import count, number
+from clusterlens.ui.words import number
 
 # Beside the text they break into two lines where there is no room for one.
 _BUTTONS = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.comparison import PartitionComparison
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
@@ -21,7 +21,6 @@ from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.style import COLUMN
-from clusterlens.ui.words import count
 
 AUTOMATIC = {"automatic": "auto", "consensus tree": "consensus"}
 _SOURCE = "cross-tab"

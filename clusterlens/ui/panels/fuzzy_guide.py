@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.fuzzy.adjusted import AdjustedIndex
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.ui.components import Text
@@ -12,7 +12,6 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import card, copier, safe
 from clusterlens.ui.nodes.fuzzy import MODELS, Choices, Pair, Side
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import count
 
 _GIVEN = {
     "both": ("No, both could have come out otherwise", "both random"),

@@ -50,8 +50,9 @@ section > .group { grid-column: 1 / -1; }
 .told { padding: 6px 9px 8px; font-size: 12px; line-height: 1.28; }
 .told b { font-size: 13px; display: block; }
 .told p { margin: 0 0 2px; }
-.opens { position: absolute; right: 8px; bottom: 8px; display: flex; gap: 6px;
+.opens { position: absolute; right: 8px; top: 64px; display: flex; gap: 6px;
   opacity: 0; }
+.first .opens { top: auto; bottom: 8px; }
 .first .opens, .card:hover .opens, .card:focus-within .opens { opacity: 1; }
 .opens button { all: unset; cursor: pointer; padding: 4px 10px; border-radius: 5px;
   font-size: 12px; font-weight: 600; background: #0b6e6e; color: #fff;

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.agreement import Agreement, AgreementCost
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -17,7 +17,7 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import badge, card, excerpt, link, safe
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import count, duration, span
+from clusterlens.ui.words import duration, span
 
 EQUAL = {"models": "models", "families": "families", "hubs": "hubs"}
 # Near-copies of the leader that are so many, with so much of the votes, decide.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute.indices.label_match import LabelCheck
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
@@ -19,7 +20,7 @@ from clusterlens.ui.nodes.labels import (
 )
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.verdict import Verdict
-from clusterlens.ui.words import count, error, fixed
+from clusterlens.ui.words import error, fixed
 
 LABELS = "labels"
 _NO_TABLE = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.components import Text
@@ -18,7 +18,6 @@ from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.palette import LINK_COLOURS
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.partitions import Choice, free_name
-from clusterlens.ui.words import count
 
 PAPER_WEIGHT = 1.0
 _REASON = (

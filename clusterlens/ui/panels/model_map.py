@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute.ranking.hubs import Hubs
 from clusterlens.compute.ranking.model_map import ModelMap
 from clusterlens.compute.ranking.ranking import Ranking
@@ -15,7 +16,6 @@ from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, Range
 from clusterlens.ui.kit import card, mark, pmu, safe
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import count
 
 LEGEND_ENTRIES = 8
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.derived import Result
@@ -17,7 +17,7 @@ from clusterlens.ui.kit import badge, mark, safe
 from clusterlens.ui.palette import cluster_colour, cluster_name
 from clusterlens.ui.panels.saving import SaveButton
 from clusterlens.ui.panels.tab import Tab, effect_rows
-from clusterlens.ui.words import count, number
+from clusterlens.ui.words import number
 
 SHOWN_COLUMNS = 6
 

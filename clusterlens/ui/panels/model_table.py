@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.indices.model_comparison import SAMPLE_SIZE
 from clusterlens.compute.indices.registry import INDICES
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
@@ -18,7 +18,7 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import badge, card, link, safe
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.saving import SaveButton
-from clusterlens.ui.words import count, error, fixed, number
+from clusterlens.ui.words import error, fixed, number
 
 FACTS = {
     "rank": "rank",

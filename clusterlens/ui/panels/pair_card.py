@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
@@ -14,7 +14,7 @@ from clusterlens.ui.moves import answer, skip
 from clusterlens.ui.nodes.links import Answer, Difference, PairReading
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.tab import share_bar
-from clusterlens.ui.words import count, number, voters
+from clusterlens.ui.words import number, voters
 
 SHOWN_DIFFERENCES = 6
 NAMED = 4

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.consensus.cluster_consensus import ClusterConsensus
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.export import attach_labels
@@ -22,7 +22,7 @@ from clusterlens.ui.nodes.clusters import Chosen
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.saving import SaveButton
 from clusterlens.ui.partitions import SEED, TREE, Choice
-from clusterlens.ui.words import count, fixed, voters
+from clusterlens.ui.words import fixed, voters
 
 KINDS = {
     "Consensus": "consensus",

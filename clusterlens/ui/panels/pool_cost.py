@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.pool import PoolEstimate
 from clusterlens.compute.table.dataset import Dataset
@@ -15,7 +15,7 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import badge, card, pmu, safe
 from clusterlens.ui.nodes.pools import Cost
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import count, duration
+from clusterlens.ui.words import duration
 
 # Share of the pool above which one family decides most of the consensus.
 HEAVY = 0.4

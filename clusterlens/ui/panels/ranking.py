@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.make_up import pool_make_up
@@ -18,7 +19,7 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.ranked_rows import RankedRows
 from clusterlens.ui.kit import card, link, pn, safe, select
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import count, span
+from clusterlens.ui.words import span
 
 VOTES = {
     "each model": "models",

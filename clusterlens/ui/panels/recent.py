@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
 from clusterlens.ui.form import Form
@@ -16,7 +16,7 @@ from clusterlens.ui.kit import card, link, pn, safe
 from clusterlens.ui.memory.store import Entry, Store
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.style import COLUMN
-from clusterlens.ui.words import count, size_in_bytes
+from clusterlens.ui.words import size_in_bytes
 
 CSS = """
 table.recent { font-size: 13px; }

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from clusterlens.compute._numbers import count
 from clusterlens.ui.components import Text
 from clusterlens.ui.figures.model_grid import ModelGrid
 from clusterlens.ui.forming import RunSoFar
 from clusterlens.ui.kit import card, link, pmu, pn, safe
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import count, duration
+from clusterlens.ui.words import duration
 
 
 class RunProgress(Panel):

@@ -27,8 +27,11 @@ def test_on_all_rows_it_is_dbscan():
     assert_array_equal(model.core_sample_indices_, plain.core_sample_indices_)
 
 
-def test_other_rows_join_the_nearest_core_sample_within_eps():
-    X, _ = make_moons(900, noise=0.1, random_state=1)
+@pytest.mark.parametrize("d", [2, 8, 12])
+def test_other_rows_join_the_nearest_core_sample_within_eps(d):
+    moons, _ = make_moons(900, noise=0.1, random_state=1)
+    noise = np.random.default_rng(0).normal(size=(900, d - 2))
+    X = np.hstack([moons, 0.02 * noise])
     model = SampledDBSCAN(n_sampled=200, random_state=0).fit(X)
     cores = model.core_sample_indices_
     lengths = np.linalg.norm(X[:, None] - X[cores], axis=2)

@@ -110,7 +110,7 @@ def test_only_unmistakable_words_are_missing_in_text():
 def test_blanks_around_words_are_removed_with_a_remark():
     found, remarks = typed([" a", "a ", "b"])
     assert found.tolist() == ["a", "a", "b"]
-    assert remarks == ["blanks around the text removed in 2 cell(s)"]
+    assert remarks == ["blanks around the text removed in 2 cells"]
 
 
 @settings(deadline=None, max_examples=100)

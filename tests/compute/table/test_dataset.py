@@ -7,6 +7,7 @@ from sklearn import datasets
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 import clusterlens.compute.table._features as encoding
+from clusterlens.compute._numbers import count
 from clusterlens.compute._run.options import DEFAULT_RUN, Cancelled
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table.dataset import (
@@ -64,7 +65,7 @@ def test_missing_label_is_minus_one_with_a_note():
     table.loc[3, "species"] = None
     ds = prepare(table)
     assert ds.labels_true[3] == -1
-    assert notes_of(ds, "1 row(s) without a label, code -1")
+    assert notes_of(ds, "1 row without a label, code -1")
 
 
 def test_before_prepare_the_matrix_is_refused_with_the_remedy():
@@ -129,7 +130,7 @@ def test_numbers_are_filled_by_the_rule_and_counted(rule, value):
     table = pd.DataFrame({"a": [1, 1, 3, 5, 10, None], "b": [0.5, 1, 2, 3, 4, 5]})
     ds = prepare(table, missing=rule, scale="none")
     assert ds.X[5, 0] == value
-    assert notes_of(ds, "'a': 1 missing value(s) (16.7% of the rows) filled with the")
+    assert notes_of(ds, "'a': 1 missing value (16.7% of the rows) filled with the")
 
 
 def test_rows_with_gaps_can_be_dropped_and_row_ids_stay():
@@ -139,7 +140,7 @@ def test_rows_with_gaps_can_be_dropped_and_row_ids_stay():
     assert ds.row_ids.tolist() == table["id"][complete].tolist()
     assert len(ds.X) == len(ds.labels_true) == complete.sum()
     assert notes_of(
-        ds, f"{(~complete).sum()} row(s) with a missing value dropped: 'r0'"
+        ds, f"{count((~complete).sum(), 'row')} with a missing value dropped: 'r0'"
     )
     assert len(ds.table) == len(table)
 
@@ -150,7 +151,7 @@ def test_rows_without_any_value_are_dropped_with_a_note():
     )
     ds = prepare(table)
     assert ds.row_ids.tolist() == [7, 9, 6]
-    assert notes_of(ds, "1 row(s) without any value dropped: '8'")
+    assert notes_of(ds, "1 row without any value dropped: '8'")
 
 
 def test_missing_values_can_be_refused_with_the_place():
@@ -163,9 +164,7 @@ def test_missing_values_can_be_refused_with_the_place():
 def test_infinite_values_are_missing_with_a_note():
     ds = prepare(pd.DataFrame({"a": [1.0, np.inf, -np.inf, 3.0], "b": [1.0, 2, 3, 5]}))
     assert np.isfinite(ds.X).all()
-    assert notes_of(
-        ds, "'a': 2 infinite value(s), the first in row 1, taken as missing"
-    )
+    assert notes_of(ds, "'a': 2 infinite values, the first in row 1, taken as missing")
 
 
 @pytest.mark.parametrize(
@@ -187,10 +186,8 @@ def test_codes_for_missing_are_taken_only_where_they_lie_apart(values, codes):
     noted = notes_of(ds, "a code for 'no value'")
     assert len(noted) == len(codes)
     for code in codes:
-        count = values.count(code)
-        assert any(
-            f"{count} cell(s) with the value {code:g} " in note for note in noted
-        )
+        cells = count(values.count(code), "cell")
+        assert any(f"{cells} with the value {code:g} " in note for note in noted)
 
 
 @pytest.mark.parametrize("role", ["numeric", "categorical", "label", "row id"])
@@ -207,7 +204,7 @@ def test_number_of_copies_is_that_of_pandas(rows):
     X = np.array(rows, dtype=float)
     copies = int(pd.DataFrame(X).duplicated().sum())
     found = encoding.count_copies(X, DEFAULT_RUN)
-    assert found == [] if copies == 0 else found[0].startswith(f"{copies} row(s) equal")
+    assert found == [] if copies == 0 else found[0].startswith(f"{copies} exact cop")
 
 
 def test_codes_for_missing_can_be_given_or_switched_off():
@@ -221,7 +218,7 @@ def test_codes_for_missing_can_be_given_or_switched_off():
 def test_words_among_numbers_are_missing_with_a_note_and_stay_in_the_table():
     table = pd.DataFrame({"a": ["<0.1", *map(str, range(19))], "b": range(1, 40, 2)})
     ds = prepare(table)
-    assert notes_of(ds, "1 cell(s) that are no number, the first '<0.1' in row 0")
+    assert notes_of(ds, "1 cell without a number, the first '<0.1' in row 0")
     assert ds.table["a"][0] == "<0.1"
 
 
@@ -240,14 +237,16 @@ def test_constant_and_empty_columns_are_left_out_with_a_note():
     table = pd.DataFrame({"a": [1.0, 2, 3], "b": [5, 5, None], "c": [None] * 3})
     ds = prepare(table, roles={"b": "numeric", "c": "numeric"})
     assert ds.feature_names == ("a",)
-    assert notes_of(ds, "1 constant column(s) left out: 'b'")
-    assert notes_of(ds, "1 empty column(s) left out: 'c'")
+    assert notes_of(ds, "1 constant column left out: 'b'")
+    assert notes_of(ds, "1 empty column left out: 'c'")
 
 
 def test_copies_of_rows_are_counted_and_kept():
     ds = prepare(pd.DataFrame({"a": [1, 1, 1, 2], "b": [3, 3, 3, 4]}))
     assert len(ds.X) == 4
-    assert notes_of(ds, "2 row(s) equal an earlier row in all features; they are kept")
+    assert notes_of(
+        ds, "2 exact copies of earlier rows, in all features; they are kept"
+    )
 
 
 @pytest.mark.parametrize("pca", [2, 0.9, np.int64(1)])
@@ -259,7 +258,7 @@ def test_principal_components_replace_the_features(pca):
     assert ds.feature_names == tuple(f"component {i}" for i in range(1, k + 1))
     share = project(X, 5).explained.cumsum()
     assert k == (pca if pca >= 1 else np.searchsorted(share, pca) + 1)
-    assert notes_of(ds, f"5 features replaced by {k} principal component(s)")
+    assert notes_of(ds, f"5 features replaced by {count(k, 'principal component')}")
 
 
 @pytest.mark.parametrize("pca", [0, 6, 1.5, -0.1])
@@ -332,10 +331,12 @@ def test_all_rows_with_gaps_cannot_be_dropped():
 @pytest.mark.parametrize("n", [1, 2])
 def test_fewer_than_three_rows_are_refused(n):
     table = pd.DataFrame({"a": [4.0, 5.0][:n], "b": ["x", "y"][:n]})
-    with pytest.raises(DataError, match=f"{n} row.s. are left of {n}; .* at least 3"):
+    with pytest.raises(
+        DataError, match=f"{count(n, 'row')} left of {n}; .* at least 3"
+    ):
         prepare(table, roles={"a": "numeric", "b": "categorical"})
     gaps = pd.DataFrame({"a": [1, 2, None, None], "b": [1, None, 2, None]})
-    with pytest.raises(DataError, match=r"1 row.s. are left of 4; .* drop fewer"):
+    with pytest.raises(DataError, match=r"1 row left of 4; .* drop fewer"):
         prepare(gaps, missing="drop rows")
 
 
@@ -431,7 +432,7 @@ def test_any_table_is_prepared_or_refused(columns, missing, scale, categorical):
     assert np.isfinite(ds.X).all()
     assert ds.X.shape == (len(ds.row_ids), len(ds.feature_names))
     dropped = len(table) - len(ds.X)
-    assert dropped == 0 or notes_of(ds, f"{dropped} row(s)")
+    assert dropped == 0 or notes_of(ds, f"{dropped} row")
 
 
 def test_prepare_tells_how_far_it_is_and_stops_when_asked():

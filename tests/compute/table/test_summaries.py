@@ -94,9 +94,9 @@ def test_copies_constants_and_far_values_are_named():
         index=list("rstuvwxyzq"),
     )
     hints = table_hints(make_dataset(table))
-    assert hints[0].startswith("1 row(s) equal an earlier row in all features")
-    assert hints[1].startswith("1 column(s) do not vary: 'k'")
-    assert hints[2].startswith("Column 'a': 1 value(s) far from the others, rows q (90")
+    assert hints[0].startswith("1 exact copy of earlier rows, in all features")
+    assert hints[1].startswith("1 column without variation: 'k'")
+    assert hints[2].startswith("Column 'a': 1 value far from the others, rows q (90")
     assert len(hints) == 3
     assert table_hints(load_example("iris"))[1:] == ()
 

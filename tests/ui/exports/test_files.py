@@ -15,7 +15,7 @@ import clusterlens as cl
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.analysis import Analysis, Link, Run
-from clusterlens.ui.exports.document import write_report
+from clusterlens.ui.exports.document import step_words, write_report
 from clusterlens.ui.exports.rows import (
     labelled_rows,
     links_to_csv,
@@ -237,6 +237,25 @@ def test_the_timeline_leads_back_and_forth():
         assert session.analysis.note == BAD
 
     run(main())
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "words"),
+    [
+        ("import links", {"text": "kind,a,b\nmust,1,2\n"}, "1 link in force"),
+        ("join rows", {"rows": [1, 2, 3]}, "3 rows"),
+        ("write note", {"text": "so it is"}, "text so it is"),
+        ("add link", {"kind": "must", "a": 1, "b": 2}, "must-link: rows 1 and 2"),
+        (
+            "prepare",
+            {"roles": {"age": "label", "id": "id"}, "weights": {"x": 0.5}},
+            "roles age: label, id: id, weights x: 0.5",
+        ),
+    ],
+)
+def test_a_step_is_told_in_words(kind, values, words):
+    analysis = Analysis(links=(Link("must", 1, 2),))
+    assert step_words(Step(kind, "Title", analysis, values)) == words
 
 
 def test_a_note_that_is_too_long_is_refused():
