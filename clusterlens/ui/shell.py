@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from bokeh.util.warnings import BokehUserWarning
 
+from clusterlens.compute._numbers import count as counted
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.process_settings import ignore_warnings
 from clusterlens.ui import warm
@@ -36,7 +37,6 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.style import ACCENT, COLUMN, scaled
 from clusterlens.ui.style import THEME as THEME_CONFIG
 from clusterlens.ui.uploads import FileTaker
-from clusterlens.ui.words import count as counted
 
 # Key, title, icon and class of each page, in reading order.
 PAGES = (
