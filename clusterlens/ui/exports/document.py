@@ -74,6 +74,8 @@ figure { margin: 14px 0; break-inside: avoid; } img { max-width: 100%; }
 tr, li, .whole, table:not(:has(tr:nth-child(13))) { break-inside: avoid; }
 h2, h2 + p { break-after: avoid; }
 pre { white-space: pre-wrap; font: 14px/1.4 inherit; }
+@media screen and (max-width: 560px) { body { padding: 0 12px; }
+  table { display: block; overflow-x: auto; } td { overflow-wrap: break-word; } }
 @media print { body { margin: 0; max-width: none; font-size: 11pt; } @page {
   margin: 18mm; } }
 """
