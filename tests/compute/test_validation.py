@@ -121,9 +121,9 @@ def test_features_of_any_numeric_kind_are_one_matrix(X):
     [
         (None, "type object; give numbers only"),
         ("abc", "type <U3"),
-        ([1.0, 2.0], r"1 dimension\(s\)"),
-        (3.0, r"0 dimension\(s\)"),
-        (np.zeros((2, 2, 2)), r"3 dimension\(s\)"),
+        ([1.0, 2.0], "1 dimension"),
+        (3.0, "0 dimension"),
+        (np.zeros((2, 2, 2)), "3 dimension"),
         ([[1.0], [1.0, 2.0]], "rows differ in length"),
         ([["a", "b"]], "type <U1"),
         (pd.DataFrame({"a": ["u", "v"], "b": [1, 2]}), "type object"),
