@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-from bokeh.models import ColumnDataSource
-
-from clusterlens.ui.figures.frame import PictureFrame, View
+from clusterlens.ui.figures.frame import PictureFrame, View, no_image
 
 
 class PreparedMap(PictureFrame):
@@ -29,10 +26,5 @@ class PreparedMap(PictureFrame):
             y_axis_type=None,
         )
         self.figure.toolbar.autohide = True
-        self._image = ColumnDataSource(
-            {
-                "image": [np.zeros((1, 1), np.uint32)],
-                **{key: [0] for key in ("x", "y", "dw", "dh")},
-            }
-        )
+        self._image = no_image()
         self.figure.image_rgba("image", "x", "y", "dw", "dh", source=self._image)
