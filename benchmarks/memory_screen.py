@@ -107,7 +107,7 @@ def telling_key(page: Any) -> str | None:
     """The key of an answer that moves models in the ranking, by what the card says."""
     effects = page.locator(".cl-pair p")
     for key in "MC":
-        if effects.filter(has_text=re.compile(rf"^{key} puts .*models? up")).count():
+        if effects.filter(has_text=re.compile(rf"^{key} ranks .*models? up")).count():
             return key.lower()
     return None
 

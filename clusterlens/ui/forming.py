@@ -116,11 +116,17 @@ class Forming:
         self._tell = tell
         self._began = time.monotonic()
         self._states: list[str] = []
+        self._models: list[PoolModel] = []
 
     @property
     def n_asked(self) -> int:
         """Number of models of the pool."""
         return len(self._states)
+
+    @property
+    def n_usable(self) -> int:
+        """Number of models that have ended well."""
+        return len(self._models)
 
     @property
     def is_unfinished(self) -> bool:
@@ -134,7 +140,6 @@ class Forming:
         self._states = [WAITING] * len(self._place)
         self._said = [""] * len(self._place)
         self._seconds: dict[int, float] = {}
-        self._models: list[PoolModel] = []
         self._changed()
 
     def started(self, name: str) -> None:

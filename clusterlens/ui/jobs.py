@@ -189,13 +189,14 @@ class Jobs(param.Parameterized):
         self._asked += 1
         self._quiet.clear()
         self._displace_idle()
+        seen = self.notices
         try:
             async with self._turn:
                 if self._closed:
                     return None
                 job = self._action = Job(title, kind=kind)
                 try:
-                    return await self._carry_out(job, begin())
+                    return await self._carry_out(job, begin(), seen)
                 finally:
                     self._action = None
                     self._tell_partial()
@@ -205,7 +206,10 @@ class Jobs(param.Parameterized):
                 self._quiet.set()
             self._show()
 
-    async def _carry_out(self, job: Job, work: Callable[[Job], Any]) -> Any | None:
+    async def _carry_out(
+        self, job: Job, work: Callable[[Job], Any], seen: tuple[Notice, ...]
+    ) -> Any | None:
+        """Do an action; once it is done, what was said before it was asked for goes."""
         title = job.title
         try:
             result = await self._on_thread(_ACTIONS, job, work)
@@ -214,6 +218,7 @@ class Jobs(param.Parameterized):
         except Exception as error:
             self.fail(title, error)
         else:
+            self.notices = tuple(n for n in self.notices if n not in seen)
             for notice in job.notices:
                 self.notify(notice.severity, notice.text)
             return None if self._closed else result

@@ -53,6 +53,8 @@ class Session:
         self.files = self.memory.files
         self.own_pools = OwnPools(store)
         self._formed_at = 0.0
+        # Position of the step that the slow action under way builds on.
+        self._began_at = 0
         self.jobs.param.watch(self._form, "partial")
         self.look.param.watch(self._form, ["page", "so_far"])
 
@@ -87,7 +89,7 @@ class Session:
         refused: list[tuple[Link, ...]] = [()]
 
         def begin() -> Callable[[Job], tuple[Analysis, Analysis]]:
-            base = self.history.analysis
+            base, self._began_at = self.history.analysis, self.history.cursor
 
             def work(job: Job) -> tuple[Analysis, Analysis]:
                 job.files = self.files
@@ -100,6 +102,7 @@ class Session:
             return work
 
         done = await self.jobs.act(action.title, begin, kind=kind)
+        self._began_at = 0
         if refused[0]:
             self.look.refused = refused[0]
         with self.derived.paused():
@@ -271,14 +274,25 @@ class Session:
 
     def undo(self) -> None:
         """Take the latest action back."""
-        self._move(self.history.undo)
+        self.go(self.history.cursor - 1)
 
     def redo(self) -> None:
         """Do the next undone action again."""
-        self._move(self.history.redo)
+        self.go(self.history.cursor + 1)
 
     def go(self, cursor: int) -> None:
-        """Put the step at a position in force again."""
+        """Put the step at a position in force again.
+
+        Not one before an action that is under way: its result would take the place of
+        what could then be done again.
+        """
+        if cursor < self._began_at:
+            self.jobs.notify(
+                "info",
+                "An action is under way that builds on this step; cancel it, or wait "
+                "until it is done, to undo further.",
+            )
+            return
         self._move(lambda: self.history.go(cursor))
 
     def put(self, steps: tuple[Step, ...], cursor: int) -> None:

@@ -435,7 +435,8 @@ def _job_bar(session: Session) -> pmu.Paper:
 
 
 def _notices(session: Session) -> Text:
-    """Return the place of the messages; each stays until it is closed."""
+    """Return the place of the messages; each stays until it is closed
+    or another action is done."""
     jobs = session.jobs
 
     def close(what: str) -> None:

@@ -45,6 +45,29 @@ def test_an_action_returns_its_result_and_shows_its_progress():
     assert jobs.notices == (Notice("info", "all well"),)
 
 
+def test_what_was_said_before_goes_with_the_next_action_that_is_done():
+    jobs = Jobs()
+
+    def fail(job):
+        raise ValueError("no such table")
+
+    def succeed(job):
+        job.notify("info", "read")
+        return "result"
+
+    async def main():
+        jobs.notify("warning", "older")
+        await jobs.act("Reading", lambda: fail)
+        assert [notice.text for notice in jobs.notices] == [
+            "older",
+            "Reading: no such table",
+        ]
+        await jobs.act("Reading", lambda: succeed)
+
+    run(main())
+    assert jobs.notices == (Notice("info", "read"),)
+
+
 def test_cancel_ends_an_action_with_a_notice_and_no_result():
     jobs = Jobs()
 

@@ -2,10 +2,12 @@
 
 import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 
 from clusterlens.compute.pool.specs import POOLS
+from clusterlens.ui.history import Step
 from clusterlens.ui.memory.store import Store
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.session import Session
@@ -59,6 +61,18 @@ def test_without_a_table_the_page_leads_to_one():
     opened.session.look.page = "pool"
     opened.grid.status._handle_msg("data")
     assert opened.session.look.page == "data"
+
+
+def test_a_table_that_is_not_prepared_is_named():
+    async def scenario(opened):
+        bare = replace(opened.session.analysis, dataset=None, preparation={})
+        opened.session.history.do(Step("test", "Test", bare))
+        await opened.rest()
+        assert "iris is not prepared yet" in opened.grid.status.body
+        opened.grid.status._handle_msg("data")
+        assert opened.session.look.page == "data"
+
+    looked_at(scenario)
 
 
 def test_typed_values_become_chips_and_models():
@@ -130,7 +144,7 @@ def test_the_run_is_what_was_drafted_and_leads_to_the_consensus():
 
 def test_a_failed_run_stays_on_the_page():
     async def scenario(opened):
-        text = '[{"clusterer": "k-means", "n_clusters": 1}]'
+        text = '[{"clusterer": "k-means", "n_clusters": 1, "copies": 2}]'
         opened.grid._state._handle_msg("text")
         opened.grid._text.value = text
         opened.grid._take_text(None)

@@ -2,6 +2,8 @@
 
 import asyncio
 import io
+import threading
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.actions import ACTIONS, merge, pools
+from clusterlens.ui.actions.action import Action
 from clusterlens.ui.analysis import Analysis, Run
 from clusterlens.ui.history import Step
 from clusterlens.ui.jobs import Job
@@ -268,6 +271,47 @@ def test_a_control_shows_the_state_after_undo_and_writes_nothing_by_itself():
     assert panel.switch.value == panel.shown == "discotec-binary"
     assert len(session.history.steps) == 3
     assert session.history.redoable.values == {"score": "aari"}
+
+
+def test_undo_stops_at_the_step_that_an_action_under_way_builds_on(monkeypatch):
+    session, go_on = session_with(made_run(1)), threading.Event()
+    slow = Action(
+        "Slow", lambda a, v, job: go_on.wait(20) and replace(a, note="done"), slow=True
+    )
+    monkeypatch.setitem(ACTIONS, "slow", slow)
+
+    async def main():
+        session.act_now("set score", score="aari")
+        running = asyncio.create_task(session.act("slow"))
+        while session.jobs.shown is None:
+            await asyncio.sleep(0.01)
+        session.act_now("set score", score="anmi")
+        session.undo()
+        assert session.analysis.score == "aari"
+        session.undo()
+        assert session.analysis.score == "aari"
+        assert "under way" in session.jobs.notices[-1].text
+        go_on.set()
+        assert await running
+        session.undo()
+        session.undo()
+
+    run(main())
+    assert session.analysis.score == "discotec-binary"
+    assert len(session.history.steps) == 4
+
+
+def test_a_pool_of_one_model_is_refused_before_it_is_fitted():
+    session = Session()
+
+    async def main():
+        await session.act("load example", name="iris")
+        one = [{"clusterer": "k-means", "n_clusters": 3}]
+        assert not await session.act("run pool", pool=one)
+
+    run(main())
+    assert "nothing for it to agree with" in session.jobs.notices[-1].text
+    assert not session.analysis.runs
 
 
 def test_a_refused_wish_puts_the_control_back():

@@ -27,6 +27,7 @@ from clusterlens.compute._run.options import (
 )
 from clusterlens.compute._run.processes import Workers, check_workers
 from clusterlens.compute._validation import (
+    UNLABELLED,
     FloatArray,
     Frozen,
     IntArray,
@@ -494,6 +495,8 @@ def _said_of(model: PoolModel) -> list[str]:
 def _degenerate(labels: IntArray) -> str | None:
     """Say why labels are no clustering, if so; noise counts as one label."""
     n_labels = len(np.unique(labels))
+    if (labels == UNLABELLED).all():
+        return "dropped, all samples are in one cluster, that of noise."
     if n_labels == 1:
         return "dropped, all samples are in one cluster."
     if n_labels == labels.size:

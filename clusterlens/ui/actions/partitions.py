@@ -19,6 +19,8 @@ from clusterlens.ui.links import (
 )
 from clusterlens.ui.partitions import chosen_labels, named
 
+# Characters of the name of a cluster, which heads columns and captions.
+NAME_LENGTH = 80
 KEPT_FAMILIES = {"consensus": "consensus", "group": "group", "labels": "given labels"}
 
 
@@ -88,6 +90,10 @@ def name_cluster(analysis: Analysis, values: Values, job: Any) -> Analysis:
     if run is None or not len(rows):
         raise ValueError(f"there is no cluster {values['cluster']} to name.")
     text = " ".join(str(values["name"]).split())
+    if len(text) > NAME_LENGTH:
+        raise ValueError(
+            f"the name has {len(text)} characters; {NAME_LENGTH} are kept, shorten it."
+        )
     ids = plain_ids(np.asarray(run.dataset.row_ids)[rows])
     return replace(analysis, cluster_names=named(analysis.cluster_names, text, ids))
 

@@ -23,6 +23,9 @@ from clusterlens.ui.links import (
 )
 from clusterlens.ui.results import RESULTS, content_key
 
+# A consensus is that of several.
+LEAST_MODELS = 2
+
 
 def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Fit a pool of clusterings to the prepared table and read the new run."""
@@ -30,6 +33,11 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
     if dataset is None:
         raise ValueError("no table is prepared; load one on the Data page.")
     seed, number = values.get("random_state", 0), analysis.runs_made + 1
+    if len(plan_pool(pool, dataset.X, seed).models) < LEAST_MODELS:
+        raise ValueError(
+            "the pool has one model, and nothing for it to agree with; add another "
+            "clusterer, or more values, on the Pool page."
+        )
     forming = Forming(number, dataset, tuple(pool), seed, job.tell)
     warm.hold(job)
 
@@ -40,7 +48,7 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
             random_state=seed,
             progress=job.report,
             cancel=job.cancelled,
-            stop=job.kept,
+            stop=lambda: job.kept() and forming.n_usable >= LEAST_MODELS,
             on_plan=forming.planned,
             on_start=forming.started,
             on_model=forming.ended,
@@ -54,6 +62,11 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
         pool = _repeatable(pool, ensemble, dataset.X, seed)
     if values.get("distinct_only", False):
         ensemble = ensemble.select(distinct_partitions(ensemble)[0])
+    if ensemble.n_partitions < LEAST_MODELS:
+        raise ValueError(
+            f"only {ensemble.names[0]} came of the pool, and nothing for it to agree "
+            f"with; change the pool. {' '.join(ensemble.notes[:3])}"
+        )
     run = Run(
         f"r{number}",
         f"run {number}",

@@ -465,15 +465,31 @@ def step_words(step: Step) -> str:
             parts.append(f"{count(len(analysis.links), 'link')} in force")
         elif name == "rows":
             parts.append(count(len(value), "row"))
+        elif name in _WORDS:
+            parts.append(_WORDS[name](value))
         elif name != "sha256":
-            parts.append(f"{name} {_value_words(value)[:60]}")
-    return ", ".join(parts)
+            told = _value_words(value)
+            told = told if len(told) <= 60 else f"{told[:59]}…"
+            parts.append(f"{name.replace('_', ' ')} {told}")
+    return ", ".join(part for part in parts if part)
+
+
+# How a value of a step is told; by default with its name.
+_WORDS: dict[str, Callable[[Any], str]] = {
+    "random_state": lambda seed: f"seed {seed}",
+    "distinct_only": lambda only: "distinct models only" if only else "",
+    "cluster": lambda k: f"cluster {k + 1}" if k >= 0 else "noise",
+}
 
 
 def _value_words(value: Any) -> str:
     """Write a value of a step without the marks of a list or a mapping."""
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {_value_words(one)}" for key, one in value.items())
+        return ", ".join(
+            f"{key}: {_value_words(one)}"
+            for key, one in value.items()
+            if one is not None and one is not False
+        )
     if isinstance(value, list):
         return ", ".join(map(_value_words, value))
     return str(number(value))

@@ -221,6 +221,8 @@ class Store:
     def write(self, stored: Stored, first: int, rows: Sequence[Row]) -> int:
         """Replace the steps from a position on; return the new revision.
 
+        An analysis that was deleted meanwhile is brought back.
+
         Parameters
         ----------
         stored : Stored
@@ -241,7 +243,8 @@ class Store:
             if stored.revision:
                 done = db.execute(
                     "UPDATE analysis SET revision = revision + 1, cursor = ?, "
-                    "changed = ?, about = ?, look = ? WHERE id = ? AND revision = ?",
+                    "changed = ?, about = ?, look = ?, deleted = NULL "
+                    "WHERE id = ? AND revision = ?",
                     (*values, stored.id, stored.revision),
                 )
                 if not done.rowcount:

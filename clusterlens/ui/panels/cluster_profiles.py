@@ -137,7 +137,10 @@ def _columns(
 
 
 def _heads(columns: list[str], stable: bool) -> str:
-    cells = "".join(f"<th class='cell'>{safe(name)}</th>" for name in columns)
+    cells = "".join(
+        f"<th class='cell' title='{safe(name)}'><span>{safe(name)}</span></th>"
+        for name in columns
+    )
     comes = "<th>comes back</th>" if stable else ""
     return (
         "<tr><th>cluster</th><th class='number'>samples</th><th>held together</th>"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import count as counted
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.ui.components import Text
@@ -59,8 +60,10 @@ class CNSCriterion(Panel):
         own = best.n_clusters
         chosen = "" if own == count else f"; the chosen ◆ has K = {own}"
         words = (
-            f"Criterion at K = {count} over {len(grid.n_neighbors)} neighbourhoods and "
-            f"{len(grid.alphas)} values of alpha, from {low:.2f} to {high:.2f}; "
+            f"Criterion at K = {count} over "
+            f"{counted(len(grid.n_neighbors), 'neighbourhood')} and "
+            f"{counted(len(grid.alphas), 'value')} of alpha, from {low:.2f} to "
+            f"{high:.2f}; "
             f"automatic choice k = {best.n_neighbors}, alpha = {best.alpha:.3g}."
         )
         self._legend.body = said(words) + (

@@ -62,12 +62,6 @@ class CNSHeadline(Panel):
         )
         return card("", row, note=self.status, css="cl-cns-headline", fills=False)
 
-    def _retry(self, what: str) -> None:
-        if what == "data":
-            self.session.look.page = "data"
-        else:
-            super()._retry(what)
-
     def prepare(self, results: Any) -> None:
         """Say nothing of a table that is gone."""
         if results["dataset"].state == "empty":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.ui.components import Text
 from clusterlens.ui.kit import card, link, safe, select
 from clusterlens.ui.nodes.tables import Preview
@@ -70,7 +70,7 @@ class FirstRows(Panel):
         self._note.body = (
             f"<p>{forms} <span class='muted'>{whole(len(preview.cells))} of "
             f"{whole(preview.n_rows)} rows, {whole(len(preview.names))} of "
-            f"{whole(preview.n_columns)} columns</span></p>"
+            f"{count(preview.n_columns, 'column')}</span></p>"
         )
         head = "".join(
             f"<th class='cut' title='{safe(name)}'>{safe(name)}</th>"

@@ -120,7 +120,8 @@ class FuzzyHeadline(Panel):
     def _say(self, needed: Mapping[str, Result]) -> str:
         """Name the first thing that is missing."""
         analysis = self.session.analysis
-        missing = _NO_TABLE if (analysis.samples or analysis.dataset) is None else ""
+        has_table = (analysis.samples or analysis.dataset) is not None
+        missing = "" if has_table else self._missing(_NO_TABLE)
         if not missing and analysis.ensemble is None:
             missing = _NO_RUN
         if missing and needed["fuzzy_pair"].state == "empty":
@@ -224,9 +225,7 @@ class FuzzyHeadline(Panel):
             session.act_now(f"{verb} pair", **vars(pair.value))
 
     async def _retry(self, what: str) -> None:
-        if what in ("data", "pool", "cns"):
-            self.session.look.page = what
-        elif what == "toy":
+        if what == "toy":
             await self._do("toy")
         elif what == "soft":
             await add_soft_models(self.session)

@@ -77,9 +77,7 @@ class LabelAgreement(Panel):
         self._text.body = f"<p>{_reached(given)}{_after(merged)}</p>"
 
     async def _retry(self, what: str) -> None:
-        if what == "pool":
-            self.session.look.page = "pool"
-        elif what == "quick":
+        if what == "quick":
             await run_preset(self.session, "quick")
         else:
             super()._retry(what)

@@ -71,14 +71,8 @@ class LabelsHeadline(Panel):
         """Ask for a table first."""
         analysis = self.session.analysis
         if (analysis.samples or analysis.dataset) is None:
-            return f"<div class='empty'>{_NO_TABLE}</div>"
+            return f"<div class='empty'>{self._missing(_NO_TABLE)}</div>"
         return super()._say(needed)
-
-    def _retry(self, what: str) -> None:
-        if what in ("data", "pool"):
-            self.session.look.page = what
-        else:
-            super()._retry(what)
 
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Offer columns of labels, the consensus and every distinct model."""

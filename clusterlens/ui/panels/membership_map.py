@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
@@ -137,9 +137,9 @@ def _words(summary: Summary) -> str:
     """What the map shows."""
     sizes = ", ".join(map(str, summary.sizes.tolist()))
     return (
-        f"Map of memberships: {summary.solution.n_clusters} clusters of {sizes} "
-        f"samples, {summary.between} samples between clusters, {summary.undecided} "
-        "undecided."
+        f"Map of memberships: {count(summary.solution.n_clusters, 'cluster')} of "
+        f"{sizes} samples, {summary.between} samples between clusters, "
+        f"{summary.undecided} undecided."
     )
 
 

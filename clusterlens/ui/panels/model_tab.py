@@ -129,7 +129,7 @@ class ModelTab(Tab):
             f"<b>{safe(cluster_name(cluster, self._names))}</b>",
         )
         return (
-            f"<h3>{name} {whole(size)} samples<span class='right "
+            f"<h3>{name} {count(size, 'sample')}<span class='right "
             f"muted'>{within}</span></h3>{body}"
         )
 
@@ -150,6 +150,8 @@ def _settings(ensemble: Ensemble, model: int) -> str:
     """Write the parameters of a model."""
     spec = ensemble.specs[model] if ensemble.specs is not None else {}
     parts = [
-        f"{name}={number(value)}" for name, value in spec.items() if name != "clusterer"
+        f"{name}={value if name == 'random_state' else number(value)}"
+        for name, value in spec.items()
+        if name != "clusterer"
     ]
     return ", ".join(parts)

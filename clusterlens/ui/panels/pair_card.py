@@ -155,6 +155,6 @@ def _effect(kind: Kind, answer: Answer, ensemble: Ensemble) -> str:
     if answer.rises or answer.falls:
         moved = f"{count(answer.rises, 'model')} up, {whole(answer.falls)} down"
     return (
-        f"<p class='muted'><b>{KEYS[kind]}</b> puts "
+        f"<p class='muted'><b>{KEYS[kind]}</b> ranks "
         f"<b>{safe(ensemble.names[answer.leader])}</b> first ({moved}).</p>"
     )

@@ -203,7 +203,8 @@ class Panel:
         """What the status says where something is missing."""
         states = {result.state for result in needed.values()}
         if "empty" in states:
-            body = f'<div class="empty">{self.empty}</div>' if self.empty else ""
+            said = self._missing(self.empty)
+            body = f'<div class="empty">{said}</div>' if said else ""
         elif "failed" in states:
             error = next(r.error for r in needed.values() if r.state == "failed")
             text = safe(explain(error)) if error else ""
@@ -218,7 +219,22 @@ class Panel:
             body = ""
         return body
 
+    def _missing(self, otherwise: str) -> str:
+        """Say that the table is not prepared, where that is what is missing."""
+        analysis = self.session.analysis
+        ready = analysis.dataset is not None or analysis.ensemble is not None
+        if analysis.table is None or ready or not otherwise:
+            return otherwise
+        return (
+            f"<p><b>{safe(analysis.table.name)} is not prepared yet.</b> "
+            f"{link('Choose its columns on Data', 'data', css='cl-to-data')}.</p>"
+        )
+
     def _retry(self, what: str) -> None:
+        """Turn to the page that is named, or ask again for what is missing."""
+        if what in ("data", "pool", "cns"):
+            self.session.look.page = what
+            return
         for name in self.needs:
             if name.rstrip("?") in self.session.derived.nodes:
                 self.session.derived.ask(name.rstrip("?"))

@@ -110,7 +110,7 @@ def _estimate(estimate: PoolEstimate, shape: tuple[int, int]) -> str:
         f"{_figure(str(n_models), 'models')}"
         f"{_figure(duration(estimate.seconds), 'within a factor of 2')}"
         f"{_figure(f'{whole(estimate.n_bytes / 1e6)} MB', 'at the peak')}</div>"
-        f"<p class='muted'>on {whole(shape[0])} samples × {whole(shape[1])} features "
+        f"<p class='muted'>on {whole(shape[0])} samples × {count(shape[1], 'feature')} "
         f"{badge('estimate', kind='estimate')}</p>"
         f"{_make_up(families, n_models)}{_by_family(estimate)}{warning}"
         f"{_plan(estimate)}{_limits(shape[0])}<ul class='muted'>{notes}</ul>"

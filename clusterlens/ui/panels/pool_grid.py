@@ -226,12 +226,6 @@ class PoolGrid(Panel):
         draft = replace(self._draft, **{"rejected": None, **changes})
         self.session.look.pool_draft = draft
 
-    def _retry(self, what: str) -> None:
-        if what == "data":
-            self.session.look.page = "data"
-        else:
-            super()._retry(what)
-
     def _do(self, wish: str) -> None:
         """Do what a button or a field of the form asks for."""
         verb, _, rest = wish.partition(" ")

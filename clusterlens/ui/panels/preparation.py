@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.table.dataset import (
     CATEGORICAL_RULES,
     MISSING_RULES,
@@ -150,8 +150,8 @@ def _result(ds: Dataset) -> str:
             f"{len(ds.label_names)} classes, is not a feature.</p>"
         )
     return (
-        f"<p>{badge('ready')} <b>{whole(n)} samples × {whole(d)} features</b> go into "
-        f"the pool. <span class='muted'>{_memory(ds)}</span></p>{labels}"
+        f"<p>{badge('ready')} <b>{whole(n)} samples × {count(d, 'feature')}</b> go "
+        f"into the pool. <span class='muted'>{_memory(ds)}</span></p>{labels}"
     )
 
 

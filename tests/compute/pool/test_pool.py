@@ -347,7 +347,7 @@ def test_more_than_255_labels_are_kept():
 
 
 def test_all_noise_is_degenerate_and_an_empty_pool_says_why(X):
-    with pytest.raises(ValueError, match=r"No model of the pool survived.*one cluster"):
+    with pytest.raises(ValueError, match=r"survived.*that of noise"):
         run_pool(X, [DBSCAN(eps=1e-9)])
 
 
@@ -394,6 +394,7 @@ def test_given_estimators_are_not_changed(X):
 
 
 def test_a_dying_worker_costs_its_model_alone(X, folder):
+    before = set(multiprocessing.active_children())
     pool = [Dies(), {"clusterer": "k-means", "n_clusters": [2, 3]}, Halves()]
     ensemble = run_pool(X, pool, n_jobs=2)
     assert ensemble.names == ("k-means k=2", "k-means k=3", "Halves")
@@ -401,21 +402,21 @@ def test_a_dying_worker_costs_its_model_alone(X, folder):
     assert ensemble.notes[0].startswith(
         "Dies: failed, WorkerDied: its worker process ended with code 3"
     )
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= before
     assert not list(folder.iterdir())
 
 
 def test_cancel_ends_the_workers_and_leaves_nothing(X, folder):
-    looks = []
+    before, looks = set(multiprocessing.active_children()), []
 
     def cancel():
-        looks.append(len(multiprocessing.active_children()))
+        looks.append(len(set(multiprocessing.active_children()) - before))
         return len(looks) > 3
 
     with pytest.raises(Cancelled):
         run_pool(X, [Sleeps(), Sleeps()], n_jobs=2, cancel=cancel)
     assert looks[-1] == 2
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= before
     assert not list(folder.iterdir())
 
 

@@ -247,6 +247,17 @@ def test_the_timeline_leads_back_and_forth():
         ("write note", {"text": "so it is"}, "text so it is"),
         ("add link", {"kind": "must", "a": 1, "b": 2}, "must-link: rows 1 and 2"),
         (
+            "run pool",
+            {"pool": [], "random_state": 1_786_543_210, "distinct_only": False},
+            "0 models, seed 1786543210",
+        ),
+        (
+            "name cluster",
+            {"partition": {"kind": "model", "obeys": False}, "cluster": 0, "name": "a"},
+            "partition kind: model, cluster 1, name a",
+        ),
+        ("load file", {"name": "n" * 90, "sha256": "0"}, f"name {'n' * 59}…"),
+        (
             "prepare",
             {"roles": {"age": "label", "id": "id"}, "weights": {"x": 0.5}},
             "roles age: label, id: id, weights x: 0.5",

@@ -225,6 +225,20 @@ def test_an_analysis_deleted_under_a_page_is_kept_anew(tmp_path, quick_pool):
     run(main())
 
 
+def test_an_analysis_that_is_worked_on_is_deleted_no_more(tmp_path, quick_pool):
+    async def main():
+        session = await begun(tmp_path)
+        first, store = session.memory.analysis, session.memory.store
+        store.delete(first)
+        assert store.entries() == []
+        await session.act("set score", score="aari")
+        assert session.memory.state == "saved"
+        assert [entry.id for entry in store.entries()] == [first]
+        assert_same_history(session, await opened(tmp_path, first))
+
+    run(main())
+
+
 def test_a_full_disk_is_told_and_nothing_is_lost_once_there_is_room(
     tmp_path, quick_pool, monkeypatch
 ):
