@@ -90,6 +90,7 @@ class Session:
 
         def begin() -> Callable[[Job], tuple[Analysis, Analysis]]:
             base, self._began_at = self.history.analysis, self.history.cursor
+            self.memory.doing = action.title
 
             def work(job: Job) -> tuple[Analysis, Analysis]:
                 job.files = self.files
@@ -102,7 +103,7 @@ class Session:
             return work
 
         done = await self.jobs.act(action.title, begin, kind=kind)
-        self._began_at = 0
+        self._began_at, self.memory.doing = 0, ""
         if refused[0]:
             self.look.refused = refused[0]
         with self.derived.paused():
@@ -228,6 +229,12 @@ class Session:
         restore_look(self.look, wanted)
         for text in notes:
             self.jobs.notify("warning", text)
+        for title in self.memory.elsewhere:
+            self.jobs.notify(
+                "info",
+                f"{title} is under way on another page of this analysis, or on one "
+                "that was closed; what comes of it will be here as soon as it is done.",
+            )
         return True
 
     async def receive(self, upload: Upload) -> bool:

@@ -206,10 +206,10 @@ table.heat td, table.heat th { border: 0; padding: 4px 5px; white-space: nowrap;
   vertical-align: middle; }
 table.heat th { font-size: 11.5px; vertical-align: bottom; line-height: 1.15; }
 table.heat td.cell { text-align: center; border-radius: 3px; min-width: 38px; }
-table.heat th.cell { text-align: center; white-space: normal; max-width: 84px;
-  overflow-wrap: anywhere; }
+table.heat th.cell { text-align: center; white-space: normal;
+  overflow-wrap: break-word; }
 table.heat th.cell span { display: -webkit-box; -webkit-box-orient: vertical;
-  -webkit-line-clamp: 4; overflow: hidden; }
+  -webkit-line-clamp: 3; overflow: hidden; max-width: 104px; margin: 0 auto; }
 table.heat td:first-child { max-width: 240px; overflow: hidden;
   text-overflow: ellipsis; }
 table.heat tr.front td { background-image: linear-gradient(color-mix(in srgb, #0b8a8a

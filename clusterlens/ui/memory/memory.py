@@ -94,10 +94,21 @@ class Memory(param.Parameterized):
         self._kept = Kept(steps=history.steps)
         self._writer: asyncio.Task[None] | None = None
         self._behind = False
+        # Title of the slow action under way on this page, for other pages.
+        self.doing = ""
         self._context = contextvars.copy_context()
         if store is not None:
             history.param.watch(self._wake, ["steps", "cursor"])
             _MEMORIES.add(self)
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """Titles of what is under way on other pages of this analysis."""
+        return [
+            other.doing
+            for other in _MEMORIES
+            if other is not self and other.analysis == self.analysis and other.doing
+        ]
 
     @property
     def revision(self) -> int:

@@ -5,6 +5,7 @@ import errno
 import os
 import sqlite3
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -221,6 +222,31 @@ def test_an_analysis_deleted_under_a_page_is_kept_anew(tmp_path, quick_pool):
         assert session.memory.analysis != first
         again = await opened(tmp_path, session.memory.analysis)
         assert_same_history(session, again)
+
+    run(main())
+
+
+def test_a_page_that_is_opened_during_a_run_says_so_and_gets_the_run(
+    tmp_path, quick_pool, monkeypatch
+):
+    async def main():
+        session = await begun(tmp_path)
+        go_on, fit = threading.Event(), pools.run_pool
+        monkeypatch.setattr(
+            pools, "run_pool", lambda *a, **k: go_on.wait(20) and fit(*a, **k)
+        )
+        other_pool = [{"clusterer": "k-means", "n_clusters": [6, 7]}]
+        running = asyncio.create_task(session.act("run pool", pool=other_pool))
+        while session.jobs.shown is None:
+            await asyncio.sleep(0.01)
+        again = await opened(tmp_path, session.memory.analysis)
+        assert "Run the pool is under way" in again.jobs.notices[-1].text
+        assert len(again.analysis.runs) == 1
+        go_on.set()
+        assert await running
+        while len(again.analysis.runs) < 2:
+            await asyncio.sleep(0.01)
+        assert session.memory.doing == ""
 
     run(main())
 
