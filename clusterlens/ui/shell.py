@@ -435,8 +435,7 @@ def _job_bar(session: Session) -> pmu.Paper:
 
 
 def _notices(session: Session) -> Text:
-    """Return the place of the messages; each stays until it is closed
-    or another action is done."""
+    """Return the place of the messages; each stays until closed, or the next action."""
     jobs = session.jobs
 
     def close(what: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
-from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.pool.pool import PoolEstimate, run_pool
 from clusterlens.compute.pool.specs import POOLS, plan_pool
 from clusterlens.compute.table.dataset import take_rows
 from clusterlens.ui import warm
@@ -24,7 +24,7 @@ from clusterlens.ui.links import (
 from clusterlens.ui.results import RESULTS, content_key
 
 # A consensus is that of several.
-LEAST_MODELS = 2
+LEAST_COMPARED = 2
 
 
 def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -33,13 +33,16 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
     if dataset is None:
         raise ValueError("no table is prepared; load one on the Data page.")
     seed, number = values.get("random_state", 0), analysis.runs_made + 1
-    if len(plan_pool(pool, dataset.X, seed).models) < LEAST_MODELS:
-        raise ValueError(
-            "the pool has one model, and nothing for it to agree with; add another "
-            "clusterer, or more values, on the Pool page."
-        )
     forming = Forming(number, dataset, tuple(pool), seed, job.tell)
     warm.hold(job)
+
+    def planned(estimate: PoolEstimate) -> None:
+        if len(estimate.names) < LEAST_COMPARED:
+            raise ValueError(
+                "the pool has one model, and nothing for it to agree with; add another "
+                "clusterer, or more values, on the Pool page."
+            )
+        forming.planned(estimate)
 
     def fit() -> tuple[Ensemble, bool]:
         ensemble = run_pool(
@@ -48,8 +51,8 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
             random_state=seed,
             progress=job.report,
             cancel=job.cancelled,
-            stop=lambda: job.kept() and forming.n_usable >= LEAST_MODELS,
-            on_plan=forming.planned,
+            stop=lambda: job.kept() and forming.n_usable >= LEAST_COMPARED,
+            on_plan=planned,
             on_start=forming.started,
             on_model=forming.ended,
             workers=WORKERS,
@@ -62,7 +65,7 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
         pool = _repeatable(pool, ensemble, dataset.X, seed)
     if values.get("distinct_only", False):
         ensemble = ensemble.select(distinct_partitions(ensemble)[0])
-    if ensemble.n_partitions < LEAST_MODELS:
+    if ensemble.n_partitions < LEAST_COMPARED:
         raise ValueError(
             f"only {ensemble.names[0]} came of the pool, and nothing for it to agree "
             f"with; change the pool. {' '.join(ensemble.notes[:3])}"
