@@ -202,8 +202,17 @@ class Memory(param.Parameterized):
         self._kept = theirs
         if len(mine) == at:
             cursor = self._history.cursor
-            moved = cursor != kept.cursor and _is_same(mine, theirs.steps, cursor)
-            self._history.replace(theirs.steps, cursor if moved else theirs.cursor)
+            moved = cursor != kept.cursor
+            goes_on = moved and not _is_same(mine, theirs.steps)
+            self._history.replace(
+                theirs.steps, cursor if moved and not goes_on else theirs.cursor
+            )
+            if goes_on:
+                self._notify(
+                    "info",
+                    "Another page went on with this analysis first: its step is in "
+                    "force, and what was undone or redone here is not.",
+                )
         else:
             self._history.replace(steps, len(steps) - 1)
             self._notify(
@@ -306,11 +315,10 @@ def _has_table(steps: tuple[Step, ...]) -> bool:
     return any(step.analysis.table is not None for step in steps)
 
 
-def _is_same(mine: tuple[Step, ...], theirs: tuple[Step, ...], at: int) -> bool:
-    """Whether a position holds the same step in both."""
-    both = [steps[at] for steps in (mine, theirs) if at < len(steps)]
-    told = {(step.kind, step.at, json.dumps(step.values)) for step in both}
-    return len(both) == 2 and len(told) == 1
+def _is_same(mine: tuple[Step, ...], theirs: tuple[Step, ...]) -> bool:
+    """Whether both end with the same step."""
+    told = {(s[-1].kind, s[-1].at, json.dumps(s[-1].values)) for s in (mine, theirs)}
+    return len(mine) == len(theirs) and len(told) == 1
 
 
 def _on_top(before: Analysis, step: Step, current: Analysis) -> Analysis:

@@ -178,6 +178,31 @@ def test_pages_that_act_at_the_same_time_are_told_and_lose_nothing(
     run(main())
 
 
+def test_undo_on_one_page_does_not_take_back_a_later_step_of_another(
+    tmp_path, quick_pool
+):
+    async def main():
+        one = await begun(tmp_path)
+        other = await opened(tmp_path, one.memory.analysis)
+        module._MEMORIES.clear()
+        await one.act("add link", kind="must", a=0, b=1)
+        other.undo()
+        await other.memory.settled()
+        assert [(link.a, link.b) for link in other.analysis.links] == [(0, 1)]
+        assert other.analysis.run is not None
+        assert "went on with this analysis" in other.jobs.notices[-1].text
+        assert_same_history(one, other)
+        one.undo()
+        await one.memory.settled()
+        other.undo()
+        other.undo()
+        await other.memory.settled()
+        assert other.analysis.run is None
+        assert len(other.jobs.notices) == 1
+
+    run(main())
+
+
 def test_a_run_that_ends_after_another_page_acted_joins_what_that_did(
     tmp_path, quick_pool
 ):
@@ -202,6 +227,7 @@ def test_an_action_that_no_longer_fits_is_named(tmp_path, quick_pool):
         await other.act("add link", kind="cannot", a=0, b=1)
         assert [link.kind for link in other.analysis.links] == ["cannot"]
         other.undo()
+        await other.memory.settled()
         await one.act("add link", kind="must", a=1, b=2)
         await other.act("add link", kind="cannot", a=0, b=2)
         return other
