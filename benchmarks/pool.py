@@ -37,7 +37,6 @@ from typing import Any
 
 import fastcluster
 import numpy as np
-from fast_hdbscan.hdbscan import compute_minimum_spanning_tree
 from joblib import Parallel, delayed
 from numba import set_num_threads
 from scipy.cluster import hierarchy
@@ -47,6 +46,7 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from clusterlens.compute._run.options import RunOptions
+from clusterlens.compute.estimators.neighbors import neighbor_table
 from clusterlens.compute.pool._fitting import run_job
 from clusterlens.compute.pool._jobs import START_SECONDS, in_which_workers, pool_jobs
 from clusterlens.compute.pool.calibration import calibrate
@@ -54,6 +54,7 @@ from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.paces import Paces, known_paces
 from clusterlens.compute.pool.pool import estimate_pool, run_pool
 from clusterlens.compute.pool.sharing import Shelf
+from clusterlens.compute.pool.spanning import grown_tree
 from clusterlens.compute.pool.specs import plan_pool
 from clusterlens.compute.warm import compile_kernels
 
@@ -210,8 +211,12 @@ def _processor_seconds() -> float:
 
 
 def compare_libraries() -> None:
-    """Processor seconds of one thread for trees of several libraries."""
+    """Processor seconds of one thread for trees of several libraries (extra bench)."""
+    # Compiles as it is imported: half a minute, the first time on a machine.
+    from fast_hdbscan.hdbscan import compute_minimum_spanning_tree
+
     set_num_threads(1)
+    compile_kernels()
     compute_minimum_spanning_tree(data(500, 2), min_samples=4)
     with threadpool_limits(1):
         X = data(10_000, 10)
@@ -234,13 +239,21 @@ def compare_libraries() -> None:
                 f"fast_hdbscan tree {n}x{d}",
                 lambda Y=Y: compute_minimum_spanning_tree(Y, min_samples=4),
             )
+            table = _time(
+                f"table of 15 neighbours {n}x{d}", lambda Y=Y: neighbor_table(Y, 15)
+            )
+            _time(
+                f"tree grown from it {n}x{d}",
+                lambda Y=Y, t=table: grown_tree(Y, 0, t, min_samples=5),
+            )
 
 
-def _time(name: str, function: Any) -> None:
-    """Print the processor seconds of a call."""
+def _time(name: str, function: Any) -> Any:
+    """Print the processor seconds of a call; return what it returns."""
     start = time.process_time()
-    function()
+    found = function()
     print(f"{name:40} {time.process_time() - start:8.2f} s", flush=True)
+    return found
 
 
 def main() -> None:

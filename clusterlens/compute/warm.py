@@ -29,7 +29,7 @@ from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
 from clusterlens.compute.indices.indices import internal_index
 from clusterlens.compute.indices.model_comparison import compare_models
 from clusterlens.compute.pool.optics import make_graph_ordering, make_ordering
-from clusterlens.compute.pool.spanning import searched_tree
+from clusterlens.compute.pool.spanning import grown_tree
 from clusterlens.compute.ranking.progressive import rank_progressively
 from clusterlens.compute.ranking.robustness import rank_robustness
 from clusterlens.compute.ranking.run_comparison import compare_runs
@@ -147,7 +147,7 @@ def _use_table(X: FloatArray) -> None:
     table = neighbor_table(X, 4)
     for order in (make_ordering, make_graph_ordering):
         order(X, 0, table, min_samples=5)
-    searched_tree(X, 0, min_samples=5)
+    grown_tree(X, 0, table, min_samples=5)
 
 
 def _use_memberships(U: FloatArray, V: FloatArray) -> None:

@@ -5,10 +5,8 @@ and the two distances within which each has min_samples samples, itself included
 that DBSCAN and HDBSCAN say follows from it. The form depends on the data:
 
 - plain, up to MAX_PLAIN_SAMPLES: scikit-learn's own tree, O(n² d);
-- above, up to MAX_TREE_FEATURES features: the same tree, found by Borůvka's method on
-  a k-d tree (McInnes & Healy, 2017, doi:10.1109/ICDMW.2017.12) in single precision; the
-  trees for less than _BASE_MIN_SAMPLES, that of single linkage among them, follow from
-  that one and the nearest neighbours;
+- above, up to MAX_TREE_FEATURES features: the same tree, grown from the neighbour table
+  of the pool (`_boruvka`);
 - else a tree of the neighbour graph, whose components are joined where their centres
   are near: an upper bound of the tree that is exact inside dense regions.
 """
@@ -29,18 +27,16 @@ from sklearn.cluster._hdbscan._linkage import MST_edge_dtype, make_single_linkag
 from sklearn.cluster._hdbscan._tree import tree_to_labels
 
 from clusterlens.compute._numbers import whole
-from clusterlens.compute._run.kernels import library_kernels
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators.merges import components_of_merges
+from clusterlens.compute.pool._boruvka import spanning_tree
 from clusterlens.compute.pool._neighbors import neighbors_step
 from clusterlens.compute.pool.sharing import Arrays, Step
 
 MAX_PLAIN_SAMPLES = 15_000
 MAX_TREE_FEATURES = 12
-# The default of HDBSCAN and DBSCAN, whose tree a pool most often has anyway.
-_BASE_MIN_SAMPLES = 5
-# Neighbours in the graph that stands for all pairs.
-_GRAPH_NEIGHBORS = 15
+# Neighbours that a tree begins from, and in the graph that stands for all pairs.
+_NEIGHBORS = 15
 _METHOD = "cluster_selection_method"
 
 Edges = npt.NDArray[Any]
@@ -54,43 +50,31 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
     if n <= MAX_PLAIN_SAMPLES:
         make = partial(_plain_tree, min_samples=min_samples)
         return Step(key, title, make, seconds=_plain_seconds, n_bytes=n_bytes)
-    if d <= MAX_TREE_FEATURES and min_samples < _BASE_MIN_SAMPLES:
-        make = partial(followed_tree, min_samples=min_samples)
-        needs = (
-            spanning_tree_step(n, d, _BASE_MIN_SAMPLES),
-            neighbors_step(_BASE_MIN_SAMPLES - 1),
-        )
-        seconds = lambda n, d, k: 0.03 + 1.5e-6 * n  # noqa: E731
-        followed = f"followed-{key}"
-        return Step(
-            followed, title, make, needs=needs, seconds=seconds, n_bytes=n_bytes
-        )
+    table = neighbors_step(max(_NEIGHBORS, min_samples - 1))
     if d <= MAX_TREE_FEATURES:
-        make = partial(searched_tree, min_samples=min_samples)
         note = (
-            f"The {title} is found by a search of a k-d tree in single precision; "
-            "ties may be broken another way than by scikit-learn."
+            f"The {title} is grown from the table of neighbours and a k-d tree; ties "
+            "may be broken another way than by scikit-learn."
         )
         return Step(
-            f"searched-{key}",
+            f"grown-{key}",
             title,
-            make,
-            seconds=_searched_seconds,
+            partial(grown_tree, min_samples=min_samples),
+            needs=(table,),
+            seconds=_grown_seconds,
             n_bytes=n_bytes,
             note=note,
         )
-    make = partial(_graph_tree, min_samples=min_samples)
     note = (
-        f"The {title} is that of the graph of {_GRAPH_NEIGHBORS} neighbours, as the "
+        f"The {title} is that of the graph of {_NEIGHBORS} neighbours, as the "
         f"data have more than {whole(MAX_PLAIN_SAMPLES)} samples and "
         f"{MAX_TREE_FEATURES} "
         "features; regions that it leaves apart are joined near their centres."
     )
-    table = neighbors_step(max(_GRAPH_NEIGHBORS, min_samples - 1))
     return Step(
         f"graph-{key}",
         title + " of the neighbour graph",
-        make,
+        partial(_graph_tree, min_samples=min_samples),
         needs=(table,),
         seconds=lambda n, d, k: 0.03 + 5e-6 * n,
         n_bytes=n_bytes,
@@ -180,59 +164,16 @@ def _plain_tree(X: FloatArray, size: int, *, min_samples: int) -> Arrays:
     return (model.fit(X)._single_linkage_tree_,)
 
 
-def searched_tree(X: FloatArray, size: int, *, min_samples: int) -> Arrays:
-    """Merges of the same tree, found on a k-d tree, and its edges.
-
-    Records (n_samples - 1,), and ends (n_samples - 1, 2) of the edges.
-    """
-    # The library does not count the sample itself. With one other sample, or none, no
-    # distance is less than what is needed around its ends: plain distances decide.
-    others = max(1, min_samples - 1)
-    with library_kernels(n_threads=1):
-        # Compiles as it is imported: half a minute, the first time on a machine.
-        from fast_hdbscan.hdbscan import compute_minimum_spanning_tree
-
-        edges, _, _ = compute_minimum_spanning_tree(X, min_samples=others)
-    merges = _single_linkage(edges[:, 0], edges[:, 1], edges[:, 2])
-    return merges, edges[:, :2].astype(np.int32)
-
-
-def followed_tree(
-    X: FloatArray, size: int, base: Arrays, neighbors: Arrays, *, min_samples: int
+def grown_tree(
+    X: FloatArray, size: int, neighbors: Arrays, *, min_samples: int
 ) -> Arrays:
-    """Merges of the tree for few min_samples, from that for _BASE_MIN_SAMPLES.
-
-    An edge that is at least as long as both core distances of the base has the same
-    length in both trees, and the path in the base between its ends is nowhere longer.
-    Any other joins a sample to one that is nearer than its core distance, so it is in
-    the table of its neighbours. Hence the tree is among the edges of both.
-
-    Parameters
-    ----------
-    X : array of float, shape (n_samples, n_features)
-        The samples.
-    size : int
-        Not used.
-    base : (array, array)
-        As `searched_tree` returns them for _BASE_MIN_SAMPLES.
-    neighbors : (array, array)
-        Indices and distances of the nearest others, (n_samples, at least
-        _BASE_MIN_SAMPLES - 1) each.
-    min_samples : int
-        Less than _BASE_MIN_SAMPLES.
-    """
-    n_others = _BASE_MIN_SAMPLES - 1
-    table, distances = (array[:, :n_others] for array in neighbors)
-    core = distances[:, min_samples - 2] if min_samples > 1 else np.zeros(len(X))
-    start, end = base[1].T
-    lengths = np.linalg.norm(X[start] - X[end], axis=1)
-    start, end, weight = _forest(
-        np.concatenate([start, np.repeat(np.arange(len(X)), n_others)]),
-        np.concatenate([end, table.ravel()]),
-        np.concatenate([lengths, distances.ravel()]),
-        core,
-    )
-    return (_single_linkage(start, end, weight),)
+    """Merges of the same tree, grown from the neighbour table; one record each."""
+    # So many and no more, that ties are broken in the same way in every pool.
+    n_neighbors = max(_NEIGHBORS, min_samples - 1)
+    table, distances = (array[:, :n_neighbors] for array in neighbors)
+    core = _core_distances(distances, min_samples)
+    edges, lengths = spanning_tree(X, table, distances, core)
+    return (_single_linkage(edges[:, 0], edges[:, 1], lengths),)
 
 
 def _graph_tree(
@@ -240,10 +181,10 @@ def _graph_tree(
 ) -> Arrays:
     """Merges of a tree of the neighbour graph; records (n_samples - 1,)."""
     table, distances = neighbors
-    core = distances[:, min_samples - 2] if min_samples > 1 else np.zeros(len(X))
-    ends = np.repeat(np.arange(len(X)), _GRAPH_NEIGHBORS)
-    others = table[:, :_GRAPH_NEIGHBORS].ravel()
-    lengths = distances[:, :_GRAPH_NEIGHBORS].ravel()
+    core = _core_distances(distances, min_samples)
+    ends = np.repeat(np.arange(len(X)), _NEIGHBORS)
+    others = table[:, :_NEIGHBORS].ravel()
+    lengths = distances[:, :_NEIGHBORS].ravel()
     start, end, weight = _forest(ends, others, lengths, core)
     joins = _joins(X, core, _components(start, end, len(X)))
     return (
@@ -251,6 +192,11 @@ def _graph_tree(
             *(np.concatenate(p) for p in zip((start, end, weight), joins, strict=True))
         ),
     )
+
+
+def _core_distances(distances: FloatArray, min_samples: int) -> FloatArray:
+    """Distance (n_samples,) within which each has min_samples samples, itself one."""
+    return distances[:, min_samples - 2] if min_samples > 1 else 0 * distances[:, 0]
 
 
 def _forest(
@@ -311,5 +257,5 @@ def _plain_seconds(n: int, d: int, size: int) -> float:
     return 0.01 + n * n * (1.5e-9 + 4.5e-10 * d)
 
 
-def _searched_seconds(n: int, d: int, size: int) -> float:
-    return 0.1 + n * 1.4e-6 * np.log2(n) * 1.28**d
+def _grown_seconds(n: int, d: int, size: int) -> float:
+    return 0.02 + n * 2.5e-7 * np.log2(n) * 1.05**d

@@ -2,21 +2,23 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import DBSCAN, HDBSCAN, AgglomerativeClustering
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute.estimators.neighbors import neighbor_table
 from clusterlens.compute.pool import _trees, optics, spanning
+from clusterlens.compute.pool._boruvka import spanning_tree
 from clusterlens.compute.pool.optics import make_graph_ordering, make_ordering
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.spanning import (
     _graph_tree,
     _plain_tree,
     dbscan_labels,
-    followed_tree,
+    grown_tree,
     hdbscan_labels,
-    searched_tree,
 )
 
 
@@ -47,24 +49,46 @@ def test_hdbscan_at_every_size_from_one_tree(method, size):
 
 
 @pytest.mark.parametrize("min_samples", [1, 2, 5, 20])
-def test_the_searched_tree_is_the_plain_one(min_samples):
-    X = make_blobs(800, 3, random_state=1)[0]
-    plain, searched = (
-        make(X, 0, min_samples=min_samples)[0] for make in (_plain_tree, searched_tree)
-    )
-    # Single precision.
-    np.testing.assert_allclose(searched["value"], plain["value"], rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("min_samples", [1, 2, 3, 4])
 @pytest.mark.parametrize("decimals", [0, 1, 12])
-def test_the_tree_for_few_samples_follows_from_that_for_more(min_samples, decimals):
-    X = make_blobs(700, 4, random_state=decimals)[0].round(decimals)  # ties, duplicates
-    base = searched_tree(X, 0, min_samples=5)
-    table = neighbor_table(X, 6)
-    followed = followed_tree(X, 0, base, table, min_samples=min_samples)[0]
+@pytest.mark.parametrize("features", [1, 3, 20])
+def test_the_grown_tree_is_as_long_as_the_plain_one(features, decimals, min_samples):
+    X = make_blobs(700, features, random_state=1)[0].round(decimals)  # ties, duplicates
+    table = neighbor_table(X, 25)
     plain = _plain_tree(X, 0, min_samples=min_samples)[0]
-    np.testing.assert_allclose(followed["value"], plain["value"], rtol=1e-5, atol=1e-6)
+    grown = grown_tree(X, 0, table, min_samples=min_samples)[0]
+    np.testing.assert_allclose(grown["value"], plain["value"], rtol=1e-12, atol=1e-12)
+    assert grown["cluster_size"][-1] == len(X)
+
+
+@pytest.mark.parametrize("groups", [1, 7, 60])
+def test_a_tree_from_few_neighbours_searches_for_the_others(groups):
+    rng = np.random.default_rng(groups)
+    X = np.repeat(rng.uniform(0, 1000, (groups, 4)), 840 // groups, axis=0)
+    X += rng.standard_t(2, X.shape)
+    table, distances = neighbor_table(X, 4)
+    core = distances[:, 1]
+    edges, lengths = spanning_tree(X, table, distances, core)
+    apart = np.linalg.norm(X[edges[:, 0]] - X[edges[:, 1]], axis=1)
+    np.testing.assert_allclose(lengths, np.maximum(apart, core[edges].max(axis=1)))
+    plain = _plain_tree(X, 0, min_samples=3)[0]["value"]
+    np.testing.assert_allclose(np.sort(lengths), plain, rtol=1e-12)
+    alone = csr_array((lengths, edges.T), shape=(len(X), len(X)))
+    assert connected_components(alone, directed=False)[0] == 1
+
+
+def test_ties_are_broken_in_the_same_way_whatever_else_is_in_the_table():
+    X = np.random.default_rng(0).integers(0, 9, (900, 3)).astype(float)
+    one, other = (
+        grown_tree(X, 0, neighbor_table(X, k), min_samples=5)[0] for k in (15, 60)
+    )
+    np.testing.assert_array_equal(one, other)
+
+
+def test_samples_that_are_all_equal_have_a_tree_of_length_0():
+    X = np.ones((300, 2))
+    tree = grown_tree(X, 0, neighbor_table(X, 15), min_samples=5)[0]
+    assert len(tree) == 299
+    assert not tree["value"].any()
 
 
 @pytest.mark.parametrize("min_samples", [1, 5, 20])
@@ -110,12 +134,11 @@ def test_large_data_take_other_forms_and_say_so(monkeypatch, features):
             assert adjusted_rand_score(y[kept], labels[kept]) == 1.0
 
 
-def test_single_linkage_from_the_searched_tree_is_that_of_scikit_learn():
+def test_single_linkage_from_the_grown_tree_is_that_of_scikit_learn():
     X = make_blobs(400, 2, random_state=3)[0]
-    base = searched_tree(X, 0, min_samples=5)
-    (tree,) = followed_tree(X, 0, base, neighbor_table(X, 4), min_samples=1)
+    tree = grown_tree(X, 0, neighbor_table(X, 15), min_samples=1)
     for k in (2, 3, 10, 50):
-        labels = _trees.cut_agglomerative(X, {"n_clusters": k}, (tree,))
+        labels = _trees.cut_agglomerative(X, {"n_clusters": k}, tree)
         alone = AgglomerativeClustering(k, linkage="single").fit_predict(X)
         assert adjusted_rand_score(labels, alone) == 1.0
 
