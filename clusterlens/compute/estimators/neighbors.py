@@ -1,17 +1,18 @@
 """Nearest neighbours with a defined order: by distance, ties by sample index.
 
 Methods on neighbour graphs depend on which of several equally distant samples is taken,
-and library searches leave that open. Here scikit-learn finds the neighbourhood, exact
+and library searches leave that open. Here a search finds the neighbourhood, exact
 distances settle the order, and rows whose last place is tied are searched in full. So
-the tables are a function of the data alone, at the cost of the library search plus
-O(n d) for each tied row.
+the tables are a function of the data alone, at the cost of the search plus O(n d) for
+each tied row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,9 @@ from clusterlens.compute._run.options import (
     report,
 )
 from clusterlens.compute._validation import FloatArray
+from clusterlens.compute.estimators._blocked_search import BlockedSearch
 
-TREE_DIMENSIONS = 8
+TREE_DIMENSIONS = 4
 _BLOCK = 4096
 _LEAF = 64
 # Rounding of the library's distances, relative to the squared norms.
@@ -94,7 +96,8 @@ def neighbor_table(
 
     Notes
     -----
-    k-d tree up to 8 features, blocked brute force above: O(n² d) time, O(n k) memory.
+    k-d tree up to 4 features; above, all pairs in blocks, those left out that lie in
+    boxes too far away: up to O(n² d) time, O(n (k + d)) memory.
     """
     known = _KNOWN.get()
     if known is not None and n_neighbors <= known[1].shape[1]:
@@ -189,40 +192,58 @@ def _search(
     cancel: Cancel | None,
 ) -> tuple[Table, FloatArray]:
     """Search X for each query (q, d), leaving out row own[q] (-1 for none)."""
-    algorithm = "kd_tree" if X.shape[1] <= TREE_DIMENSIONS else "brute"
-    index = NearestNeighbors(algorithm=algorithm).fit(X)
     n_found = min(len(X), n_neighbors + 2)
     slack = _SLACK * float(np.einsum("ij,ij->i", X, X).max())
-    table = np.full((len(queries), n_neighbors), len(X), dtype=np.int32)
-    squares = np.full((len(queries), n_neighbors), np.inf)
+    find = _finder(X)
+    table = np.empty((len(queries), n_neighbors), dtype=np.int32)
+    squares = np.empty((len(queries), n_neighbors))
+    order = local_order(queries)
     for start in range(0, len(queries), _BLOCK):
         raise_if_cancelled(cancel)
-        rows = slice(start, start + _BLOCK)
-        found = index.kneighbors(queries[rows], n_found, return_distance=False)
-        _settle(X, queries[rows], own[rows], found, slack, table[rows], squares[rows])
+        rows = order[start : start + _BLOCK]
+        asked = queries[rows]
+        found = find(asked, n_found)
+        table[rows], squares[rows] = _settle(
+            X, asked, own[rows], found, slack, n_neighbors
+        )
         report(progress, min(start + _BLOCK, len(queries)), len(queries))
     return table, np.sqrt(squares)
 
 
+def _finder(X: FloatArray) -> Callable[[FloatArray, int], npt.NDArray[np.int64]]:
+    """Return what finds the nearest rows of X for queries, up to rounding."""
+    if X.shape[1] > TREE_DIMENSIONS:
+        return BlockedSearch(X, local_order(X)).nearest
+    index = NearestNeighbors(algorithm="kd_tree").fit(X)
+    return partial(index.kneighbors, return_distance=False)
+
+
 @kernel()
 def _settle(
-    X: Any, queries: Any, own: Any, found: Any, slack: Any, table: Any, squares: Any
-) -> None:
+    X: Any, queries: Any, own: Any, found: Any, slack: float, n_neighbors: int
+) -> tuple[Any, Any]:
     """Sort the rows found by exact distance; search in full where the end is tied."""
+    table = np.full((len(queries), n_neighbors), len(X), np.int32)
+    squares = np.full((len(queries), n_neighbors), np.inf)
     for row in range(len(queries)):
         farthest = 0.0
         for j in found[row]:
+            if j < 0:
+                continue
             square = squared_distance(queries[row], X[j])
             farthest = max(farthest, square)
             if j != own[row]:
                 _insert(table[row], squares[row], j, square)
-        if found.shape[1] < len(X) and squares[row, -1] >= farthest - slack:
+        if table[row, -1] == len(X) or (
+            found.shape[1] < len(X) and squares[row, -1] >= farthest - slack
+        ):
             table[row] = len(X)
             squares[row] = np.inf
             for j in range(len(X)):
                 if j != own[row]:
                     square = squared_distance(queries[row], X[j])
                     _insert(table[row], squares[row], j, square)
+    return table, squares
 
 
 @kernel()

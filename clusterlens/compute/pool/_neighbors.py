@@ -34,10 +34,10 @@ def make_neighbors(X: FloatArray, n_neighbors: int) -> Arrays:
 
 
 def _seconds(n: int, d: int, k: int) -> float:
-    """Time of the search: a k-d tree, or all pairs."""
+    """Time of the search: a k-d tree, or all pairs but those in boxes far away."""
     if d <= TREE_DIMENSIONS:
         return 0.01 + 6.5e-9 * n * np.log2(n) * (k + 30) * 1.3**d
-    return 0.01 + n * n * (2.8e-9 + 5e-11 * d) + 2e-7 * n * k
+    return 0.01 + 3e-9 * n ** (2 - 2 / d) + 4e-7 * n * (d + k)
 
 
 class WithNeighbors:

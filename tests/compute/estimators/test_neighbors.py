@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
 
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute.estimators import neighbors
 from clusterlens.compute.estimators.neighbors import (
     approximate_neighbor_table,
     in_local_order,
@@ -41,6 +43,33 @@ def test_table_is_ordered_by_distance_then_index(seed, n_samples, n_features, le
         assert table[i].tolist() == nearest(X[i], X, i, n_neighbors)
         expected = np.linalg.norm(X[table[i]] - X[i], axis=1)
         np.testing.assert_allclose(distances[i], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_features", [5, 8, 31])
+@pytest.mark.parametrize("decimals", [0, 9])
+def test_blocks_and_a_tree_find_the_same_table(monkeypatch, n_features, decimals):
+    centers = 300 * np.random.default_rng(0).normal(size=(6, n_features))
+    X = make_blobs(1500, centers=centers, cluster_std=3, random_state=1)[0]
+    X = X.round(decimals)  # ties
+    X[:400] = X[0]  # more duplicates than a chunk holds
+    found = []
+    for most in (0, 99):
+        monkeypatch.setattr(neighbors, "TREE_DIMENSIONS", most)
+        found.append((*neighbor_table(X, 40), *neighbors_of(X[::7] + 0.5, X, 300)))
+    for blocks, tree in zip(*found, strict=True):
+        np.testing.assert_array_equal(blocks, tree)
+
+
+def test_distances_that_overflow_leave_no_neighbor_out():
+    X = np.random.default_rng(0).normal(size=(300, 6))
+    X[:50] *= 1e200
+    with np.errstate(over="ignore"):
+        table, distances = neighbor_table(X, 299)
+    assert (
+        np.sort(table)
+        == np.array([np.delete(np.arange(300), range(i, i + 1)) for i in range(300)])
+    ).all()
+    assert np.isinf(distances[0]).all()
 
 
 def test_queries_leave_no_sample_out():

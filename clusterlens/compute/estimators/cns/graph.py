@@ -62,7 +62,6 @@ from clusterlens.compute.estimators.cns.cns import (
 )
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.neighbors import (
-    TREE_DIMENSIONS,
     Table,
     approximate_neighbor_table,
     in_local_order,
@@ -74,6 +73,8 @@ from clusterlens.compute.estimators.neighbors import (
 N_NODES = 8
 N_PRODUCTS = 64
 LARGEST_EXACT = 100_000
+# With more samples than that, up to so many features.
+_EXACT_FEATURES = 8
 MEMORY_LIMIT = 8_000_000_000
 _N_ALPHAS = 24
 # Products and candidates of a preview: below and above this number of samples.
@@ -616,5 +617,5 @@ def _step(
 
 def _prefers_approximate(X: FloatArray) -> bool:
     """Whether the exact search would be slow and NN-descent is installed."""
-    slow = len(X) > LARGEST_EXACT and X.shape[1] > TREE_DIMENSIONS
+    slow = len(X) > LARGEST_EXACT and X.shape[1] > _EXACT_FEATURES
     return slow and find_spec("pynndescent") is not None
