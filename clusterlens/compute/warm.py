@@ -22,7 +22,7 @@ from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.estimators.features import FeatureLinkage
 from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
-from clusterlens.compute.estimators.neighbors import neighbor_table
+from clusterlens.compute.estimators.neighbors import TREE_DIMENSIONS, neighbor_table
 from clusterlens.compute.estimators.spuds import SPUDS
 from clusterlens.compute.estimators.torque import TorqueClustering
 from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
@@ -87,9 +87,11 @@ def _use_ensembles() -> None:
 
 def _use_tables() -> None:
     """Use a table as it is made, and one that is read-only: a type of its own."""
-    X = np.random.default_rng(0).normal(size=(200, 3))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
     for table in (X, read_only(X)):
         _use_table(table)
+    neighbor_table(rng.normal(size=(200, TREE_DIMENSIONS + 1)), 4)
 
 
 def _use_fuzzy_partitions() -> None:
