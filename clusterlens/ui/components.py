@@ -298,18 +298,51 @@ class Query(JSComponent):
     """The arguments in the address of the page, changed in place.
 
     Panel's own location adds an entry to the list behind the browser's Back button for
-    every change.
+    every change. Here only another page of the app does. Back and Forward ask for the
+    page of their entry; one that belongs to another analysis is loaded anew.
+
+    Parameters
+    ----------
+    asked : callable
+        Called with the page that Back or Forward leads to.
     """
 
     text = param.String("", doc="With its question mark; empty leaves it as it is.")
 
     _esm = """
 export function render({model}) {
-  model.on('text', () => {
-    if (model.text) history.replaceState({}, '', location.pathname + model.text);
-  });
+  const place = (query) => {
+    const given = new URLSearchParams(query);
+    let page = 'data';
+    try { page = JSON.parse(given.get('look') || '{}').page || page; } catch { }
+    return {page, analysis: given.get('analysis')};
+  };
+  // What an address of before says is not yet on the page that has come up.
+  let here = null;
+  const write = () => {
+    if (!model.text) return;
+    const next = place(model.text), to = location.pathname + model.text;
+    const turned = here && here.analysis === next.analysis && here.page !== next.page;
+    here = next;
+    history[turned ? 'pushState' : 'replaceState']({}, '', to);
+  };
+  const onPop = () => {
+    const there = place(location.search);
+    if (!here || there.analysis !== here.analysis) location.reload();
+    else if (there.page !== here.page) { here = there; model.send_msg(there.page); }
+  };
+  model.on('text', write);
+  window.addEventListener('popstate', onPop);
+  model.on('remove', () => window.removeEventListener('popstate', onPop));
   return document.createElement('span');
 }"""
+
+    def __init__(self, asked: Callable[[str], Any], **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+        self._asked = asked
+
+    def _handle_msg(self, data: Any) -> Any:
+        return self._asked(str(data))
 
 
 class TextSize(JSComponent):

@@ -15,7 +15,13 @@ from clusterlens.compute._numbers import count as counted
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.process_settings import ignore_warnings
 from clusterlens.ui import warm
-from clusterlens.ui.address import LOOKED_AT, VIEWS, from_query, to_query
+from clusterlens.ui.address import (
+    LOOKED_AT,
+    VIEWS,
+    from_query,
+    restore_look,
+    to_query,
+)
 from clusterlens.ui.components import Keys, Query, Text, TextSize
 from clusterlens.ui.explanations import GLOSSARY
 from clusterlens.ui.kit import link, pmu, pn, progress_bar, quoting, safe
@@ -344,11 +350,8 @@ def _saved(session: Session) -> Text:
 
 def _query(session: Session) -> Query:
     """Keep the address of the page a link to what is on it."""
-    query, memory, look = (
-        Query(width=1, height=1, margin=0),
-        session.memory,
-        session.look,
-    )
+    memory, look = session.memory, session.look
+    query = Query(lambda page: restore_look(look, {"page": page}))
 
     def write(*events: Any) -> None:
         given = to_query(memory.analysis, look)

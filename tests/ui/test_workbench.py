@@ -104,6 +104,36 @@ def test_keys_undo_redo_and_step_through_the_models(app, tmp_path):
     expect(app.locator(".cl-keys")).to_be_hidden()
 
 
+def test_back_and_forward_lead_through_the_pages_and_to_the_analysis_before(
+    app, tmp_path
+):
+    def is_on(page: str) -> None:
+        here = app.locator(".cl-rail [aria-current=page]")
+        expect(here).to_contain_text(page, timeout=LONG)
+
+    load(app, write_blobs(tmp_path))
+    app.get_by_role("button", name="Next: choose a pool").click()
+    is_on("Pool")
+    app.locator(".cl-nav-consensus button").click()
+    is_on("Consensus")
+    app.go_back()
+    is_on("Pool")
+    app.go_forward()
+    is_on("Consensus")
+    app.go_back()
+    app.go_back()
+    is_on("Data")
+    app.locator(".cl-nav-pool button").click()
+    is_on("Pool")
+    app.locator(".cl-state").get_by_role("button", name="another table").click()
+    load(app, write_blobs(tmp_path, rows=100, name="others.csv"))
+    expect(app.locator(".cl-state")).to_contain_text("others")
+    expect(app.locator(".cl-saved")).to_contain_text("saved")
+    app.go_back()
+    expect(app.locator(".cl-state")).to_contain_text("blobs", timeout=LONG)
+    is_on("Pool")
+
+
 def test_nothing_is_left_on_screen_of_a_run_that_is_undone(app, tmp_path):
     open_run(app, tmp_path)
     parts = [".cl-threshold-mean", ".cl-map .bk-Canvas", ".cl-ranking-table"]

@@ -33,7 +33,7 @@ from clusterlens.compute._run.kernels import directories
 
 FILE = "pool-paces.json"
 # Raised when cost laws change, so that what was seen against the old ones is forgotten.
-LAWS = 4
+LAWS = 5
 # What is seen at a size this many times smaller or larger counts half.
 _HALF_AT = 3.0
 # Weight of the pace of all laws beside what was seen of one.

@@ -162,9 +162,11 @@ def _row(
     at = int(np.flatnonzero(held.clusters == cluster)[0])
     within = held.within[at]
     name = mark(cluster_colour(cluster), f"<b>{safe(chosen.names[cluster])}</b>")
-    bar = (
+    together = (
         f"<div class='track'><div style='width:{100 * within:.0f}%;"
-        "background:#0b7d7d'></div></div>"
+        f"background:#0b7d7d'></div></div>{within:.2f}"
+        if size > 1
+        else "<span title='one sample has no pairs'>–</span>"
     )
     rows = profiles.table[profiles.table["cluster"] == cluster].set_index("column")
     cells = "".join(_cell(rows.loc[name]) for name in columns)
@@ -173,7 +175,7 @@ def _row(
         f"<td class='name'><button data-do='cluster {cluster}'>{name}</button></td>"
         f"<td class='number'>{whole(size)} <span class='muted'>"
         f"{size / len(chosen.clusters):.0%}</span></td>"
-        f"<td>{bar}{within:.2f}</td><td>{_nearest(at, held, chosen)}</td>"
+        f"<td>{together}</td><td>{_nearest(at, held, chosen)}</td>"
         f"{_comes_back(cluster, stable)}{cells}</tr>"
     )
 

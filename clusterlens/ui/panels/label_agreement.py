@@ -17,6 +17,8 @@ from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import fixed
 
 GIVEN, MERGED = "#0b7d7d", "#b07a10"
+# Names of two dots that are nearer to each other than this stand in one text.
+_TEXT_WIDTH = 0.3
 # On lines that are close, names would cover the dots of the next one.
 DOTS_CSS = """
 :host { container-type: size; }
@@ -140,10 +142,10 @@ def _dots(
     canvas: Canvas, found: PoolAgreement, of: np.ndarray, y: float, *, hollow: bool
 ) -> None:
     """Put the models of a family on its line; ring the leader and the highest."""
+    named = {found.highest: "highest", found.leader: "leader"}
     for model in of.tolist():
         value = float(found.values[model])
-        titles = {found.highest: "highest", found.leader: "leader"}
-        known = titles.get(model, "")
+        known = named.get(model, "")
         canvas.dot(
             value,
             y,
@@ -153,6 +155,10 @@ def _dots(
             ring="currentColor" if known else "",
             title=f"{found.ensemble.names[model]}: {fixed(value, 3)} {known}",
         )
-        if known:
-            text = f"{known} {fixed(value)}"
-            canvas.text(min(value, 0.93), y + 0.3, text, place="above", bold=True)
+    here = sorted((float(found.values[k]), named[k]) for k in of.tolist() if k in named)
+    texts = [(value, f"{name} {fixed(value)}") for value, name in here]
+    if len(texts) == 2 and texts[1][0] - texts[0][0] < _TEXT_WIDTH:
+        middle = (texts[0][0] + texts[1][0]) / 2
+        texts = [(min(middle, 1 - _TEXT_WIDTH), f"{texts[0][1]} · {texts[1][1]}")]
+    for value, text in texts:
+        canvas.text(min(value, 0.93), y + 0.3, text, place="above", bold=True)

@@ -114,7 +114,7 @@ class ModelTab(Tab):
     def _section(self, cluster: int, size: int, profiles: Result, held: Result) -> str:
         """Write one cluster: its size, how the pool holds it together, its columns."""
         within = ""
-        if held.ready:
+        if held.ready and size > 1:
             at = np.flatnonzero(held.value.clusters == cluster)[0]
             within = f"held together {held.value.within[at]:.2f}"
         if profiles.ready:

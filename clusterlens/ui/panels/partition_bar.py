@@ -361,14 +361,14 @@ def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:
     text += (
         f" <span class='muted'>{safe(chosen.title)}, {whole(n)} samples{seed}.</span>"
     )
-    if held.ready and len(sizes) > 1:
+    if held.ready and sum(size > 1 for size in sizes.values()) > 1:
         text += f" {_holding(chosen, held.value, ensemble)}"
     return text
 
 
 def _holding(chosen: Chosen, held: ClusterConsensus, ensemble: Ensemble) -> str:
     """Name the clusters that the pool holds together best and least."""
-    real = np.flatnonzero(held.clusters >= 0)
+    real = np.flatnonzero((held.clusters >= 0) & (held.sizes > 1))
     within = held.within[real]
     best, least = real[within.argmax()], real[within.argmin()]
     names = [safe(chosen.names[int(held.clusters[k])]) for k in (best, least)]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
+from clusterlens.compute._numbers import count as counted
 from clusterlens.compute._numbers import whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS
@@ -371,7 +372,7 @@ class _Blocks:
 
     def _block(self, family: str, rows: list[int]) -> str:
         models = sum(self._models(k) for k in rows)
-        known = f"{models} models" if self.counts else "…"
+        known = counted(models, "model") if self.counts else "…"
         title = f"<div><b>{safe(family)}</b><p class='muted'>{known}</p></div>"
         lines = [self._row(k) for k in rows]
         used = {self.entries[k].clusterer for k in rows}

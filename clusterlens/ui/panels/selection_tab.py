@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import count as counted
 from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
@@ -87,12 +88,13 @@ class SelectionTab(Tab):
         """Write what is known of the selection."""
         read, names = selection_reading, model_names.value or {}
         total = len(read.brush)
+        held = f"{read.within:.2f}" if total > 1 else "–"
         rest = "" if np.isnan(read.rest) else f" · rest {read.rest:.2f}"
         self.text.body = (
-            f"<p><b style='font-size:15px'>{whole(total)} samples brushed</b> "
+            f"<p><b style='font-size:15px'>{counted(total, 'sample')} brushed</b> "
             f"{badge(safe(read.brush.source))} "
             f"{link('Clear', 'clear', css='cl-clear')}</p>"
-            f"<dl><dt>held together</dt><dd><b>{read.within:.2f}</b>"
+            f"<dl><dt>held together</dt><dd><b>{held}</b>"
             f"<span class='muted'>{rest}</span></dd></dl>"
             f"<h3>In the clusters of {safe(ensemble.names[selected])}</h3><table>"
             + "".join(
