@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from benchmarks.pages import places_at_rest
 from tests.ui.test_main_job import (
     FIGURE,
     LONG,
@@ -221,6 +222,25 @@ def zoom_in(app: Page, css: str) -> list[float]:
     )
     assert_changes(app, css, shown)
     return ranges(app, css)
+
+
+def test_a_button_that_is_held_before_it_moves_clicks_and_selects(app, tmp_path):
+    open_run(app, tmp_path)
+    first, *_, last = places_at_rest(app)
+
+    def hold(x: float, y: float) -> None:
+        app.mouse.move(x, y)
+        app.mouse.down()
+        app.wait_for_timeout(600)  # longer than what counts as a press
+
+    hold(*first)
+    app.mouse.up()
+    front = app.locator(".cl-inspector .tab.front")
+    expect(front).to_contain_text("Sample", timeout=LONG)
+    hold(first[0] - 4, first[1] - 4)
+    app.mouse.move(last[0] + 4, last[1] + 60, steps=6)
+    app.mouse.up()
+    expect(front).to_contain_text("Selection", timeout=LONG)
 
 
 def test_the_zoom_survives_another_model_shading_and_threshold(app, tmp_path):
