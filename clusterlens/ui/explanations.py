@@ -83,8 +83,9 @@ EXPLANATIONS = {
         "An estimate knows nothing of what else runs on this machine.",
     ),
     "cl-latest-run": Explanation(
-        "What became of each model of the run.",
-        "Models that failed or ran into a limit are listed with the reason.",
+        "The runs there are, and what became of each model of the one that is read.",
+        "Read another run, rename or delete one (undo brings it back). Models that "
+        "failed or ran into a limit are listed with the reason.",
         "A model that was kept is not thereby a good one.",
     ),
     "cl-run-progress": Explanation(

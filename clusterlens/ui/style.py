@@ -350,4 +350,7 @@ COLUMN = {
     "min-width": "0",
     "overflow": "hidden",
 }
+# Least height of a card whose content would have no room beside larger text: none at
+# the usual size.
+ROOM = "calc((var(--cl-scale, 1) - 1) * 800px)"
 SCROLL = {"overflow-y": "auto", "min-height": "0", "flex": "1 1 0"}

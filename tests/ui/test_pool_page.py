@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 
 from clusterlens.compute.pool.specs import POOLS
+from clusterlens.ui.analysis import Analysis
 from clusterlens.ui.history import Step
 from clusterlens.ui.memory.store import Store
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.session import Session
 from tests.ui.loop import rest, run
+from tests.ui.test_session import made_run
 
 
 class Opened:
@@ -23,7 +25,7 @@ class Opened:
         self.page.look(True)
         named = {type(panel).__name__: panel for panel in self.page.panels}
         self.grid, self.cost = named["PoolGrid"], named["PoolCost"]
-        self.latest = named["LatestRun"]
+        self.runs = named["Runs"]
 
     async def load(self, name: str) -> None:
         self.session.look.page = "pool"
@@ -136,7 +138,7 @@ def test_the_run_is_what_was_drafted_and_leads_to_the_consensus():
         assert set(run.ensemble.families) == {"k-means"}
         assert run.random_state == 7
         await opened.rest()
-        assert "5</b> of 5 models kept" in opened.latest._outcome.body
+        assert "5</b> of 5 models kept" in opened.runs._form.body
         assert opened.can_run
 
     looked_at(scenario)
@@ -243,3 +245,45 @@ def test_a_pool_of_ones_own_needs_a_name_of_its_own(name):
         assert opened.session.own_pools.names() == ["mine", "other"]
 
     looked_at(scenario)
+
+
+def test_runs_are_listed_read_renamed_and_deleted():
+    async def main():
+        opened = Opened()
+        runs, form = opened.runs, opened.runs._form
+        session = opened.session
+        first, second = made_run(1), made_run(2)
+        base = Analysis(
+            table=first.dataset,
+            dataset=first.dataset,
+            runs=(first, second),
+            run_id="r2",
+        )
+        session.history.do(Step("start", "Start", base, {}))
+        await opened.rest()
+        assert form.body.index("run 2") < form.body.index("run 1")
+        runs._do("read r1")
+        await opened.rest()
+        assert session.analysis.run_id == "r1"
+        runs._do("rename r1")
+        await opened.rest()
+        assert "value='run 1' data-enter='name r1'" in form.body
+        runs._do("name r1 <b>mine</b>")
+        await opened.rest()
+        assert session.analysis.run.name == "<b>mine</b>"
+        assert "&lt;b&gt;mine" in form.body
+        assert "<input" not in form.body
+        runs._do("rename r2")
+        await opened.rest()
+        runs._do("leave")
+        await opened.rest()
+        assert "<input" not in form.body
+        runs._do("delete r1")
+        await opened.rest()
+        assert [run.id for run in session.analysis.runs] == ["r2"]
+        session.undo()
+        await opened.rest()
+        assert session.analysis.run_id == "r1"
+        await opened.rest()
+
+    run(main())

@@ -100,10 +100,12 @@ def test_a_table_that_cannot_be_prepared_is_kept_with_a_notice():
         ("set threshold", {"threshold": 99}, "99"),
         ("read run", {"id": "r9"}, "'r9'"),
         ("rename run", {"id": "r1", "name": "  "}, "empty"),
+        ("rename run", {"id": "r1", "name": "a" * 81}, "81 characters"),
+        ("rename run", {"id": "r1", "name": "run 2"}, "another run"),
     ],
 )
 def test_a_refused_action_changes_nothing_and_says_why(kind, values, words):
-    session = session_with(made_run(1))
+    session = session_with(made_run(1), made_run(2))
     before = session.analysis
     assert session.act_now(kind, **values) is False
     assert session.analysis is before

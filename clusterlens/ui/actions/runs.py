@@ -15,6 +15,7 @@ from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.analysis import Analysis, Run
 
 NOTE_LENGTH = 2000
+NAME_LENGTH = 80
 
 
 def read_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -27,7 +28,14 @@ def rename_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
     name = str(values["name"]).strip()
     if not name:
         raise ValueError("the name of a run is empty; give it at least one letter.")
+    if len(name) > NAME_LENGTH:
+        raise ValueError(
+            f"the name has {whole(len(name))} characters; a run has at most "
+            f"{NAME_LENGTH}, shorten it."
+        )
     renamed = replace(_known(analysis, values["id"]), name=name)
+    if any(run.name == name and run.id != renamed.id for run in analysis.runs):
+        raise ValueError(f"another run is called {name!r}; choose another name.")
     runs = tuple(renamed if run.id == renamed.id else run for run in analysis.runs)
     return replace(analysis, runs=runs)
 

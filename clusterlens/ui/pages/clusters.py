@@ -12,7 +12,7 @@ from clusterlens.ui.panels.cluster_rows import ClusterRows
 from clusterlens.ui.panels.comparison import Comparison
 from clusterlens.ui.panels.k_evidence import KEvidence
 from clusterlens.ui.panels.partition_bar import PartitionBar
-from clusterlens.ui.style import COLUMN
+from clusterlens.ui.style import COLUMN, ROOM
 
 GRID = """
 :host { display: grid; grid-template-columns: minmax(0, 1.9fr) minmax(0, 1fr);
@@ -33,16 +33,21 @@ class ClustersPage(Page):
         comparison, rows = Comparison(session), ClusterRows(session)
         self.panels = [bar, evidence, profiles, apart, comparison, rows]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
-        self._numbers = share(evidence.view, "1.3 1 0")
+        self._numbers = share(evidence.view, "1.3 1 0", least=ROOM)
         left, right = (
-            pn.Column(*cards, styles={**COLUMN, "gap": "8px"}, **fill)
+            pn.Column(
+                *cards, styles={**COLUMN, "gap": "8px", "overflow-y": "auto"}, **fill
+            )
             for cards in (
                 (
                     self._numbers,
-                    share(profiles.view, "1 1 0"),
-                    share(apart.view, "1 1 0"),
+                    share(profiles.view, "1 1 0", least=ROOM),
+                    share(apart.view, "1 1 0", least=ROOM),
                 ),
-                (share(comparison.view, "2 1 0"), share(rows.view, "1 1 0")),
+                (
+                    share(comparison.view, "2 1 0", least=ROOM),
+                    share(rows.view, "1 1 0", least=ROOM),
+                ),
             )
         )
         # What is hidden must not say itself how it is displayed.

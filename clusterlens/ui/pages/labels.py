@@ -13,11 +13,13 @@ from clusterlens.ui.panels.label_scales import LabelScales
 from clusterlens.ui.panels.label_verdict import LabelVerdict
 from clusterlens.ui.panels.labels_headline import LabelsHeadline
 from clusterlens.ui.panels.pair_map import ClassPair
+from clusterlens.ui.style import ROOM
 
-GRID = """
-:host { display: grid; gap: 8px; height: 100%; overflow: hidden;
+GRID = f"""
+:host {{ display: grid; gap: 8px; height: 100%; overflow: hidden auto;
   grid-template-columns: minmax(0, 1.2fr) minmax(0, 1fr) minmax(0, 1fr);
-  grid-template-rows: minmax(0, 1.35fr) minmax(0, 1fr); }
+  grid-template-rows: minmax({ROOM}, 1.35fr)
+    minmax(calc(1.4 * {ROOM}), 1fr); }}
 """
 
 

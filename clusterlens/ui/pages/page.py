@@ -62,11 +62,11 @@ class Page:
             panel.look(seen)
 
 
-def share(view: Any, flex: str) -> pn.Column:
+def share(view: Any, flex: str, *, least: str = "0") -> pn.Column:
     """Give a card its share of the height of a column, as CSS `flex` says."""
     return pn.Column(
         view,
-        styles={**COLUMN, "flex": flex},
+        styles={**COLUMN, "flex": flex, "min-height": least},
         sizing_mode="stretch_width" if flex.endswith("auto") else "stretch_both",
         margin=0,
     )

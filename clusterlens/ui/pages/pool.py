@@ -7,10 +7,10 @@ from typing import Any
 from clusterlens.ui.kit import pn
 from clusterlens.ui.pages.page import Page
 from clusterlens.ui.panels.import_partitions import ImportPartitions
-from clusterlens.ui.panels.latest_run import LatestRun
 from clusterlens.ui.panels.pool_cost import PoolCost
 from clusterlens.ui.panels.pool_grid import PoolGrid
 from clusterlens.ui.panels.run_progress import RunProgress
+from clusterlens.ui.panels.runs import Runs
 from clusterlens.ui.style import COLUMN
 
 GRID = {
@@ -27,17 +27,19 @@ class PoolPage(Page):
 
     def build(self) -> Any:
         grid, cost = PoolGrid(self.session), PoolCost(self.session)
-        latest, progress = LatestRun(self.session), RunProgress(self.session)
+        runs, progress = Runs(self.session), RunProgress(self.session)
         imported = ImportPartitions(self.session)
-        self.panels = [grid, cost, imported, latest, progress]
+        self.panels = [grid, cost, imported, runs, progress]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         right = pn.Column(
             # First, so that its buttons are in sight however small the window is.
             pn.Column(progress.view, styles={"flex": "none"}, margin=0),
             pn.Column(cost.view, styles={"flex": "none"}, margin=0),
             pn.Column(imported.view, styles={"flex": "none"}, margin=0),
-            latest.view,
-            styles={**COLUMN, "gap": "8px"},
+            pn.Column(
+                runs.view, styles={"flex": "1 0 auto", "min-height": "170px"}, **fill
+            ),
+            styles={**COLUMN, "gap": "8px", "overflow-y": "auto"},
             **fill,
         )
         return pn.Column(

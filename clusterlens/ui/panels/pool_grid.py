@@ -62,8 +62,8 @@ SHARE_WORDS = {
 HIDDEN = ("copy",)
 FAMILIES = tuple(dict.fromkeys(entry.family for entry in CLUSTERERS.values()))
 ROW = (
-    "display:grid;grid-template-columns:118px 182px minmax(0,1fr) 58px 46px;gap:0 10px;"
-    "align-items:start;padding:3px 0"
+    "display:grid;grid-template-columns:8.5em 13em minmax(0,1fr) 4.4em 3.5em;"
+    "gap:0 10px;align-items:start;padding:3px 0"
 )
 RULE = "border-top:1px solid color-mix(in srgb, currentColor 16%, transparent)"
 

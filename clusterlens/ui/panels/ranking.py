@@ -128,7 +128,10 @@ class RankingTable(Panel):
     def _read_run(self) -> str | None:
         """Offer the runs there are and say which of them is read."""
         analysis = self.session.analysis
-        names = {f"{run.name} · {run.dataset.name}": run.id for run in analysis.runs}
+        names: dict[str, str] = {}
+        for run in analysis.runs:
+            name = f"{run.name} · {run.dataset.name}"
+            names[name if name not in names else f"{name} ({run.id})"] = run.id
         if names != self._run_names:
             self._run_names = names
             self._run.param.update(options=names, visible=len(names) > 1)
