@@ -67,10 +67,11 @@ class ConsensusPage(Page):
             sizing_mode="stretch_both",
             margin=0,
         )
+        # Until there is a run the ranking alone says what leads to one.
+        self._of_run = (centre, inspector.view)
         workbench = pn.Column(
             ranking.view,
-            centre,
-            inspector.view,
+            *self._of_run,
             css_classes=["cl-page-consensus"],
             stylesheets=[GRID],
             sizing_mode="stretch_both",
@@ -81,6 +82,7 @@ class ConsensusPage(Page):
         self._workbench = share(workbench, "1 1 0")
         self._over = share(self._table.view, "1 1 0")
         session.look.param.watch(self._arrange, ["table_open", "map_of"])
+        session.history.param.watch(self._arrange, ["steps", "cursor", "forming"])
         return pn.Column(
             self._workbench,
             self._over,
@@ -102,4 +104,6 @@ class ConsensusPage(Page):
         self._samples.visible, self._models.visible = not models, models
         self._map_of_models.look(models and self.view.visible)
         self._workbench.visible, self._over.visible = not opened, opened
+        for part in self._of_run:
+            part.visible = self.session.analysis.run is not None
         self._table.look(opened and self.view.visible)

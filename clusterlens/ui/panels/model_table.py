@@ -16,7 +16,7 @@ from clusterlens.compute.table.export import to_csv_bytes
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import badge, card, link, safe
-from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.panels.panel import TO_A_RUN, Panel
 from clusterlens.ui.panels.saving import SaveButton
 from clusterlens.ui.words import error, fixed, number
 
@@ -62,9 +62,7 @@ class ModelTable(Panel):
         "judged",
         "label_check",
     )
-    empty = (
-        "<b>No run yet.</b> Run a pool on the <b>Pool</b> page; its models are here."
-    )
+    empty = f"<b>No run yet.</b> {TO_A_RUN}; its models are here."
 
     def build(self) -> Any:
         self._shown = pd.DataFrame()

@@ -21,6 +21,11 @@ from clusterlens.ui.session import Session
 # Seconds for which a card that shows something waits without a sign of it: what comes
 # and goes while a slider moves is drawn by the browser, too.
 PATIENCE_SECONDS = 0.4
+# What leads to a run, where a card shows nothing without one.
+TO_A_RUN = (
+    f"Load a table on {link('Data', 'data')}, then run a pool of clusterings on "
+    f"{link('Pool', 'pool')}"
+)
 _SKELETON = '<div class="skeleton"></div>'
 # Over what is there, whose size must not change while it is drawn: another size is
 # another picture, and the two would chase each other.

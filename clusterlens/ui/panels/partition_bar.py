@@ -19,7 +19,7 @@ from clusterlens.ui.kit import card, excerpt, link, pmu, pn, safe, select
 from clusterlens.ui.links import plain_ids
 from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.clusters import Chosen
-from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.panels.panel import TO_A_RUN, Panel
 from clusterlens.ui.panels.saving import SaveButton
 from clusterlens.ui.partitions import SEED, TREE, Choice
 from clusterlens.ui.words import fixed, voters
@@ -65,8 +65,7 @@ class PartitionBar(Panel):
         "run",
     )
     empty = (
-        "<b>Nothing to read yet.</b> Load a table on the <b>Data</b> page and run a "
-        "pool of clusterings on the <b>Pool</b> page; its models and their consensus "
+        f"<b>Nothing to read yet.</b> {TO_A_RUN}; its models and their consensus "
         "appear here."
     )
 

@@ -18,7 +18,7 @@ from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.ranked_rows import RankedRows
 from clusterlens.ui.kit import card, link, pn, safe, select
-from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.panels.panel import TO_A_RUN, Panel
 from clusterlens.ui.words import span
 
 VOTES = {
@@ -42,10 +42,7 @@ class RankingTable(Panel):
         "runs",
         "run_id?",
     )
-    empty = (
-        "<b>No run yet.</b> Load a table on the <b>Data</b> page, then run a pool of "
-        "clusterings on the <b>Pool</b> page; what the models agree on appears here."
-    )
+    empty = f"<b>No run yet.</b> {TO_A_RUN}; what the models agree on appears here."
 
     def build(self) -> Any:
         self._note = Text(does=self._count_from, css_classes=["cl-ranking-note"])

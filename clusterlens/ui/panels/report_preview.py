@@ -11,7 +11,7 @@ from clusterlens.ui.exports.document import SECTIONS, Findings, write_report
 from clusterlens.ui.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import card, pmu, pn, safe
-from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.panels.panel import TO_A_RUN, Panel
 from clusterlens.ui.style import COLUMN
 
 CSS = """
@@ -27,7 +27,7 @@ class ReportPreview(Panel):
 
     needs = (*NEEDED, "note", "look.report_without", "look.report_with")
     also = WELCOME
-    empty = "<b>Nothing to report yet.</b> Load a table and run a pool first."
+    empty = f"<b>Nothing to report yet.</b> {TO_A_RUN}."
 
     def build(self) -> Any:
         self._follows: dict[str, Callable[[], None]] = {}
