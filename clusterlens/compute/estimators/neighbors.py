@@ -32,7 +32,7 @@ from clusterlens.compute.estimators._blocked_search import BlockedSearch
 TREE_DIMENSIONS = 4
 _BLOCK = 4096
 _LEAF = 64
-# Rounding of the library's distances, relative to the squared norms.
+# Rounding of the squared distances of a search, relative to them.
 _SLACK = 1e-11
 
 Table = npt.NDArray[np.int32]
@@ -193,7 +193,6 @@ def _search(
 ) -> tuple[Table, FloatArray]:
     """Search X for each query (q, d), leaving out row own[q] (-1 for none)."""
     n_found = min(len(X), n_neighbors + 2)
-    slack = _SLACK * float(np.einsum("ij,ij->i", X, X).max())
     find = _finder(X)
     table = np.empty((len(queries), n_neighbors), dtype=np.int32)
     squares = np.empty((len(queries), n_neighbors))
@@ -203,9 +202,7 @@ def _search(
         rows = order[start : start + _BLOCK]
         asked = queries[rows]
         found = find(asked, n_found)
-        table[rows], squares[rows] = _settle(
-            X, asked, own[rows], found, slack, n_neighbors
-        )
+        table[rows], squares[rows] = _settle(X, asked, own[rows], found, n_neighbors)
         report(progress, min(start + _BLOCK, len(queries)), len(queries))
     return table, np.sqrt(squares)
 
@@ -220,7 +217,7 @@ def _finder(X: FloatArray) -> Callable[[FloatArray, int], npt.NDArray[np.int64]]
 
 @kernel()
 def _settle(
-    X: Any, queries: Any, own: Any, found: Any, slack: float, n_neighbors: int
+    X: Any, queries: Any, own: Any, found: Any, n_neighbors: int
 ) -> tuple[Any, Any]:
     """Sort the rows found by exact distance; search in full where the end is tied."""
     table = np.full((len(queries), n_neighbors), len(X), np.int32)
@@ -235,7 +232,7 @@ def _settle(
             if j != own[row]:
                 _insert(table[row], squares[row], j, square)
         if table[row, -1] == len(X) or (
-            found.shape[1] < len(X) and squares[row, -1] >= farthest - slack
+            found.shape[1] < len(X) and squares[row, -1] >= farthest * (1 - _SLACK)
         ):
             table[row] = len(X)
             squares[row] = np.inf

@@ -60,6 +60,15 @@ def test_blocks_and_a_tree_find_the_same_table(monkeypatch, n_features, decimals
         np.testing.assert_array_equal(blocks, tree)
 
 
+@pytest.mark.parametrize("n_features", [2, 7])
+def test_neighbors_far_from_the_origin_are_those_of_the_same_data_at_it(n_features):
+    X = np.random.default_rng(0).integers(0, 50, (900, n_features)).astype(float)
+    for there, here in zip(
+        neighbor_table(X + 2.0**40, 9), neighbor_table(X, 9), strict=True
+    ):
+        np.testing.assert_array_equal(there, here)
+
+
 def test_distances_that_overflow_leave_no_neighbor_out():
     X = np.random.default_rng(0).normal(size=(300, 6))
     X[:50] *= 1e200
