@@ -47,6 +47,12 @@ def cluster_name(cluster: int, names: Mapping[int, str] | None = None) -> str:
     return "noise" if cluster < 0 else f"cluster {cluster + 1}"
 
 
+def label_title(label: object) -> str:
+    """Name a given label on screen; of a bare number it says that it is one."""
+    text = str(label)
+    return f"label {text}" if text.lstrip("-").replace(".", "").isdigit() else text
+
+
 def cluster_colour(cluster: int) -> str:
     """Return the colour of a cluster; beyond the palette colours repeat."""
     if cluster < 0:

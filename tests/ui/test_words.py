@@ -3,7 +3,16 @@
 import pytest
 
 from clusterlens.compute._numbers import count, grouped, whole
+from clusterlens.ui.palette import label_title
 from clusterlens.ui.words import number, percent, typed
+
+
+@pytest.mark.parametrize(
+    ("label", "title"),
+    [(4, "label 4"), ("-1.5", "label -1.5"), ("setosa", "setosa"), ("4a", "4a")],
+)
+def test_a_bare_number_is_said_to_be_a_label(label, title):
+    assert label_title(label) == title
 
 
 @pytest.mark.parametrize(

@@ -46,11 +46,15 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
     """Return the step that finds the merges of the samples, the closest first."""
     key = f"spanning-tree-{min_samples}"
     title = f"spanning tree, min_samples={min_samples}"
-    n_bytes = lambda n, d, k: 1e7 + 400.0 * n + 16.0 * n * d  # noqa: E731
+    n_neighbors = max(_NEIGHBORS, min_samples - 1)
+
+    def n_bytes(n: int, d: int, size: int) -> float:
+        return 1e7 + n * (400.0 + 16.0 * (n_neighbors + d))
+
     if n <= MAX_PLAIN_SAMPLES:
         make = partial(_plain_tree, min_samples=min_samples)
         return Step(key, title, make, seconds=_plain_seconds, n_bytes=n_bytes)
-    table = neighbors_step(max(_NEIGHBORS, min_samples - 1))
+    table = neighbors_step(n_neighbors)
     if d <= MAX_TREE_FEATURES:
         note = (
             f"The {title} is grown from the table of neighbours and a k-d tree; ties "

@@ -44,7 +44,7 @@ from clusterlens.ui.figures.raster import draw_samples, map_view
 from clusterlens.ui.jobs import KERNELS, Job
 from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.nodes.pictures import Picture
-from clusterlens.ui.palette import cluster_colours, cluster_name
+from clusterlens.ui.palette import cluster_colours, cluster_name, label_title
 from clusterlens.ui.partitions import (
     TREE,
     Choice,
@@ -248,7 +248,7 @@ def _given_names(
         return {}
     first = np.unique(clusters, return_index=True)[1]
     return {
-        int(clusters[i]): str(samples.label_names[labels[i]])
+        int(clusters[i]): label_title(samples.label_names[labels[i]])
         for i in first
         if labels[i] != NOISE
     }

@@ -33,6 +33,7 @@ from clusterlens.ui.palette import (
     cluster_colours,
     cluster_name,
     disagreement_colours,
+    label_title,
 )
 
 # Clusters whose numbers are written on the map; more would cover it.
@@ -111,7 +112,7 @@ def legend(
     names = [
         cluster_name(k, model_names)
         if given is None or k < 0
-        else str(samples.label_names[k])
+        else label_title(samples.label_names[k])
         for k in numbers.tolist()
     ]
     placed = [k for k in numbers.tolist() if k >= 0][:NUMBERED]
