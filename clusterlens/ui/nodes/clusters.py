@@ -58,6 +58,8 @@ from clusterlens.ui.partitions import (
 SHOWN_COLUMNS = 6
 BOOTSTRAPS = 100
 LEFT_OUT = "left out by this model"
+# Characters of a name where room is short.
+_SHORT = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +183,13 @@ class Chosen:
         """Which samples it says something about, (n_samples,)."""
         left_out = self.names.get(NOISE) == LEFT_OUT
         return (self.clusters != NOISE) | (not left_out)
+
+    def short_name(self, cluster: int) -> str:
+        """Name a cluster where room is short: its number, or how its name begins."""
+        if cluster < 0:
+            return "noise"
+        name = self.own_names.get(cluster, str(cluster + 1))
+        return name if len(name) <= _SHORT else f"{name[: _SHORT - 1]}…"
 
     def label(self, cluster: int) -> int:
         """The label of a cluster as it is made."""

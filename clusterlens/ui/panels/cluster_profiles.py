@@ -188,9 +188,9 @@ def _nearest(at: int, held: ClusterConsensus, chosen: Chosen) -> str:
     others[at] = -1.0
     near = int(others.argmax())
     k = int(held.clusters[near])
-    label = "noise" if k < 0 else str(k + 1)
+    name = mark(cluster_colour(k), safe(chosen.short_name(k)))
     return (
-        f"<span title='{safe(chosen.names[k])}'>{mark(cluster_colour(k), label)}</span>"
+        f"<span title='{safe(chosen.names[k])}'>{name}</span>"
         f" <span class='muted'>{others[near]:.2f}</span>"
     )
 

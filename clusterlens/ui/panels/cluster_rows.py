@@ -102,7 +102,7 @@ class ClusterRows(Panel):
         )
         heads = "".join(f"<th class='number'>{safe(c)}</th>" for c in columns)
         body = "".join(
-            _row(k, members, values.index[k], cells, inspected.value)
+            _row(k, members, chosen, values.index[k], cells, inspected.value)
             for k, cells in enumerate(values.itertuples(index=False, name=None))
         )
         self._rows.body = (
@@ -124,15 +124,20 @@ class ClusterRows(Panel):
 
 
 def _row(
-    k: int, members: Members, row_id: object, cells: Any, inspected: int | None
+    k: int,
+    members: Members,
+    chosen: Chosen,
+    row_id: object,
+    cells: Any,
+    inspected: int | None,
 ) -> str:
     """Write one member as markup."""
     at, beside = int(members.positions[k]), int(members.next_cluster[k])
     nearest = "–"
     if members.next_consensus[k] > 0:
-        label = "noise" if beside < 0 else str(beside + 1)
+        name = safe(chosen.short_name(beside))
         nearest = (
-            f"{mark(cluster_colour(beside), label)} <span class='muted'>"
+            f"{mark(cluster_colour(beside), name)} <span class='muted'>"
             f"{members.next_consensus[k]:.2f}</span>"
         )
     values = "".join(f"<td class='number'>{safe(number(v))}</td>" for v in cells)

@@ -224,7 +224,7 @@ def _table(
     table = found.table
     heads = "".join(
         f"<th title='{safe(other.names[k])}'>"
-        f"{mark(cluster_colour(k), _short(k, other))}</th>"
+        f"{mark(cluster_colour(k), safe(other.short_name(k)))}</th>"
         for k in table.columns.tolist()
     )
     rows = "".join(
@@ -256,16 +256,6 @@ def _cells(own: int, counts: Any, brush: Brush) -> str:
             else "<td class='muted'>0</td>"
         )
     return "".join(cells)
-
-
-def _short(cluster: int, other: Chosen) -> str:
-    if cluster < 0:
-        return "noise"
-    return (
-        safe(other.names[cluster][:9])
-        if cluster in other.own_names
-        else str(cluster + 1)
-    )
 
 
 def _selected(brush: Brush) -> str:
