@@ -193,10 +193,12 @@ def _search(
 ) -> tuple[Table, FloatArray]:
     """Search X for each query (q, d), leaving out row own[q] (-1 for none)."""
     n_found = min(len(X), n_neighbors + 2)
-    find = _finder(X)
+    order = local_order(X)
+    find = _finder(X, order)
+    if queries is not X:
+        order = local_order(queries)
     table = np.empty((len(queries), n_neighbors), dtype=np.int32)
     squares = np.empty((len(queries), n_neighbors))
-    order = local_order(queries)
     for start in range(0, len(queries), _BLOCK):
         raise_if_cancelled(cancel)
         rows = order[start : start + _BLOCK]
@@ -207,10 +209,12 @@ def _search(
     return table, np.sqrt(squares)
 
 
-def _finder(X: FloatArray) -> Callable[[FloatArray, int], npt.NDArray[np.int64]]:
+def _finder(
+    X: FloatArray, order: npt.NDArray[np.int64]
+) -> Callable[[FloatArray, int], npt.NDArray[np.int64]]:
     """Return what finds the nearest rows of X for queries, up to rounding."""
     if X.shape[1] > TREE_DIMENSIONS:
-        return BlockedSearch(X, local_order(X)).nearest
+        return BlockedSearch(X, order).nearest
     index = NearestNeighbors(algorithm="kd_tree").fit(X)
     return partial(index.kneighbors, return_distance=False)
 

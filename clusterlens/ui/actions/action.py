@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from clusterlens.compute._numbers import whole
 from clusterlens.ui.analysis import Analysis
 
 Values = Mapping[str, Any]
+# Characters of the name of a run or a cluster, which heads columns and captions.
+NAME_LENGTH = 80
 
 
 @dataclass(frozen=True)
@@ -31,3 +34,13 @@ class Action:
     apply: Callable[[Analysis, Values, Any], Analysis]
     slow: bool = False
     of_run: bool = False
+
+
+def limited(text: str, most: int, what: str) -> str:
+    """Return a text of the analyst; ValueError where it has too many characters."""
+    if len(text) > most:
+        raise ValueError(
+            f"{what} has {whole(len(text))} characters; {whole(most)} are kept, "
+            "shorten it."
+        )
+    return text

@@ -11,7 +11,7 @@ import pandas as pd
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.importing import load_partitions
-from clusterlens.ui.actions.action import Action, Values
+from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
 from clusterlens.ui.actions.runs import joined, weighed
 from clusterlens.ui.analysis import Analysis, Run
 from clusterlens.ui.links import (
@@ -19,8 +19,6 @@ from clusterlens.ui.links import (
 )
 from clusterlens.ui.partitions import chosen_labels, named
 
-# Characters of the name of a cluster, which heads columns and captions.
-NAME_LENGTH = 80
 KEPT_FAMILIES = {"consensus": "consensus", "group": "group", "labels": "given labels"}
 
 
@@ -89,11 +87,7 @@ def name_cluster(analysis: Analysis, values: Values, job: Any) -> Analysis:
     rows = np.flatnonzero(labels == values["cluster"])
     if run is None or not len(rows):
         raise ValueError(f"there is no cluster {values['cluster']} to name.")
-    text = " ".join(str(values["name"]).split())
-    if len(text) > NAME_LENGTH:
-        raise ValueError(
-            f"the name has {len(text)} characters; {NAME_LENGTH} are kept, shorten it."
-        )
+    text = limited(" ".join(str(values["name"]).split()), NAME_LENGTH, "the name")
     ids = plain_ids(np.asarray(run.dataset.row_ids)[rows])
     return replace(analysis, cluster_names=named(analysis.cluster_names, text, ids))
 

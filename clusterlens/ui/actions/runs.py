@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.ranking.voting import VoteBy, vote_weights
-from clusterlens.ui.actions.action import Action, Values
+from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
 from clusterlens.ui.analysis import Analysis, Run
 
 NOTE_LENGTH = 2000
-NAME_LENGTH = 80
 
 
 def read_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -25,14 +23,9 @@ def read_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 def rename_run(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Give a run another name."""
-    name = str(values["name"]).strip()
+    name = limited(str(values["name"]).strip(), NAME_LENGTH, "the name")
     if not name:
         raise ValueError("the name of a run is empty; give it at least one letter.")
-    if len(name) > NAME_LENGTH:
-        raise ValueError(
-            f"the name has {whole(len(name))} characters; a run has at most "
-            f"{NAME_LENGTH}, shorten it."
-        )
     renamed = replace(_known(analysis, values["id"]), name=name)
     if any(run.name == name and run.id != renamed.id for run in analysis.runs):
         raise ValueError(f"another run is called {name!r}; choose another name.")
@@ -125,12 +118,7 @@ def joined(first: Ensemble, second: Ensemble, *, votes: bool = True) -> Ensemble
 
 def write_note(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Put a note of the analyst into the report, or take it out."""
-    text = str(values["text"]).strip()
-    if len(text) > NOTE_LENGTH:
-        raise ValueError(
-            f"the note has {whole(len(text))} characters; {whole(NOTE_LENGTH)} are "
-            "kept, shorten it."
-        )
+    text = limited(str(values["text"]).strip(), NOTE_LENGTH, "the note")
     return replace(analysis, note=text)
 
 

@@ -203,11 +203,10 @@ class Memory(param.Parameterized):
         if len(mine) == at:
             cursor = self._history.cursor
             moved = cursor != kept.cursor
-            goes_on = moved and not _is_same(mine, theirs.steps)
-            self._history.replace(
-                theirs.steps, cursor if moved and not goes_on else theirs.cursor
-            )
-            if goes_on:
+            same = _is_same(mine, theirs.steps)
+            in_force = cursor if moved and same else theirs.cursor
+            self._history.replace(theirs.steps, in_force)
+            if moved and not same:
                 self._notify(
                     "info",
                     "Another page went on with this analysis first: its step is in "

@@ -52,6 +52,14 @@ async def opened(folder, analysis) -> Session:
     return session
 
 
+async def two_apart(folder) -> tuple[Session, Session]:
+    """Two pages on one analysis that do not hear of each other, as in two servers."""
+    one = await begun(folder)
+    other = await opened(folder, one.memory.analysis)
+    module._MEMORIES.clear()
+    return one, other
+
+
 def assert_same_history(one: Session, other: Session):
     assert one.history.cursor == other.history.cursor
     assert len(one.history.steps) == len(other.history.steps)
@@ -158,12 +166,8 @@ def test_two_pages_on_one_analysis_see_what_the_other_did(tmp_path, quick_pool):
 def test_pages_that_act_at_the_same_time_are_told_and_lose_nothing(
     tmp_path, quick_pool
 ):
-    """The two do not hear of each other, as in two servers."""
-
     async def main():
-        one = await begun(tmp_path)
-        other = await opened(tmp_path, one.memory.analysis)
-        module._MEMORIES.clear()
+        one, other = await two_apart(tmp_path)
         await one.act("add link", kind="must", a=0, b=1)
         await asyncio.gather(
             other.act("add link", kind="cannot", a=0, b=100),
@@ -182,9 +186,7 @@ def test_undo_on_one_page_does_not_take_back_a_later_step_of_another(
     tmp_path, quick_pool
 ):
     async def main():
-        one = await begun(tmp_path)
-        other = await opened(tmp_path, one.memory.analysis)
-        module._MEMORIES.clear()
+        one, other = await two_apart(tmp_path)
         await one.act("add link", kind="must", a=0, b=1)
         other.undo()
         await other.memory.settled()
@@ -207,9 +209,7 @@ def test_a_run_that_ends_after_another_page_acted_joins_what_that_did(
     tmp_path, quick_pool
 ):
     async def main():
-        one = await begun(tmp_path)
-        other = await opened(tmp_path, one.memory.analysis)
-        module._MEMORIES.clear()
+        one, other = await two_apart(tmp_path)
         await one.act("add link", kind="must", a=0, b=1)
         await other.act("run pool", pool=POOL, random_state=1)
         assert len(other.analysis.runs) == 2
@@ -220,9 +220,7 @@ def test_a_run_that_ends_after_another_page_acted_joins_what_that_did(
 
 def test_an_action_that_no_longer_fits_is_named(tmp_path, quick_pool):
     async def main():
-        one = await begun(tmp_path)
-        other = await opened(tmp_path, one.memory.analysis)
-        module._MEMORIES.clear()
+        one, other = await two_apart(tmp_path)
         await one.act("add link", kind="must", a=0, b=1)
         await other.act("add link", kind="cannot", a=0, b=1)
         assert [link.kind for link in other.analysis.links] == ["cannot"]
