@@ -107,16 +107,18 @@ class Served:
     ----------
     folder : Path
         Holds the store (`home`) and the log of the server.
+    app : Path, optional
+        Served in the place of app.py, under the same name.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, app: Path = ROOT / "app.py") -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = str(probe.getsockname()[1])
         self.address = f"http://127.0.0.1:{port}"
         self.home, self.log = folder / "home", folder / "log.txt"
         self._command = [
-            *(sys.executable, "-m", "panel", "serve", "app.py", "--liveness"),
+            *(sys.executable, "-m", "panel", "serve", str(app), "--liveness"),
             *("--address", "127.0.0.1", "--port", port),
             *("--allow-websocket-origin", f"127.0.0.1:{port}"),
         ]

@@ -1,11 +1,17 @@
-"""How quickly a page answers while others are open and a pool runs on all cores.
+"""How quickly a page answers while others are opened and used, and what they leave.
 
-    python -m benchmarks.sessions [--sessions 30] [--rows 10000] [--pings 400]
+    python -m benchmarks.sessions [--sessions 30] [--rows 10000]
+    python -m benchmarks.sessions closed [--sessions 50]
 
-Opens sessions that each look at a run of iris, then one that runs the default pool on
-`rows` samples of ten features. While it runs, the sessions send a question in turn and
-wait for its answer; a clock on the server's event loop notes how late it is. Prints
-the quantiles of both, and the memory of the server.
+Opens sessions that each look at a run of iris. One of them, the probe, sends a question
+every 50 ms and waits for its answer while others open the page, look at every page for
+the first time, load an example, and run the default pool on `rows` samples of ten
+features. Prints the quantiles of the answers in each phase, how long the longest step
+of the server's event loop worked (processor time of its thread, which other work on the
+machine does not lengthen), and the time from each click to what it asks for.
+
+`closed` opens sessions with a run each, closes them, and prints the memory of the
+server before and after.
 """
 
 from __future__ import annotations
@@ -18,9 +24,11 @@ import re
 import subprocess
 import sys
 import urllib.request
+import weakref
+from collections.abc import Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import perf_counter, sleep
+from time import perf_counter, sleep, thread_time
 from typing import Any
 
 import numpy as np
@@ -28,49 +36,142 @@ import psutil
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest
 from tornado.websocket import websocket_connect
 
-TICK_SECONDS = 0.005
+PROBE_SECONDS = 0.05
+# Sessions that do something at the same time.
+AT_ONCE = 2
+USED = 4
 POOL = "default"
+# What a browser says when it has drawn the page for the first time.
+DRAWN = {
+    "events": [
+        {
+            "kind": "MessageSent",
+            "msg_type": "bokeh_event",
+            "msg_data": {
+                "type": "event",
+                "name": "document_ready",
+                "values": {"type": "map", "entries": []},
+            },
+        }
+    ]
+}
 
 
 def main() -> None:
     """Measure, or serve the pages that are measured."""
-    parser = argparse.ArgumentParser(description="Answers while a pool runs.")
-    parser.add_argument("--sessions", type=int, default=30)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("part", nargs="?", default="used", choices=("used", "closed"))
+    parser.add_argument("--sessions", type=int)
     parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--pings", type=int, default=400)
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
         serve(given.serve, given.rows)
+    elif given.part == "used":
+        asyncio.run(use(given.sessions or 30, given.rows))
     else:
-        asyncio.run(measure(given.sessions, given.rows, given.pings))
+        asyncio.run(close(given.sessions or 50))
 
 
-async def measure(n_sessions: int, rows: int, n_pings: int) -> None:
-    """Open the sessions, run the pool, and print how long answers took."""
+async def use(n_sessions: int, rows: int) -> None:
+    """Open the sessions, use some, and print how long answers to another one took."""
     with server(rows) as (address, process):
-        opened = []
-        for _ in range(n_sessions):
-            opened.append(await Visitor.open(address))
-            await until(address, "rest")
+        opened = await open_all(address, n_sessions)
         size = process.memory_info().rss / 2**20 / n_sessions
         print(f"{n_sessions} sessions open, {size:.0f} MB each, the server's included")
-        quiet = [await opened[k % n_sessions].ping() for k in range(n_pings // 4)]
-        say("answers, nothing running", quiet)
-        runner = await Visitor.open(f"{address}?pool=1")
-        await until(address, "running")
-        await ask(address, "reset")
-        busy: list[float] = []
-        while len(busy) < n_pings and await ask(address, "running") == "1":
-            busy.append(await opened[len(busy) % n_sessions].ping())
-            await asyncio.sleep(0.02)
-        say(f"answers, default pool on {rows:,} samples", busy)
-        late = np.array((await ask(address, "late")).split(), float)
-        say("lateness of the event loop", late.tolist())
-        print(f"longest block: {1000 * late.max():.0f} ms, budget 300 ms")
-        print(f"p95 of answers: {1000 * np.quantile(busy, 0.95):.0f} ms, budget 100 ms")
-        for visitor in (*opened, runner):
+
+        async def rest() -> None:
+            await asyncio.sleep(5)
+
+        async def open_more() -> None:
+            for _ in range(USED):
+                opened.append(await Visitor.open(address))
+                await opened[-1].load()
+
+        pages = (await ask(address, "pages")).split()
+        users = range(1, 1 + USED)
+        phases = {
+            "nothing happens": rest,
+            "pages are opened": open_more,
+            "pages are shown first": lambda: by_turns(
+                address, users, [f"look/{page}" for page in pages]
+            ),
+            "pages are shown again": lambda: by_turns(
+                address, users, [f"look/{page}" for page in pages]
+            ),
+            "examples are loaded": lambda: by_turns(
+                address, range(n_sessions, n_sessions + USED), ["load/wine"]
+            ),
+            f"a pool runs on {rows:,} rows": lambda: by_turns(
+                address, range(n_sessions, n_sessions + 1), ["run/pool"]
+            ),
+        }
+        for what, phase in phases.items():
+            await ask(address, "reset")
+            probe = asyncio.create_task(opened[0].pings())
+            seconds = await phase()
+            probe.cancel()
+            steps = 1000 * np.array((await ask(address, "steps")).split(), float)
+            say(what, opened[0].answers)
+            print(
+                f"{'':28} event loop: longest step {steps.max():.0f} ms of work, "
+                f"{np.count_nonzero(steps > 100)} above 100 ms"
+            )
+            if seconds:
+                say("    from the click on", seconds)
+        for visitor in opened:
             visitor.close()
+
+
+async def by_turns(address: str, users: Iterable[int], asked: list[str]) -> list[float]:
+    """Let users ask for one thing after the other, some at once; seconds of each."""
+    seconds: list[float] = []
+    free = asyncio.Semaphore(AT_ONCE)
+
+    async def go_through(user: int) -> None:
+        async with free:
+            for what in asked:
+                start = perf_counter()
+                await ask(address, f"{what}/{user}")
+                seconds.append(perf_counter() - start)
+                await asyncio.sleep(0.2)
+
+    await asyncio.gather(*map(go_through, users))
+    return seconds
+
+
+async def close(n_sessions: int) -> None:
+    """Open sessions with a run each, close them, and print the memory of the server."""
+    with server(150) as (address, process):
+        first = await open_all(address, 1)
+
+        def say_memory(when: str) -> None:
+            print(f"{when:28} {process.memory_info().rss / 2**20:6.0f} MB")
+
+        for k in range(3):
+            say_memory("one session" if k == 0 else f"closed for the {k}. time")
+            opened = await open_all(address, n_sessions)
+            say_memory(f"{n_sessions} more")
+            await ask(address, "reset")
+            for visitor in opened:
+                visitor.close()
+            await until(address, "closed")
+            steps = 1000 * np.array((await ask(address, "steps")).split(), float)
+            print(f"longest step of the event loop meanwhile: {steps.max():.0f} ms")
+        say_memory("closed for the 3. time")
+        first[0].close()
+
+
+async def open_all(address: str, n_sessions: int) -> list[Visitor]:
+    """Open sessions one after the other, each with its run of iris on screen."""
+    opened = []
+    for _ in range(n_sessions):
+        opened.append(await Visitor.open(address))
+        await opened[-1].load()
+        await ask(address, "see/iris/-1")
+    return opened
 
 
 class Visitor:
@@ -94,12 +195,20 @@ class Visitor:
             request, subprotocols=["bokeh", token], max_message_size=2**28
         )
         socket.protocol.set_nodelay(True)  # as browsers do
+        await socket.read_message()  # it is ready for messages
         return cls(socket)
 
     async def _read(self) -> None:
         while (message := await self._socket.read_message()) is not None:
             if isinstance(message, str) and '"SERVER-INFO-REPLY"' in message:
                 self._answered.set()
+
+    async def load(self) -> None:
+        """Fetch what is on the page, and say that it is drawn."""
+        for kind, content in (("PULL-DOC-REQ", {}), ("PATCH-DOC", DRAWN)):
+            for part in ({"msgid": "1", "msgtype": kind}, {}, content):
+                await self._socket.write_message(json.dumps(part))
+        await self.ping()
 
     async def ping(self) -> float:
         """Seconds from a question to its answer."""
@@ -109,6 +218,13 @@ class Visitor:
             await self._socket.write_message(json.dumps(part))
         await self._answered.wait()
         return perf_counter() - start
+
+    async def pings(self) -> None:
+        """Ask every 50 ms until cancelled; seconds to each answer in `answers`."""
+        self.answers: list[float] = []
+        while True:
+            self.answers.append(await self.ping())
+            await asyncio.sleep(PROBE_SECONDS)
 
     def close(self) -> None:
         """Leave."""
@@ -120,14 +236,15 @@ def say(what: str, seconds: list[float]) -> None:
     """Print quantiles in milliseconds."""
     low, high, longest = 1000 * np.quantile(seconds, [0.5, 0.95, 1])
     print(
-        f"{what:44} {len(seconds):6} times: median {low:6.1f} ms, p95 {high:6.1f} ms, "
+        f"{what:28} {len(seconds):6} times: median {low:6.1f} ms, p95 {high:6.1f} ms, "
         f"longest {longest:6.1f} ms"
     )
 
 
 async def ask(address: str, what: str) -> str:
-    """Ask the server for what it noted."""
-    found = await AsyncHTTPClient().fetch(f"{address}/noted/{what}", request_timeout=60)
+    """Ask the server for what it noted, or to do something in a session."""
+    client = AsyncHTTPClient(max_clients=100)
+    found = await client.fetch(f"{address}/ask/{what}", request_timeout=600)
     return found.body.decode()
 
 
@@ -146,7 +263,7 @@ def server(rows: int) -> Any:
     try:
         while True:
             with suppress(OSError):
-                urllib.request.urlopen(f"{address}/noted/late", timeout=60).close()
+                urllib.request.urlopen(f"{address}/ask/pages", timeout=60).close()
                 break
             sleep(0.2)
         yield address, psutil.Process(process.pid)
@@ -156,56 +273,67 @@ def server(rows: int) -> Any:
 
 
 def serve(port: int, rows: int) -> None:
-    """Serve pages that load and run by themselves, and what the clock noted."""
+    """Serve pages, what is done in them, and what the event loop was busy with."""
     import pandas as pd
     import panel as pn
+    from panel.io.state import set_curdoc
     from sklearn.datasets import make_blobs
     from tornado.web import RequestHandler
 
     from clusterlens.compute.pool.specs import pool_grids
     from clusterlens.ui.session import Session
-    from clusterlens.ui.shell import Shell
+    from clusterlens.ui.shell import PAGES, Shell
 
-    sessions: list[Session] = []
-    late: list[float] = [0.0]
+    shown: list[tuple[Shell, Any]] = []
     X, _ = make_blobs(rows, 10, centers=12, random_state=0)
     table = pd.DataFrame(X).to_csv(index=False).encode()
+    steps = note_steps()
 
-    async def see(session: Session) -> None:
-        await session.act("load example", name="iris")
-        await session.act("run pool", pool=pool_grids("quick", 150)[0])
-        session.look.page = "consensus"
+    async def see(shell: Shell, example: str) -> None:
+        await shell.session.act("load example", name=example)
+        await shell.session.act("run pool", pool=pool_grids("quick", 150)[0])
+        await look(shell, "consensus")
 
-    async def run(session: Session) -> None:
+    async def look(shell: Shell, page: str) -> None:
+        shell.session.look.page = page
+        while not (shell.pages[page].made and shell.session.jobs.at_rest):
+            await asyncio.sleep(0.01)
+
+    async def load(shell: Shell, example: str) -> None:
+        await shell.session.act("load example", name=example)
+
+    async def run(shell: Shell, what: str) -> None:
+        session = shell.session
         key = session.keep_file(table)
         await session.act("load file", name="blobs.csv", sha256=key)
         await session.act("run pool", pool=pool_grids(POOL, rows)[0])
 
     def page() -> None:
         pn.extension("tabulator", "filedropper")
-        session = Session()
-        sessions.append(session)
-        Shell(session).view.servable()
-        begin = run if "pool" in pn.state.session_args else see
-        asyncio.get_running_loop().create_task(begin(session))
+        shell = Shell(Session())
+        shell.view.servable()
+        pn.state.onload(shell.begin)
+        pn.state.on_session_destroyed(lambda context: shell.close())
+        shown.append((weakref.ref(shell), weakref.ref(pn.state.curdoc)))
 
-    class Noted(RequestHandler):
-        def get(self, what: str) -> None:
-            if what == "rest":
-                done = all(s.jobs.at_rest and s.analysis.run for s in sessions)
-                self.write("1" if done else "0")
-            elif what == "running":
-                self.write("1" if sessions and sessions[-1].jobs.busy else "0")
+    class Asked(RequestHandler):
+        async def get(self, what: str) -> None:
+            if what == "pages":
+                self.write(" ".join(key for key, *_ in PAGES))
             elif what == "reset":
-                late[:] = [0.0]
+                steps[:] = [0.0]
+            elif what == "steps":
+                self.write(" ".join(f"{x:.6f}" for x in steps))
+            elif what == "closed":
+                for session in made.get_sessions():
+                    session.request_expiration()
+                self.write("1" if sum(s() is not None for s, _ in shown) == 1 else "0")
             else:
-                self.write(" ".join(f"{x:.6f}" for x in late))
-
-    async def clock() -> None:
-        while True:
-            start = perf_counter()
-            await asyncio.sleep(TICK_SECONDS)
-            late.append(max(0.0, perf_counter() - start - TICK_SECONDS))
+                name, value, user = what.split("/")
+                shell, document = (ref() for ref in shown[int(user)])
+                does = {"see": see, "look": look, "load": load, "run": run}[name]
+                with set_curdoc(document):
+                    await does(shell, value)
 
     made = pn.serve(
         {"/": page},
@@ -214,12 +342,26 @@ def serve(port: int, rows: int) -> None:
         show=False,
         start=False,
         websocket_origin=[f"127.0.0.1:{port}"],
-        extra_patterns=[(r"/noted/(\w+)", Noted)],
+        extra_patterns=[(r"/ask/(.+)", Asked)],
         unused_session_lifetime=600_000,
+        check_unused_sessions=200,
     )
-    made.io_loop.add_callback(clock)
     made.start()
     made.io_loop.start()
+
+
+def note_steps() -> list[float]:
+    """Note the processor time of each step of the event loop, from now on."""
+    steps = [0.0]
+    take = asyncio.Handle._run
+
+    def timed(handle: asyncio.Handle) -> None:
+        start = thread_time()
+        take(handle)
+        steps.append(thread_time() - start)
+
+    asyncio.Handle._run = timed  # type: ignore[method-assign]
+    return steps
 
 
 if __name__ == "__main__":

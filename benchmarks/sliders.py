@@ -140,7 +140,9 @@ def serve(
         session = Session()
         sessions.append(session)
         loaded = begin(session)
-        Shell(session).view.servable()
+        shell = Shell(session)
+        shell.view.servable()
+        pn.state.onload(shell.begin)
         pn.state.onload(loaded)
 
     known = dict(notes or {})

@@ -171,6 +171,24 @@ def anchors() -> str:
     return markdown(["example", "CH_btwn", "DBCV"], rows)
 
 
+def dbcv() -> str:
+    """DBCV beside the published values and hdbscan's, over orders of the rows."""
+    found = pd.read_csv(BENCHMARKS / "dbcv.csv")
+    rows = [
+        [
+            row.data,
+            row.metric,
+            beside(row.published, row.found, 3),
+            f"{row.found_least:.3f} to {row.found_greatest:.3f}",
+            f"{row.hdbscan:.3f}",
+            f"{row.hdbscan_least:.3f} to {row.hdbscan_greatest:.3f}",
+        ]
+        for row in found.itertuples()
+    ]
+    heads = ["data", "distances", "printed / found", "found, rows shuffled"]
+    return markdown([*heads, "hdbscan", "hdbscan, rows shuffled"], rows)
+
+
 def clusterers() -> str:
     rows = [
         [
@@ -279,6 +297,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "fuzzy-toy": fuzzy_toy,
     "labels-correlation": labels,
     "label-anchors": anchors,
+    "dbcv": dbcv,
     "clusterers": clusterers,
     "scores": scores,
     "consensus-functions": consensus_functions,

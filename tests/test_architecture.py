@@ -122,9 +122,14 @@ def test_fresh_interpreter_imports_compute_without_ui():
 # own, from its own place (panels: see below) and from compute.
 PLACES = [
     "manual",
+    "hosts",
+    "plain",
     "sending",
+    "collector",
+    "turns",
     "palette",
     "words",
+    "shapes",
     "thumbnails",
     "explanations",
     "style",
@@ -132,6 +137,7 @@ PLACES = [
     "kit",
     "drafts",
     "form",
+    "literals",
     "look",
     "address",
     "analysis",
@@ -161,6 +167,7 @@ PLACES = [
     "panels",
     "pages",
     "explore",
+    "leaving",
     "shell",
     "cli",
 ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
+from clusterlens.compute._run.kernels import mark_all_on_disk
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
-from clusterlens.compute._validation import FloatArray, read_only
+from clusterlens.compute._validation import FloatArray, IntArray, read_only
 from clusterlens.compute.consensus.agreement_tree import agreement_tree
 from clusterlens.compute.consensus.cluster_consensus import cluster_consensus
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
@@ -29,6 +31,7 @@ from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
 from clusterlens.compute.indices.indices import internal_index
 from clusterlens.compute.indices.model_comparison import compare_models
 from clusterlens.compute.pool.optics import make_graph_ordering, make_ordering
+from clusterlens.compute.pool.select_k import select_k
 from clusterlens.compute.pool.spanning import grown_tree
 from clusterlens.compute.ranking.progressive import rank_progressively
 from clusterlens.compute.ranking.robustness import rank_robustness
@@ -56,7 +59,7 @@ def compile_kernels(
 
     Notes
     -----
-    Some 70 seconds on one core for the first process, three for those that find the
+    Some 35 seconds of one core for the first process, three for those that find the
     compiled kernels on disk. Compiles for codes of one and two bytes and for tables in
     row order; what is rarer, such as more than 65,535 clusters in one partition, or as
     many partitions, compiles when it occurs. Without this call each kernel is loaded or
@@ -71,96 +74,159 @@ def compile_kernels(
         run.raise_if_cancelled()
         step()
         run.report(done + 1, len(STEPS))
+    mark_all_on_disk()
 
 
-def _use_ensembles() -> None:
-    """Use partitions with few and with many clusters, duplicates among the samples."""
-    for n_clusters in (100, 300):
-        distinct = np.tile(np.arange(n_clusters), (4, 1))
-        for labels in (distinct, np.repeat(distinct, 2, axis=1)):
-            labels[0] = 0
-            _use_ensemble(Ensemble(labels, families=["a", "b", "b", "b"]))
-        drawn = np.random.default_rng(0).integers(0, n_clusters, (4, 600))
-        _use_many_samples(Ensemble(drawn))
-        _use_partial(Ensemble(drawn, missing=drawn == 0))
+def _ensembles(n_clusters: int) -> Iterator[Ensemble]:
+    """Yield partitions of distinct samples, and of samples that occur twice."""
+    distinct = np.tile(np.arange(n_clusters), (4, 1))
+    for labels in (distinct, np.repeat(distinct, 2, axis=1)):
+        labels[0] = 0
+        yield Ensemble(labels)
 
 
-def _use_tables() -> None:
-    """Use a table as it is made, and one that is read-only: a type of its own."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 3))
-    for table in (X, read_only(X)):
-        _use_table(table)
-    neighbor_table(rng.normal(size=(200, TREE_DIMENSIONS + 1)), 4)
+def _table(n_features: int = 3) -> FloatArray:
+    """Return a table as it is made; one that is read-only has a type of its own."""
+    return np.random.default_rng(0).normal(size=(200, n_features))
 
 
-def _use_fuzzy_partitions() -> None:
-    """Use few samples, whose distances are listed, and many, which are binned."""
-    rng = np.random.default_rng(0)
-    for n_samples in (300, 3000):
-        _use_memberships(*(rng.dirichlet(np.ones(k), n_samples) for k in (3, 5)))
+def _count(n_clusters: int) -> None:
+    """Count agreements, with and without weights."""
+    for ensemble in _ensembles(n_clusters):
+        count_agreements(ensemble)
 
 
-def _use_ensemble(ensemble: Ensemble) -> None:
-    """Count agreements, with and without weights, and draw them."""
-    rank_robustness(ensemble, "discotec-kl")
-    sample_disagreement(ensemble)
-    consensus_tile(ensemble, kind="consensus")
-    consensus_tile(ensemble, kind="binarised")
-    agreement_tree(ensemble)
-    cluster_consensus(ensemble, ensemble.codes[0])
+def _count_again(n_clusters: int, sizes: Sequence[int]) -> None:
+    """Count for other make-ups of a pool with families of such sizes.
+
+    Votes that make families equal take two bytes where sizes have no common multiple
+    that is small.
+    """
+    labels = np.tile(np.arange(n_clusters), (sum(sizes), 1))
+    labels[0] = 0
+    families = [str(family) for family, size in enumerate(sizes) for _ in range(size)]
+    rank_robustness(Ensemble(labels, families=families), "discotec-kl")
 
 
-def _use_partial(ensemble: Ensemble) -> None:
-    """Count over the models that saw a pair, and draw it."""
-    count_agreements(ensemble)
-    sample_disagreement(ensemble)
-    compare_runs(ensemble, ensemble)
-    consensus_tile(ensemble, kind="binarised", shape=(20, 20))
+def _order(n_clusters: int) -> None:
+    """Order the samples by what the models agree on."""
+    for ensemble in _ensembles(n_clusters):
+        sample_disagreement(ensemble)
+        agreement_tree(ensemble)
+        cluster_consensus(ensemble, ensemble.codes[0])
 
 
-def _use_many_samples(ensemble: Ensemble) -> None:
-    """Estimate agreements and cluster the one-hot rows, to few and to many centres."""
-    next(rank_progressively(ensemble, first_size=500))
-    samples = np.arange(1_200)
-    for n_clusters in (200, 600):  # codes of one byte, and of two
-        labels = [samples % n_clusters, samples * n_clusters // 1_200]
-        count_agreements(Ensemble(labels))
+def _draw(n_clusters: int) -> None:
+    """Count the pairs behind each pixel of a matrix."""
+    for ensemble in _ensembles(n_clusters):
+        consensus_tile(ensemble, kind="consensus")
+        consensus_tile(ensemble, kind="binarised")
+
+
+def _find_neighbors() -> None:
+    """Find neighbours among few and among many features, and order by them."""
+    for n_features in (TREE_DIMENSIONS + 1, 3):
+        X = read_only(_table(n_features))  # as pools have it
+        table = neighbor_table(X, 4)
+    make_ordering(X, 0, table, min_samples=5)
+
+
+def _partition() -> None:
+    """Cluster the one-hot rows, to few and to many centres."""
     for n_clusters in (2, 40):
-        consensus_kmeans(ensemble, n_clusters)
+        consensus_kmeans(Ensemble(_drawn(_ONE)), n_clusters)
+
+
+def _use_many_clusters() -> None:
+    """Do the same with codes of two bytes."""
+    for use in (_count, _order, _draw):
+        use(_TWO)
+
+
+def _count_otherwise() -> None:
+    """Count where few samples agree, for small pools, and for a part of the samples."""
+    for n_clusters in (_ONE, _TWO):
+        samples = np.arange(6 * n_clusters)
+        count_agreements(Ensemble([samples % n_clusters, samples // 6]))
+        _count_again(n_clusters, (1, 3))
+        next(rank_progressively(Ensemble(_drawn(n_clusters)), first_size=500))
+
+
+def _partition_otherwise() -> None:
+    """Cluster by entropy, and obey links."""
+    ensemble = Ensemble(_drawn(_ONE))
     consensus_partition(ensemble, 2, "ecc")
     links = Constraints(must_link=[(0, 1)], cannot_link=[(1, 2)])
     consensus_partition(ensemble, 2, constraints=links, n_init=1)
 
 
-def _use_table(X: FloatArray) -> None:
+def _use_partial() -> None:
+    """Count over the models that saw a pair, and draw it."""
+    for n_clusters in (_ONE, _TWO):
+        drawn = _drawn(n_clusters)
+        ensemble = Ensemble(drawn, missing=drawn == 0)
+        count_agreements(ensemble)
+        sample_disagreement(ensemble)
+        compare_runs(ensemble, ensemble)
+        consensus_tile(ensemble, kind="binarised", shape=(20, 20))
+
+
+def _drawn(n_clusters: int) -> IntArray:
+    return np.random.default_rng(0).integers(0, n_clusters, (4, 600))
+
+
+def _use_features() -> None:
     """Cluster the samples and judge a partition by their distances."""
-    internal_index("CI", X, np.arange(len(X)) % 3)
-    compare_models(Ensemble([np.arange(len(X)) % k for k in (2, 3, 4)]), X)
-    graph = CNSGraph(X, max_neighbors=5)
-    graph.solve(5, 0.1)
-    graph.fill(5)
-    solution = graph.solve(5, 0.1)
-    _ = solution.seed_shares, solution.error_bound
-    for clusterer in (CNS, TorqueClustering, BorderPeeling, KNNMeanShift):
-        clusterer().fit(X)
-    SPUDS(n_init=1).fit(X[:40])
-    FeatureLinkage(n_features=20).fit(X)
-    table = neighbor_table(X, 4)
-    for order in (make_ordering, make_graph_ordering):
-        order(X, 0, table, min_samples=5)
-    grown_tree(X, 0, table, min_samples=5)
+    for X in (_table(), read_only(_table())):
+        internal_index("CI", X, np.arange(len(X)) % 3)
+        compare_models(Ensemble([np.arange(len(X)) % k for k in (2, 3, 4)]), X)
+        for clusterer in (TorqueClustering, BorderPeeling, KNNMeanShift):
+            clusterer().fit(X)
+        SPUDS(n_init=1).fit(X[:40])
+        FeatureLinkage(n_features=20).fit(X)
+        table = neighbor_table(X, 4)
+        make_graph_ordering(X, 0, table, min_samples=5)
+        grown_tree(X, 0, table, min_samples=5)
+        select_k(X, [2], n_resamples=2, n_draws=19, n_jobs=1)
 
 
-def _use_memberships(U: FloatArray, V: FloatArray) -> None:
-    """Compare two fuzzy partitions."""
-    for model in ("permutation", "fit"):
-        adjusted_ndc(U, V, model=model)
+def _smooth() -> None:
+    """Smooth memberships over the neighbour graph."""
+    for X in (_table(), read_only(_table())):
+        graph = CNSGraph(X, max_neighbors=5)
+        graph.solve(5, 0.1)
+        graph.fill(5)
+        solution = graph.solve(5, 0.1)
+        _ = solution.seed_shares, solution.error_bound
+        CNS().fit(X)
 
 
-# What is used first comes first.
+def _compare_fuzzy() -> None:
+    """Compare fuzzy partitions of few samples, whose distances are listed, and many."""
+    rng = np.random.default_rng(0)
+    for n_samples in (300, 3000):
+        U, V = (rng.dirichlet(np.ones(k), n_samples) for k in (3, 5))
+        for model in ("permutation", "fit"):
+            adjusted_ndc(U, V, model=model)
+
+
+# Numbers of clusters whose codes take one byte, and two.
+_ONE, _TWO = 100, 300
+# What is used first comes first; the first pool and its consensus need no more than
+# the first steps.
 STEPS: dict[str, Callable[[], None]] = {
-    "ensembles": _use_ensembles,
-    "tables": _use_tables,
-    "memberships": _use_fuzzy_partitions,
+    "agreements": partial(_count, _ONE),
+    "order": partial(_order, _ONE),
+    "matrices": partial(_draw, _ONE),
+    "partitions": _partition,
+    "neighbours": _find_neighbors,
+    "robustness": partial(_count_again, _ONE, (5, 7, 9)),
+    "many clusters": _use_many_clusters,
+    "other agreements": _count_otherwise,
+    "other partitions": _partition_otherwise,
+    "features": _use_features,
+    "smoothing": _smooth,
+    "partial partitions": _use_partial,
+    "memberships": _compare_fuzzy,
 }
+N_FIRST = 6

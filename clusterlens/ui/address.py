@@ -1,7 +1,8 @@
 """Address: what is looked at as plain values, for a link and for the next visit.
 
-What an address holds is checked like anything that comes from outside: a value that
-does not fit is left out. Brushed samples and drafts are not part of it.
+What an address holds is checked like anything that comes from outside: what cannot be
+read is refused, a value that does not fit is left out. Brushed samples and drafts are
+not part of it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterlens.ui.look import Look, Viewport
+from clusterlens.ui.plain import read_plain
 
 # The parameters of Look that a link restores, and those of them that are viewports.
 LOOKED_AT = (
@@ -38,6 +40,10 @@ LOOKED_AT = (
     "report_without",
 )
 VIEWS = ("map_view", "matrix_view")
+# Characters of the two parts of a link.
+MOST_LOOK, MOST_ID = 10_000, 100
+# Whole numbers up to here are the same in a browser.
+_LARGEST = 2**53
 
 
 def plain_look(look: Look) -> dict[str, Any]:
@@ -54,8 +60,20 @@ def plain_look(look: Look) -> dict[str, Any]:
     return plain
 
 
-def restore_look(look: Look, plain: Mapping[str, Any]) -> None:
-    """Look at what plain values say; those that do not fit are left out."""
+def restore_look(
+    look: Look, plain: Mapping[str, Any], ends: Mapping[str, int] | None = None
+) -> None:
+    """Look at what plain values say; those that do not fit are left out.
+
+    Parameters
+    ----------
+    look : Look
+        Is changed.
+    plain : mapping
+        Values by parameter.
+    ends : mapping, optional
+        By parameter, how many there are of what it is a position of.
+    """
     wanted = {name: plain[name] for name in LOOKED_AT if name in plain}
     for name in VIEWS:
         if (view := _viewport(plain.get(name), getattr(look, name))) is not None:
@@ -65,18 +83,30 @@ def restore_look(look: Look, plain: Mapping[str, Any]) -> None:
             wanted[name] = value = tuple(value)
         try:
             look.param[name]._validate(value)
+            _check(value, look.param[name].default, (ends or {}).get(name, _LARGEST))
         except (ValueError, TypeError):
             del wanted[name]
     look.param.update(**wanted)
 
 
+def _check(value: Any, default: Any, end: int) -> None:
+    """Refuse what parameters take and no link says: truth as a number, half letters."""
+    if isinstance(value, bool) != isinstance(default, bool):
+        raise TypeError("truth is no number")
+    if isinstance(value, int) and value >= end:
+        raise ValueError("there are not as many")
+    for text in value if isinstance(value, tuple) else (value,):
+        str(text).encode()
+
+
 def _viewport(ranges: Any, view: Viewport) -> Viewport | None:
     """Return a viewport of four finite numbers, None for anything else."""
-    plain = isinstance(ranges, list) and len(ranges) == 4
-    if not plain or not all(isinstance(end, (int, float)) for end in ranges):
+    if not isinstance(ranges, list) or len(ranges) != 4:
+        return None
+    if not all(isinstance(end, (int, float)) and abs(end) < 1e300 for end in ranges):
         return None
     x0, x1, y0, y1 = map(float, ranges)
-    if not (x0 < x1 and y0 < y1 and abs(x0) + abs(x1) + abs(y0) + abs(y1) < 1e300):
+    if not (x0 < x1 and y0 < y1):
         return None
     return Viewport((x0, x1), (y0, y1), view.width, view.height)
 
@@ -90,9 +120,25 @@ def to_query(analysis: str | None, look: Look) -> dict[str, str]:
 
 
 def from_query(query: Mapping[str, str]) -> tuple[str | None, dict[str, Any]]:
-    """Return analysis and look of the arguments of a link."""
+    """Return analysis and look of the arguments of a link.
+
+    Raises
+    ------
+    ValueError
+        If they are none that `to_query` makes.
+    """
+    analysis = query.get("analysis")
+    if analysis is not None and len(analysis) > MOST_ID:
+        raise ValueError(
+            "the name of the analysis in it is too long; copy the link again."
+        )
     try:
-        look = json.loads(query.get("look", "{}"))
-    except ValueError:
-        look = {}
-    return query.get("analysis"), look if isinstance(look, dict) else {}
+        look = read_plain(query.get("look", "{}"), MOST_LOOK)
+        if not isinstance(look, dict):
+            raise ValueError("it is no JSON object")
+    except ValueError as error:
+        raise ValueError(
+            f"what to look at cannot be read ({error}); copy the link again, or remove "
+            "“look=…” from it."
+        ) from None
+    return analysis, look

@@ -83,6 +83,47 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
+class AnalysisResult:
+    """The partition that the analyst works with: chosen once, the same on every page.
+
+    Its labels stay what they were, whatever becomes of the run and the links.
+
+    Parameters
+    ----------
+    run_id : str
+        The run it was chosen in.
+    dataset : Dataset
+        The prepared table of that run.
+    made : dict
+        How it was made, the plain values of a `Choice`.
+    title : str
+        Its name on screen.
+    clusters : array of int, shape (n_samples,)
+        Cluster of each sample by its number on screen; noise is -1.
+    numbers : tuple of (int, int)
+        Each label as it is made, and its number on screen.
+    links : tuple of Link
+        The links that were in force.
+    chosen_on : str
+        Title of the page it was chosen on.
+    """
+
+    run_id: str
+    dataset: Dataset
+    made: Mapping[str, Any]
+    title: str
+    clusters: np.ndarray
+    numbers: tuple[tuple[int, int], ...]
+    links: tuple[Link, ...] = ()
+    chosen_on: str = ""
+
+    def model_of(self, run_id: str | None) -> int | None:
+        """Which model of a run it is, None where it is none of them."""
+        is_model = self.run_id == run_id and self.made["kind"] == "model"
+        return int(self.made.get("model", 0)) if is_model else None
+
+
+@dataclass(frozen=True, eq=False)
 class SoftTable:
     """Memberships that were uploaded, and the rows they belong to."""
 
@@ -128,6 +169,8 @@ class Analysis:
         Plain text of the analyst, for the report.
     cluster_names : tuple of ClusterName
         Names of clusters; they belong to rows, not to a partition.
+    result : AnalysisResult or None
+        The partition that was chosen; report and files are about it.
     memberships : tuple of SoftTable
         Uploaded memberships.
     fuzzy_pairs : tuple of (str, str)
@@ -154,6 +197,7 @@ class Analysis:
     link_weight: float = DEFAULT_LINK_WEIGHT
     note: str = ""
     cluster_names: tuple[ClusterName, ...] = ()
+    result: AnalysisResult | None = None
     memberships: tuple[SoftTable, ...] = ()
     fuzzy_pairs: tuple[tuple[str, str], ...] = ()
     cns: tuple[int, float, int] | None = None

@@ -120,16 +120,13 @@ def _check_file(path: Path | None) -> None:
     load_table(path)
 
 
-def open_page(file: Path | None = None) -> None:
-    """Show the page to the browser that has just connected.
-
-    Parameters
-    ----------
-    file : Path, optional
-        Table that the page begins with.
-    """
+def open_page() -> None:
+    """Show the page to the browser that has just connected, under a known name."""
     serve_page = _import_page()
-    serve_page(file=file)
+    from clusterlens.ui.hosts import refuses_page
+
+    if not refuses_page():
+        serve_page()
 
 
 @cache
@@ -173,23 +170,28 @@ def make_server(
     """
     from panel.io.server import get_server
 
+    from clusterlens.ui.hosts import guard, local_hosts
     from clusterlens.ui.manual import served_folders
 
     port = _choose_port(port, address)
+    # A further name is that of a proxy, through which others come.
+    alone = address in LOOPBACK and not origins
 
     def page() -> None:
-        open_page(file)
+        _import_page()(file=file, alone=alone)
 
-    return get_server(
+    server = get_server(
         page,
         port=port,
         address=address,
-        websocket_origin=[*(f"{host}:{port}" for host in LOOPBACK), *origins],
+        websocket_origin=[f"{LOOPBACK[0]}:{port}", *map(str.lower, origins)],
         title="ClusterLens",
         liveness=True,
         static_dirs=served_folders(),
         **SERVER_SETTINGS,
     )
+    guard(server, local_hosts(address, port))
+    return server
 
 
 def _choose_port(port: int | None, address: str) -> int:

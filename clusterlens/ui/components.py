@@ -345,6 +345,91 @@ export function render({model}) {
         return self._asked(str(data))
 
 
+class Connection(JSComponent):
+    """Says over the page that its connection is lost, and brings it back.
+
+    As soon as the server answers again the page goes on with its session. Where that is
+    gone the page is loaded anew, from its address; where this would take something away
+    that was not saved, it asks first.
+
+    The words may name the time of `saved_at` as {time}.
+    """
+
+    saved = param.String("", doc="What of the page is saved.")
+    saved_at = param.Number(None, allow_None=True, doc="When, in seconds of time().")
+    unsaved = param.String("", doc="What is not saved.")
+    is_kept = param.Boolean(True, doc="Whether loading anew takes nothing away.")
+
+    _esm = """
+const RETRY = 1000;
+const time = (date) => date.toLocaleTimeString();
+const element = (name, text, css) => {
+  const made = document.createElement(name);
+  made.textContent = text;
+  made.className = css || '';
+  return made;
+};
+export function render({model, view}) {
+  let removed = false, box = null, failed = 0;
+  const freeze = (frozen) => {
+    for (const part of document.body.children) if (part !== box) part.inert = frozen;
+  };
+  // A page that is back with its session is drawn anew, and this with it.
+  document.querySelector('.cl-lost')?.remove();
+  freeze(false);
+  const say = () => {
+    const told = model.saved.replace('{time}', time(new Date(1000 * model.saved_at)));
+    const lines = [told, model.unsaved].filter(Boolean);
+    const banner = document.createElement('div');
+    box = element('div', '', 'cl-lost');
+    banner.setAttribute('role', 'alert');
+    banner.append(element('b', `Connection lost at ${time(new Date())}`),
+      ...lines.map((line) => element('p', line)),
+      element('p', 'Trying to reconnect\u2026', 'muted'));
+    box.append(banner);
+    document.body.append(box);
+    freeze(true);
+  };
+  const renew = () => {
+    if (removed || !box) return;
+    if (model.is_kept) return location.reload();
+    removed = true;
+    const load = element('button', 'Load the page anew');
+    load.addEventListener('click', () => location.reload());
+    box.querySelector('.muted').replaceWith(
+      element('p', 'The server is back, but has nothing of this page any more.'), load);
+  };
+  // Anything but a failure is an answer, also that it has nothing of this kind to give.
+  const answers = () => fetch(location.pathname, {method: 'HEAD', cache: 'no-store'})
+    .then((answer) => answer.status < 500, () => false);
+  const come_back = async (event) => {
+    while (!removed && !await answers())
+      await new Promise((again) => setTimeout(again, RETRY));
+    if (removed) return;
+    box.querySelector('.muted').textContent =
+      'The server answers again. Bringing the page back\u2026';
+    // A server that answers and does not take the page back has no place for it.
+    if (++failed > 2) return renew();
+    event.connection.deref().args_string = 'again';
+    event.reconnect();
+  };
+  view.model.document.on_event('connection_lost', (_, event) => {
+    if (removed) return;
+    if (!box) say();
+    setTimeout(() => come_back(event), failed * RETRY);
+  });
+  window.addEventListener('cl-gone', renew);
+  model.on('remove', () => {
+    removed = true;
+    window.removeEventListener('cl-gone', renew);
+  });
+  return document.createElement('span');
+}"""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+
+
 class TextSize(JSComponent):
     """Sets the size of all text on the page; figures keep theirs."""
 

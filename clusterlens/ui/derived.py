@@ -147,6 +147,11 @@ class Derived:
                 self._known.drop(needed, key)
         self.refresh()
 
+    @property
+    def asked_for(self) -> set[str]:
+        """Names of the nodes that were asked for and are being computed."""
+        return {name for name in self._under_way if self.nodes[name].asked_for}
+
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Tell of several changes at once, at the end."""

@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from clusterlens.compute._numbers import whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS, pool_grids, preset_forms
+from clusterlens.ui.plain import read_plain
 
 # What a share stands for, by parameter.
 SHARES = {
@@ -28,6 +29,7 @@ SHARES = {
     "min_samples": "samples",
 }
 MAX_RANGE = 200
+LONGEST_TEXT = 1_000_000
 _WORDS = {"none": None, "yes": True, "no": False, "true": True, "false": False}
 
 
@@ -348,16 +350,18 @@ def read_entries(text: str) -> Entries:
         If the text is no JSON list of mappings with a known clusterer.
     """
     try:
-        grids = json.loads(text)
+        grids = read_plain(text, LONGEST_TEXT)
     except json.JSONDecodeError as error:
         raise ValueError(
             f"Line {error.lineno}, column {error.colno} is not JSON ({error.msg}); "
             'write entries like {"clusterer": "k-means", "n_clusters": [2, 3]}.'
         ) from None
+    except ValueError as error:
+        raise ValueError(f"The pool cannot be read: {error}.") from None
     if not isinstance(grids, list):
         raise ValueError("The pool is a list; put its entries between [ and ].")
     for grid in grids:
-        if not isinstance(grid, dict) or grid.get("clusterer") not in CLUSTERERS:
+        if not isinstance(grid, dict) or str(grid.get("clusterer")) not in CLUSTERERS:
             raise ValueError(
                 f"{json.dumps(grid)[:80]} has no known clusterer; give one of "
                 f"{', '.join(CLUSTERERS)}."

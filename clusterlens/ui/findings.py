@@ -13,14 +13,14 @@ NEEDED = (
     "ranking",
     "rows",
     "agreement",
-    "selected",
-    "threshold_in_force",
+    "told",
     "clusters",
+    "threshold_in_force",
     "projection",
     "link_states",
 )
 # Results that it tells where they are there.
-WELCOME = ("robustness", "null_check", "profiles")
+WELCOME = ("robustness", "null_check", "told_profiles", "chosen_stability")
 
 
 def gather(session: Session) -> Findings | None:
@@ -34,14 +34,14 @@ def gather(session: Session) -> Findings | None:
         ranking=values["ranking"],
         rows=values["rows"],
         agreement=values["agreement"],
-        selected=values["selected"],
+        told=values["told"],
         threshold=values["threshold_in_force"],
-        clusters=values["clusters"],
         projection=values["projection"],
         links=values["link_states"],
         robustness=values["robustness"],
         null=values["null_check"],
-        profiles=values["profiles"],
+        profiles=values["told_profiles"],
+        stability=values["chosen_stability"],
         without=frozenset(session.look.report_without),
         asked={key: _asked(session, key) for key in session.look.report_with},
         has_classes=session.look.judged != "labels"

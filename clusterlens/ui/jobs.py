@@ -3,13 +3,14 @@
 `act` does actions, one at a time in the order asked for. `live` has one slot per name:
 a newer wish takes the place of an older one. `idle` begins when neither an action nor
 anything for the screen is under way; it stops for actions and begins again by itself.
-Work runs on threads; results, progress
+Work runs on threads, but for actions that only wait; results, progress
 and errors reach the page on the server's event loop only.
 """
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import os
 import threading
@@ -182,7 +183,8 @@ class Jobs(param.Parameterized):
             What is being done, for the screen.
         begin : callable
             Called on the event loop when its turn has come; returns the work, which is
-            called with the job on a thread, reports to it and asks whether to stop.
+            called with the job on a thread, reports to it and asks whether to stop. A
+            coroutine function stays on the loop: it only waits and takes no thread.
         kind : str, default ""
             What kind of action it is, for those who show only some.
         """
@@ -212,7 +214,7 @@ class Jobs(param.Parameterized):
         """Do an action; once it is done, what was said before it was asked for goes."""
         title = job.title
         try:
-            result = await self._on_thread(_ACTIONS, job, work)
+            result = await self._carry_on(_ACTIONS, job, work)
         except Cancelled:
             self.notify("info", f"Cancelled: {title}. Nothing was changed.")
         except Exception as error:
@@ -310,7 +312,7 @@ class Jobs(param.Parameterized):
     async def _attend(self, pool: ThreadPoolExecutor, job: Job, wish: _Wish) -> None:
         """Do the work of a wish and hand its outcome on, unless it was displaced."""
         try:
-            result, error = await self._on_thread(pool, job, wish.work), None
+            result, error = await self._carry_on(pool, job, wish.work), None
         except Exception as raised:
             result, error = None, raised
             expected = isinstance(raised, (Cancelled, ValueError, MemoryError))
@@ -324,13 +326,17 @@ class Jobs(param.Parameterized):
         except Exception as raised:
             self.fail(wish.title, raised)
 
-    async def _on_thread(
+    async def _carry_on(
         self, pool: ThreadPoolExecutor, job: Job, work: Callable[[Job], Any]
     ) -> Any:
-        """Run work on a thread and show how it goes."""
+        """Run work on a thread, or on the loop if it only waits; show how it goes."""
         # A server that is told to end waits for its threads, so that they must, too.
         job.loop = asyncio.get_running_loop()
-        future = job.loop.run_in_executor(pool, work, job)
+        future: asyncio.Future[Any]
+        if inspect.iscoroutinefunction(work):
+            future = job.loop.create_task(work(job))
+        else:
+            future = job.loop.run_in_executor(pool, work, job)
         while not future.done():
             await asyncio.wait({future}, timeout=_POLL_SECONDS)
             self._show()

@@ -102,6 +102,15 @@ def as_constraints(
     return Constraints(must_link=pairs["must"], cannot_link=pairs["cannot"])
 
 
+def links_as_json(links: Sequence[Link], *, indent: int | None = None) -> str:
+    """Write links by row ids, as `constraints_from_json` reads them."""
+    pairs = {
+        f"{kind}_link": [[link.a, link.b] for link in links if link.kind == kind]
+        for kind in KINDS
+    }
+    return json.dumps(pairs, indent=indent)
+
+
 def rows_without(
     links: Sequence[Link], positions: Mapping[PlainId, int]
 ) -> list[PlainId]:

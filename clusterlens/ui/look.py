@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import param
@@ -21,6 +22,15 @@ class Viewport:
     y: tuple[float, float] | None = None
     width: int = 0
     height: int = 0
+
+    @property
+    def zoom(self) -> tuple[tuple[float, float], tuple[float, float]] | None:
+        """The x and y range, None where the figure shall show everything."""
+        return None if self.x is None or self.y is None else (self.x, self.y)
+
+    def whole(self) -> Viewport:
+        """Return the viewport of this size that shows everything."""
+        return Viewport(width=self.width, height=self.height)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +98,22 @@ OF_EITHER = (
 class Look(param.Parameterized):
     """What the analyst looks at."""
 
-    page = param.String("data", doc="The page that is shown, a key of PAGES.")
+    page = param.Selector(
+        default="data",
+        objects=[
+            *("data", "pool", "consensus", "clusters", "report"),
+            *("fuzzy", "cns", "labels", "lessons"),
+        ],
+        doc="The page that is shown, a key of PAGES.",
+    )
     starting = param.Boolean(
         False, doc="Whether the Data page offers another table in place of its own."
     )
     model = param.Integer(
-        None, allow_None=True, doc="Selected model; None for the leader."
+        None,
+        allow_None=True,
+        bounds=(0, None),
+        doc="Selected model; None for the leader.",
     )
     colour_by = param.Selector(
         default="model", objects=["model", "disagreement", "labels"]
@@ -109,7 +129,9 @@ class Look(param.Parameterized):
     large = param.Boolean(False, doc="Whether text is larger, for projectors.")
     help = param.Boolean(False, doc="Whether the keys are listed.")
     drawer = param.Boolean(False, doc="Whether the inspector is open on a small page.")
-    inspected = param.Integer(None, allow_None=True, doc="Position of a sample.")
+    inspected = param.Integer(
+        None, allow_None=True, bounds=(0, None), doc="Position of a sample."
+    )
     brush = param.ClassSelector(class_=Brush, default=Brush(), doc="Brushed samples.")
     linking = param.Boolean(False, doc="Whether clicks on the map pick a pair.")
     pair = param.ClassSelector(
@@ -130,12 +152,15 @@ class Look(param.Parameterized):
     map_view = param.ClassSelector(class_=Viewport, default=Viewport())
     matrix_view = param.ClassSelector(class_=Viewport, default=Viewport())
     partition = param.Selector(
-        default="consensus",
-        objects=["consensus", "model", "group", "labels"],
-        doc="What the page Clusters is about.",
+        default="auto",
+        objects=["auto", "result", "consensus", "model", "group", "labels"],
+        doc="What the page Clusters is about; auto for the result, else the model.",
     )
     partition_k = param.Integer(
-        None, allow_None=True, doc="Clusters of the consensus partition; None for auto."
+        None,
+        allow_None=True,
+        bounds=(0, None),
+        doc="Clusters of the consensus partition; None for auto.",
     )
     consensus_by = param.String(
         "bisecting-kmeans", doc="Consensus function, a key of CONSENSUS_FUNCTIONS."
@@ -145,7 +170,10 @@ class Look(param.Parameterized):
         class_=Brush, default=Brush(), doc="Samples that are looked at as a cluster."
     )
     cluster = param.Integer(
-        None, allow_None=True, doc="Cluster that is read; None for the first."
+        None,
+        allow_None=True,
+        bounds=(0, None),
+        doc="Cluster that is read; None for the first.",
     )
     compared = param.String(
         "auto", doc='Partition beside it: "auto", "consensus", "labels", "model 3".'
@@ -181,7 +209,10 @@ class Look(param.Parameterized):
         "", doc='Published version on the map, as "v2 cosine"; empty for the setting.'
     )
     cns_sample = param.Integer(
-        None, allow_None=True, doc="Position of the sample read on the page CNS."
+        None,
+        allow_None=True,
+        bounds=(0, None),
+        doc="Position of the sample read on the page CNS.",
     )
     cns_view = param.ClassSelector(class_=Viewport, default=Viewport())
     judged = param.String(
@@ -230,19 +261,17 @@ class Look(param.Parameterized):
 
     def judge(self, source: str) -> None:
         """Judge the classes of another source, none merged, all pairs in view."""
-        view = self.label_view
-        self.param.update(
-            judged=source,
-            merged=(),
-            label_pair=(),
-            label_view=Viewport(width=view.width, height=view.height),
-        )
+        self.open_pair(judged=source, merged=())
+
+    def open_pair(self, *pair: int, **more: Any) -> None:
+        """Look at all of two classes, of the most mixed ones if none are named."""
+        view = self.label_view.whole()
+        self.param.update(label_pair=pair, label_view=view, **more)
 
     def forget(self, *names: str) -> None:
         """Put parameters back to their defaults; of viewports the size stays."""
         values = {name: self.param[name].default for name in names}
         for name, value in values.items():
             if isinstance(value, Viewport):
-                shown = getattr(self, name)
-                values[name] = Viewport(width=shown.width, height=shown.height)
+                values[name] = getattr(self, name).whole()
         self.param.update(**values)

@@ -15,6 +15,7 @@ from clusterlens.compute.pool.specs import pool_grids
 from clusterlens.ui.links import Kind, plain_id
 from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.cns import Setting
+from clusterlens.ui.partitions import Choice
 from clusterlens.ui.session import Session
 
 
@@ -74,6 +75,30 @@ def clear(session: Session) -> None:
         look.brush = Brush()
     else:
         look.drawer = False
+
+
+async def choose_result(
+    session: Session, choice: Choice, labels: np.ndarray, clusters: np.ndarray
+) -> bool:
+    """Make a partition the result, with the numbers that its clusters have on screen.
+
+    Parameters
+    ----------
+    session : Session
+        Whose result it becomes; every page then shows it.
+    choice : Choice
+        How the partition is made.
+    labels, clusters : array of int, shape (n_samples,)
+        Its labels as they are made, and their numbers on screen.
+    """
+    found, first = np.unique(labels, return_index=True)
+    return await session.act(
+        "choose result",
+        look={"model": None, "partition": "auto", "cluster": None},
+        partition=choice.values(session.analysis.samples),
+        numbers=np.column_stack([found, clusters[first]]).tolist(),
+        on=session.look.page.title(),
+    )
 
 
 def toggle_linking(session: Session) -> None:

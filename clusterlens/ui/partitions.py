@@ -1,8 +1,8 @@
 """Partitions: which partition the page Clusters is about, and names of clusters.
 
 A `Choice` says in plain values how a partition is made, so that an action can make it
-again. A name belongs to the samples that it was given to: every cluster, of whichever
-partition, that shares more than half with them carries it.
+again. A name belongs to the samples that it was given to: a cluster of just these
+carries it, and one that shares more than half with them is called like it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.consensus.partition import (
     CONSENSUS_FUNCTIONS,
     consensus_partition,
@@ -23,14 +24,17 @@ from clusterlens.compute.consensus.tree import ConsensusTree, consensus_tree
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.analysis import Analysis, ClusterName, Link
+from clusterlens.ui.analysis import Analysis, AnalysisResult, ClusterName, Link
 from clusterlens.ui.links import (
     LinkError,
     PlainId,
     as_constraints,
+    links_as_json,
+    named_alike,
     plain_ids,
     shown_rows,
 )
+from clusterlens.ui.literals import literal
 from clusterlens.ui.look import Brush
 
 TREE = "bisecting-kmeans"
@@ -40,8 +44,10 @@ MOST_CLUSTERS = 20
 _QUADRATIC_UP_TO = 5_000
 _MOST_BYTES = 1 << 30
 _SAME = 0.5
+# Clusters are counted by their labels, up to the largest.
+MOST_LABEL = 1_000_000
 
-Kind = Literal["consensus", "model", "group", "labels"]
+Kind = Literal["result", "consensus", "model", "group", "labels"]
 
 
 @dataclass(frozen=True)
@@ -50,9 +56,9 @@ class Choice:
 
     Parameters
     ----------
-    kind : {"consensus", "model", "group", "labels"}
-        A consensus of the run, one of its models, a group against the rest, or the
-        given labels.
+    kind : {"result", "consensus", "model", "group", "labels"}
+        The result, a consensus of the run, one of its models, a group against the rest,
+        or the given labels.
     k : int
         Number of clusters of a consensus.
     method : str
@@ -73,7 +79,7 @@ class Choice:
     group: Brush | None = None
 
     def title(self, ensemble: Ensemble) -> str:
-        """Name the partition on screen."""
+        """Name the partition on screen; the result has a name of its own."""
         if self.kind == "model":
             return ensemble.names[self.model]
         if self.kind == "group":
@@ -82,6 +88,54 @@ class Choice:
             return "given labels"
         made = "consensus tree" if self.method == TREE else f"consensus {self.method}"
         return f"{made} k={self.k}" + (" with links" if self.obeys else "")
+
+    def python(
+        self,
+        ensemble: Ensemble,
+        n_found: int,
+        row_ids: Sequence[PlainId],
+        links: Sequence[Link] = (),
+        *,
+        ens: str = "ens",
+        ds: str = "ds",
+    ) -> str:
+        """Write the labels of the partition as a Python expression, an array.
+
+        Parameters
+        ----------
+        ensemble : Ensemble
+            The partitions of its run, called `ens` in Python.
+        n_found : int
+            Number of clusters that it has.
+        row_ids : sequence of int or str
+            Plain ids of the samples of a group.
+        links : sequence of Link
+            Those that it obeys.
+        ens, ds : str
+            What the ensemble and the prepared table are called.
+        """
+        if self.kind == "model":
+            name = ensemble.names[self.model]
+            return f"{ens}.labels[{ens}.names.index({literal(name)})]"
+        if self.kind == "labels":
+            return f"{ds}.labels_true"
+        if self.kind == "group":
+            index = f"{ds}.table.loc[{ds}.row_ids].index"
+            if not all(isinstance(row, int) for row in row_ids):
+                index += ".astype(str)"
+            return f"1 - {index}.isin({literal(list(row_ids))})"
+        if self.method == TREE and not self.obeys:
+            k, most = min(self.k, n_found), most_clusters(ensemble)
+            return f"cl.consensus_tree({ens}, {most}, {SEED}).cut({k})"
+        obeyed = ""
+        if self.obeys:
+            text = literal(links_as_json(links))
+            obeyed = (
+                f", constraints=cl.constraints_from_json({text}, {ds}.row_ids, "
+                'missing="skip")'
+            )
+        made = f"{ens}, {self.k}, {literal(self.method)}, {SEED}"
+        return f"cl.consensus_partition({made}{obeyed})"
 
     def values(self, samples: Dataset) -> dict[str, Any]:
         """Return the choice as plain values, groups by row ids."""
@@ -140,6 +194,7 @@ def labels_of(
     samples: Dataset,
     links: Constraints | None = None,
     tree: ConsensusTree | None = None,
+    result: AnalysisResult | None = None,
     **kernels: Any,
 ) -> np.ndarray:
     """Return the label of each sample, shape (n_samples,).
@@ -149,6 +204,13 @@ def labels_of(
     ValueError
         If there is no such partition.
     """
+    if choice.kind == "result":
+        found = clusters_of_result(result, samples) if result else None
+        if found is None:
+            raise ValueError(
+                "there is no result of these rows; choose one on Clusters."
+            )
+        return found
     if choice.kind == "model":
         if not 0 <= choice.model < ensemble.n_partitions:
             raise ValueError(
@@ -179,6 +241,20 @@ def labels_of(
         )
     except ConstraintError as error:
         raise _too_few_clusters(choice.k, error, samples) from None
+
+
+def clusters_of_result(result: AnalysisResult, samples: Dataset) -> np.ndarray | None:
+    """Return the cluster of each sample in the result, shape (n_samples,).
+
+    None where the result says nothing of one of them.
+    """
+    if result.dataset is samples:
+        return result.clusters
+    if not named_alike(result.dataset, samples):
+        return None
+    ids = pd.Index(plain_ids(samples.row_ids))
+    at = pd.Index(plain_ids(result.dataset.row_ids)).get_indexer(ids)
+    return None if (at < 0).any() else result.clusters[at]
 
 
 def _too_few_clusters(k: int, error: ConstraintError, samples: Dataset) -> LinkError:
@@ -212,14 +288,57 @@ def chosen_labels(
     if choice.obeys:
         places = {row: k for k, row in enumerate(plain_ids(run.dataset.row_ids))}
         links = as_constraints(analysis.links, places)
-    labels = labels_of(choice, run.ensemble, run.dataset, links, **kernels)
+    labels = labels_of(
+        choice,
+        run.ensemble,
+        run.dataset,
+        links,
+        result=analysis.result,
+        **kernels,
+    )
     return choice, labels
+
+
+def refuse_large_labels(ensemble: Ensemble) -> None:
+    """Raise ValueError if a label is far above the number of samples."""
+    largest = ensemble.labels.max(axis=1)
+    model, limit = int(largest.argmax()), max(MOST_LABEL, ensemble.n_samples)
+    if largest[model] > limit:
+        raise ValueError(
+            f"partition {ensemble.names[model]!r} has the label "
+            f"{whole(largest[model])}, the limit is {whole(limit)}; number its "
+            "clusters from 0, or give texts as labels."
+        )
+
+
+@dataclass(frozen=True)
+class Called:
+    """What a cluster is called, by the rows that it shares with those of a name.
+
+    Parameters
+    ----------
+    text : str
+        The name.
+    share : float
+        Rows of both over rows of either (Jaccard); 1 for the very same rows.
+    """
+
+    text: str
+    share: float
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the name was given to just these rows."""
+        return self.share == 1
+
+    def __str__(self) -> str:
+        return self.text if self.is_own else f"like {self.text} ({self.share:.0%})"
 
 
 def names_of(
     clusters: np.ndarray, row_ids: Any, names: Iterable[ClusterName]
-) -> dict[int, str]:
-    """Return the names that clusters carry, by cluster.
+) -> dict[int, Called]:
+    """Return the names of clusters, by cluster.
 
     Parameters
     ----------
@@ -228,7 +347,8 @@ def names_of(
     row_ids : array, shape (n_samples,)
         Row id of each sample.
     names : iterable of ClusterName
-        Names and the rows they were given to; a later one replaces an earlier one.
+        Names and the rows they were given to. A cluster has the one that shares most
+        with it, of equal ones the last, and none that shares at most half.
     """
     names = tuple(names)
     if not names:
@@ -240,20 +360,23 @@ def names_of(
         own = clusters[at[at >= 0]]
         common = np.bincount(own[own >= 0], minlength=len(sizes))
         share = common / np.maximum(sizes + np.count_nonzero(at >= 0) - common, 1)
-        if len(share) and share.max() > _SAME:
-            found[int(share.argmax())] = name.text
+        best = int(share.argmax()) if len(share) else 0
+        least = found[best].share if best in found else np.nextafter(_SAME, 1)
+        if len(share) and share[best] >= least:
+            found[best] = Called(name.text, float(share[best]))
     return found
 
 
 def named(
-    names: tuple[ClusterName, ...], text: str, rows: Sequence[PlainId]
+    names: tuple[ClusterName, ...],
+    text: str,
+    rows: Sequence[PlainId],
+    among: Collection[PlainId],
 ) -> tuple[ClusterName, ...]:
-    """Give rows a name; earlier names of about the same rows go, no text gives none."""
-    kept = tuple(name for name in names if not _about_same(name.rows, rows))
+    """Give rows a name in the place of the one they have; no text gives none.
+
+    They have a name if they are all of its rows `among` those of the run that is read.
+    """
+    own, there = set(rows), set(among)
+    kept = tuple(name for name in names if there.intersection(name.rows) != own)
     return (*kept, ClusterName(text, tuple(rows))) if text else kept
-
-
-def _about_same(a: Sequence[PlainId], b: Sequence[PlainId]) -> bool:
-    """Whether two sets of rows share more than half of all their rows."""
-    common = len(set(a).intersection(b))
-    return common > _SAME * (len(a) + len(b) - common)

@@ -15,8 +15,7 @@ from clusterlens.compute.consensus.tile_source import TileSource
 from clusterlens.compute.consensus.tiles import consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ranking.ranking import Ranking
-from clusterlens.ui.figures.matrix import BINARISED_PALETTE, heatmap
-from clusterlens.ui.look import Viewport
+from clusterlens.ui.figures.matrix import BINARISED_PALETTE
 
 _SIZE = 420
 
@@ -60,13 +59,12 @@ def plot_consensus(
     tile = consensus_tile(source, shape=(_SIZE, _SIZE), kind=kind, threshold=threshold)
     palette = Viridis256 if kind == "consensus" else BINARISED_PALETTE
     n = ensemble.n_samples
-    shown = heatmap(tile, Viewport(width=_SIZE, height=_SIZE), n, palette)
     bounds = (0, 0, n, n)
     image = hv.Image(
-        shown.values, bounds=bounds, kdims=["column", "row"], vdims=["share"]
+        tile.values, bounds=bounds, kdims=["column", "row"], vdims=["share"]
     )
     return image.opts(
-        cmap=shown.palette,
+        cmap=list(palette),
         clim=(0, 1),
         colorbar=True,
         frame_width=_SIZE,

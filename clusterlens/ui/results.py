@@ -62,11 +62,14 @@ class Results:
     ----------
     folder : Path or None
         Where arrays are kept on the disk; nowhere if None.
+    writer : str
+        Name of this process there, for files that it is writing.
     """
 
     def __init__(self, n_bytes: int) -> None:
         self.n_bytes = n_bytes
         self.folder: Path | None = None
+        self.writer = ""
         self._kept: OrderedDict[str, Any] = OrderedDict()
         self._under_way: dict[str, threading.Event] = {}
         self._lock = threading.Lock()
@@ -132,7 +135,7 @@ class Results:
         if self.folder is None or len(data) > self.n_bytes:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        draft = self.folder / f"{secrets.token_hex(8)}.part"
+        draft = self.folder / f"{self.writer}.{secrets.token_hex(8)}.part"
         try:
             draft.write_bytes(data)
             draft.replace(self.folder / key)

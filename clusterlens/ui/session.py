@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ from clusterlens.ui.look import OF_EITHER, OF_RUN, OF_TABLE, Look
 from clusterlens.ui.memory.archive import SUFFIX, import_analysis
 from clusterlens.ui.memory.memory import Kept, Memory, read
 from clusterlens.ui.memory.pools import OwnPools
-from clusterlens.ui.memory.store import Store
+from clusterlens.ui.memory.store import Intent, Store
 from clusterlens.ui.nodes import NODES
 from clusterlens.ui.uploads import Upload
 
@@ -30,6 +31,8 @@ OF_DATA = ("data", "pool")
 LEAST_MODELS = 3
 STEP = 1.2
 STEP_SECONDS = 2.0
+# Between two looks at whether a session that was closed has stopped.
+ENDED_SECONDS = 0.1
 
 
 class Session:
@@ -42,9 +45,13 @@ class Session:
     ----------
     store : Store, optional
         Where the analysis is kept; without one it ends with the session.
+    alone : bool, default False
+        Whether nobody else can reach the server, so that a script that came as a file
+        may be run when the analyst wants it.
     """
 
-    def __init__(self, store: Store | None = None) -> None:
+    def __init__(self, store: Store | None = None, *, alone: bool = False) -> None:
+        self.alone = alone
         self.history = History()
         self.look = Look()
         self.jobs = Jobs()
@@ -55,8 +62,11 @@ class Session:
         self._formed_at = 0.0
         # Position of the step that the slow action under way builds on.
         self._began_at = 0
+        # Intents of the nodes that were asked for, by name.
+        self._asked: dict[str, str] = {}
         self.jobs.param.watch(self._form, "partial")
         self.look.param.watch(self._form, ["page", "so_far"])
+        self.jobs.param.watch(self._tell_memory, "shown")
 
     @property
     def analysis(self) -> Analysis:
@@ -70,12 +80,19 @@ class Session:
         return key
 
     async def act(
-        self, kind: str, /, *, look: Mapping[str, Any] | None = None, **values: Any
+        self,
+        kind: str,
+        /,
+        *,
+        look: Mapping[str, Any] | None = None,
+        intent: str = "",
+        **values: Any,
     ) -> bool:
         """Do an action and wait until it is saved; return whether it was done.
 
         What failed becomes a notice. `look` is what is looked at once it is done:
-        later, the analyst may have turned to something else.
+        later, the analyst may have turned to something else. `intent` names what was
+        interrupted, where it is done again.
         """
         action = ACTIONS[kind]
         if not action.slow:
@@ -85,15 +102,16 @@ class Session:
                     self.look.param.update(**look)
             await self.memory.settled()
             return done
-        plain_values(values)
+        plain = plain_values(values)
+        intent = intent or self.memory.begin(kind, action.title, values, look)
         refused: list[tuple[Link, ...]] = [()]
 
         def begin() -> Callable[[Job], tuple[Analysis, Analysis]]:
             base, self._began_at = self.history.analysis, self.history.cursor
-            self.memory.doing = action.title
 
             def work(job: Job) -> tuple[Analysis, Analysis]:
                 job.files = self.files
+                action.takes(plain)
                 try:
                     return base, action.apply(base, values, job)
                 except LinkError as error:
@@ -103,16 +121,45 @@ class Session:
             return work
 
         done = await self.jobs.act(action.title, begin, kind=kind)
-        self._began_at, self.memory.doing = 0, ""
+        self._began_at = 0
         if refused[0]:
             self.look.refused = refused[0]
         with self.derived.paused():
             self._look_at(None)
             is_done = done is not None and self._merge(kind, values, *done)
+            self.memory.end(intent)
             if is_done and look:
                 self.look.param.update(**look)
         await self.memory.settled()
         return is_done
+
+    def _tell_memory(self, event: Any) -> None:
+        """Let the memory know what was asked for, and how far the work on screen is."""
+        asked, memory = self.derived.asked_for, self.memory
+        for name in self._asked.keys() - asked:
+            memory.end(self._asked.pop(name))
+        for name in asked - self._asked.keys():
+            title, look = NODES[name].title, {"page": self.look.page}
+            self._asked[name] = memory.begin("", title, {"node": name}, look)
+        if (shown := event.new) is not None:
+            memory.progress(shown.kind, shown.title, shown.done, shown.total)
+
+    async def again(self, intent: Intent) -> bool:
+        """Do again what was interrupted, unless another page does; return whether."""
+        if not await self.memory.take(intent):
+            self.jobs.notify("info", f"{intent.title} was taken up on another page.")
+            return False
+        if intent.kind:
+            return await self.act(
+                intent.kind, look=intent.look, intent=intent.id, **intent.given
+            )
+        self.memory.end(intent.id)
+        if (node := intent.given["node"]) not in NODES:
+            self.jobs.notify("warning", f"This version does not know {node!r:.60}.")
+            return False
+        restore_look(self.look, intent.look)
+        self.derived.ask(node)
+        return True
 
     def _merge(
         self, kind: str, values: dict[str, Any], base: Analysis, result: Analysis
@@ -129,8 +176,9 @@ class Session:
     def act_now(self, kind: str, /, **values: Any) -> bool:
         """Do a quick action at once; return whether it was done."""
         action = ACTIONS[kind]
-        plain_values(values)
+        plain = plain_values(values)
         try:
+            action.takes(plain)
             if action.of_run and self.history.forming is not None:
                 raise ValueError("this run is not finished; wait, or stop and keep it.")
             result = action.apply(self.history.analysis, values, None)
@@ -226,16 +274,23 @@ class Session:
             self.look, {name: wanted[name] for name in wanted if name == "page"}
         )
         self._adopt(kept)
-        restore_look(self.look, wanted)
+        restore_look(self.look, wanted, self._ends())
         for text in notes:
             self.jobs.notify("warning", text)
-        for title in self.memory.elsewhere:
+        for title in await self.memory.look_around():
             self.jobs.notify(
                 "info",
                 f"{title} is under way on another page of this analysis, or on one "
                 "that was closed; what comes of it will be here as soon as it is done.",
             )
         return True
+
+    def _ends(self) -> dict[str, int]:
+        """How many models and samples there are to look at."""
+        ensemble, dataset = self.analysis.ensemble, self.analysis.dataset
+        n_samples = 0 if dataset is None else len(dataset.X)
+        n_models = 0 if ensemble is None else ensemble.n_partitions
+        return {"model": n_models, "inspected": n_samples, "cns_sample": n_samples}
 
     async def receive(self, upload: Upload) -> bool:
         """Take in a file as it arrives: a table, or the file of an analysis."""
@@ -246,10 +301,13 @@ class Session:
                 "left out, as an analysis is about one table.",
             )
 
-        def begin() -> Callable[[Job], str]:
-            return lambda job: self.keep_file(upload.content(job))
+        async def arrive(job: Job) -> str:
+            content = await upload.content(job)
+            return await asyncio.to_thread(self.keep_file, content)
 
-        key = await self.jobs.act(f"Upload {upload.name}", begin, kind="load file")
+        key = await self.jobs.act(
+            f"Upload {upload.name}", lambda: arrive, kind="load file"
+        )
         upload.ended = True
         if key is None:
             return False
@@ -278,6 +336,12 @@ class Session:
         """Stop everything for good."""
         self.memory.forget()
         self.jobs.close()
+
+    async def ended(self) -> None:
+        """Wait until a session that was closed has stopped, and is saved."""
+        while not self.jobs.at_rest:
+            await asyncio.sleep(ENDED_SECONDS)
+        await self.memory.settled()
 
     def undo(self) -> None:
         """Take the latest action back."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -22,10 +23,12 @@ from clusterlens.ui.address import (
     restore_look,
     to_query,
 )
-from clusterlens.ui.components import Keys, Query, Text, TextSize
+from clusterlens.ui.components import Connection, Keys, Query, Text, TextSize, go_on
 from clusterlens.ui.explanations import GLOSSARY
 from clusterlens.ui.kit import link, pmu, pn, progress_bar, quoting, safe
+from clusterlens.ui.leaving import enter, leave
 from clusterlens.ui.manual import MISSING, manual_address
+from clusterlens.ui.memory.memory import Memory
 from clusterlens.ui.memory.store import Store, shared_store
 from clusterlens.ui.moves import MOVES, press, toggle_help, toggle_large
 from clusterlens.ui.pages.clusters import ClustersPage
@@ -37,10 +40,12 @@ from clusterlens.ui.pages.labels import LabelsPage
 from clusterlens.ui.pages.lessons import LessonsPage
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.pages.report import ReportPage
+from clusterlens.ui.panels.interrupted import how_far, interrupted
+from clusterlens.ui.panels.result_chip import ResultChip
 from clusterlens.ui.results import RESULTS
 from clusterlens.ui.sending import send_everything
 from clusterlens.ui.session import Session
-from clusterlens.ui.style import ACCENT, COLUMN, scaled
+from clusterlens.ui.style import ACCENT, COLUMN, TOLD, scaled
 from clusterlens.ui.style import THEME as THEME_CONFIG
 from clusterlens.ui.uploads import FileTaker
 
@@ -103,7 +108,9 @@ class Shell:
     """The whole page of a browser session."""
 
     def __init__(self, session: Session) -> None:
+        enter(self)
         self.session = session
+        self._readying: asyncio.Task[None] | None = None
         self.pages = {key: page(session) for key, _, _, page in PAGES}
         self._rail = Text(
             does=self._go,
@@ -122,7 +129,12 @@ class Shell:
         content = pn.Column(
             body,
             _job_bar(session),
-            _notices(session),
+            pn.Column(
+                interrupted(session),
+                _notices(session),
+                stylesheets=[OVERLAY % "top: 8px"],
+                margin=0,
+            ),
             _help(session),
             styles={
                 **COLUMN,
@@ -143,10 +155,12 @@ class Shell:
             busy_indicator=None,
             header=[
                 self._state(),
+                *self._results(),
                 _saved(session),
                 keys,
                 FileTaker(session.receive, everywhere=True, width=1, height=1),
                 _query(session),
+                _connection(session),
                 self._tools(),
             ],
             main=[
@@ -167,10 +181,13 @@ class Shell:
         )
         # It would be told of each event that it is busy, and then that it is not, which
         # walks over all its models: half of the event loop's time while a slider moves.
+        # Another reference in the place of that one lets the page go when it is closed.
         with pn.util.edit_readonly(self.view):
-            self.view.busy = False
+            self.view.busy = pn.rx(False)
         session.look.param.watch(self._turn, ["page"])
-        self._turn()
+        # What the page shows is made when the browser has drawn what is around it.
+        self.pages[session.look.page].view.visible = True
+        self._rail.body = _rail(session.look.page)
 
     def _go(self, page: str) -> None:
         self.session.look.page = page
@@ -181,15 +198,30 @@ class Shell:
         in_lesson = self.session.look.page == "lessons" and self.room.lesson is not None
         return self.room.session if in_lesson else self.session
 
-    def make_ready(self) -> None:
-        """Make the page that comes next, unless something is asked for already."""
-        if self.session.jobs.at_rest and not self.session.analysis.runs:
-            self.pages["consensus"].make()
+    def begin(self) -> None:
+        """Show the page in a browser that listens, then make ready what comes next."""
+        self._turn()
+        self._readying = asyncio.get_running_loop().create_task(self._make_ready())
+
+    async def _make_ready(self) -> None:
+        await asyncio.sleep(WARM_AFTER_SECONDS)
+        warm.start()
+        await asyncio.sleep(MAKE_AFTER_SECONDS - WARM_AFTER_SECONDS)
+        of_table = self.pages["data"].parts[True]
+        for page in (of_table, self.pages["pool"], self.pages["consensus"]):
+            await page.prepare(lambda: self.session.jobs.at_rest)
 
     def close(self) -> None:
-        """Stop everything for good."""
-        self.session.close()
-        self.pages["lessons"].close()
+        """Stop everything for good, and let go of it when it has stopped."""
+        for session in (self.session, self.room.session):
+            session.close()
+        if _is_serving():
+            go_on(self._leave())
+
+    async def _leave(self) -> None:
+        for session in (self.session, self.room.session):
+            await session.ended()
+        leave(self, self.view.select())
 
     def _press(self, key: str) -> None:
         of_shell = key in OF_SHELL or (key == "escape" and self.session.look.help)
@@ -245,6 +277,19 @@ class Shell:
         self._whenever(write)
         return text
 
+    def _results(self) -> list[Text]:
+        """Return the chips that say what the result is, of the session and a lesson."""
+        self._chips = [ResultChip(one) for one in (self.session, self.room.session)]
+
+        def write(*events: Any) -> None:
+            for chip in self._chips:
+                in_force = chip.session is self.in_force
+                chip.look(in_force)
+                chip.view.visible = in_force
+
+        self._whenever(write)
+        return [chip.view for chip in self._chips]
+
     def _tools(self) -> pn.Row:
         """Return the buttons of the header: undo, redo, larger text, the keys."""
         session = self.session
@@ -285,7 +330,6 @@ class Shell:
     def _turn(self, *events: Any) -> None:
         """Show the page that is looked at, and mark it in the rail."""
         shown = self.session.look.page
-        self.pages[shown].make()  # which takes a moment: what is seen stays meanwhile
         for key, page in self.pages.items():
             if key != shown:
                 page.look(False)
@@ -323,10 +367,13 @@ def _saved(session: Session) -> Text:
     text = Text(
         does=retry,
         css_classes=["cl-saved"],
-        styles={"color": "white", "align-self": "center", "flex": "none"},
+        styles={"color": "white", "align-self": "center", "flex": "none", **TOLD},
+        # As wide as what it says: the names beside it have what is left.
+        stylesheets=[":host { width: max-content !important; white-space: nowrap; }"],
         sizing_mode="fixed",
         width=170,
         height=26,
+        margin=(0, 0, 0, 8),
     )
 
     def write(*events: Any) -> None:
@@ -361,6 +408,45 @@ def _query(session: Session) -> Query:
     memory.param.watch(write, ["analysis"])
     look.param.watch(write, [*LOOKED_AT, *VIEWS])
     return query
+
+
+def _connection(session: Session) -> Connection:
+    """Let the page know what it has to say when its connection is lost."""
+    memory, connection = session.memory, Connection()
+
+    def write(*events: Any) -> None:
+        loaded = session.analysis.table is not None
+        saved = {
+            "off": "Nothing of this page is kept on a disk." if loaded else "",
+            "empty": "",
+            "saving": "What you did last may not be saved.",
+            "saved": "All that was done until {time} is saved.",
+            "failed": "All that was done until {time} is saved, what you did since is "
+            "not.",
+        }[memory.state]
+        connection.param.update(
+            saved=saved,
+            saved_at=memory.saved_at,
+            unsaved=_unsaved(memory),
+            is_kept=not loaded or memory.state not in ("off", "failed"),
+        )
+
+    memory.param.watch(write, ["state", "saved_at", "under_way"])
+    session.history.param.watch(write, ["steps", "cursor"])
+    write()
+    return connection
+
+
+def _unsaved(memory: Memory) -> str:
+    """Say what is lost with the server."""
+    if not memory.under_way:
+        return ""
+    what = ", ".join(f"{intent.title}{how_far(intent)}" for intent in memory.under_way)
+    again = "is offered again" if memory.analysis else "has to be done again"
+    return (
+        f"Not saved: {what}. It goes on if the server is still there; otherwise it "
+        f"{again} when the page is back."
+    )
 
 
 def _help(session: Session) -> Text:
@@ -412,6 +498,7 @@ def _job_bar(session: Session) -> pmu.Paper:
         visible=False,
         css_classes=["cl-job"],
         sx={"padding": "2px 12px"},
+        styles=TOLD,
         elevation=6,
         margin=0,
         sizing_mode="stretch_width",
@@ -427,9 +514,10 @@ def _job_bar(session: Session) -> pmu.Paper:
             )
             steps += f" {shown.unit}" if steps and shown.unit else ""
             waiting = f" · {shown.waiting} waiting" if shown.waiting else ""
+            compiling = f" · {warm.said()}" if warm.said() else ""
             text.body = (
                 f"<p><b>{safe(shown.title)}</b>{steps} · {shown.seconds:.0f} s"
-                f"{waiting}</p>"
+                f"{waiting}{compiling}</p>"
             )
         paper.visible = shown is not None
 
@@ -449,7 +537,6 @@ def _notices(session: Session) -> Text:
     place = Text(
         does=close,
         css_classes=["cl-notices"],
-        stylesheets=[OVERLAY % "top: 8px"],
     )
 
     def show(*events: Any) -> None:
@@ -472,11 +559,16 @@ async def _load_file(session: Session, file: Path) -> None:
     await session.act("load file", name=file.name, sha256=key)
 
 
-def _make_ready(shell: Shell) -> None:
-    """Begin with kernels, and make the next page, once this one has drawn itself."""
-    loop = asyncio.get_running_loop()
-    loop.call_later(WARM_AFTER_SECONDS, warm.start)
-    loop.call_later(MAKE_AFTER_SECONDS, shell.make_ready)
+def _handler(session: Session) -> Callable[[Exception], None]:
+    """Return what tells of errors of a session, which it does not keep alive."""
+    known = weakref.ref(session.jobs)
+
+    def tell(error: Exception) -> None:
+        jobs = known()
+        if jobs is not None:
+            jobs.fail("This step", error)
+
+    return tell
 
 
 def _decoded(value: bytes) -> str:
@@ -492,7 +584,13 @@ def _is_serving() -> bool:
     return True
 
 
-def serve_page(file: Path | None = None) -> None:
+def _is_lost_page() -> bool:
+    """Whether a page asks for its session again (`Connection`), which is gone."""
+    request = pn.state.curdoc.session_context.request
+    return request.path.endswith("/ws") and request.query == "again"
+
+
+def serve_page(file: Path | None = None, *, alone: bool = False) -> None:
     """Make a session for the browser that has just connected, and show its page.
 
     A server that warms itself up (`panel serve --warm`) calls this before anybody can
@@ -502,28 +600,37 @@ def serve_page(file: Path | None = None) -> None:
     ----------
     file : Path, optional
         Table that the page begins with.
+    alone : bool, default False
+        Whether nobody else can reach the server.
     """
     pn.extension("tabulator", "filedropper")
     if not _is_serving():
         warm.start()
         return
+    if _is_lost_page():
+        return  # nothing, by which it knows that its session is gone
     # Browsers send the style sheets of widgets that came later back whole, as well as
     # their names: harmless (Bokeh pull request 12915), and of no use in a log.
     ignore_warnings("reference already known", BokehUserWarning)
     send_everything()
     store = shared_store()
     if isinstance(store, Store):
-        RESULTS.folder = store.found
-    session = Session(store if isinstance(store, Store) else None)
-    if isinstance(store, str):
-        session.jobs.notify("warning", store)
-    pn.config.exception_handler = lambda error: session.jobs.fail("This step", error)
+        RESULTS.folder, RESULTS.writer = store.found, store.name
+    session = Session(store if isinstance(store, Store) else None, alone=alone)
+    if told := store.told if isinstance(store, Store) else store:
+        session.jobs.notify("warning", told)
+    pn.config.exception_handler = _handler(session)
     shell = Shell(session)
-    shell.view.servable()
+    # Panel reads no addresses with two question marks, or of IPv6; here Query does.
+    shell.view.servable(location=False)
     pn.state.on_session_destroyed(lambda context: shell.close())
-    pn.state.onload(partial(_make_ready, shell))
+    pn.state.onload(shell.begin)
     given = {name: values[0] for name, values in pn.state.session_args.items()}
-    analysis, look = from_query({name: _decoded(v) for name, v in given.items()})
+    try:
+        analysis, look = from_query({name: _decoded(v) for name, v in given.items()})
+    except ValueError as error:
+        analysis, look = None, {}
+        session.jobs.notify("warning", f"The link is not followed: {error}")
     if analysis is not None and session.memory.store is not None:
         pn.state.onload(partial(session.open, analysis, look or None))
         return

@@ -83,6 +83,9 @@ button.chip:focus-visible { outline-color: #fff !important; outline-offset: -2px
   color: color-mix(in srgb, #0b8a8a 70%, currentColor); }
 .badge.estimate { background: color-mix(in srgb, #e0a030 22%, transparent);
   color: inherit; }
+.stroke { display: inline-block; width: 20px; margin-right: 5px;
+  vertical-align: middle; }
+.scale-of { display: inline-block; width: 72px; height: 9px; }
 .dot { display: inline-block; width: 10px; height: 10px; border-radius: 50%;
   margin-right: 6px; flex: none; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -161,7 +164,8 @@ table.profile th { font-size: 11.5px; }
   overflow-wrap: anywhere; gap: 12px; justify-content: space-between; padding: 7px 12px;
   border-radius: 6px; margin-bottom: 6px; border-left: 4px solid #0b8a8a;
   background: #e3f1f1; color: #14181d; }
-.notice > button { flex: none; }
+.notice > button, .notice .acts { flex: none; }
+.notice .acts { display: flex; gap: 14px; align-items: baseline; }
 .notice.error { border-color: #c62828;
   background: #fbe7e6; }
 .notice.warning { border-color: #d9822b;
@@ -353,4 +357,12 @@ COLUMN = {
 # Least height of a card whose content would have no room beside larger text: none at
 # the usual size.
 ROOM = "calc((var(--cl-scale, 1) - 1) * 800px)"
+# Of what says how things are: gone while the connection is lost.
+TOLD = {"visibility": "var(--cl-told)"}
 SCROLL = {"overflow-y": "auto", "min-height": "0", "flex": "1 1 0"}
+# Of a page whose panels are being made.
+COMING = """
+:host(.cl-coming) { border-radius: 6px; animation: coming 1.4s infinite;
+  background: color-mix(in srgb, currentColor 6%, transparent); }
+@keyframes coming { 50% { opacity: .45; } }
+"""

@@ -1,15 +1,17 @@
 """Uploads: files on their way from the browser, in pieces, and where they are taken.
 
-A piece comes to the event loop as text and goes into a queue; the thread that waits for
-the file decodes it. The browser sends the next piece when one has arrived, so that a
-large file leaves the loop to others in between.
+A piece comes to the event loop as text and is kept there; whoever waits for the file
+waits on the loop too, as a browser may stop in the middle, and threads are few. The
+browser sends the next piece when one has arrived, so that a large file leaves the loop
+to others in between.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
-import queue
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import param
@@ -28,7 +30,7 @@ _GIVES_UP_AFTER_SECONDS = 60
 
 
 class Upload:
-    """A file on its way; pieces come on the event loop, one thread waits for all.
+    """A file on its way; its pieces come, and are waited for, on the event loop.
 
     Parameters
     ----------
@@ -47,52 +49,72 @@ class Upload:
 
     def __init__(self, name: str, size: int, others: int = 0) -> None:
         self.name, self.size, self.others, self.ended = name, size, others, False
-        self._pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._pieces: list[bytes] = []
+        self._missing = size
+        self._refused = ""
+        self._came = asyncio.Event()
+        if size > MAX_BYTES:
+            self._refuse(
+                f"has {whole(size / _MB)} MB, the limit is {whole(MAX_BYTES / _MB)}; "
+                "keep fewer rows or columns."
+            )
 
     def take(self, piece: str | None) -> None:
         """Take the next piece in base64, or None where the browser cannot read on."""
-        self._pieces.put(piece)
+        if self.ended:
+            return
+        if not piece:
+            self._refuse(
+                "did not arrive whole; it may have been moved or changed: drop it "
+                "again."
+            )
+        elif 3 * len(piece) // 4 - piece[-2:].count("=") > self._missing:
+            self._refuse(
+                f"sent more than the {whole(self.size)} bytes that it announced; it "
+                "may have changed: drop it again."
+            )
+        else:
+            self._pieces.append(base64.b64decode(piece))
+            self._missing -= len(self._pieces[-1])
+        self._came.set()
 
-    def content(self, job: Job) -> bytes:
-        """Wait for the whole file on the thread of a job, which tells how far it is.
+    def _refuse(self, why: str) -> None:
+        """Let go of what has come; nothing more is taken."""
+        self._refused, self.ended = why, True
+        self._pieces.clear()
+
+    async def content(self, job: Job) -> bytes:
+        """Wait for the whole file; the job tells how far it is.
 
         Raises
         ------
         ValueError
             If the file is too large, or its pieces do not come.
         """
+        job.enter(f"Upload {self.name}", unit="MB")
         try:
-            return self._content(job)
+            while self._missing > 0 and not self._refused:
+                await self._next(job)
+                done = self.size - self._missing
+                job.report(done // _MB, max(1, self.size // _MB))
+            if self._refused:
+                raise ValueError(f"{self.name} {self._refused}")
+            return await asyncio.to_thread(b"".join, self._pieces)
         finally:
             self.ended = True
+            self._pieces = []
 
-    def _content(self, job: Job) -> bytes:
-        if self.size > MAX_BYTES:
-            raise ValueError(
-                f"{self.name} has {whole(self.size / _MB)} MB, the limit is "
-                f"{whole(MAX_BYTES / _MB)}; keep fewer rows or columns."
-            )
-        job.enter(f"Upload {self.name}", unit="MB")
-        content = bytearray()
-        while len(content) < self.size:
-            content += self._next(job)
-            job.report(len(content) // _MB, max(1, self.size // _MB))
-        return bytes(content)
-
-    def _next(self, job: Job) -> bytes:
+    async def _next(self, job: Job) -> None:
         """Wait for a piece, but not for ever, nor where it is not wanted any more."""
         for _ in range(int(_GIVES_UP_AFTER_SECONDS / _LOOKS_AFTER_SECONDS)):
             raise_if_cancelled(job.cancelled)
-            try:
-                piece = self._pieces.get(timeout=_LOOKS_AFTER_SECONDS)
-            except queue.Empty:
-                continue
-            if piece:
-                return base64.b64decode(piece)
-            break
-        raise ValueError(
-            f"{self.name} did not arrive whole; it may have been moved or changed, or "
-            "the connection was lost: drop it again."
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._came.wait(), _LOOKS_AFTER_SECONDS)
+                self._came.clear()
+                return
+        self._refuse(
+            f"stopped arriving {_GIVES_UP_AFTER_SECONDS} seconds ago; the connection "
+            "may have been lost: drop it again."
         )
 
 

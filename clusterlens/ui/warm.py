@@ -1,9 +1,10 @@
 """Kernels of the server: made ready by one thread, while the first page is in use.
 
-`start` may be called by every session; the thread starts once in a process. Where no
-kernel is on disk yet, a process beside the server compiles them, so that pages stay
-quick meanwhile. A kernel that is used before its turn is loaded or compiled by whoever
-uses it; a long job rather waits for all, and says so (`hold`).
+`start` may be called by every session; the thread starts once in a process. Where not
+all kernels are on disk, a process beside the server compiles them, those of a first
+consensus first, so that pages stay quick meanwhile, and the thread loads what it has
+compiled. Nobody waits for the thread: who uses a kernel before its turn loads or
+compiles it, or waits for that one kernel while another process compiles it.
 """
 
 from __future__ import annotations
@@ -14,155 +15,124 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
-from typing import Any
+from functools import cache, partial
 
-import numpy as np
-
-from clusterlens.compute._run.kernels import kernels_on_disk
-from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+from clusterlens.compute._run.kernels import all_on_disk
 from clusterlens.ui.jobs import WORKERS
 
 _LOG = logging.getLogger(__name__)
-# What is made ready, in this order.
-PARTS = ("pictures", "ensembles", "tables", "memberships")
-# Seconds between two looks at the cancel of a job that waits.
-_PAUSE = 0.1
-_COMPILE = "import clusterlens; clusterlens.compile_kernels()"
-# Below other processes, as the pages of this server must stay quick.
+# Writes a line after each step.
+_COMPILE = """
+import clusterlens
+clusterlens.compile_kernels(progress=lambda *counts: print(*counts, flush=True))
+"""
+# Below other processes, once what is needed first is there.
 _NICENESS = 10
-
 _LOCK = threading.Lock()
+_SAID = "compiling for this machine, once"
 
 
-def _done() -> dict[str, threading.Event]:
-    """One event for each part; the first call starts the thread."""
-    with _LOCK:
-        return _begin()
+class Warming:
+    """What makes kernels ready, on a thread, and how far it is."""
 
+    def __init__(self) -> None:
+        self.said = ""
+        self.ended = threading.Event()
+        threading.Thread(target=self._work, name="warm", daemon=True).start()
 
-@cache
-def _begin() -> dict[str, threading.Event]:
-    done = {part: threading.Event() for part in PARTS}
-    threading.Thread(target=_work, args=(done,), name="warm", daemon=True).start()
-    return done
+    def _work(self) -> None:
+        """Do one thing after the other; what fails is left to its first user."""
+        _try("Worker processes", _start_workers)
+        compiled = None if all_on_disk() else _compile_beside()
+        if compiled:
+            self.said = _SAID
+        _try("The colours", _read_colours)
+        steps, n_first = _steps()
+        for done, (name, step) in enumerate(steps.items()):
+            if compiled:
+                self.said = f"{_SAID}: {done} of {n_first}" if done < n_first else ""
+                _try("The compiler", partial(next, compiled, None))
+            _try(f"The kernels of {name}", step)
+        _try("The pace of this machine", _calibrate)
+        self.ended.set()
 
 
 def start() -> None:
     """Begin to load or compile, in the background, if nobody has begun yet."""
-    _done()
+    with _LOCK:
+        _begin()
 
 
-def ready(part: str | None = None) -> bool:
-    """Whether a part, or all, is there."""
-    return all(event.is_set() for event in _events(part))
+def said() -> str:
+    """What a first consensus may have to wait for, in words; empty where nothing."""
+    return _begin().said if _begin.cache_info().currsize else ""
 
 
-def hold(job: Any) -> None:
-    """Let a job wait for the kernels where they are being made ready, and say so."""
-    if _begin.cache_info().currsize and not ready():
-        title = job.title
-        job.enter("Getting ready (the first start compiles for this machine)")
-        wait(progress=job.report, cancel=job.cancelled)
-        job.enter(title)
+@cache
+def _begin() -> Warming:
+    return Warming()
 
 
-def wait(
-    part: str | None = None,
-    *,
-    progress: Progress | None = None,
-    cancel: Cancel | None = None,
-) -> None:
-    """Return when a part, or all, is there; for threads, never on the event loop.
-
-    Parameters
-    ----------
-    part : str, optional
-        One of PARTS; parts before it come first.
-    progress : callable, optional
-        Called with the number of parts that are there, and of those waited for.
-    cancel : callable, optional
-        Asked ten times a second whether to stop waiting.
-
-    Raises
-    ------
-    Cancelled
-        If the cancel callback asked to stop.
-    """
-    run = RunOptions(progress=progress, cancel=cancel)
-    events = _events(part)
-    for done, event in enumerate(events):
-        run.report(done, len(events))
-        while not event.wait(_PAUSE):
-            run.raise_if_cancelled()
-    run.report(len(events), len(events))
-
-
-def _events(part: str | None) -> list[threading.Event]:
-    """Events of a part and of those before it, or of all."""
-    stop = len(PARTS) if part is None else PARTS.index(part) + 1
-    return list(_done().values())[:stop]
-
-
-def _work(done: dict[str, threading.Event]) -> None:
-    """Make one part after the other ready; what fails is left to its first user."""
-    if not kernels_on_disk():
-        _compile_beside()
-    for part, event in done.items():
-        try:
-            _steps()[part]()
-        except Exception as error:
-            if "after shutdown" in str(error) or "interpreter shutdown" in str(error):
-                return  # the server is stopping
-            _LOG.exception("The kernels of %s could not be made ready", part)
-        event.set()
-    _start_workers()
+def _try(what: str, make_ready: Callable[[], object]) -> None:
+    try:
+        make_ready()
+    except Exception as error:
+        if "shutdown" not in str(error):  # of the server
+            _LOG.exception("%s could not be made ready", what)
 
 
 def _start_workers() -> None:
-    """Let worker processes wait for the first run; one of them shows how fast it is."""
-    from clusterlens.compute.pool.calibration import calibrate
+    """Let worker processes wait for the first run."""
     from clusterlens.compute.pool.pool import start_workers
 
-    try:
-        start_workers(WORKERS)
-        calibrate(workers=WORKERS)
-    except OSError:
-        _LOG.exception("Worker processes could not be started")
+    start_workers(WORKERS)
 
 
-def _compile_beside() -> None:
-    """Compile all kernels to disk in another process; it ends with this one."""
-    command = [sys.executable, "-c", _COMPILE]
-    quiet = subprocess.DEVNULL
-    process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+def _calibrate() -> None:
+    """See how fast a worker is, where no pool has shown it yet."""
+    from clusterlens.compute.pool.calibration import calibrate
+
+    calibrate(workers=WORKERS)
+
+
+def _compile_beside() -> Iterator[None]:
+    """Compile all kernels to disk in another process; yield when each step is done.
+
+    The process begins now, and ends with this one.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", _COMPILE],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     atexit.register(process.kill)
-    with suppress(OSError, AttributeError):
-        os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
-    process.wait()
+    return _steps_of(process)
+
+
+def _steps_of(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Yield at each line; after the first steps the process gives way to others."""
+    with process:
+        for done, _ in enumerate(process.stdout or (), 1):
+            if done == _steps()[1]:
+                with suppress(OSError, AttributeError):
+                    os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
+            yield
     atexit.unregister(process.kill)
 
 
 @cache
-def _steps() -> dict[str, Callable[[], None]]:
-    """What makes each part ready; imported here, as the first page does without."""
-    from clusterlens.compute.warm import STEPS
+def _steps() -> tuple[Mapping[str, Callable[[], None]], int]:
+    """Steps, and how many come first; imported here, as the first page does without."""
+    from clusterlens.compute.warm import N_FIRST, STEPS
 
-    return {"pictures": _draw, **STEPS}
+    return STEPS, N_FIRST
 
 
-def _draw() -> None:
-    """Draw a small matrix, which compiles the aggregations; read the colours."""
-    from clusterlens.compute.consensus.tiles import consensus_tile
-    from clusterlens.compute.ensemble.ensemble import Ensemble
-    from clusterlens.ui.figures.matrix import heatmap
-    from clusterlens.ui.look import Viewport
+def _read_colours() -> None:
+    """Read the colours of clusters, which many need at once."""
     from clusterlens.ui.palette import palette
 
     palette()
-    rng = np.random.default_rng(0)
-    ensemble = Ensemble(rng.integers(0, 3, (4, 600)))
-    port = Viewport(width=30, height=30)
-    heatmap(consensus_tile(ensemble, shape=(20, 20)), port, 600, ("#000000", "#ffffff"))

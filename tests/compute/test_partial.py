@@ -84,7 +84,7 @@ def scores_by_definition(ensemble, variant, threshold):
             }[variant]
         pairs = known & different
         m = np.count_nonzero(known.diagonal())
-        own_pairs = n if m == n else round(m * (m - 1) / (n - 1))
+        own_pairs = n if m == n else m * (m - 1) / (n - 1)
         alone = own_pairs * float(variant == "binary" and threshold > votes)
         total = cost[pairs].sum() + alone
         scores.append(total / (np.count_nonzero(pairs) + own_pairs))

@@ -7,7 +7,9 @@ import pytest
 
 import clusterlens as cl
 import clusterlens.compute
+from clusterlens.compute import warm
 from clusterlens.compute._run.kernels import kernel_digest, reached_kernels
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.consensus import tile_source, tiles
 from clusterlens.compute.ensemble import overlaps, pairs
 from clusterlens.compute.warm import compile_kernels
@@ -126,3 +128,14 @@ def test_kernels_of_codes_are_compiled_for_one_and_two_bytes(kernels):
                 and str(argument.dtype).startswith("uint")
             }
             assert {8, 16} <= types, name
+
+
+def test_kernels_are_all_on_disk_once_they_were_all_compiled(monkeypatch):
+    noted = []
+    monkeypatch.setattr(warm, "mark_all_on_disk", lambda: noted.append(True))
+    monkeypatch.setattr(warm, "STEPS", {"one": lambda: None})
+    with pytest.raises(Cancelled):
+        compile_kernels(cancel=lambda: True)
+    assert not noted
+    compile_kernels()
+    assert noted

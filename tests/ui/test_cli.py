@@ -90,11 +90,11 @@ def console(*arguments, folder):
         stderr=subprocess.PIPE,
         text=True,
     )
-    try:
-        yield process, process.stdout.readline().split()[3]
-    finally:
-        process.kill()
-        process.wait()
+    with process:
+        try:
+            yield process, process.stdout.readline().split()[3]
+        finally:
+            process.kill()
 
 
 def test_the_page_begins_with_the_file_and_ctrl_c_ends_it(page: Page, tmp_path):
@@ -111,3 +111,23 @@ def test_the_page_begins_with_the_file_and_ctrl_c_ends_it(page: Page, tmp_path):
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    ("address", "origins", "alone"),
+    [
+        ("127.0.0.1", [], True),
+        ("localhost", [], True),
+        ("0.0.0.0", [], False),
+        ("127.0.0.1", ["lens.example.org"], False),
+    ],
+)
+def test_one_is_alone_on_this_machine_under_no_other_name(
+    monkeypatch, address, origins, alone
+):
+    given = []
+    monkeypatch.setattr(cli, "_import_page", lambda: lambda **told: given.append(told))
+    monkeypatch.setattr("panel.io.server.get_server", lambda page, **_: page())
+    monkeypatch.setattr("clusterlens.ui.hosts.guard", lambda *_: None)
+    cli.make_server(0, address, origins)
+    assert given == [{"file": None, "alone": alone}]

@@ -13,6 +13,7 @@ from clusterlens.ui.nodes.clusters import LEFT_OUT
 from clusterlens.ui.pages.clusters import ClustersPage
 from clusterlens.ui.panels.sample_map import SampleMap
 from clusterlens.ui.partitions import (
+    Called,
     Choice,
     choice_from,
     functions_for,
@@ -51,7 +52,9 @@ def planted(*, labels=True):
         table["truth"] = np.array(["t", "u", "v"])[GROUPS]
     made = make_dataset(table, name="planted", label="truth" if labels else None)
     prepared = prepare(made, roles={"kind": "categorical"})
-    return session_with(Run("r1", "run 1", prepared, (), 0, ensemble))
+    session = session_with(Run("r1", "run 1", prepared, (), 0, ensemble))
+    session.look.partition = "consensus"
+    return session
 
 
 def opened(session, then):
@@ -356,17 +359,31 @@ def test_a_choice_survives_plain_values():
     assert choice_from(values, samples).group.positions.tolist() == [3, 5]
 
 
-def test_a_later_name_of_about_the_same_rows_replaces_the_earlier():
-    names = named(named((), "old", ["a", "b", "c"]), "new", ["a", "b", "c", "d"])
-    assert [name.text for name in names] == ["new"]
-    assert named(names, "", ["a", "b", "c", "d"]) == ()
+def test_a_later_name_replaces_the_earlier_of_the_same_rows_and_no_other():
+    among = ["a", "b", "c", "d"]
+    names = named((), "old", ["a", "b", "c"], among)
+    names = named(names, "wider", among, among)
+    assert [name.text for name in names] == ["old", "wider"]
+    names = named(names, "new", ["c", "b", "a"], among)
+    assert [name.text for name in names] == ["wider", "new"]
+    assert named(names, "", among, among) == (names[1],)
+    # In a run without the row d both names are of the same rows.
+    assert named(names, "", ["a", "b", "c"], ["a", "b", "c"]) == ()
 
 
-def test_a_cluster_carries_a_name_only_if_it_shares_more_than_half():
+def test_a_cluster_has_the_name_of_its_rows_and_is_like_that_of_most_of_them():
     clusters = np.array([0, 0, 1, 1, -1])
     name = ClusterName("n", ("r0", "r1", "r2"))
     ids = [f"r{i}" for i in range(5)]
-    assert names_of(clusters, ids, [name]) == {0: "n"}
+    found = names_of(clusters, ids, [name])
+    assert found == {0: Called("n", 2 / 3)}
+    assert str(found[0]) == "like n (67%)"
+    own = ClusterName("own", ("r0", "r1"))
+    for order in ([name, own], [own, name]):
+        assert str(names_of(clusters, ids, order)[0]) == "own"
+    # Of rows that are not there nothing is known.
+    beyond = ClusterName("own", ("r0", "r1", "elsewhere"))
+    assert str(names_of(clusters, ids, [beyond])[0]) == "own"
     half = ClusterName("n", ("r0",))
     assert names_of(clusters, ids, [half]) == {}
 

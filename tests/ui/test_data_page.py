@@ -442,3 +442,34 @@ def test_an_analysis_is_renamed_in_its_row_of_the_list(tmp_path):
         assert "<input" not in recent.text.body
 
     run(scenario())
+
+
+@pytest.mark.parametrize(
+    "about", ['{"rows": "many"}', "[1]", "null", '{"title": ', "[" * 100_000]
+)
+def test_a_damaged_analysis_hides_no_other_and_can_be_deleted(tmp_path, about):
+    async def scenario():
+        store = Store(tmp_path)
+        for _ in range(2):
+            await Session(store).act("load example", name="iris")
+        damaged, sound = store.entries()
+        with store._turn() as db:
+            db.execute(
+                "UPDATE analysis SET about = ? WHERE id = ?", (about, damaged.id)
+            )
+        recent = Recent(Session(store))
+        recent.look(True)
+        await rest(recent.session)
+        await recent._task
+        assert f"open {sound.id}" in recent.text.body
+        assert "damaged" in recent.text.body
+        assert f"open {damaged.id}" not in recent.text.body
+        recent.text._handle_msg(f"delete {damaged.id}")
+        await recent._task
+        assert "damaged" not in recent.text.body
+        assert [entry.id for entry in store.entries()] == [sound.id]
+        recent.text._handle_msg(f"restore {damaged.id}")
+        await recent._task
+        assert "damaged" in recent.text.body
+
+    run(scenario())

@@ -139,6 +139,9 @@ def test_the_text_for_experts_has_the_same_content():
         ('{"clusterer": "k-means"}', "list"),
         ('[{"clusterer": "k-meens"}]', "no known clusterer"),
         ("[3]", "no known clusterer"),
+        ('[{"clusterer": ["k-means"]}]', "no known clusterer"),
+        ("[" * 50_000, "nested"),
+        (" " * 2_000_000, "characters long"),
     ],
 )
 def test_other_text_is_refused_with_the_place(text, message):

@@ -1,23 +1,27 @@
 """Figures show the numbers they are given."""
 
+import asyncio
 import base64
 import io
 
 import numpy as np
 import pytest
-from bokeh.events import DoubleTap, Press, Tap
+from bokeh.events import DoubleTap, Press, RangesUpdate, Tap
 from bokeh.models.tools import SelectTool
 from bokeh.palettes import Viridis256
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from scipy.spatial.distance import pdist
 
 from clusterlens.compute.consensus.tiles import consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.figures import matrix, raster, sample_map, threshold
 from clusterlens.ui.figures.canvas import Canvas, apart, data_address
+from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.prepared_map import PreparedMap
 from clusterlens.ui.look import Viewport
+from clusterlens.ui.nodes.pictures import number_places
 from clusterlens.ui.palette import (
     cluster_colour,
     cluster_colours,
@@ -35,14 +39,18 @@ def ensemble() -> Ensemble:
     return Ensemble(np.random.default_rng(0).integers(0, 3, (5, 8)))
 
 
-def test_a_heatmap_holds_the_values_of_the_tile(ensemble):
+def test_a_matrix_draws_the_values_of_its_tile_where_they_belong(ensemble):
     tile = consensus_tile(ensemble, rows=(1, 5), cols=(2, 8), shape=(60, 60))
-    picture = matrix.heatmap(tile, PORT, 8, Viridis256)
+    figure = matrix.MatrixFigure(*[lambda *what: None] * 3, value="v", css="c")
+    figure.put = lambda change: change()
+    figure.follow = lambda whole, zoom: None
+    figure.show(matrix.Heatmap(tile, 8, list(Viridis256)), PORT)
+    drawn = figure._image.data
     codes = ensemble.codes
-    for row in range(1, 5):
-        for column in range(2, 8):
-            shown = picture.values[int((row - 0.5) * 6), int((column - 1.5) * 4)]
-            assert shown == pytest.approx((codes[:, row] == codes[:, column]).mean())
+    for row, column in np.ndindex(4, 6):
+        joined = (codes[:, 1 + row] == codes[:, 2 + column]).mean()
+        assert drawn["image"][0][row, column] == pytest.approx(joined)
+    assert [drawn[name] for name in ("x", "y", "dw", "dh")] == [[2], [1], [6], [4]]
 
 
 @pytest.mark.parametrize(
@@ -228,22 +236,130 @@ def test_disagreement_colours_run_from_blue_to_red():
     assert high[0] > high[2]
 
 
-def test_a_whole_that_waits_for_its_turn_is_no_zoom():
-    told, waiting = [], []
+ALL, PART = ((0.0, 8.0), (0.0, 8.0)), ((2.0, 4.0), (2.0, 4.0))
 
-    async def scenario():
-        figure = PreparedMap(lambda *what: told.append(what))
-        figure.put = lambda change, *values: waiting.append((change, values))
+
+class Hand:
+    """A map of 40 x 40 pixels, the changes that wait for their turn, what it told."""
+
+    def __init__(self) -> None:
+        self.told, self.waiting = [], []
+        self.frame = PreparedMap(lambda **seen: self.told.append(seen))
+        self.frame.put = self.waiting.append
         for size in ("inner_width", "inner_height"):
-            figure.figure.set_from_json(size, 40)
-        figure.show_whole(((0.0, 2.0), (0.0, 2.0)))
-        await figure._tell()
-        for change, values in waiting:
-            change(*values)
-        await figure._tell()
+            self.frame.figure.set_from_json(size, 40)
 
-    run(scenario())
-    assert told[:2] == [(None, 40, 40)] * 2
+    def show(self, port: Viewport) -> None:
+        pixels = np.zeros((40, 40), np.uint32)
+        self.frame.show(Picture(pixels, port.zoom or ALL, ALL), port)
+
+    def take_turn(self) -> None:
+        while self.waiting:
+            self.waiting.pop(0)()
+
+    def move(self, view) -> None:
+        """Put the ranges there as a browser does, whose hand is not yet at rest."""
+        ranges = (self.frame.figure.x_range, self.frame.figure.y_range)
+        for axis, ends in zip(ranges, view, strict=True):
+            for name, value in zip(("start", "end"), ends, strict=True):
+                axis.set_from_json(name, value)
+
+    def rest(self) -> None:
+        self.frame.figure._trigger_event(RangesUpdate(self.frame.figure))
+
+    async def tell(self) -> dict:
+        """Return what is told next."""
+        self.told.clear()
+        while not self.told:
+            await asyncio.sleep(0.01)
+        return self.told[-1]
+
+
+def in_hand(scenario) -> None:
+    async def main():
+        await scenario(Hand())
+
+    run(main())
+
+
+def test_before_there_is_anything_to_zoom_in_only_the_size_is_told():
+    async def scenario(hand):
+        hand.move(PART)
+        assert await hand.tell() == {"width": 40, "height": 40}
+        hand.show(Viewport(width=40, height=40))
+        hand.rest()
+        assert await hand.tell() == {"width": 40, "height": 40}
+        hand.take_turn()
+        assert hand.frame.view() == ALL
+        assert (await hand.tell())["x"] is None
+
+    in_hand(scenario)
+
+
+def test_a_picture_that_comes_late_leaves_the_ranges_to_the_hand():
+    async def scenario(hand):
+        hand.show(Viewport(width=40, height=40))
+        hand.take_turn()
+        hand.move(PART)
+        hand.show(Viewport(width=40, height=40))
+        hand.take_turn()
+        assert hand.frame.view() == PART
+        assert (await hand.tell())["x"] == PART[0]
+        hand.show(Viewport(*PART, 40, 40))
+        hand.take_turn()
+        assert hand.frame.view() == PART
+
+    in_hand(scenario)
+
+
+def test_a_zoom_that_is_looked_at_or_forgotten_moves_the_ranges():
+    async def scenario(hand):
+        hand.show(Viewport(*PART, 40, 40))
+        hand.take_turn()
+        assert hand.frame.view() == PART
+        assert hand.frame.figure.x_range.reset_end == ALL[0][1]
+        hand.show(Viewport(width=40, height=40))
+        hand.take_turn()
+        assert hand.frame.view() == ALL
+
+    in_hand(scenario)
+
+
+def test_ranges_that_are_no_numbers_go_back_to_where_they_were():
+    async def scenario(hand):
+        hand.show(Viewport(*PART, 40, 40))
+        hand.take_turn()
+        await hand.tell()
+        hand.move(((np.nan, np.nan), (np.nan, np.nan)))
+        hand.rest()
+        assert (await hand.tell())["x"] == PART[0]
+        hand.take_turn()
+        assert hand.frame.view() == PART
+
+    in_hand(scenario)
+
+
+def test_a_box_of_any_shape_becomes_one_of_equal_scale_when_the_hand_lets_go():
+    async def scenario(hand):
+        hand.show(Viewport(width=40, height=40))
+        hand.take_turn()
+        await hand.tell()
+        hand.move(((2.0, 4.0), (2.5, 3.5)))
+        hand.rest()
+        told = await hand.tell()
+        assert (told["x"], told["y"]) == PART
+        hand.take_turn()
+        assert hand.frame.view() == PART
+
+    in_hand(scenario)
+
+
+def test_a_matrix_stays_square_and_inside_its_frame():
+    figure = matrix.MatrixFigure(*[lambda *what: None] * 3, value="v", css="c")
+    figure._n = 100
+    assert figure._fit(((10, 30), (50, 60))) == ((10, 30), (45, 65))
+    assert figure._fit(((-40, 0), (80, 120))) == ((-4, 36), (60, 100))
+    assert figure._fit(((-100, 300), (0, 400))) == ((-4, 100), (-4, 100))
 
 
 def test_texts_are_moved_apart_in_their_order_and_stay_inside():
@@ -339,3 +455,21 @@ def test_colours_of_many_clusters_stay_apart_for_the_colour_blind(
     lab = np.cbrt(seen @ CONES.T) @ LAB.T
     distance = np.linalg.norm(lab[:, None] - lab[None], axis=2)
     assert distance[np.triu_indices(n_clusters, 1)].min() >= apart
+
+
+def test_numbers_of_rings_stand_apart_and_each_on_a_sample_of_its_own():
+    angles = np.linspace(0, 2 * np.pi, 200, endpoint=False)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    xy = np.vstack([circle, 2 * circle, 3 * circle])
+    codes = np.repeat([0, 1, 2], 200)
+    places = number_places(xy, codes, [0, 1, 2])
+    assert np.linalg.norm(places, axis=1) == pytest.approx([1, 2, 3])
+    assert pdist(places).min() >= 0.05 * 6
+    everywhere = np.zeros((2, 2))
+    assert number_places(everywhere, np.array([0, 1]), [0, 1]).tolist() == [[0, 0]] * 2
+
+
+def test_the_number_of_a_group_stands_in_its_middle():
+    xy = np.random.default_rng(0).normal(size=(500, 2))
+    (place,) = number_places(xy, np.zeros(500, int), [0])
+    assert np.linalg.norm(place) < 0.3

@@ -16,6 +16,7 @@ from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.forming import STATES
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.session import Session
+from tests.ui.exports.test_script import told_of
 from tests.ui.loop import run
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
@@ -141,7 +142,8 @@ def test_stop_and_keep_makes_a_run_of_what_there_is_and_says_so(play):
         again = run_pool(run.dataset.X, list(run.pool), random_state=run.random_state)
         assert again.names == run.ensemble.names
         assert np.array_equal(again.labels, run.ensemble.labels)
-        assert "endless" not in write_script(watched.session.history.done, 0)
+        told = told_of(watched.session, 0)
+        assert "endless" not in write_script(watched.session.history.done, told)
         assert [step.kind for step in watched.session.history.done][-1] == "run pool"
 
     play(scenario)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from bokeh.palettes import Viridis256
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.robustness import rank_robustness
@@ -13,6 +14,7 @@ from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.analysis import Analysis, Run
 from clusterlens.ui.history import Step
+from clusterlens.ui.look import Viewport
 from clusterlens.ui.moves import link_from, press
 from clusterlens.ui.nodes.links import differences, spreads
 from clusterlens.ui.pages.consensus import ConsensusPage
@@ -57,7 +59,7 @@ class Opened:
         self.session.look.page = "consensus"
         self.session.history.do(Step("test", "Test", cut_iris()))
         self.session.look.param.update(tab="links")
-        self.map._viewed(None, 300, 200)
+        self.session.look.map_view = Viewport(width=300, height=200)
         await self.rest()
 
     async def rest(self) -> None:
@@ -134,8 +136,8 @@ def test_a_link_is_drawn_charged_and_taken_back_by_undo():
         await opened.rest()
         assert [link.kind for link in session.analysis.links] == ["must"]
         assert session.look.pair == ()
-        assert len(opened.map._figure._links["solid"].data["x0"]) == 1
-        assert len(opened.map._figure._links["dashed"].data["x0"]) == 0
+        assert len(opened.map._figure._links["must"].data["x0"]) == 1
+        assert len(opened.map._figure._links["cannot"].data["x0"]) == 0
         shown = opened.ranking.shown
         breaks = session.derived.get("ranking").value.violated > 0
         assert "1" in shown["broken"]
@@ -145,7 +147,7 @@ def test_a_link_is_drawn_charged_and_taken_back_by_undo():
         session.undo()
         await opened.rest()
         assert opened.ranking.shown == before
-        assert len(opened.map._figure._links["solid"].data["x0"]) == 0
+        assert len(opened.map._figure._links["must"].data["x0"]) == 0
 
     looked_at(scenario)
 
@@ -311,16 +313,40 @@ def test_a_consensus_that_obeys_the_links_joins_the_ranking_or_names_the_rows():
     looked_at(scenario)
 
 
+def test_legends_say_what_lines_and_colours_stand_for():
+    async def scenario(opened):
+        session, legend = opened.session, opened.map._legend
+        assert "link" not in legend.body.split("cl-linking")[0]
+        session.act_now("add link", kind="must", a=0, b=149)
+        await opened.rest()
+        assert "must link" in legend.body
+        assert "cannot link" not in legend.body.split("cl-linking")[0]
+        violated = session.derived.get("ranking").value.violated
+        session.look.model = int(np.argmax(violated))
+        await opened.rest()
+        assert "broken" in legend.body
+        session.look.matrix_view = Viewport(width=300, height=300)
+        await opened.rest()
+        linear = opened.matrix._note.body
+        assert "joined by no model to all" in linear
+        assert Viridis256[0] in linear
+        session.look.shading = "eq_hist"
+        await opened.rest()
+        assert opened.matrix._note.body != linear
+
+    looked_at(scenario)
+
+
 def test_a_cell_of_a_zoomed_matrix_is_a_pair():
     async def scenario(opened):
         look, matrix = opened.session.look, opened.matrix
         order = opened.session.derived.get("order").value
-        matrix.viewed(None, 300, 300)
+        opened.session.look.matrix_view = Viewport(width=300, height=300)
         await opened.press("l")
         matrix.tap(4, 9)
         assert look.pair == ()
         assert "Zoom in" in opened.session.jobs.notices[0].text
-        matrix.viewed(((0.0, 30.0), (0.0, 30.0)), 300, 300)
+        opened.session.look.matrix_view = Viewport((0, 30), (0, 30), 300, 300)
         matrix.tap(4, 9)
         assert look.pair == (order[4], order[9])
         matrix.tap(6, 6)
@@ -405,7 +431,7 @@ def test_what_is_drawn_anew_is_said_to_come_only_when_it_is_late(monkeypatch):
 
         derived.nodes = {**derived.nodes, "map_picture": replace(drawn, compute=late)}
         opened.map.status.param.watch(lambda event: said.append(event.new), "body")
-        opened.map._viewed(None, 310, 210)
+        opened.session.look.map_view = Viewport(width=310, height=210)
         assert not opened.map.status.body
         while not said:
             await asyncio.sleep(0)

@@ -22,6 +22,7 @@ from clusterlens.ui.links import (
     refuse_contradiction,
 )
 from clusterlens.ui.nodes.links import link_states
+from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.session import Session
 from tests.ui.loop import run
 
@@ -37,7 +38,7 @@ def session_of(row_ids=None, n_models: int = 6) -> Session:
     made = Run("r1", "run 1", dataset, (), 0, ensemble)
     session = Session()
     analysis = Analysis(dataset, {}, dataset, (made,), 1, "r1")
-    session.history.do(Step("test", "Test", analysis))
+    session.history.do(Step("start", "Test", analysis))
     return session
 
 
@@ -200,7 +201,7 @@ def test_linked_rows_that_a_preparation_leaves_out_are_named_and_come_back():
     fewer = session.analysis.dataset
     rows = {row: k for k, row in enumerate(plain_ids(fewer.row_ids))}
     models = Ensemble([[0, 0, 1], [0, 1, 1]])
-    (state,) = link_states(session.analysis.links, rows, models, 0)
+    (state,) = link_states(session.analysis.links, rows, models, LookedAt("a", 0), None)
     assert (state.ends, state.missing) == (None, (2,))
     session.undo()
     assert 2 in plain_ids(session.analysis.dataset.row_ids)

@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from clusterlens.ui.exports.replay import Replayed
+from clusterlens.ui.memory.memory import Kept
 from clusterlens.ui.panels import script_card
 from clusterlens.ui.panels.script_card import ScriptCard
 from tests.ui.loop import rest, run
@@ -17,11 +19,13 @@ from tests.ui.test_links import session_of
 def test_what_a_replay_found_stands_until_the_script_is_another_one(
     monkeypatch, difference, said
 ):
-    found = SimpleNamespace(steps=(), ranking=None)
+    found = SimpleNamespace(steps=(), ranking=None, told=SimpleNamespace(clusters=None))
     ran = []
     monkeypatch.setattr(script_card, "gather", lambda session: found)
     monkeypatch.setattr(
-        script_card, "replay", lambda script, *_: ran.append(script) or difference
+        script_card,
+        "replay",
+        lambda script, *_, **__: ran.append(script) or Replayed(difference, True),
     )
 
     async def main():
@@ -30,7 +34,7 @@ def test_what_a_replay_found_stands_until_the_script_is_another_one(
         card.build()
         card._see("print(1)", None)
         assert "Check by running it" in card._check.body
-        card._replay("check")
+        card._do("check")
         await rest(session)
         assert ran == ["print(1)"]
         assert said in card._check.body
@@ -39,5 +43,49 @@ def test_what_a_replay_found_stands_until_the_script_is_another_one(
         assert "Check by running it" in card._check.body
         card._see("print(1)", None)
         assert said in card._check.body
+
+    run(main())
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_script_that_came_as_a_file_runs_when_asked_twice_where_one_is_alone(
+    monkeypatch, alone
+):
+    found = SimpleNamespace(steps=(), ranking=None, told=SimpleNamespace(clusters=None))
+    ran = []
+
+    def replay(script, *_, limited):
+        ran.append(limited)
+        return Replayed("", False)
+
+    monkeypatch.setattr(script_card, "gather", lambda session: found)
+    monkeypatch.setattr(script_card, "replay", replay)
+
+    async def main():
+        session = session_of()
+        session.alone, session.memory._kept = alone, Kept(imported=True)
+        card = ScriptCard(session)
+        card.build()
+        card._see("print(1)", None)
+        assert ("Check by running it" in card._check.body) == alone
+        assert ("is not run here" in card._check.body) != alone
+        card._do("check")
+        await rest(session)
+        assert ran == []
+        if not alone:
+            card._do("run")
+            await rest(session)
+            assert ran == []
+            return
+        assert "came as a file" in card._check.body
+        assert "without network" in card._check.body
+        card._do("leave")
+        assert "Check by running it" in card._check.body
+        card._do("check")
+        card._do("run")
+        await rest(session)
+        assert ran == [True]
+        assert "checked: same labels" in card._check.body
+        assert "no network by Python's own means" in card._check.body
 
     run(main())

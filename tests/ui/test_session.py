@@ -21,6 +21,7 @@ from clusterlens.ui.jobs import Job
 from clusterlens.ui.moves import MOVES
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.session import Session
+from clusterlens.ui.shapes import record
 from clusterlens.ui.shell import _notices
 from tests.ui.loop import run
 
@@ -44,7 +45,7 @@ def session_with(*runs: Run) -> Session:
         runs_made=len(runs),
         run_id=runs[0].id,
     )
-    session.history.do(Step("test", "Test", analysis))
+    session.history.do(Step("start", "Test", analysis))
     return session
 
 
@@ -278,7 +279,10 @@ def test_a_control_shows_the_state_after_undo_and_writes_nothing_by_itself():
 def test_undo_stops_at_the_step_that_an_action_under_way_builds_on(monkeypatch):
     session, go_on = session_with(made_run(1)), threading.Event()
     slow = Action(
-        "Slow", lambda a, v, job: go_on.wait(20) and replace(a, note="done"), slow=True
+        "Slow",
+        lambda a, v, job: go_on.wait(20) and replace(a, note="done"),
+        record(),
+        slow=True,
     )
     monkeypatch.setitem(ACTIONS, "slow", slow)
 

@@ -1,5 +1,6 @@
-"""Uploads: files in pieces, whole or not at all."""
+"""Uploads: files in pieces, whole or not at all, and no thread that waits for them."""
 
+import asyncio
 import base64
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.ui import uploads
 from clusterlens.ui.jobs import Job
+from clusterlens.ui.session import Session
 from clusterlens.ui.uploads import FileTaker, Upload
+from tests.ui.loop import run
 
 
 def pieces(content: bytes, size: int) -> list[str]:
@@ -16,44 +19,73 @@ def pieces(content: bytes, size: int) -> list[str]:
     return [base64.b64encode(content[k : k + size]).decode() for k in starts]
 
 
+def content(upload: Upload, job: Job | None = None) -> bytes:
+    return run(upload.content(job or Job("")))
+
+
 @pytest.mark.parametrize("size", [1, 7, 1000, 5000])
 def test_a_file_arrives_as_it_was_whatever_its_pieces(size):
-    content = np.random.default_rng(0).bytes(1000)
-    upload, job = Upload("t.bin", len(content)), Job("")
-    for piece in pieces(content, size):
+    given = np.random.default_rng(0).bytes(1000)
+    upload = Upload("t.bin", len(given))
+    for piece in pieces(given, size):
         upload.take(piece)
-    assert upload.content(job) == content
+    assert content(upload) == given
     assert upload.ended
 
 
 def test_an_empty_file_arrives_empty():
-    assert Upload("t.csv", 0).content(Job("")) == b""
+    assert content(Upload("t.csv", 0)) == b""
 
 
 def test_the_job_says_how_many_megabytes_have_come():
     upload, job = Upload("t.csv", 3_000_000), Job("")
-    for piece in pieces(bytes(3_000_000), 1_000_000):
+    for piece in pieces(bytes(2_000_000), 1_000_000):
         upload.take(piece)
-    upload.content(job)
-    assert (job.title, job.done, job.total, job.unit) == ("Upload t.csv", 3, 3, "MB")
+
+    async def main():
+        waits = asyncio.create_task(upload.content(job))
+        while job.done < 2:
+            await asyncio.sleep(0)
+        said = job.title, job.done, job.total, job.unit
+        upload.take(pieces(bytes(1_000_000), 1_000_000)[0])
+        await waits
+        return said
+
+    assert run(main()) == ("Upload t.csv", 2, 3, "MB")
 
 
 def test_a_file_above_the_limit_is_refused_before_a_piece_comes():
     upload = Upload("t.csv", uploads.MAX_BYTES + 1)
-    with pytest.raises(ValueError, match="the limit is 1\u202f000"):
-        upload.content(Job(""))
     assert upload.ended
+    with pytest.raises(ValueError, match="the limit is 1\u202f000"):
+        content(upload)
 
 
-def test_a_file_that_cannot_be_read_on_or_stays_away_is_no_file(monkeypatch):
+def test_no_more_is_kept_than_was_announced():
+    upload, piece = Upload("t.csv", 10), pieces(bytes(1_000_000), 1_000_000)[0]
+    for _ in range(60):
+        upload.take(piece)
+    assert upload.ended
+    assert upload._pieces == []
+    with pytest.raises(ValueError, match="more than the 10 bytes"):
+        content(upload)
+
+
+def test_a_file_that_cannot_be_read_on_is_no_file():
     upload = Upload("t.csv", 10)
     upload.take(pieces(b"12345", 5)[0])
     upload.take(None)
     with pytest.raises(ValueError, match="did not arrive whole"):
-        upload.content(Job(""))
+        content(upload)
+
+
+def test_a_file_that_stays_away_is_given_up_with_words(monkeypatch):
     monkeypatch.setattr(uploads, "_GIVES_UP_AFTER_SECONDS", 0.2)
-    with pytest.raises(ValueError, match="did not arrive whole"):
-        Upload("t.csv", 10).content(Job(""))
+    upload = Upload("t.csv", 10)
+    upload.take(pieces(b"12345", 5)[0])
+    with pytest.raises(ValueError, match="stopped arriving"):
+        content(upload)
+    assert upload.ended
 
 
 def test_cancel_ends_the_wait():
@@ -61,8 +93,35 @@ def test_cancel_ends_the_wait():
     job.stop.set()
     upload = Upload("t.csv", 10)
     with pytest.raises(Cancelled):
-        upload.content(job)
+        content(upload, job)
     assert upload.ended
+
+
+def test_stalled_uploads_leave_uploads_and_actions_of_others_alone():
+    table = b"a,b\n1,2\n3,4\n5,7\n8,9\n"
+
+    async def main():
+        stalled = [Session() for _ in range(20)]
+        waits = []
+        for session in stalled:
+            upload = Upload("t.csv", len(table))
+            upload.take(pieces(table[:5], 5)[0])
+            waits.append(asyncio.create_task(session.receive(upload)))
+        while not all(s.jobs.shown for s in stalled):
+            await asyncio.sleep(0.01)
+        one, other = Session(), Session()
+        upload = Upload("t.csv", len(table))
+        for piece in pieces(table, 7):
+            upload.take(piece)
+        received = one.receive(upload), other.act("load example", name="rings")
+        done = await asyncio.wait_for(asyncio.gather(*received), 50)
+        waiting = [s.jobs.shown.title for s in stalled]
+        for session in (*stalled, one, other):
+            session.close()
+        await asyncio.gather(*waits)
+        return done, one.analysis.table.table.shape, set(waiting)
+
+    assert run(main()) == ([True, True], (4, 2), {"Upload t.csv"})
 
 
 def test_the_browser_is_asked_for_pieces_until_nobody_wants_them(monkeypatch):
@@ -73,6 +132,6 @@ def test_the_browser_is_asked_for_pieces_until_nobody_wants_them(monkeypatch):
     (upload,) = begun
     assert (upload.name, upload.size, upload.others) == ("t.csv", 4, 2)
     taker._handle_msg({"piece": pieces(b"abcd", 4)[0]})
-    assert upload.content(Job("")) == b"abcd"
+    assert content(upload) == b"abcd"
     taker._handle_msg({"piece": ""})
     assert asked == ["next", "next", "stop"]

@@ -1,112 +1,167 @@
-"""The thread that makes kernels ready: once in a process, part after part."""
+"""The thread that makes kernels ready: once in a process, step after step."""
 
+import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
 
-import numba
 import pytest
 
-from clusterlens.compute._run.kernels import kernels_on_disk
-from clusterlens.compute._run.options import Cancelled
-from clusterlens.ui import warm
-from clusterlens.ui.jobs import Job
+from clusterlens.ui import shell, warm
+from clusterlens.ui.jobs import Progress
+from clusterlens.ui.session import Session
 
-COUNT_ONCE = """
-import numpy as np, clusterlens as cl
-cl.count_agreements(cl.Ensemble(np.arange(40).reshape(2, 20) % 3))
+DONE = "compiled", "loaded"
+ROOT = Path(__file__).parents[2]
+# Prints the kernels that a pool and its consensus ask for and no first step does.
+FIRST_CONSENSUS = """
+import itertools
+import numpy as np
+import clusterlens as cl
+from sklearn.datasets import make_blobs
+from clusterlens.compute._run import kernels
+from clusterlens.compute.warm import N_FIRST, STEPS
+from clusterlens.ui.analysis import Analysis, Run
+from clusterlens.ui.history import Step
+from clusterlens.ui.pages.consensus import ConsensusPage
+from clusterlens.ui.session import Session
+from tests.ui.loop import rest, run
+
+asked = set()
+load = kernels._KernelFiles.load_overload
+
+def note(files, sig, context):
+    asked.add(f"{files._stem()}{kernels._argument_types(sig)}")
+    return load(files, sig, context)
+
+kernels._KernelFiles.load_overload = note
+
+async def look(X):
+    dataset = cl.prepare(cl.make_dataset(X))
+    pool = cl.pool_grids("default", len(X))[0]
+    ensemble = cl.run_pool(dataset.X, pool, n_jobs=1)
+    made = Run("r1", "run 1", dataset, tuple(pool), 0, ensemble)
+    session = Session()
+    page = ConsensusPage(session)
+    page.look(True)
+    session.look.page = "consensus"
+    analysis = Analysis(dataset, {}, dataset, (made,), 1, "r1")
+    session.history.do(Step("test", "Test", analysis))
+    await rest(session)
+
+for step in itertools.islice(STEPS.values(), N_FIRST):
+    step()
+print(len(asked))
+blobs = make_blobs(1000, 11, centers=6, cluster_std=3.0, random_state=0)[0]
+noise = np.random.default_rng(0).normal(size=(1000, 11))
+for X in (blobs, noise, blobs[:, :4]):
+    first = set(asked)
+    run(look(X))
+    print(*(asked - first))
 """
 
 
 @pytest.fixture
 def steps(monkeypatch):
-    """Steps in place of the real ones, and a process that has not begun."""
-    made = dict.fromkeys(warm.PARTS, lambda: None)
-    monkeypatch.setattr(warm, "_steps", lambda: made)
-    monkeypatch.setattr(warm, "kernels_on_disk", lambda: True)
-    monkeypatch.setattr(warm, "_start_workers", lambda: None)
+    """Steps in place of the real ones, the first two first, and no thread so far."""
+    made = {name: (lambda: None) for name in ("one", "two", "three")}
+    monkeypatch.setattr(warm, "_steps", lambda: (made, 2))
+    monkeypatch.setattr(warm, "all_on_disk", lambda: True)
+    for name in ("_start_workers", "_read_colours", "_calibrate"):
+        monkeypatch.setattr(warm, name, lambda: None)
     warm._begin.cache_clear()
     yield made
     warm._begin.cache_clear()
 
 
-def test_every_part_is_made_ready_without_an_error(caplog):
-    warm.wait()
-    assert warm.ready()
+def begun():
+    warm.start()
+    return warm._begin()
+
+
+def test_all_is_made_ready_without_an_error(caplog):
+    assert begun().ended.wait(300)
     assert not caplog.records
 
 
 def test_the_thread_starts_once_however_many_sessions_ask(steps):
     runs = []
-    steps["pictures"] = lambda: runs.append(threading.current_thread().name)
+    steps["one"] = lambda: runs.append(threading.current_thread().name)
     with ThreadPoolExecutor(8) as pool:
         for _ in range(50):
             pool.submit(warm.start)
-    warm.wait()
+    begun().ended.wait()
     assert runs == ["warm"]
 
 
-def test_a_part_is_waited_for_with_those_before_it_only(steps):
-    go_on = threading.Event()
-    steps["tables"] = go_on.wait
-    reports = []
-    warm.wait("ensembles", progress=lambda *counts: reports.append(counts))
-    assert reports == [(0, 2), (1, 2), (2, 2)]
-    assert warm.ready("ensembles")
-    assert not warm.ready("tables")
-    assert not warm.ready()
-    go_on.set()
-    warm.wait()
-    assert warm.ready()
-
-
-def test_a_wait_can_be_cancelled(steps):
-    go_on = threading.Event()
-    steps["pictures"] = go_on.wait
-    with pytest.raises(Cancelled):
-        warm.wait(cancel=lambda: True)
-    go_on.set()
-    warm.wait()
-
-
-def test_a_part_that_fails_is_left_to_its_first_user_and_logged(steps, caplog):
+def test_a_step_that_fails_is_left_to_its_first_user_and_logged(steps, caplog):
     def fail():
         raise RuntimeError("no such thing")
 
-    steps["pictures"] = fail
-    warm.wait()
-    assert warm.ready()
+    runs = []
+    steps.update(one=fail, two=lambda: runs.append("two"))
+    begun().ended.wait()
+    assert runs == ["two"]
+    assert "The kernels of one could not be made ready" in caplog.text
     assert "no such thing" in caplog.text
 
 
-def test_without_kernels_on_disk_another_process_makes_them(monkeypatch, tmp_path):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(warm, "_COMPILE", COUNT_ONCE)
-    assert not kernels_on_disk()
-    warm._compile_beside()
-    assert kernels_on_disk()
+def test_a_step_is_loaded_once_it_is_compiled_and_the_wait_has_words(
+    steps, monkeypatch
+):
+    begins, order, said = threading.Event(), [], []
+
+    def compile_beside():
+        begins.wait()
+        for name in ("one", "two", "three"):
+            said.append(warm.said())
+            order.append(f"{name} compiled")
+            yield
+
+    for name in steps:
+        steps[name] = partial(order.append, f"{name} loaded")
+    monkeypatch.setattr(warm, "all_on_disk", lambda: False)
+    monkeypatch.setattr(warm, "_compile_beside", compile_beside)
+    warming = begun()
+    begins.set()
+    warming.ended.wait()
+    assert order == [f"{name} {did}" for name in steps for did in DONE]
+    words = "compiling for this machine, once"
+    assert said == [f"{words}: 0 of 2", f"{words}: 1 of 2", ""]
 
 
-def test_a_job_waits_for_the_kernels_and_says_so(steps):
-    go_on, asked = threading.Event(), threading.Event()
-    steps["tables"] = go_on.wait
-    job = Job("Run the pool")
-    warm.hold(job)
-    assert job.done == job.total == 0
-    warm.start()
-    titles = []
+def test_nothing_is_said_where_all_is_on_disk(steps):
+    assert warm.said() == ""
+    begun().ended.wait()
+    assert warm.said() == ""
 
-    def cancelled():
-        titles.append(job.title)
-        asked.set()
-        return False
 
-    job.cancelled = cancelled
-    with ThreadPoolExecutor(1) as pool:
-        held = pool.submit(warm.hold, job)
-        asked.wait()
-        go_on.set()
-        held.result()
-    assert titles[0].startswith("Getting ready")
-    assert job.title == "Run the pool"
-    assert warm.ready()
+def test_another_process_compiles_and_says_when_a_step_is_done(monkeypatch):
+    monkeypatch.setattr(warm, "_COMPILE", "print('1 3'); print('2 3')")
+    assert list(warm._compile_beside()) == [None, None]
+
+
+def test_the_first_steps_are_enough_for_the_first_consensus():
+    command = [sys.executable, "-W", "ignore", "-c", FIRST_CONSENSUS]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "CLUSTERLENS_HOME": "off"}
+    ended = subprocess.run(
+        command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    n_first, *more = ended.stdout.split("\n")[:4]
+    assert int(n_first) > 10
+    assert more == ["", "", ""]
+
+
+def test_the_bar_of_the_work_says_that_kernels_are_compiled(monkeypatch):
+    session = Session()
+    bar = shell._job_bar(session)
+    text = bar.objects[0].objects[0]
+    monkeypatch.setattr(warm, "said", lambda: "compiling once: 1 of 2")
+    session.jobs.shown = Progress("Run the pool", 3, 56, 4)
+    assert "3 of 56 · 4 s · compiling once: 1 of 2" in text.body
+    monkeypatch.setattr(warm, "said", lambda: "")
+    session.jobs.shown = Progress("Run the pool", 3, 56, 5)
+    assert "compiling" not in text.body

@@ -3,10 +3,10 @@
 A compiled kernel lies in a file whose name is a digest of all that its machine code
 depends on: its own code and that of every kernel it calls, in whichever file, the
 constants both use, the types of the arguments, the versions of Python, NumPy, numba
-and llvmlite, and the processor. So no file is ever stale, and processes that compile at
-the same time write the same file; each write replaces the whole file at once. (numba's
-own cache knows only the file of the kernel itself, and two processes that compile
-different types can leave one with the machine code of the other.)
+and llvmlite, and the processor. So no file is ever stale. Of processes that need the
+same file one compiles while the others wait for it; each write replaces the whole file
+at once. (numba's own cache knows only the file of the kernel itself, and two processes
+that compile different types can leave one with the machine code of the other.)
 
 A file is sought in `__pycache__` beside the sources and in `clusterlens` in the cache
 directory of the user (`XDG_CACHE_HOME`, `LOCALAPPDATA` or `~/.cache`), and kept in the
@@ -40,13 +40,19 @@ import numpy as np
 from numba.core import sigutils
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
-from numba.core.registry import CPUDispatcher
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.extending import _Intrinsic
+
+from clusterlens.compute._run.turns import Turns
 
 SOURCES = Path(__file__).parents[1]
 # Files of former versions of a kernel go when they have not been used for so long.
 UNUSED_DAYS = 30.0
+# Seconds to wait for a kernel that another process compiles; most take one or two.
+PATIENCE = 60.0
 VERSIONS = (
     sys.implementation.cache_tag,
     np.__version__,
@@ -82,7 +88,8 @@ def kernel(*, fast_sums: bool = False) -> Callable[[Any], Any]:
         fastmath = {"reassoc", "contract"} if fast_sums else False
         made = numba.njit(nogil=True, fastmath=fastmath)(function)
         if isinstance(made, CPUDispatcher):  # not so under NUMBA_DISABLE_JIT
-            made._cache = _KernelFiles(made)
+            made._cache = files = _KernelFiles(made)
+            made.compile = files.in_turn(made.compile)
         return made
 
     return decorate
@@ -105,11 +112,38 @@ class _KernelFiles(NullCache):
 
     def __init__(self, made: Any) -> None:
         self._kernel = made
+        self._turn: tuple[Turns, str] | None = None
+
+    def in_turn(self, compiled: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Let the turn to compile end with the method that loads or compiles."""
+
+        def compiled_in_turn(sig: Any) -> Any:
+            with global_compiler_lock:  # a thread ends no turn of another
+                try:
+                    return compiled(sig)
+                finally:
+                    if self._turn is not None:
+                        turns, name = self._turn
+                        turns.give(name)
+                        self._turn = None
+
+        return compiled_in_turn
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the kernel compiled for the types, or None if it is in no file."""
-        target_context.refresh()
-        name = self._name(sig, target_context.codegen())
+        """Return the kernel compiled for the types, or None if it is to be compiled."""
+        # All that machine code needs. The declarations that the compiler needs as well
+        # take half a second to import, and it looks for them itself.
+        rtsys.initialize(target_context)
+        name = self._name(sig)
+        found = self._find(name, sig, target_context)
+        if found is None and (turns := _turns()) is not None:
+            self._turn = turns, name
+            turns.take(name, PATIENCE)
+            found = self._find(name, sig, target_context)
+        return found
+
+    def _find(self, name: str, sig: Any, target_context: Any) -> Any:
+        """Return the kernel in the file of that name, or None if it is in none."""
         for directory in directories():
             with suppress(Exception):  # no file or one that is damaged: compile
                 data = _read(directory / name)
@@ -122,7 +156,7 @@ class _KernelFiles(NullCache):
         """Keep the kernel compiled for the types, if it can be kept anywhere."""
         if data.library.has_dynamic_globals:  # addresses of this process
             return
-        name = self._name(sig, data.codegen)
+        name = self._name(sig)
         content = dumps(data._reduce())
         for directory in directories():
             with suppress(OSError):
@@ -135,10 +169,10 @@ class _KernelFiles(NullCache):
         function = self._kernel.py_func
         return f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-"
 
-    def _name(self, sig: Any, codegen: Any) -> str:
+    def _name(self, sig: Any) -> str:
         """Name of the file: the kernel, and a digest of all it depends on."""
-        settings = (codegen.magic_tuple(), numba.config.BOUNDSCHECK, numba.config.OPT)
-        key = (kernel_digest(self._kernel), _argument_types(sig), VERSIONS, settings)
+        types = _argument_types(sig)
+        key = (kernel_digest(self._kernel), types, VERSIONS, _settings())
         return f"{self._stem()}{_digest(repr(key))}.nbc"
 
 
@@ -151,9 +185,46 @@ def directories() -> list[Path]:
     return [SOURCES / "__pycache__", *([user] if user.is_absolute() else [])]
 
 
-def kernels_on_disk() -> bool:
-    """Whether any kernel has been kept on disk, of this version or another."""
-    return any(next(place.glob("*.nbc"), None) for place in directories())
+def all_on_disk() -> bool:
+    """Whether all kernels of this version were compiled for this machine before."""
+    return any((place / _mark()).exists() for place in directories())
+
+
+def mark_all_on_disk() -> None:
+    """Note that all kernels of this version have been compiled."""
+    for directory in directories():
+        with suppress(OSError):
+            _write(directory / _mark(), b"")
+            _remove_unused(directory, "all-")
+            return
+
+
+@cache
+def _mark() -> str:
+    """Name of the file that stands for all kernels of this version on this machine."""
+    sources = sorted(SOURCES.rglob("*.py"))
+    codes = [hashlib.sha256(path.read_bytes()).hexdigest() for path in sources]
+    return f"all-{_digest(repr((codes, VERSIONS, _settings())))}.nbc"
+
+
+def _settings() -> tuple[Any, ...]:
+    """What machine code depends on apart from the sources: processor and options."""
+    processor = cpu_target.target_context.codegen().magic_tuple()
+    return processor, numba.config.BOUNDSCHECK, numba.config.OPT
+
+
+def _turns() -> Turns | None:
+    """Turns to compile, in the first place that can be written."""
+    return next(filter(None, map(_turns_in, directories())), None)
+
+
+@cache
+def _turns_in(directory: Path) -> Turns | None:
+    """Turns in a place for files, None where it cannot be written."""
+    try:
+        return Turns(directory / "compiling")
+    except OSError:
+        return None
 
 
 @cache

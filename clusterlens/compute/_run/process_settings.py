@@ -14,25 +14,82 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-_FILTERS = threading.RLock()
+
+class _Recordings(threading.local):
+    """Where the warnings of a thread go: into the last of its lists, if it has any."""
+
+    def __init__(self) -> None:
+        self.lists: list[list[warnings.WarningMessage]] = []
+
+
+class _OfRecordingThread(type):
+    """Makes a category that every warning belongs to, in threads that record theirs."""
+
+    def __subclasscheck__(cls, category: type) -> bool:
+        return bool(_RECORDINGS.lists)
+
+
+class _Recorded(Warning, metaclass=_OfRecordingThread):
+    """Every warning of a thread that records its own, and no other."""
+
+
+_RECORDINGS = _Recordings()
+_INSTALLING = threading.Lock()
+_show_others = warnings.showwarning
 
 
 @contextmanager
 def record_warnings() -> Iterator[list[warnings.WarningMessage]]:
-    """Collect every warning of the work inside; others who want that take turns."""
-    with _FILTERS, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    """Collect every warning of the work inside, on this thread; uses may overlap.
+
+    `warnings.catch_warnings` changes the filters of all threads, so that those who
+    record with it have to take turns. Instead one filter, which shows every warning of
+    a thread that records and says nothing on others, is put in front and stays there.
+    """
+    _install()
+    caught: list[warnings.WarningMessage] = []
+    _RECORDINGS.lists.append(caught)
+    try:
         yield caught
+    finally:
+        _RECORDINGS.lists.pop()
+
+
+def _install() -> None:
+    """Put the filter in front and take what is shown; others may have undone either."""
+    global _show_others
+    with _INSTALLING:
+        # Where it is there, this only makes modules forget what they have warned of.
+        in_front = any(entry[2] is _Recorded for entry in warnings.filters[:1])
+        warnings.simplefilter("always", _Recorded, append=in_front)
+        if warnings.showwarning is not _show:
+            _show_others, warnings.showwarning = warnings.showwarning, _show
+
+
+def _show(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Record a warning, or show it as before on a thread that does not record."""
+    if _RECORDINGS.lists:
+        taken = warnings.WarningMessage(message, category, filename, lineno, file, line)
+        _RECORDINGS.lists[-1].append(taken)
+    else:
+        _show_others(message, category, filename, lineno, file, line)
 
 
 def ignore_warnings(message: str, category: type[Warning]) -> None:
     """Keep warnings of a library that begin with a message off the log, for good."""
-    with _FILTERS:
-        warnings.filterwarnings("ignore", message, category)
+    warnings.filterwarnings("ignore", message, category)
 
 
 @contextmanager
@@ -93,4 +150,6 @@ def limit_memory(n_bytes: float) -> None:
     if np.isfinite(n_bytes):
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         soft = pages * resource.getpagesize() + int(n_bytes)
+        if hard != resource.RLIM_INFINITY:
+            soft = min(soft, hard)
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

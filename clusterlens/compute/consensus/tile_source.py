@@ -320,7 +320,8 @@ def _running_counts(codes, starts, block, n_rows):  # type: ignore[no-untyped-de
     """Samples of each cluster before positions 0, block, 2 block, ..."""
     running = np.zeros((n_rows, starts[-1]), np.uint32)
     for row in range(1, n_rows):
-        running[row] = running[row - 1]
+        for c in range(starts[-1]):
+            running[row, c] = running[row - 1, c]
         for p in range((row - 1) * block, row * block):
             _add_sample(codes, starts, p, 0, codes.shape[1], running[row])
     return running
@@ -335,7 +336,8 @@ def _counts_before(  # type: ignore[no-untyped-def]
     before = np.empty((edges.size, high - low), np.uint32)
     for k in range(edges.size):
         row = edges[k] // block
-        before[k] = running[row, low:high]
+        for c in range(low, high):
+            before[k, c - low] = running[row, c]
         for p in range(row * block, edges[k]):
             _add_sample(codes, starts, p, first, last, before[k])
     return before

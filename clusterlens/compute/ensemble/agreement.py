@@ -110,7 +110,8 @@ class Agreement(Frozen):
     Of partial partitions, pairs that no vote saw are left out of all tables, and a pair
     counts for the models that saw it. Pairs (i, i) stand in the row of a model with the
     share that they have in a partition of all samples, so that scores of partial and
-    full partitions compare.
+    full partitions compare. The tables hold whole numbers; scores add what rounding
+    left out of that share, `identical_remainder`.
     """
 
     ensemble: Ensemble
@@ -172,7 +173,21 @@ class Agreement(Frozen):
     @property
     def n_identical(self) -> int:
         """Pairs (i, i) in the tables: n if exact, in an estimate their usual share."""
-        return _n_identical(self.n_compared, self.ensemble.n_samples)
+        return round(_identical(self.n_compared, self.ensemble.n_samples))
+
+    @cached_property
+    def identical_remainder(self) -> FloatArray:
+        """What rounding left out of the pairs (i, i) of each row, (n_partitions,).
+
+        Their usual share of an estimate, and of partial partitions, is no whole number.
+        """
+        n_samples, of = self.ensemble.n_samples, self.n_compared
+        n_seen = np.full(self.ensemble.n_partitions, of)
+        if (gaps := self.ensemble.missing) is not None:
+            gaps = gaps if self.samples is None else gaps[:, self.samples]
+            n_seen = of - np.count_nonzero(gaps, axis=1)
+        shares = np.array([_identical(n, n_samples) for n in n_seen.tolist()])
+        return read_only(shares - np.round(shares))
 
     @cached_property
     def total(self) -> int:
@@ -362,10 +377,10 @@ def estimate_agreements(
 
     Notes
     -----
-    O(n T + n_compared² T). Scores are unbiased up to the rounding of one pair; mean and
-    threshold are exact. `rank_partitions` of the agreement gives intervals for every
-    score at every threshold, from 192 compared samples on; `rank_progressively` stops
-    as soon as the order is settled. Estimates of partial partitions have no intervals.
+    O(n T + n_compared² T). Scores are unbiased; mean and threshold are exact.
+    `rank_partitions` of the agreement gives intervals for every score at every
+    threshold, from 192 compared samples on; `rank_progressively` stops as soon as the
+    order is settled. Estimates of partial partitions have no intervals.
 
     Examples
     --------
@@ -412,7 +427,7 @@ def count_samples(ensemble: Ensemble, samples: IntArray, run: RunOptions) -> Agr
     bounds = np.linspace(0, size, n_groups + 1).astype(np.int64)
     pairs, by_model = count_groups(layout, bounds, run)
     joint = by_model[:, layout.group]
-    identical = _n_identical(size, n_samples)
+    identical = round(_identical(size, n_samples))
     tables = _with_identical(pairs.sum(axis=0), joint.sum(axis=0), identical)
     groups = (pairs, joint) if n_groups > 1 else (None, None)
     return Agreement(ensemble, *tables, False, samples, *groups)
@@ -429,8 +444,8 @@ def _count_partial(
     gaps = ensemble.missing
     assert gaps is not None
     n_seen = np.count_nonzero(~gaps[:, of], axis=1)
-    own = [_n_identical(int(n), ensemble.n_samples) for n in n_seen]
-    pairs[-1] += _n_identical(len(of), ensemble.n_samples)
+    own = [round(_identical(n, ensemble.n_samples)) for n in n_seen.tolist()]
+    pairs[-1] += round(_identical(len(of), ensemble.n_samples))
     joint[:, -1] += own
     seen[:, -1] += own
     return Agreement(
@@ -617,11 +632,11 @@ def agreement_seconds(ensemble: Ensemble, *, n_jobs: int | None = None) -> float
     return agreement_cost(ensemble, n_jobs=n_jobs).seconds
 
 
-def _n_identical(n_compared: int, n_samples: int) -> int:
+def _identical(n_compared: int, n_samples: int) -> float:
     """Pairs (i, i) that n_samples samples have for the other pairs of n_compared."""
     if n_compared == n_samples:
-        return n_samples
-    return round(n_compared * (n_compared - 1) / (n_samples - 1))
+        return float(n_samples)
+    return n_compared * (n_compared - 1) / (n_samples - 1)
 
 
 def _with_identical(

@@ -267,7 +267,9 @@ def constraints_from_json(
     """
     try:
         content = json.loads(_as_text(text, "text"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as why:
+    except DataError:
+        raise
+    except (ValueError, RecursionError) as why:
         raise DataError(
             f"text cannot be read as JSON ({why}); give an object with "
             "must_link and cannot_link."

@@ -348,7 +348,8 @@ def _members(codes, n_clusters):  # type: ignore[no-untyped-def]
     starts = np.zeros(n_clusters + 1, np.int64)
     for code in codes:
         starts[np.intp(code) + 1] += 1
-    starts = np.cumsum(starts)
+    for c in range(n_clusters):
+        starts[c + 1] += starts[c]
     place = starts.copy()
     order = np.empty(codes.size, np.int64)
     for i in range(codes.size):

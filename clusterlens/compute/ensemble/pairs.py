@@ -440,7 +440,8 @@ def _count_block(
     booked = register_zeros((layout.n_levels, layout.by_sample.shape[1]), dtype)
     tile = register_zeros((len(layout.by_model), 1), dtype)
     count = register_zeros((1, 1), dtype)[0]
-    return _count_equal(*codes, booked, tile, count, *block)
+    most = int(np.iinfo(dtype).max)
+    return _count_equal(*codes, booked, most, tile, count, *block)
 
 
 @kernel()
@@ -467,9 +468,19 @@ def count_votes(by_model, votes, i, tile, count):  # type: ignore[no-untyped-def
 
 @kernel()
 def _count_equal(  # type: ignore[no-untyped-def]
-    by_model, by_sample, votes, booked, tile, count, row_start, row_stop, start, stop
+    by_model,
+    by_sample,
+    votes,
+    booked,
+    most,
+    tile,
+    count,
+    row_start,
+    row_stop,
+    start,
+    stop,
 ):
-    """Tables of a block of pairs of weight one; booked is left at zero.
+    """Tables of a block of pairs of weight one; booked, up to most, is left at zero.
 
     Columns are taken one register at a time, so that what is read and written stays in
     the first-level cache. Pairs are booked in counters as narrow as the codes. The last
@@ -478,7 +489,6 @@ def _count_equal(  # type: ignore[no-untyped-def]
     """
     n_levels, width = booked.shape
     lanes = tile.shape[1]
-    most = np.int64(np.iinfo(booked.dtype).max)
     n_rows = most // 2 // lanes + 1  # between two looks at the counters
     joint = np.zeros((n_levels, width), np.int64)
     for left in range(start, stop, lanes):

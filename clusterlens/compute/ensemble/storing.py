@@ -49,7 +49,13 @@ def load_ensemble(path: str | os.PathLike[str]) -> Ensemble:
     try:
         table = pq.read_table(Path(path))
         about = json.loads((table.schema.metadata or {})[KEY])
-    except (OSError, pa.ArrowException, ValueError, KeyError) as error:
+    except (
+        OSError,
+        pa.ArrowException,
+        ValueError,
+        KeyError,
+        RecursionError,
+    ) as error:
         raise DataError(
             f"path {os.fspath(path)!r} is no ensemble ({type(error).__name__}); give a "
             "file that Ensemble.save has written, or read labels by load_partitions."

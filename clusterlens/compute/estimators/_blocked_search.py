@@ -62,28 +62,54 @@ class BlockedSearch:
         """
         squares = np.full((len(queries), n_found), np.inf)
         places = np.full((len(queries), n_found), -1)
-        _visit(queries, self._chunks, self._low, self._high, squares, places)
+        starts = range(0, len(queries), _QUERIES)
+        least = np.minimum.reduceat(queries, starts)
+        most = np.maximum.reduceat(queries, starts)
+        box = self._low, self._high
+        gaps = _gaps(least, most, *box)
+        order = gaps.argsort(axis=1, kind="stable")
+        _visit(queries, self._chunks, *box, gaps, order, squares, places)
         return np.where(places >= 0, self._order[places], -1)
 
 
 @kernel(fast_sums=True)
+def _gaps(least: Any, most: Any, low: Any, high: Any) -> Any:
+    """Squared distance of each block of queries to each chunk: of their boxes."""
+    gaps = np.zeros((len(least), len(low)))
+    for block in range(len(least)):
+        for chunk in range(len(low)):
+            total = 0.0
+            for f in range(low.shape[1]):
+                above = low[chunk, f] - most[block, f]
+                gap = max(above, least[block, f] - high[chunk, f], 0.0)
+                total += gap * gap
+            gaps[block, chunk] = total
+    return gaps
+
+
+@kernel(fast_sums=True)
 def _visit(
-    queries: Any, chunks: Any, low: Any, high: Any, squares: Any, places: Any
+    queries: Any,
+    chunks: Any,
+    low: Any,
+    high: Any,
+    gaps: Any,
+    order: Any,
+    squares: Any,
+    places: Any,
 ) -> None:
     """Fill in the heaps of the queries: squared distances and places of samples."""
-    distances, gaps = np.empty(_CHUNK), np.empty(len(chunks))
-    for start in range(0, len(queries), _QUERIES):
-        block = queries[start : start + _QUERIES]
-        gaps[:] = 0.0
-        for f in range(chunks.shape[1]):
-            least, most = block[:, f].min(), block[:, f].max()
-            for chunk in range(len(chunks)):
-                gap = max(low[chunk, f] - most, least - high[chunk, f], 0.0)
-                gaps[chunk] += gap * gap
-        for chunk in np.argsort(gaps):
-            if gaps[chunk] > squares[start : start + _QUERIES, 0].max():
+    distances = np.empty(_CHUNK)
+    for block in range(len(order)):
+        start = block * _QUERIES
+        stop = min(start + _QUERIES, len(queries))
+        for chunk in order[block]:
+            farthest = 0.0
+            for q in range(start, stop):
+                farthest = max(farthest, squares[q, 0])
+            if gaps[block, chunk] > farthest:
                 break
-            for q in range(start, start + len(block)):
+            for q in range(start, stop):
                 far = _square_to_box(queries[q], low[chunk], high[chunk])
                 if far > squares[q, 0]:
                     continue

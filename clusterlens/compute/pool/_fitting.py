@@ -142,11 +142,6 @@ def fit_jobs(
     return _in_workers(X, jobs, n_workers, limits, run, on_start, workers)
 
 
-def start_workers(workers: Workers) -> None:
-    """Let so many workers wait for a pool as may."""
-    workers.start(partial(_run_payload, "", np.inf))
-
-
 def _in_process(
     X: FloatArray, jobs: Sequence[Job], run: RunOptions, on_start: Started
 ) -> Generator[Done]:
@@ -315,10 +310,7 @@ def run_job(shelf: Shelf, job: Job) -> Done:
 
 
 def _fit_job(X: FloatArray, job: FitJob, inputs: Sequence[Made]) -> Fit:
-    """Fit a model with one thread; a failure is a result too.
-
-    Threads of one process take turns, since they share what becomes of a warning.
-    """
+    """Fit a model with one thread; a failure is a result too."""
     for made in inputs:
         if made.error:
             return Fit(error=f"failed, {made.error}")

@@ -161,7 +161,7 @@ def known_paces() -> Paces:
         Nothing seen where no file is there, or none of this machine and version.
     """
     for directory in directories():
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             said = json.loads((directory / FILE).read_text())
             if said["machine"] == _machine():
                 return Paces(tuple(_read(one) for one in said["seen"]))

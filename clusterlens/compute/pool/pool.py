@@ -42,7 +42,6 @@ from clusterlens.compute.pool._fitting import (
     Limits,
     StepJob,
     fit_jobs,
-    start_workers,
 )
 from clusterlens.compute.pool._jobs import (
     START_SECONDS,
@@ -294,6 +293,17 @@ def iter_pool(
     run = RunOptions(n_jobs, None, cancel, None, client, memory_limit)
     with closing(_Work(X, pool, random_state, run, None, time_limit).models()) as found:
         yield from found
+
+
+def start_workers(workers: Workers) -> None:
+    """Let so many workers wait for a pool as may, with the imports of all clusterers.
+
+    Parameters
+    ----------
+    workers : Workers
+        Those that `run_pool` is given.
+    """
+    workers.start(run_pool)
 
 
 class _Work:

@@ -104,6 +104,12 @@ class ResampledConsensus(Frozen):
         return pd.DataFrame(columns, index=pd.Index(self.n_clusters, name="n_clusters"))
 
 
+def draw_subsample(n_samples: int, share: float, rng: np.random.Generator) -> IntArray:
+    """Draw a share of the samples, ascending, at least one."""
+    size = max(1, round(share * n_samples))
+    return np.sort(rng.choice(n_samples, size, replace=False))
+
+
 class SubsampledClusterer(ClusterMixin, BaseEstimator):
     """Cluster a random subsample and assign the other samples to its clusters.
 
@@ -149,8 +155,7 @@ class SubsampledClusterer(ClusterMixin, BaseEstimator):
         features = validate_data(self, X, ensure_min_samples=2)
         rng = np.random.default_rng(self.random_state)
         n_samples = len(features)
-        size = max(1, round(self.share * n_samples))
-        self.sample_ = np.sort(rng.choice(n_samples, size, replace=False))
+        self.sample_ = draw_subsample(n_samples, self.share, rng)
         model = clone(self.estimator)
         if "random_state" in model.get_params(deep=False):
             model.set_params(random_state=int(rng.integers(2**31)))
@@ -326,7 +331,7 @@ class ConsensusMeasures(NamedTuple):
 
 
 def measure_consensus(
-    ensemble: Ensemble, cancel: Cancel | None = None
+    ensemble: Ensemble, cancel: Cancel | None = None, *, n_jobs: int | None = None
 ) -> ConsensusMeasures:
     """Read how clear the consensus of an ensemble is.
 
@@ -336,6 +341,8 @@ def measure_consensus(
         Partitions into about the same number of clusters.
     cancel : callable, optional
         Returns True to stop.
+    n_jobs : int, optional
+        Number of threads; None means all cores.
 
     Returns
     -------
@@ -348,7 +355,7 @@ def measure_consensus(
     counts: with q_t the pairs that vote t joins, N all pairs, E the mean over t != u
     of q_t q_u / N, it is (mean of pairs joined by t and u - E) / (mean q_t - E).
     """
-    agreement = count_agreements(ensemble, cancel=cancel)
+    agreement = count_agreements(ensemble, cancel=cancel, n_jobs=n_jobs)
     shares = consensus_cdf(agreement)
     low, high = distribution_at(shares, np.array(AMBIGUOUS))
     return ConsensusMeasures(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.stats import skew
+from sklearn.cluster import KMeans
 
+from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.cluster import run_on_workers
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._run.process_settings import one_thread, record_warnings
@@ -40,6 +43,7 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.consensus.cluster_consensus import CONSENSUS_GRID
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool._kmeans import kmeans_seconds, subsampled_kmeans
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.nulls import COPIES, MAX_COMPARED
 from clusterlens.compute.pool.pool import estimate_pool
@@ -47,6 +51,7 @@ from clusterlens.compute.pool.resampling import (
     SubsampledClusterer,
     area_growth,
     checked_numbers,
+    draw_subsample,
     measure_consensus,
     number_parameter,
 )
@@ -59,6 +64,10 @@ K_MEANS: Spec = {"clusterer": "k-means", "n_init": 2}
 MEMORY_LIMIT = 4e9
 _SKEWED = 1.0
 _SECONDS_PER_PAIR = 1.5e-11  # of samples, for each partition
+_SECONDS_PER_CONSENSUS = 1.5e-3
+_SECONDS_TO_START = 3.0  # worker processes
+_LONGEST_BLOCK = 0.5
+_SECONDS_PER_FIT = 1e-3  # to draw a subsample and to assign the other samples
 _FLOOR = 0.002  # shares of pairs this small are as good as none
 _LEAST_GAIN = np.log10(2.0)  # of what stands out: half the ambiguous pairs of copies
 _UNAMBIGUOUS = 0.01  # of numbers with so few ambiguous pairs the largest is taken
@@ -153,7 +162,7 @@ class KSelection(Frozen):
             return (
                 f"No k stands out: for none of k = {asked} do the clusters of "
                 f"{self.clusterer} leave half as many pairs ambiguous as in {draws} "
-                f"copies without clusters (p at most {self.level:g})."
+                f"copies without clusters (p at most {self.level:g}).{self._closest}"
             )
         at = int(np.flatnonzero(self.n_clusters == self.k)[0])
         spans = " and ".join(
@@ -168,6 +177,23 @@ class KSelection(Frozen):
         return (
             f"k = {self.k} stands out: {self.data.pac[at]:.0%} of the pairs are "
             f"ambiguous, against {spans} copies (p = {self.p_value[at]:.2g})." + also
+        )
+
+    @property
+    def _closest(self) -> str:
+        """The number that is clear enough, but that copies reach by chance, if any."""
+        at = int(self.gain.argmax())
+        if self.gain[at] < _LEAST_GAIN:
+            return ""
+        n_draws = {kind: len(curves.pac) for kind, curves in self.references.items()}
+        reached = " and ".join(
+            f"{round(self.p_values[kind][at] * (n + 1)) - 1} of {n} {kind}"
+            for kind, n in n_draws.items()
+        )
+        return (
+            f" The closest is k = {self.n_clusters[at]}, which leaves "
+            f"{self.data.pac[at]:.0%} ambiguous, but {reached} copies are as clear at "
+            f"some k (p = {self.p_value[at]:.2g}); more draws may tell."
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -222,7 +248,7 @@ def select_k(
     clusterer: str | Spec = K_MEANS,
     references: Sequence[str] = ("gaussian", "uniform"),
     n_resamples: int = 30,
-    n_draws: int = 19,
+    n_draws: int = 39,
     level: float = 0.05,
     share: float = 0.8,
     max_compared: int = MAX_COMPARED,
@@ -231,6 +257,7 @@ def select_k(
     cancel: Cancel | None = None,
     client: Client | str | None = None,
     memory_limit: float | None = None,
+    executor: Executor | None = None,
 ) -> KSelection:
     """Compare how clear k clusters are with how clear they are in structureless data.
 
@@ -251,8 +278,9 @@ def select_k(
         one column by one.
     n_resamples : int, default 30
         Subsamples for each table and number of clusters, from 2.
-    n_draws : int, default 19
-        Copies of each kind; at least 1 / level - 1.
+    n_draws : int, default 39
+        Copies of each kind; at least 1 / level - 1. With so few, one copy that is as
+        clear by chance hides every k; with twice as many it does not.
     level : float, default 0.05
         Largest p-value at which a k stands out.
     share : float, default 0.8
@@ -269,6 +297,8 @@ def select_k(
         As for `run_pool`.
     memory_limit : float, optional
         Bytes that the tables worked on at the same time may take. Default 4e9.
+    executor : concurrent.futures.Executor, optional
+        Threads to use instead of own ones, see the Notes.
 
     Returns
     -------
@@ -289,6 +319,9 @@ def select_k(
     -----
     (1 + 2 n_draws) n_resamples fits per k, on share n samples each; the pairs of at
     most max_compared samples are counted, so that all is linear in n if the fits are.
+    k-means, if nothing but `n_init` is set, has a form for many small fits, in which
+    all k share subsamples and seeds; where a table takes less than half a second, it
+    runs on threads instead of worker processes.
 
     The clearness of a k is minus the logarithm of its PAC (plus 0.002), standardised
     over the data and its copies. The p-value of a k is the rank of its clearness among
@@ -328,7 +361,7 @@ def select_k(
     >>> select_k(X, [2, 3], n_resamples=5, n_draws=4, level=0.2, n_jobs=1).k
     3
     """
-    run = RunOptions(n_jobs, progress, cancel, None, client, memory_limit)
+    run = RunOptions(n_jobs, progress, cancel, executor, client, memory_limit)
     features = check_features(X)
     _check_subsamples(n_resamples, share, max_compared)
     check_range(level, 1e-4, 0.5, name="level")
@@ -354,7 +387,7 @@ def select_k(
     found: dict[int, Curves] = {}
     said: Counter[str] = Counter()
     for at, result in _results(features, jobs, run):
-        found[at] = _curves(_checked(result, tables[at]), run)
+        found[at] = _checked(result, tables[at])
         said.update(result.warnings)
         run.report(len(found), len(jobs))
     curves = {
@@ -395,7 +428,7 @@ def select_k_seconds(
     clusterer: str | Spec = K_MEANS,
     references: Sequence[str] = ("gaussian", "uniform"),
     n_resamples: int = 30,
-    n_draws: int = 19,
+    n_draws: int = 39,
     share: float = 0.8,
     max_compared: int = MAX_COMPARED,
     n_jobs: int | None = None,
@@ -416,23 +449,29 @@ def select_k_seconds(
 
     Examples
     --------
-    >>> few, many = (select_k_seconds((500, 4), n_resamples=n) for n in (10, 30))
+    >>> few, many = (select_k_seconds((500, 4), n_draws=n) for n in (19, 190))
     >>> round(many / few)
-    3
+    10
     """
     n_samples, n_features = X if isinstance(X, tuple) else check_features(X).shape
     _check_subsamples(n_resamples, share, max_compared)
     check_range(n_draws, 1, 10_000, name="n_draws", integer=True)
     n_tables = 1 + len(_checked_references(references, n_features)) * n_draws
     numbers = checked_numbers(ks, round(share * n_samples), name="ks")
-    _models(clusterer, numbers)
-    spec = {"clusterer": clusterer} if isinstance(clusterer, str) else dict(clusterer)
-    grid = {**spec, number_parameter(str(spec["clusterer"])): numbers.tolist()}
-    fits = estimate_pool((round(share * n_samples), n_features), [grid], 1)
-    one = float(np.nansum(fits.model_seconds)) * n_resamples
-    pairs = min(max_compared, n_samples) ** 2 * n_resamples * len(numbers)
+    models, _ = _models(clusterer, numbers)
+    job = _Job("data", 0, models, n_resamples, share, np.arange(0))
+    fits = _fit_seconds((n_samples, n_features), job)
     workers = min(RunOptions(n_jobs).n_workers, n_tables)
-    return n_tables * (one / workers + pairs * _SECONDS_PER_PAIR)
+    start = _SECONDS_TO_START if workers > 1 and fits >= _LONGEST_BLOCK else 0.0
+    if np.isinf(fits):
+        spec = {"clusterer": clusterer} if isinstance(clusterer, str) else clusterer
+        grid = {**spec, number_parameter(str(spec["clusterer"])): numbers.tolist()}
+        shape = round(share * n_samples), n_features
+        each = np.nansum(estimate_pool(shape, [grid], 1).model_seconds)
+        fits = n_resamples * (float(each) + _SECONDS_PER_FIT * len(numbers))
+    pairs = min(max_compared, n_samples) ** 2 * n_resamples
+    counts = len(numbers) * (_SECONDS_PER_CONSENSUS + pairs * _SECONDS_PER_PAIR)
+    return start + n_tables * (fits + counts) / workers
 
 
 def _check_subsamples(n_resamples: int, share: float, max_compared: int) -> None:
@@ -453,9 +492,9 @@ class _Job(NamedTuple):
 
 
 class _Result(NamedTuple):
-    """Labels (n_k, n_resamples, n_compared) from one table, or why there are none."""
+    """Measures over k of one table, or why there are none."""
 
-    labels: IntArray | None
+    curves: Curves | None
     warnings: Sequence[str]
     error: str = ""
 
@@ -504,23 +543,36 @@ def _models(clusterer: str | Spec, numbers: IntArray) -> tuple[list[Any], str]:
     return models, entry.title.format_map({**entry.defaults, **spec})
 
 
+def _seedings_of_kmeans(models: Sequence[Any]) -> int | None:
+    """Number of seedings where the models are k-means as it comes, else None."""
+    if type(models[0]) is not KMeans:
+        return None
+    plain = KMeans(models[0].n_clusters, n_init=models[0].n_init)
+    if models[0].get_params() != plain.get_params():
+        return None
+    return 1 if plain.n_init == "auto" else int(plain.n_init)
+
+
 def _results(
     X: FloatArray, jobs: Sequence[_Job], run: RunOptions
 ) -> Iterator[tuple[int, Any]]:
     """Yield the position and result of each job as it ends, wherever it runs."""
     if run.client is not None:
         packed = [cloudpickle.dumps(job) for job in jobs]
-        yield from run_on_workers(_resample, X, packed, run, one_per_worker=True)
+        yield from run_on_workers(_judge, X, packed, run, one_per_worker=True)
     elif run.n_jobs == 1:
         for at, job in enumerate(jobs):
             run.raise_if_cancelled()
-            yield at, _resample(X, job)
+            yield at, _judge(X, job)
+    elif _fit_seconds(X.shape, jobs[0]) < _LONGEST_BLOCK:
+        blocks, work = [(X, job) for job in jobs], [1] * len(jobs)
+        yield from enumerate(run_blocks(_judge, blocks, work, run.quiet))
     else:
         with tempfile.TemporaryDirectory(prefix="clusterlens-") as folder:
             path = Path(folder) / "X.npy"
             np.save(path, X)
             yield from run_jobs(
-                partial(_resample_file, str(path)),
+                partial(_judge_file, str(path)),
                 [
                     WorkerJob(cloudpickle.dumps(job), 2e8 + 6.0 * X.nbytes)
                     for job in jobs
@@ -531,33 +583,62 @@ def _results(
             )
 
 
-def _resample_file(path: str, payload: bytes) -> _Result:
-    """Resample a table in a worker process."""
-    return _resample(np.load(path), payload)
+def _fit_seconds(shape: tuple[int, ...], job: _Job) -> float:
+    """Estimate the time of all fits of a table by k-means; infinite for others."""
+    n_init = _seedings_of_kmeans(job.models)
+    if n_init is None:
+        return np.inf
+    numbers = np.array([model.n_clusters for model in job.models])
+    size = round(job.share * shape[0])
+    return job.n_resamples * kmeans_seconds(size, shape[1], numbers, n_init)
 
 
-def _resample(X: FloatArray, packed: _Job | bytes) -> _Result:
-    """Make the table of a job and run every model on subsamples of it."""
+def _judge_file(path: str, payload: bytes) -> _Result:
+    """Judge a table in a worker process."""
+    return _judge(np.load(path), payload)
+
+
+def _judge(X: FloatArray, packed: _Job | bytes) -> _Result:
+    """Make the table of a job, run every model on subsamples, measure the consensus."""
     job: _Job = cloudpickle.loads(packed) if isinstance(packed, bytes) else packed
     rng = np.random.default_rng(job.seed)
     table = X if job.kind == "data" else REFERENCES[job.kind](X, rng)
-    labels = []
+    if n_init := _seedings_of_kmeans(job.models):
+        return _Result(_curves(_by_kmeans(table, job, n_init, rng)), ())
     try:
         with one_thread(), record_warnings() as caught:
-            for model in job.models:
-                for seed in rng.integers(2**31, size=job.n_resamples):
-                    one = SubsampledClusterer(model, job.share, int(seed)).fit(table)
-                    labels.append(one.labels_[job.compared].astype(np.int32))
+            labels = _by_models(table, job, rng)
     except Exception as error:
         return _Result(None, (), f"{type(error).__name__}: {error}")
-    shape = len(job.models), job.n_resamples, len(job.compared)
-    return _Result(
-        np.reshape(labels, shape), [str(warning.message) for warning in caught]
-    )
+    return _Result(_curves(labels), [str(warning.message) for warning in caught])
 
 
-def _checked(result: Any, kind: str) -> IntArray:
-    """Return the labels of a table; a fit that failed ends the selection."""
+def _by_models(table: FloatArray, job: _Job, rng: np.random.Generator) -> IntArray:
+    """Labels (n_k, n_resamples, n_compared) of each model on subsamples of its own."""
+    labels = [
+        SubsampledClusterer(model, job.share, int(seed)).fit(table).labels_
+        for model in job.models
+        for seed in rng.integers(2**31, size=job.n_resamples)
+    ]
+    compared = np.array([row[job.compared] for row in labels], np.int32)
+    return compared.reshape(len(job.models), job.n_resamples, -1)
+
+
+def _by_kmeans(
+    table: FloatArray, job: _Job, n_init: int, rng: np.random.Generator
+) -> IntArray:
+    """Labels (n_k, n_resamples, n_compared) by k-means, on subsamples that k share."""
+    numbers = np.array([model.n_clusters for model in job.models])
+    labels = np.empty((len(numbers), job.n_resamples, len(job.compared)), np.int32)
+    for at in range(job.n_resamples):
+        samples = draw_subsample(len(table), job.share, rng)
+        found = subsampled_kmeans(table, numbers, samples, n_init, rng)
+        labels[:, at] = found[:, job.compared]
+    return labels
+
+
+def _checked(result: Any, kind: str) -> Curves:
+    """Return the measures of a table; a fit that failed ends the selection."""
     error = str(result) if isinstance(result, WorkerDied) else result.error
     if error:
         where = "the data" if kind == "data" else f"a {kind} copy"
@@ -565,13 +646,13 @@ def _checked(result: Any, kind: str) -> IntArray:
             f"clusterer failed on a subsample of {where} ({error}); give other "
             "parameters, smaller ks or another clusterer."
         )
-    labels: IntArray = result.labels
-    return labels
+    curves: Curves = result.curves
+    return curves
 
 
-def _curves(labels: IntArray, run: RunOptions) -> Curves:
+def _curves(labels: IntArray) -> Curves:
     """Measure the consensus for each k of labels (n_k, n_resamples, n_compared)."""
-    measures = [measure_consensus(Ensemble(list(one)), run.cancel) for one in labels]
+    measures = [measure_consensus(Ensemble(list(one)), n_jobs=1) for one in labels]
     return Curves(*(np.array(column) for column in zip(*measures, strict=True)))
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,6 +37,9 @@ from clusterlens.compute._validation import RandomState, check_random_state, che
 from clusterlens.compute.pool._quantiles import DataScale, root_of
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.clusterer import Clusterer
+
+# Far beyond what anybody waits for; the plan of more would fill the memory.
+_MOST_MODELS = 100_000
 
 Spec = Mapping[str, Any]
 Pool = str | tuple[str, int] | Spec | Sequence[Any]
@@ -240,6 +244,12 @@ def plan_pool(
     copies: Counter[str] = Counter()
     for entry in _entries(pool, scale.n_samples, notes):
         if isinstance(entry, Mapping):
+            n_models = len(models) + _count_models(entry)
+            if n_models > _MOST_MODELS:
+                raise ValueError(
+                    f"pool stands for {whole(n_models)} models, the limit is "
+                    f"{whole(_MOST_MODELS)}; give fewer values or copies."
+                )
             models += _models_of_grid(entry, scale, seed, copies)
         else:
             models.append(_model_of_estimator(entry, seed, copies))
@@ -377,6 +387,13 @@ def _models_of_grid(
             yield Model(title, title, clusterer.family, dict(resolved), clusterer)
 
 
+def _count_models(grid: Spec) -> int:
+    """Return how many models a grid stands for, at most."""
+    _check_grid(grid)
+    lengths = [len(value) for value in grid.values() if _is_list(value)]
+    return math.prod(lengths) * int(grid.get("copies", 1))
+
+
 def _check_grid(grid: Spec) -> Clusterer:
     """Return the clusterer of a grid whose names, lists and copies are right."""
     clusterer = _clusterer(grid)
@@ -393,6 +410,11 @@ def _check_grid(grid: Spec) -> Clusterer:
                 "value, or leave it out."
             )
     check_range(grid.get("copies", 1), 1, 10_000, name="copies", integer=True)
+    if grid.get("memory") is not None:
+        raise ValueError(
+            f"memory of {grid['clusterer']} is a folder of pickled results, which "
+            "plain values cannot ask for; put the estimator itself into the pool."
+        )
     return clusterer
 
 

@@ -89,6 +89,7 @@ class Hubs(Frozen):
             "notes": old.notes,
             "memberships": old.memberships,
             "weights": old.weights,
+            "missing": old.missing,
         }
         return Ensemble(old.labels, old.names, names, old.noise, **details)
 
@@ -108,7 +109,8 @@ def find_hubs(
     Parameters
     ----------
     ensemble : Ensemble
-        T partitions.
+        T partitions. Their weights do not matter, also where they are 0: hubs say which
+        models resemble each other, not how much each counts.
     min_cosine : float, default 0.5
         Mean cosine between similarity profiles that keeps models together, in [0, 1].
     min_models : int, default 3

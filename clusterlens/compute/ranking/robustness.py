@@ -31,7 +31,7 @@ from clusterlens.compute.ensemble.agreement import (
     count_samples,
 )
 from clusterlens.compute.ensemble.constraints import Constraints
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.overlaps import partition_overlaps, select_partitions
 from clusterlens.compute.ensemble.pairs import joined_votes, pair_layout, sum_costs
 from clusterlens.compute.ranking.ranking import (
@@ -265,16 +265,17 @@ def rank_robustness(
     Notes
     -----
     Without a family f its models do not vote, neither in the consensus nor in its mean.
-    They stay in the list, each where it stood relative to the others, so that no rank
-    changes because the list grew shorter: with s < t for "s is better than t",
+    They stay in the list, so that no rank changes because the list grew shorter: beside
+    a copy of theirs outside f where there is one, else where they stood relative to the
+    others. With g the models of f without such a copy and s < t for "s is better",
 
-        rank of t without f = 1 + #{s not in f: s < t in the pool without f}
-                                + #{s in f: s < t in the whole pool}.
+        rank of t without f = 1 + #{s not in g: s < t in the pool without f}
+                                + #{s in g: s < t in the whole pool}.
 
-    This is the rank of t in the whole pool plus what its rank among the models of the
-    other families changes by. If no order changes, lowest and highest are the rank in
-    the whole pool. The models of f have no such rank themselves. Fewer than three
-    models left are not ranked.
+    This is the rank of t in the whole pool plus what its rank among the models outside
+    g changes by. If no order changes, lowest and highest are the rank in the whole
+    pool. The models of f have no such rank themselves. Fewer than three votes, or one
+    partition and its copies, are not ranked.
 
     Equal votes, DISCOTEC: a model of a family of s votes has 1/s times its votes in the
     consensus and in the mean threshold. Weights become whole votes (their least common
@@ -386,8 +387,9 @@ def rank_makeups(makeups: Makeups, charge: FloatArray) -> Robustness:
     equal = np.full(len(charge), np.nan)
     if makeups.equal is not None:
         equal = rank_values(makeups.equal + sign * charge, greater).astype(float)
+    copies = distinct_partitions(makeups.ensemble)[1]
     without = {
-        family: _ranks_among_all(values + sign * charge, ranks, greater)
+        family: _ranks_among_all(values + sign * charge, ranks, greater, copies)
         for family, values in makeups.without.items()
     }
     return Robustness(
@@ -403,15 +405,23 @@ def rank_makeups(makeups: Makeups, charge: FloatArray) -> Robustness:
     )
 
 
-def _ranks_among_all(values: FloatArray, ranks: RankArray, greater: bool) -> FloatArray:
+def _ranks_among_all(
+    values: FloatArray, ranks: RankArray, greater: bool, copies: IntArray
+) -> FloatArray:
     """Ranks by the values of a smaller pool, NaN outside it, among all partitions.
 
-    Those outside stay where they stood relative to each of the others.
+    Those outside go with a copy in it (`copies` numbers the distinct partitions), else
+    they stay where they stood relative to each of the others.
     """
     left = ~np.isnan(values)
+    of_copies = np.full(len(values), np.nan)
+    of_copies[copies[left]] = values[left]
+    values = np.where(left, values, of_copies[copies])
+    known = ~np.isnan(values)
     row = np.full(len(values), np.nan)
-    above = np.searchsorted(np.sort(ranks[~left]), ranks[left])
-    row[left] = rank_values(values[left], greater) + above
+    above = np.searchsorted(np.sort(ranks[~known]), ranks[known])
+    row[known] = rank_values(values[known], greater) + above
+    row[~left] = np.nan
     return read_only(row)
 
 
@@ -442,13 +452,15 @@ def _scores_without(
             "so that nothing tells whether the order holds without it."
         ]
     without, reasons = {}, []
+    copies = distinct_partitions(ensemble)[1]
     for stage, family in enumerate(families, start=2):
         left = np.asarray(ensemble.families) != family
-        votes, n_left = ensemble.votes[left], np.count_nonzero(left)
-        if votes.sum() < _FEWEST or np.count_nonzero(votes) < 2:
+        n_distinct = len(np.unique(copies[left & (ensemble.votes > 0)]))
+        if ensemble.votes[left].sum() < _FEWEST or n_distinct < 2:
             reasons.append(
-                f"Without {family!r} {n_left} of {left.size} models are left, too few "
-                f"to rank; the pool needs {_FEWEST} or more of other families."
+                f"Without {family!r} {np.count_nonzero(left)} of {left.size} models "
+                f"are left, too few to rank; the pool needs {_FEWEST} or more of other "
+                "families, not all the same."
             )
             continue
         row = np.full(left.size, np.nan)

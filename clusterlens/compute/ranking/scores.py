@@ -252,7 +252,8 @@ def threshold_scores(agreement: Agreement) -> FloatArray:
     >>> threshold_scores(count_agreements(ensemble))[0].tolist()
     [0.5, 0.375, 0.125, 0.25, 0.5]
     """
-    joined = check_agreement(agreement).by_votes(agreement.joint_counts)
+    joined = check_agreement(agreement).by_votes(agreement.joint_counts).astype(float)
+    joined[:, -1] += agreement.identical_remainder
     apart = agreement.by_votes(agreement.apart_counts)
     below = np.pad(np.cumsum(joined, axis=1), ((0, 0), (1, 0)))
     above = np.pad(np.cumsum(apart[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
@@ -364,8 +365,9 @@ def _mean_cost(
         threshold = agreement.threshold
     joined, apart = agreement_costs(agreement, variant, threshold)
     separated = agreement.apart_counts
-    costs = agreement.joint_counts @ joined + separated @ apart
-    return costs / (agreement.joint_counts + separated).sum(axis=1)
+    own = agreement.identical_remainder
+    costs = agreement.joint_counts @ joined + separated @ apart + own * joined[-1]
+    return costs / ((agreement.joint_counts + separated).sum(axis=1) + own)
 
 
 def _total_variation(overlaps: Overlaps, votes: IntArray) -> FloatArray:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import pandas as pd
 
 from clusterlens.compute._validation import DataError
-from clusterlens.compute.table._binary import Content, Parsed, check_cells
+from clusterlens.compute.table._binary import Content, Parsed, check_cells, check_shape
 from clusterlens.compute.table._encoding import to_utf8
 
-_HEAD = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*(?:%[^\n]*)?[\r\n])*\s*@relation\b", re.I)
+# Possessive: what blank lines and comments have taken is never tried another way.
+_HEAD = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s++|%[^\r\n]*+)*+@relation\b", re.I)
 _ATTRIBUTE = re.compile(
     r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.+)""", re.I
 )
@@ -41,6 +42,7 @@ def is_arff(data: bytes) -> bool:
 
 def read_arff(content: Content) -> Parsed:
     """Read the rows of a relation; nominal attributes become categories."""
+    check_shape(content.data.count(b"\n"), 0, content, "line")
     text, encoding_note = to_utf8(content.data, content.source, content.encoding)
     lines = text.decode().splitlines()
     attributes, start = _attributes(lines, content.source)

@@ -22,15 +22,20 @@ from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import DataError
 
-_CELL_BYTES = 8  # a cell takes at least this in memory
+ROWS_LIMIT = 20_000_000
+COLUMNS_LIMIT = 100_000
+
+CELL_BYTES = 8  # a cell takes at least this in memory
+_OBJECT_BYTES = 100  # and a list, a dictionary or what they hold about this
 
 
 @dataclass(frozen=True)
 class Content:
     """The bytes of a file, what to call it, how much memory it may take.
 
-    `sheet` and `array` name the part to read of a workbook or an archive, `encoding`
-    that of text. `run` hears of the bytes that were read, and may stop.
+    `shape` is the most rows and columns that it may have. `sheet` and `array` name the
+    part to read of a workbook or an archive, `encoding` that of text. `run` hears of
+    the bytes that were read, and may stop.
     """
 
     data: bytes
@@ -40,6 +45,7 @@ class Content:
     array: str | None = None
     encoding: str | None = None
     run: RunOptions = DEFAULT_RUN
+    shape: tuple[float, float] = (ROWS_LIMIT, COLUMNS_LIMIT)
 
 
 @dataclass(frozen=True)
@@ -60,9 +66,10 @@ def too_large(source: str, n_bytes: int, limit: int, what: str = "") -> DataErro
 
 
 def check_cells(
-    rows: int, columns: int, content: Content, cell_bytes: int = _CELL_BYTES
+    rows: int, columns: int, content: Content, cell_bytes: int = CELL_BYTES
 ) -> None:
-    """Refuse a table that would take more memory than allowed."""
+    """Refuse a table of too many rows or columns, or of too much memory."""
+    check_shape(rows, columns, content)
     if rows * columns * cell_bytes > content.limit:
         raise too_large(
             content.source,
@@ -72,43 +79,95 @@ def check_cells(
         )
 
 
+def check_bytes(n_bytes: int, content: Content) -> None:
+    """Refuse content that unpacks to more than allowed."""
+    if n_bytes > content.limit:
+        raise too_large(content.source, n_bytes, content.limit, "unpacks to")
+
+
+def check_shape(rows: int, columns: int, content: Content, row: str = "row") -> None:
+    """Refuse a table of more rows or columns than can be of use here."""
+    most_rows, most_columns = content.shape
+    if rows > most_rows:
+        raise DataError(
+            f"{content.source} has {whole(rows)} {row}s or more, the limit is "
+            f"{whole(most_rows)}; give a sample of the rows."
+        )
+    if columns > most_columns:
+        raise DataError(
+            f"{content.source} has {whole(columns)} columns, the limit is "
+            f"{whole(most_columns)}; keep fewer, or exchange rows and columns if each "
+            "column is a sample."
+        )
+
+
 def read_parquet(content: Content) -> Parsed:
-    """Read a Parquet file, whose footer states the size."""
+    """Read a Parquet file, whose footer states the number of values."""
     file = pq.ParquetFile(pa.BufferReader(content.data))
-    meta, schema = file.metadata, file.schema_arrow
+    meta = file.metadata
     check_cells(meta.num_rows, meta.num_columns, content)
-    groups = [meta.row_group(k).total_byte_size for k in range(meta.num_row_groups)]
-    if sum(groups) > content.limit:
-        raise too_large(content.source, sum(groups), content.limit, "unpacks to")
-    # A long text that is stored once may stand in every row: it is kept once until the
-    # total length is known.
-    texts = [j for j, field in enumerate(schema) if _is_text(field.type)]
-    table = pq.ParquetFile(
-        pa.BufferReader(content.data),
-        read_dictionary=[schema.field(j).name for j in texts],
-    ).read()
-    _check_text([table.column(j) for j in texts], content)
-    for j in texts:
-        text = pc.cast(table.column(j), pa.large_string())
-        table = table.set_column(j, schema.field(j).with_type(text.type), text)
-    table = table.replace_schema_metadata(schema.metadata)
+    _check_values(meta, content)
+    _check_written_out(file, content)
+    table = pq.ParquetFile(pa.BufferReader(content.data)).read()
     table.validate(full=True)
     return Parsed(table.to_pandas(), ["Read as Parquet."])
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    """Say whether a column holds text."""
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-
-
-def _check_text(columns: list[pa.ChunkedArray], content: Content) -> None:
-    """Refuse text that would take too much memory once written out."""
+def _check_values(meta: pq.FileMetaData, content: Content) -> None:
+    """Refuse more values, as those of lists, or packed bytes than may be in memory."""
     total = 0
-    for chunk in (chunk for column in columns for chunk in column.chunks):
-        lengths = pc.cast(pc.binary_length(chunk.dictionary), pa.int64())
-        total += pc.sum(lengths.take(chunk.indices)).as_py() or 0
-    if total > content.limit:
-        raise too_large(content.source, total, content.limit, "unpacks to")
+    for j in range(meta.num_columns):
+        value_bytes = max(CELL_BYTES, meta.schema.column(j).length)
+        for k in range(meta.num_row_groups):
+            chunk = meta.row_group(k).column(j)
+            total += max(chunk.num_values * value_bytes, chunk.total_uncompressed_size)
+    check_bytes(total, content)
+
+
+def _check_written_out(file: pq.ParquetFile, content: Content) -> None:
+    """Refuse text, bytes and nested cells that take too much memory once written out.
+
+    A long text that is stored once may stand in every row: here it is kept once, as an
+    entry of a dictionary, and only a batch of rows at a time. Categories stay so.
+    """
+    schema = file.metadata.schema
+    columns = [schema.column(j) for j in range(len(schema))]
+    texts = [c.path for c in columns if c.physical_type == "BYTE_ARRAY"]
+    packed = pq.ParquetFile(
+        pa.BufferReader(content.data),
+        read_dictionary=texts,
+        arrow_extensions_enabled=False,  # these are not read as dictionaries
+    )
+    measured = [
+        field.name
+        for field, read in zip(packed.schema_arrow, file.schema_arrow, strict=True)
+        if pa.types.is_nested(field.type)
+        or (pa.types.is_dictionary(field.type) and field.type != read.type)
+    ]
+    total = 0
+    for batch in packed.iter_batches(columns=measured) if measured else ():
+        content.run.raise_if_cancelled()
+        total += sum(_written_bytes(column) for column in batch.columns)
+        check_bytes(total, content)
+
+
+def _written_bytes(cells: pa.Array, cell_bytes: int = 0) -> int:
+    """Bytes that cells (n,) take where each text is written out; nested, as objects."""
+    kind = cells.type
+    own = cell_bytes * len(cells)
+    if pa.types.is_dictionary(kind):
+        lengths = pc.cast(pc.binary_length(cells.dictionary), pa.int64())
+        return own + (pc.sum(lengths.take(cells.indices)).as_py() or 0)
+    if not pa.types.is_nested(kind):
+        return own
+    if pa.types.is_map(kind):
+        inner = [cells.keys, cells.items]
+    else:
+        inner = cells.flatten()
+        inner = inner if isinstance(inner, list) else [inner]
+    numbers = not pa.types.is_struct(kind) and pa.types.is_primitive(inner[0].type)
+    of_cell = CELL_BYTES if numbers else _OBJECT_BYTES  # NumPy holds lists of numbers
+    return own + sum(_written_bytes(part, of_cell) for part in inner)
 
 
 def read_npy(content: Content) -> Parsed:
@@ -159,6 +218,8 @@ def _load_array(file: IO[bytes], size: int, content: Content) -> np.ndarray[Any,
         raise too_large(
             content.source, count * dtype.itemsize, content.limit, f"claims {shape},"
         )
+    rows, columns, *_ = (*shape, 0, 0)
+    check_shape(rows, columns, content)
     raw = file.read(count * dtype.itemsize)
     if len(raw) < count * dtype.itemsize:
         raise DataError(
@@ -173,6 +234,7 @@ def matrix_names(content: Content) -> list[str]:
     """Name the matrices of an archive, in their order, by its headers alone."""
     names = []
     with zipfile.ZipFile(io.BytesIO(content.data)) as archive:
+        check_members(archive.infolist(), content)
         for info in archive.infolist():
             if info.filename.endswith(".npy"):
                 with archive.open(info) as file:
@@ -234,6 +296,4 @@ def _check_wanted(wanted: str, matrices: list[str], content: Content) -> None:
 
 def check_members(infos: list[zipfile.ZipInfo], content: Content) -> None:
     """Refuse an archive whose members claim too much (reading stops at the claim)."""
-    total = sum(info.file_size for info in infos)
-    if total > content.limit:
-        raise too_large(content.source, total, content.limit, "unpacks to")
+    check_bytes(sum(info.file_size for info in infos), content)

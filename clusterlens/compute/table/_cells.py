@@ -275,6 +275,8 @@ def _cast(text: pa.Array | pa.ChunkedArray) -> pd.Series | None:
 def _not_numbers(text: pa.Array | pa.ChunkedArray, numbers: pd.Series) -> list[str]:
     """Say which text was cast to NaN: a missing value, which is told of."""
     unsaid = numbers.isna().to_numpy() & np.asarray(pc.is_valid(text))
+    if not unsaid.any():
+        return []
     counts = _to_series(text.filter(pa.array(unsaid))).value_counts()
     return _missing_remark(counts.index.to_series(), counts.to_numpy())
 

@@ -11,15 +11,21 @@ import io
 import re
 from collections import Counter
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from clusterlens.compute._numbers import count
-from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._validation import DataError
+from clusterlens.compute.table._binary import (
+    CELL_BYTES,
+    Content,
+    Parsed,
+    check_shape,
+    too_large,
+)
 from clusterlens.compute.table._cells import MISSING_NUMBERS
 from clusterlens.compute.table._encoding import to_utf8
 from clusterlens.compute.table._quotes import check_quotes
@@ -27,9 +33,12 @@ from clusterlens.compute.table._quotes import check_quotes
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
 _BLANKS = " "  # stands for one or more blanks
+_MARKS = [mark.encode() for mark in (*SEPARATORS, _BLANKS)]
 _HEAD = 1 << 18
+_LONGEST_LINE = 1 << 24
 _SAMPLE = 500
 _TITLE_ROWS = 20
+_MOST_HEADERS = 2  # lines of words of one table: names, and perhaps units
 _BLOCK = 1 << 24
 _COMMENT = ("#", "%", "//")
 _CONTROLS = sorted(set(range(32)) - {9, 10, 11, 12, 13})
@@ -51,20 +60,40 @@ class Layout:
     notes: list[str]
 
 
-def read_delimited(
-    data: bytes,
-    source: str,
-    encoding: str | None = None,
-    run: RunOptions = DEFAULT_RUN,
-) -> tuple[pd.DataFrame, list[str], bool]:
-    """Return the cells (n, d) as text, notes, and whether numbers use a comma.
+class TextSize:
+    """Bounds the lines and cells of text that comes in pieces, without splitting it.
 
-    `run` hears of the bytes that were split, and may stop.
+    Parameters
+    ----------
+    content : Content
+        What to call the text, and its limits.
     """
-    utf8, encoding_note = to_utf8(data, source, encoding)
+
+    def __init__(self, content: Content) -> None:
+        self._content = content
+        self._lines = self._cells = 0
+
+    def add(self, piece: bytes) -> None:
+        """Count a piece; refuse the text if that makes it too large."""
+        returns = piece.count(b"\r")
+        lines = piece.count(b"\n") + (returns and returns - piece.count(b"\r\n"))
+        self._lines += lines
+        self._cells += lines + max(piece.count(mark) for mark in _MARKS)
+        check_shape(self._lines, 0, self._content, "line")
+        n_bytes, limit = CELL_BYTES * self._cells, self._content.limit
+        if n_bytes > limit:
+            cells = f"may have {whole(self._cells)} cells, in memory"
+            raise too_large(self._content.source, n_bytes, limit, cells)
+
+
+def read_delimited(content: Content) -> Parsed:
+    """Return the cells (n, d) as text, with notes on how they were written."""
+    TextSize(content).add(content.data)
+    source = content.source
+    utf8, encoding_note = to_utf8(content.data, source, content.encoding)
     _check_text(utf8, source)
-    head, complete = _head(utf8)
-    layout = sniff_layout(head, complete, source)
+    head, complete = _head(utf8, source)
+    layout = sniff_layout(head, complete, content)
     separator = layout.separator
     offset = sum(len(line.encode()) for line in _lines(head)[: layout.first_line])
     body = utf8[offset:]
@@ -75,22 +104,17 @@ def read_delimited(
     else:
         notes += check_quotes(body, separator, layout.first_line, source)
         body = _without_blank_lines(body, separator)
-    frame = _read_cells(body, separator, layout, source, run)
+    frame = _read_cells(body, separator, layout, content)
     frame.columns = pd.Index(
         layout.names or [f"column {j}" for j in range(1, layout.width + 1)],
         dtype=object,
     )
-    return frame, notes, layout.decimal_comma
+    return Parsed(frame, notes, layout.decimal_comma)
 
 
-def count_cells(data: bytes) -> int:
-    """Bound the number of cells of a text table from above, without splitting it."""
-    separators = max(data.count(mark.encode()) for mark in (*SEPARATORS, " "))
-    return separators + data.count(b"\n") + data.count(b"\r") + 1
-
-
-def sniff_layout(head: str, complete: bool, source: str) -> Layout:
+def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
     """Find out from the first lines how a table is written."""
+    source = content.source
     lines = _lines(head)
     start, declared = _skip_comments(lines)
     if start == len(lines):
@@ -98,7 +122,15 @@ def sniff_layout(head: str, complete: bool, source: str) -> Layout:
     body = lines[start:]
     separator = declared or _choose_separator(body, complete)
     records, ends = _split(body, separator, complete)
+    if not records:
+        check_quotes("".join(body).encode(), separator, start, source)
+        raise DataError(
+            f"{source}: line {start + 1} has a cell of more than "
+            f"{whole(csv.field_size_limit())} characters, as no name or value has; "
+            "separate its cells, or leave that text out."
+        )
     width = _usual_width(records)
+    check_shape(0, width, content)
     first, row_names = _first_record(records, width)
     titles = title_rows(records[first:], width)
     first += titles
@@ -139,19 +171,22 @@ def _check_text(text: bytes, source: str) -> None:
         )
 
 
-def _head(utf8: bytes) -> tuple[str, bool]:
+def _head(utf8: bytes, source: str) -> tuple[str, bool]:
     """Return the first whole lines, and whether that is all."""
     if len(utf8) <= _HEAD:
         return utf8.decode(), True
     size = _HEAD
-    while (cut := utf8.rfind(b"\n", 0, size)) < 0 and size < len(utf8):
-        cut = utf8.rfind(b"\r", 0, size)
-        if cut >= 0:
-            break
+    while size <= _LONGEST_LINE:
+        for line_end in (b"\n", b"\r"):
+            if (cut := utf8.rfind(line_end, 0, size)) >= 0:
+                return utf8[: cut + 1].decode(), False
         size *= 4
-    if cut < 0:
+    if len(utf8) <= _LONGEST_LINE:
         return utf8.decode(), True
-    return utf8[: cut + 1].decode(), False
+    raise DataError(
+        f"{source} has no line end within its first {whole(_LONGEST_LINE)} bytes; give "
+        "one row of cells per line."
+    )
 
 
 def _lines(text: str) -> list[str]:
@@ -207,6 +242,8 @@ def _choose_separator(lines: list[str], complete: bool) -> str:
         even = sum(len(record) == width for record in records) / max(len(records), 1)
         if width > 1 and even >= 0.5:
             viable[mark] = (even, width)
+    if "\t" in viable and not _holds_several_numbers(candidates["\t"]):
+        viable.pop(_BLANKS, None)  # blanks stand within the cells
     if not viable:
         unused = (m for m in (*SEPARATORS, "\x1f") if not any(m in x for x in lines))
         return next(unused, ",")
@@ -218,6 +255,12 @@ def _choose_separator(lines: list[str], complete: bool) -> str:
         )
 
     return max(viable, key=quality)
+
+
+def _holds_several_numbers(records: list[list[str]]) -> bool:
+    """Say whether a cell holds numbers with blanks between them."""
+    cells = [cell.split() for record in records[:100] for cell in record]
+    return any(len(parts) > 1 and all(map(_is_number, parts)) for parts in cells)
 
 
 def _usual_width(records: list[list[str]]) -> int:
@@ -281,8 +324,12 @@ def title_rows(records: list[list[str]], width: int) -> int:
     """Count the leading records that are a title or blank, above a full header.
 
     A title fills at most half of the cells, from the first one, or a single one. One
-    with a number may be data, unless names stand above columns of numbers below it.
+    with a number may be data, unless names stand above columns of numbers below it. Of
+    three or more lines of words above columns of numbers the last is the header.
     """
+    words = _words_above_numbers(records, width)
+    if words > _MOST_HEADERS and len({*map(str.strip, records[words - 1])}) == width:
+        return words - 1
     numbers = False
     for k, record in enumerate(records[:_TITLE_ROWS]):
         filled = [cell.strip() for cell in record if cell.strip()]
@@ -307,6 +354,19 @@ def _names_numbers(records: list[list[str]], width: int) -> bool:
         and sum(_is_number(r[j]) for r in body) > 0.5 * max(len(body), 1)
         for j, name in enumerate(records[0])
     )
+
+
+def _words_above_numbers(records: list[list[str]], width: int) -> int:
+    """Count the leading records with a word in a column of numbers."""
+    body = [r for r in records[:_SAMPLE] if len(r) == width]
+    numeric = [
+        j for j in range(width) if sum(_is_number(r[j]) for r in body) > len(body) / 2
+    ]
+    leading = takewhile(
+        lambda r: any(_is_word(r[j].strip()) for j in numeric if j < len(r)),
+        records[: _TITLE_ROWS + 1],
+    )
+    return len(list(leading))
 
 
 def _is_word(cell: str) -> bool:
@@ -376,7 +436,7 @@ def _name(separator: str) -> str:
 
 
 def _read_cells(
-    body: bytes, separator: str, layout: Layout, source: str, run: RunOptions
+    body: bytes, separator: str, layout: Layout, content: Content
 ) -> pd.DataFrame:
     """Split the rows of data (n, d) into text cells, a block of bytes at a time."""
     names = [str(j) for j in range(layout.width)]
@@ -397,12 +457,12 @@ def _read_cells(
             ),
         )
         for batch in reader:
-            run.raise_if_cancelled()
+            content.run.raise_if_cancelled()
             batches.append(batch)
-            run.report(file.tell(), len(body))
+            content.run.report(file.tell(), len(body))
     except pa.ArrowInvalid as error:
         where = _ragged_line(body, separator, layout)
-        raise DataError(f"{source}: {where or error}") from error
+        raise DataError(f"{content.source}: {where or error}") from error
     return pa.Table.from_batches(batches, reader.schema).to_pandas()
 
 

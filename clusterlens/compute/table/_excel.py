@@ -17,6 +17,7 @@ from datetime import date, datetime, time
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 from python_calamine import CalamineWorkbook
 
@@ -25,6 +26,7 @@ from clusterlens.compute._validation import DataError
 from clusterlens.compute.table._binary import (
     Content,
     Parsed,
+    check_bytes,
     check_cells,
     check_members,
 )
@@ -40,6 +42,13 @@ _CELL_NAME = re.compile(rb"""\br\s*=\s*["']([A-Za-z]+)(\d+)["']""")
 _NOT_COMPUTED = re.compile(
     rb"<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)\s*"
     rb"(?:</(?:\w+:)?c>|<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</)"
+)
+_SHARED_TEXT = re.compile(
+    rb"<(?:\w+:)?si\b(?:[^>]*/>|[^>]*>(.*?)</(?:\w+:)?si>)", re.DOTALL
+)
+_SHARED_CELL = re.compile(
+    rb"""<(?:\w+:)?c\b[^>]*\bt\s*=\s*["']s["'][^>]*>"""
+    rb"(?:\s*<(?:\w+:)?v\b[^>]*>\s*(\d+))?"
 )
 
 
@@ -60,6 +69,7 @@ def read_xlsx(content: Content) -> Parsed:
     sheets = _sheet_parts(parts, content)
     title, facts = _choose_sheet(sheets, parts, content)
     check_cells(facts.n_rows, facts.n_columns, content, _CELL_BYTES)
+    check_bytes(_shared_bytes(parts, sheets[title][0]), content)
     unread = {part for name, (part, _) in sheets.items() if name != title}
     book = CalamineWorkbook.from_filelike(_repacked(parts, unread))
     sheet = book.get_sheet_by_name(title)
@@ -170,6 +180,21 @@ def _sheet_facts(xml: bytes) -> SheetFacts:
         n_not_computed=len(_NOT_COMPUTED.findall(xml)) if n_formulas else 0,
         n_errors=n_errors,
     )
+
+
+def _shared_bytes(parts: Mapping[str, bytes], sheet: str) -> int:
+    """Bound the bytes of texts that cells share, written out for each of them."""
+    cells = [match.group(1) for match in _SHARED_CELL.finditer(parts[sheet])]
+    at = np.array([int(place) for place in cells if place], dtype=np.int64)
+    total = 0
+    for name, xml in parts.items():
+        if name.lower().endswith("sharedstrings.xml"):
+            found = _SHARED_TEXT.finditer(xml)
+            sizes = np.array([0, *(len(match.group(1) or b"") for match in found)])
+            here = sizes[np.minimum(at + 1, len(sizes) - 1)].sum()
+            unclear = (len(cells) - len(at)) * sizes.max()
+            total = max(total, int(here + unclear))
+    return total
 
 
 def _column_number(letters: bytes) -> int:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from clusterlens.compute._numbers import count, grouped, whole
 from clusterlens.compute._run.options import RunOptions
-from clusterlens.compute._validation import DataError, FloatArray
+from clusterlens.compute._validation import DataError, FloatArray, IntArray
 from clusterlens.compute.table._cells import to_numbers
 from clusterlens.compute.table._roles import ordered_levels
 
@@ -255,12 +255,13 @@ def check_magnitude(X: FloatArray, columns: Sequence[Column]) -> None:
         )
 
 
-def count_copies(X: FloatArray, run: RunOptions) -> list[str]:
-    """Say how many rows (n, d) are exact copies of an earlier one.
+def first_copies(X: FloatArray, run: RunOptions) -> IntArray:
+    """Find the first of the rows (n, d) that equal each of them, shape (n,).
 
     Column by column only the rows that are still equal to another one are kept, few
     after the first columns.
     """
+    first = np.arange(len(X))
     rows = np.arange(len(X))
     group = np.zeros(len(X), dtype=np.int64)
     for done, column in enumerate(X.T):
@@ -271,12 +272,10 @@ def count_copies(X: FloatArray, run: RunOptions) -> list[str]:
         shared = np.bincount(group)[group] > 1
         rows, group = rows[shared], group[shared]
         if rows.size == 0:
-            return []
-    copies = len(rows) - len(np.unique(group))
-    return [
-        f"{count(copies, 'exact copy', 'exact copies')} of earlier rows, in all "
-        "features; they are kept."
-    ]
+            return first
+    earliest = np.unique(group, return_index=True)
+    first[rows] = rows[earliest[1]][np.searchsorted(earliest[0], group)]
+    return first
 
 
 def check_column(name: str, columns: Any) -> None:
@@ -375,7 +374,7 @@ def _replace_codes(numbers: FloatArray, codes: Sequence[float]) -> list[str]:
             numbers[at] = np.nan
             remarks.append(
                 f"{count(at.sum(), 'cell')} with the value {code:g} taken as missing, "
-                "a code for 'no value' (sentinels=() keeps it)"
+                "a code for 'no value'"
             )
     return remarks
 

@@ -13,7 +13,8 @@ import io
 import os
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
@@ -25,7 +26,7 @@ from clusterlens.compute.table._arff import is_arff, read_arff
 from clusterlens.compute.table._binary import (
     Content,
     Parsed,
-    check_cells,
+    check_bytes,
     matrix_names,
     read_npy,
     read_npz,
@@ -33,13 +34,13 @@ from clusterlens.compute.table._binary import (
     too_large,
     usual_matrix,
 )
-from clusterlens.compute.table._delimited import count_cells, read_delimited
+from clusterlens.compute.table._delimited import TextSize, read_delimited
 from clusterlens.compute.table._excel import read_xlsx, sheet_names
 
 BYTES_LIMIT = 2_000_000_000
 
 _CHUNK = 1 << 20
-_DEFLATE_RATIO = 1032  # no deflated byte holds more
+_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -82,11 +83,13 @@ def file_parts(source: Any, max_bytes: int) -> TableParts:
     """Name the tables of a path, file object or bytes."""
     data, file_name = _read_bytes(source, max_bytes)
     shown = repr(file_name or "the file")
-    data = _decompress(data, shown, max_bytes)
-    reader = _reader_of(data)
+    if not _begins_as_archive(data):
+        return TableParts()
+    content = _decompressed(Content(data, shown, max_bytes))
+    reader = _reader_of(content.data)
     if reader.parts is None:
         return TableParts()
-    names, usual = _guarded(reader.parts, Content(data, shown, max_bytes), reader)
+    names, usual = _guarded(reader.parts, content, reader)
     return TableParts(reader.options[0], tuple(names), usual)
 
 
@@ -104,9 +107,8 @@ def read_file(
     data, file_name = _read_bytes(source, max_bytes)
     file_name = file_name or name or ""
     shown = repr(file_name or "the file")
-    data = _decompress(data, shown, max_bytes)
     content = Content(data, shown, max_bytes, sheet, array, encoding, run)
-    parsed = _parse(content, file_name)
+    parsed = _parse(_decompressed(content), file_name)
     return parsed, name or _stem(file_name) or "table"
 
 
@@ -148,23 +150,47 @@ def _checked(data: bytes, limit: int, source: str) -> bytes:
     return data
 
 
-def _decompress(data: bytes, source: str, limit: int) -> bytes:
-    """Unpack gzip content, after counting its size in small pieces."""
-    if not data.startswith(b"\x1f\x8b"):
-        return data
+def _begins_as_archive(data: bytes) -> bool:
+    """Say whether content, unpacked, may hold several tables: a zip archive."""
+    if data.startswith(_GZIP):
+        with suppress(OSError, EOFError, zlib.error):  # which reading will tell of
+            data = next(_unpacked(data), b"")
+    return data.startswith(b"PK")
+
+
+def _unpacked(data: bytes) -> Iterator[bytes]:
+    """Unpack gzip content in small pieces."""
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        while piece := file.read(_CHUNK):
+            yield piece
+
+
+def _decompressed(content: Content) -> Content:
+    """Unpack gzip content, after measuring it in small pieces."""
+    if not content.data.startswith(_GZIP):
+        return content
     try:
-        if len(data) * _DEFLATE_RATIO > limit:
-            total = 0
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-                while piece := file.read(_CHUNK):
-                    total += len(piece)
-                    if total > limit:
-                        raise too_large(source, total, limit, "unpacks to")
-        return _checked(gzip.decompress(data), limit, source)
+        _measure(content)
+        data = gzip.decompress(content.data)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(
-            f"{source} is a damaged or incomplete gzip file ({error}); copy it again."
+            f"{content.source} is a damaged or incomplete gzip file ({error}); copy it "
+            "again."
         ) from error
+    return replace(content, data=_checked(data, content.limit, content.source))
+
+
+def _measure(content: Content) -> None:
+    """Refuse gzip content that unpacks to too much, as soon as that shows."""
+    total, text = 0, None
+    for piece in _unpacked(content.data):
+        content.run.raise_if_cancelled()
+        if not total and _reader_of(piece) in _TEXTS and not _begins_as_archive(piece):
+            text = TextSize(content)
+        total += len(piece)
+        check_bytes(total, content)
+        if text is not None:
+            text.add(piece)
 
 
 def _parse(content: Content, file_name: str) -> Parsed:
@@ -210,14 +236,6 @@ def _guarded(read: Callable[[Content], Any], content: Content, reader: Reader) -
 def _stem(file_name: str) -> str:
     """Return the file name without its extensions."""
     return Path(file_name.removesuffix(".gz")).stem
-
-
-def _read_text(content: Content) -> Parsed:
-    """Read delimited text."""
-    if 4 * len(content.data) > content.limit:  # a cell has at least two characters
-        check_cells(count_cells(content.data), 1, content)
-    how = (content.source, content.encoding, content.run)
-    return Parsed(*read_delimited(content.data, *how))
 
 
 def _sheets(content: Content) -> tuple[list[str], str | None]:
@@ -277,10 +295,12 @@ READERS: dict[str, Reader] = {
         "delimited text",
         (".csv", ".tsv", ".txt", ".dat", ".data", ".tab"),
         lambda data: True,
-        _read_text,
+        read_delimited,
         ("encoding",),
     ),
 }
+
+_TEXTS = READERS["arff"], READERS["text"]
 
 _REFUSED = (
     (b"\xd0\xcf\x11\xe0", "an old Excel or Office file", "save it as .xlsx or CSV"),

@@ -48,10 +48,12 @@ from clusterlens.compute.table.preparation import (
     MISSING_RULES,
     SCALERS,
     Preparation,
+    PreparedRows,
 )
 
 __all__ = [
     "CATEGORICAL_RULES",
+    "COPY_RULES",
     "MISSING_RULES",
     "ROLES",
     "SCALES",
@@ -62,6 +64,7 @@ __all__ = [
 ]
 
 SCALES = tuple(SCALERS)
+COPY_RULES = ("keep", "once")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +79,8 @@ class Prepared(Frozen):
     settings: Mapping[str, Any]
     notes: tuple[str, ...]
     preparation: Preparation
+    positions: IntArray
+    n_copies: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,6 +117,12 @@ class Dataset:
         What the codes 0 to K - 1 stand for.
     preparation : Preparation
         The fitted rules; its `transform` turns other rows into the same features.
+    positions : array of int64, shape (n_rows,)
+        Row of X that stands for each row of the table, -1 where it was dropped.
+    row_counts : array of int64, shape (n_samples,)
+        Rows of the table that each row of X stands for; 1 unless copies count once.
+    n_copies : int
+        Rows that are an exact copy of an earlier one, in all features.
     notes : list of str
         Everything that was done or dropped, from reading to preparing.
 
@@ -157,6 +168,22 @@ class Dataset:
     def preparation(self) -> Preparation:
         """The fitted rules: `transform` turns other rows into the same features."""
         return self._prepared().preparation
+
+    @property
+    def positions(self) -> IntArray:
+        """Row of X for each row of the table, shape (n_rows,), -1 for dropped ones."""
+        return self._prepared().positions
+
+    @property
+    def row_counts(self) -> IntArray:
+        """Rows of the table that each row of X stands for, shape (n_samples,)."""
+        known = self.positions[self.positions >= 0]
+        return np.bincount(known, minlength=len(self.X))
+
+    @property
+    def n_copies(self) -> int:
+        """Rows that are an exact copy of an earlier one, in all features."""
+        return self._prepared().n_copies
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -311,6 +338,7 @@ def prepare(
     sentinels: str | Sequence[float] = "auto",
     transforms: Mapping[str, str] | None = None,
     weights: Mapping[str, float] | None = None,
+    copies: str = "keep",
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> Dataset:
@@ -345,6 +373,10 @@ def prepare(
     weights : mapping of str to float, optional
         Factors above 0 for the features of a column, after scaling: 2 doubles their
         share in every distance along them.
+    copies : {"keep", "once"}, default "keep"
+        What becomes of rows that equal an earlier one in all features: each is a sample
+        of its own, or X has the first of them only, which stands for all. See the
+        Notes.
     progress : callable, optional
         Called as progress(done, total), in percent of the work.
     cancel : callable, optional
@@ -370,8 +402,14 @@ def prepare(
     numbers and ordered levels are scaled. Two samples with different levels of a
     category lie sqrt(2) apart in its columns, which is the root mean square distance of
     two samples in a standardised column of numbers; rare levels get no extra weight.
-    Exact copies of rows are counted and kept. Linear in the size of X, whose bytes are
-    checked before it is made; `pca` adds O(n d^2).
+    Linear in the size of X, whose bytes are checked before it is made; `pca` adds
+    O(n d^2).
+
+    Rules are learnt from all rows, copies included, so that copies="once" only takes
+    rows out of X. What follows then counts every distinct row once, whatever number of
+    rows it stands for: clusterers, agreement of the pool, density. `attach_labels`
+    gives its label to all of them, and `row_counts` says how many these are. Copies
+    with another class have that of the first one in labels_true, with a note.
 
     Examples
     --------
@@ -394,20 +432,53 @@ def prepare(
         "transforms": _options(transforms, "transforms", "transforms"),
         "weights": _options(weights, "weights", "factors"),
     }
+    check_choice(copies, COPY_RULES, name="copies")
     preparation = Preparation(roles=dict(ds.roles), **rules)
     rows = preparation.fit_rows(ds.table, ds.roles, ds.role_reasons, run)
     codes, label_names, remarks = _label_codes(ds, rows.kept)
+    chosen, positions = _samples(rows, copies)
+    n_copies = int(np.count_nonzero(rows.first != np.arange(len(rows.X))))
+    if n_copies:
+        remarks.append(_copies_note(n_copies, rows, codes, copies))
     prepared = Prepared(
-        X=read_only(rows.X),
+        X=read_only(rows.X[chosen]),
         feature_names=tuple(preparation.get_feature_names_out()),
-        row_ids=read_only(rows.row_ids.to_numpy(copy=True)),
-        labels_true=codes,
+        row_ids=read_only(rows.row_ids.to_numpy(copy=True)[chosen]),
+        labels_true=None if codes is None else read_only(codes[chosen]),
         label_names=label_names,
-        settings={"roles": roles, **rules},
+        settings={"roles": roles, **rules, "copies": copies},
         notes=(*rows.notes, *remarks),
         preparation=preparation,
+        positions=read_only(positions),
+        n_copies=n_copies,
     )
     return replace(ds, prepared=prepared)
+
+
+def _samples(rows: PreparedRows, copies: str) -> tuple[IntArray | slice, IntArray]:
+    """Return which rows become samples, and the sample of each row of the table."""
+    n_kept = len(rows.X)
+    positions = np.full(len(rows.kept), -1)
+    if copies == "keep":
+        positions[rows.kept] = np.arange(n_kept)
+        return slice(None), positions
+    chosen, of_rows = np.unique(rows.first, return_inverse=True)
+    positions[rows.kept] = of_rows
+    return chosen, positions
+
+
+def _copies_note(
+    n_copies: int, rows: PreparedRows, codes: IntArray | None, copies: str
+) -> str:
+    """Say how many rows are copies and what becomes of them."""
+    many = f"{count(n_copies, 'exact copy', 'exact copies')} of earlier rows, in all "
+    if copies == "keep":
+        return many + "features; they are kept."
+    text = many + "features, left out: the first of them stands for all."
+    differ = 0 if codes is None else int((codes != codes[rows.first]).sum())
+    if differ:
+        text += f" {count(differ, 'copy has', 'copies have')} another class than it."
+    return text
 
 
 def take_rows(ds: Dataset, rows: npt.ArrayLike) -> Dataset:
@@ -456,7 +527,11 @@ def take_rows(ds: Dataset, rows: npt.ArrayLike) -> Dataset:
         )
     if len(np.unique(array)) < len(array):
         raise DataError("rows names a row twice; give each one once.")
-    at = ds.table.index.get_indexer(row_ids[array])
+    place = np.full(len(row_ids), -1)
+    place[array] = np.arange(len(array))
+    places = np.where(ds.positions >= 0, place[ds.positions], -1)
+    at = np.flatnonzero(places >= 0)
+    at = at[np.argsort(places[at], kind="stable")]
     part = replace(ds, table=ds.table.iloc[at], prepared=None)
     return prepare(part, **ds.settings)
 

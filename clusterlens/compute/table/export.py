@@ -33,7 +33,8 @@ def attach_labels(ds: Dataset, labels: Mapping[str, npt.ArrayLike]) -> pd.DataFr
     -------
     table : DataFrame of shape (n_rows, n_columns + n_labels)
         All rows and columns of ds.table in their order, then the new columns. Rows that
-        `prepare` dropped have a missing label. A new column whose name is taken gets
+        `prepare` dropped have a missing label, copies that of the row that stands for
+        them. A new column whose name is taken gets
         " (2)", " (3)", ... appended.
 
     Raises
@@ -55,22 +56,20 @@ def attach_labels(ds: Dataset, labels: Mapping[str, npt.ArrayLike]) -> pd.DataFr
     """
     ds = check_dataset(ds)
     labels = check_mapping(labels, name="labels", to="one label per row of ds.X")
-    rows = ds.table.index.get_indexer(pd.Index(ds.row_ids))
-    position = np.full(len(ds.table), -1)
-    position[rows] = np.arange(len(rows))
+    n_samples = len(ds.X)
     columns: dict[str, pd.Series] = {}
     for name, given in labels.items():
         values = np.asarray(given)
-        if values.shape != rows.shape:
+        if values.shape != (n_samples,):
             raise ValueError(
-                f"labels[{name!r}] has shape {values.shape} for {len(rows)} samples; "
+                f"labels[{name!r}] has shape {values.shape} for {n_samples} samples; "
                 "give one label per row of X."
             )
         column = pd.Series(values)
         if column.dtype.kind in "iu":
             column = column.astype("Int64" if column.dtype.kind == "i" else "UInt64")
         free = free_name(str(name), {*ds.table.columns, *columns})
-        columns[free] = column.reindex(position).set_axis(ds.table.index)
+        columns[free] = column.reindex(ds.positions).set_axis(ds.table.index)
     return pd.concat([ds.table, pd.DataFrame(columns, index=ds.table.index)], axis=1)
 
 

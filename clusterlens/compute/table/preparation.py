@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Self
 
@@ -34,6 +34,7 @@ from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions, stretches
 from clusterlens.compute._validation import (
     DataError,
     FloatArray,
+    IntArray,
     as_number,
     check_choice,
 )
@@ -45,10 +46,10 @@ from clusterlens.compute.table._features import (
     check_column,
     check_magnitude,
     check_size,
-    count_copies,
     encode_columns,
     fill_missing,
     fill_values,
+    first_copies,
     kept_rows,
     learn_columns,
     shorten,
@@ -106,12 +107,16 @@ class PreparedRows:
         Which rows of the table became rows of X.
     notes : list of str
         Everything that was filled, scaled or dropped.
+    first : array of int, shape (n_samples,)
+        Position of the first row of X that equals each of them, before components;
+        empty where the rules are only applied.
     """
 
     X: FloatArray
     row_ids: pd.Index
     kept: npt.NDArray[np.bool_]
     notes: list[str]
+    first: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 class Preparation(TransformerMixin, BaseEstimator):
@@ -273,11 +278,12 @@ class Preparation(TransformerMixin, BaseEstimator):
         )
         X = self._fit_matrix(X)
         making.report(1, 1)
-        notes += self._matrix_notes() + count_copies(X, counting)
+        notes += self._matrix_notes()
+        first = first_copies(X, counting)
         run.raise_if_cancelled()
         X, remarks = self._fit_components(X)
         run.report(100, 100)
-        return PreparedRows(X, table.index[kept], kept, notes + remarks)
+        return PreparedRows(X, table.index[kept], kept, notes + remarks, first)
 
     def transform(self, table: Any) -> FloatArray:
         """Turn other rows into the same features.

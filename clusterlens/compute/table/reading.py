@@ -94,7 +94,8 @@ def load_table(
     Notes
     -----
     Sizes that a file claims, and the size of compressed content, are compared with
-    max_bytes before memory is taken. Linear in the size of the file.
+    max_bytes before memory is taken. Files of more than 20 million rows or 100,000
+    columns are refused; a DataFrame may have more. Linear in the size of the file.
 
     Examples
     --------

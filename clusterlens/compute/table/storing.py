@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from typing import Any
 
 import pandas as pd
@@ -92,11 +93,20 @@ def dataset_from_parquet(data: bytes, *, max_bytes: int = BYTES_LIMIT) -> Datase
     """
     try:
         about = json.loads(pq.read_schema(pa.BufferReader(data)).metadata[_KEY])
-        frame = read_parquet(Content(data, "the stored table", max_bytes)).frame
+        of_any_shape = math.inf, math.inf
+        content = Content(data, "the stored table", max_bytes, shape=of_any_shape)
+        frame = read_parquet(content).frame
         return _dataset(frame, about)
     except DataError:
         raise
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+    except (
+        pa.ArrowException,
+        OSError,
+        KeyError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:
         raise DataError(
             f"The stored table cannot be read ({type(error).__name__}: {error}); it is "
             "damaged, or no table of ClusterLens."

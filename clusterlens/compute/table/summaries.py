@@ -5,7 +5,9 @@ Descriptions and hints change nothing; each hint says what to do.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,6 +29,44 @@ FAR = 10.0  # interquartile ranges from the nearer quartile
 SKEWED = 2.0
 
 _SHOWN_LEVELS = 12
+_TWO = 2  # columns of two values have no tail, however rare one of them is
+_SHORTENED = {
+    "log": "their logarithm",
+    "log1p": "the logarithm of 1 + value",
+    "rank": "their ranks",
+}
+
+
+class TableHint(str):
+    """One thing to look at before clustering: a sentence, and what it is about.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The columns it is about; none where it is about whole rows.
+    rows : tuple
+        Row ids of the rows it is about, where it is about some.
+    action : dict
+        Arguments of `prepare` that do what it proposes, empty where only the analyst
+        can.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[Any, ...]
+    action: dict[str, Any]
+
+    def __new__(
+        cls,
+        text: str,
+        columns: Sequence[str] = (),
+        rows: Iterable[Any] = (),
+        action: Mapping[str, Any] | None = None,
+    ) -> TableHint:
+        """Make the sentence and attach its facts."""
+        hint = super().__new__(cls, text)
+        hint.columns, hint.rows = tuple(columns), tuple(rows)
+        hint.action = dict(action or {})
+        return hint
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +165,7 @@ def column_summaries(ds: Dataset, n_bins: int = 20) -> tuple[ColumnSummary, ...]
     return tuple(_summary(ds, name, rows, n_bins) for name in ds.table.columns)
 
 
-def table_hints(ds: Dataset) -> tuple[str, ...]:
+def table_hints(ds: Dataset) -> tuple[TableHint, ...]:
     """Name what deserves a look before clustering: copies, constants, far values.
 
     Parameters
@@ -135,8 +175,9 @@ def table_hints(ds: Dataset) -> tuple[str, ...]:
 
     Returns
     -------
-    hints : tuple of str
-        One sentence each, with what to do; nothing is changed.
+    hints : tuple of TableHint
+        One sentence each, with what to do, that knows its columns, its rows and the
+        arguments of `prepare` that do it; nothing is changed.
 
     Notes
     -----
@@ -146,28 +187,32 @@ def table_hints(ds: Dataset) -> tuple[str, ...]:
     Examples
     --------
     >>> from clusterlens.compute.table.dataset import make_dataset
-    >>> table_hints(make_dataset({"a": [1.0, 1.0, 2.0], "b": [3.0, 3.0, 5.0]}))[0][:28]
-    '1 exact copy of earlier rows'
+    >>> ds = make_dataset({"a": [1.0, 1.0, 2.0], "b": [3.0, 3.0, 5.0]})
+    >>> hint = table_hints(ds)[0]
+    >>> hint[:28], hint.rows, hint.action
+    ('1 exact copy of earlier rows', (1,), {'copies': 'once'})
     """
     ds = check_dataset(ds)
     features = [name for name, role in ds.roles.items() if role in FEATURE_ROLES]
     hints = []
     if features:
-        copies = int(ds.table[features].duplicated().sum())
-        if copies:
-            hints.append(
-                f"{count(copies, 'exact copy', 'exact copies')} of earlier rows, in "
-                "all features: if they are errors drop them, else they count as "
-                "samples of their own."
+        copies = ds.table.index[ds.table[features].duplicated()]
+        if len(copies):
+            text = (
+                f"{count(len(copies), 'exact copy', 'exact copies')} of earlier rows, "
+                "in all features: each counts as a sample of its own, unless every row "
+                "is used once."
             )
+            hints.append(TableHint(text, rows=copies, action={"copies": "once"}))
     constant = [
         name for name in features if ds.table[name].nunique(dropna=True) <= 1
     ] + [name for name, why in ds.role_reasons.items() if why.startswith("constant")]
     if constant:
-        hints.append(
+        text = (
             f"{count(len(constant), 'column')} without variation: {shorten(constant)}; "
             "they tell nothing and are left out."
         )
+        hints.append(TableHint(text, constant))
     for name in features:
         if ds.roles[name] == "numeric":
             hints += _far_values(name, ds.table[name])
@@ -190,9 +235,9 @@ def _summary(ds: Dataset, name: str, rows: IntArray, n_bins: int) -> ColumnSumma
         numbers = to_numbers(values).to_numpy()
         numbers = numbers[np.isfinite(numbers)]
         counts, edges, skewness = _histogram(numbers, n_bins)
-        if role == "numeric" and abs(skewness) > SKEWED:
+        if role == "numeric" and abs(skewness) > SKEWED and n_distinct > _TWO:
             transform = _shortening(numbers, skewness)
-            hint = _skewness_hint(name, transform, skewness)
+            hint = _skewness_hint(transform, skewness)
     else:
         shown = values.value_counts()
         n_distinct = len(shown)
@@ -249,16 +294,16 @@ def _shortening(numbers: FloatArray, skewness: float) -> str:
     return "log" if numbers.min() > 0 else "log1p"
 
 
-def _skewness_hint(name: str, transform: str, skewness: float) -> str:
+def _skewness_hint(transform: str, skewness: float) -> str:
     """Say what to do about a long tail."""
     side = "right" if skewness > 0 else "left"
     return (
         f"Long tail to the {side} (skewness {skewness:.1f}): a few rows decide the "
-        f"distances; transforms={{{name!r}: {transform!r}}} shortens it."
+        f"distances; {_SHORTENED[transform]} in place of the values shortens it."
     )
 
 
-def _far_values(name: str, values: pd.Series) -> list[str]:
+def _far_values(name: str, values: pd.Series) -> list[TableHint]:
     """Name the values of a column of numbers that lie far from all others."""
     numbers = to_numbers(values).to_numpy()
     finite = numbers[np.isfinite(numbers)]
@@ -276,8 +321,10 @@ def _far_values(name: str, values: pd.Series) -> list[str]:
         return []
     shown = [f"{values.index[j]} ({numbers[j]:.6g})" for j in far[:3]]
     more = f" and {far.size - 3} more" if far.size > 3 else ""
-    return [
+    text = (
         f"Column {name!r}: {count(far.size, 'value')} far from the others, rows "
-        f"{', '.join(shown)}{more}: correct them, name them as codes for 'no value' "
-        f"(sentinels=...), or take transforms={{{name!r}: 'rank'}}."
-    ]
+        f"{', '.join(shown)}{more}: correct them, take them as codes for 'no value', "
+        "or use the ranks of the column in place of its values."
+    )
+    action = {"transforms": {name: "rank"}}
+    return [TableHint(text, [name], values.index[far], action)]

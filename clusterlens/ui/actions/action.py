@@ -8,6 +8,7 @@ from typing import Any
 
 from clusterlens.compute._numbers import whole
 from clusterlens.ui.analysis import Analysis
+from clusterlens.ui.shapes import Shape
 
 Values = Mapping[str, Any]
 # Characters of the name of a run or a cluster, which heads columns and captions.
@@ -24,6 +25,8 @@ class Action:
         What is done, for the timeline and while it is under way.
     apply : callable
         `(analysis, values, job) -> analysis`; raises ValueError where it cannot.
+    takes : Shape
+        What its values are, also where they are read back from a log.
     slow : bool, default False
         Whether it takes longer than a blink and so runs on a thread.
     of_run : bool, default False
@@ -32,6 +35,7 @@ class Action:
 
     title: str
     apply: Callable[[Analysis, Values, Any], Analysis]
+    takes: Shape
     slow: bool = False
     of_run: bool = False
 

@@ -9,6 +9,7 @@ from typing import Any
 from clusterlens.compute.fuzzy.importing import load_memberships
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.analysis import Analysis, SoftTable
+from clusterlens.ui.shapes import COUNT, TEXT, any_of, flag, key, number, record
 
 
 def set_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -49,9 +50,16 @@ def drop_pair(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, fuzzy_pairs=left)
 
 
+_SETTING = {"n_neighbors": COUNT, "alpha": number(0), "n_clusters": COUNT}
+_PAIR = record({"u": TEXT, "v": TEXT})
 ACTIONS = {
-    "set CNS": Action("Set CNS", set_smoothing),
-    "add memberships": Action("Read the memberships", add_memberships, slow=True),
-    "save pair": Action("Save the pair", save_pair),
-    "drop pair": Action("Forget the pair", drop_pair),
+    "set CNS": Action("Set CNS", set_smoothing, any_of(record(), record(_SETTING))),
+    "add memberships": Action(
+        "Read the memberships",
+        add_memberships,
+        record({"name": TEXT, "sha256": key}, {"normalize": flag}),
+        slow=True,
+    ),
+    "save pair": Action("Save the pair", save_pair, _PAIR),
+    "drop pair": Action("Forget the pair", drop_pair, _PAIR),
 }

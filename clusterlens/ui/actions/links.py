@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -13,7 +12,6 @@ from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.tables import rows_of
 from clusterlens.ui.analysis import Analysis, Link
 from clusterlens.ui.links import (
-    KINDS,
     OTHER,
     TITLES,
     PlainId,
@@ -24,13 +22,12 @@ from clusterlens.ui.links import (
     refuse_contradiction,
     with_link,
 )
+from clusterlens.ui.shapes import LINK, LONG_TEXT, ROW_ID, ROW_IDS, number, record
 
 
 def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Link two rows; a link of the other kind between them is replaced."""
     kind, a, b = (values[name] for name in ("kind", "a", "b"))
-    if kind not in KINDS:
-        raise ValueError(f"kind {kind!r} is neither 'must' nor 'cannot'.")
     _check_rows(analysis, [a, b])
     if a == b:
         raise ValueError(f"row {a} is given twice; link two different rows.")
@@ -127,18 +124,23 @@ def _linked(analysis: Analysis, links: tuple[Link, ...]) -> Analysis:
 
 def set_link_weight(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Charge another amount for breaking all links."""
-    weight = values["weight"]
-    known = isinstance(weight, (int, float)) and not isinstance(weight, bool)
-    if not known or not 0 <= weight < math.inf:
-        raise ValueError(f"the weight of the links is {weight!r}; give 0 or more.")
-    return replace(analysis, link_weight=float(weight))
+    return replace(analysis, link_weight=float(values["weight"]))
 
 
+_PAIR = record({"a": ROW_ID, "b": ROW_ID})
 ACTIONS = {
-    "add link": Action("Link two rows", add_link),
-    "join rows": Action("Must-link the selection", join_rows),
-    "import links": Action("Import links", import_links, slow=True),
-    "remove link": Action("Remove the link", remove_link),
-    "swap link": Action("Swap the link", swap_link),
-    "set link weight": Action("Set the weight of the links", set_link_weight),
+    "add link": Action(
+        "Link two rows", add_link, record({"kind": LINK, "a": ROW_ID, "b": ROW_ID})
+    ),
+    "join rows": Action(
+        "Must-link the selection", join_rows, record({"rows": ROW_IDS})
+    ),
+    "import links": Action(
+        "Import links", import_links, record({"text": LONG_TEXT}), slow=True
+    ),
+    "remove link": Action("Remove the link", remove_link, _PAIR),
+    "swap link": Action("Swap the link", swap_link, _PAIR),
+    "set link weight": Action(
+        "Set the weight of the links", set_link_weight, record({"weight": number(0)})
+    ),
 }

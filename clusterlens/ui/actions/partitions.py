@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.importing import load_partitions
+from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
 from clusterlens.ui.actions.runs import joined, weighed
-from clusterlens.ui.analysis import Analysis, Run
-from clusterlens.ui.links import (
-    plain_ids,
+from clusterlens.ui.analysis import Analysis, AnalysisResult, ClusterName, Run
+from clusterlens.ui.links import PlainId, plain_ids
+from clusterlens.ui.palette import label_title
+from clusterlens.ui.partitions import (
+    MOST_LABEL,
+    Kind,
+    chosen_labels,
+    named,
+    names_of,
+    refuse_large_labels,
 )
-from clusterlens.ui.partitions import chosen_labels, named
+from clusterlens.ui.shapes import (
+    COUNT,
+    ROW_IDS,
+    TEXT,
+    choice,
+    flag,
+    integer,
+    key,
+    record,
+    row,
+    sequence,
+)
 
 KEPT_FAMILIES = {"consensus": "consensus", "group": "group", "labels": "given labels"}
 
@@ -59,6 +79,7 @@ def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
     content = io.BytesIO(job.files[values["sha256"]])
     content.name = values["name"]
     found = load_partitions(content, dataset.table.index)
+    refuse_large_labels(found)
     if found.notes:
         job.notify("info", " ".join(found.notes))
     if len(dataset.row_ids) < found.n_samples:
@@ -88,12 +109,94 @@ def name_cluster(analysis: Analysis, values: Values, job: Any) -> Analysis:
     if run is None or not len(rows):
         raise ValueError(f"there is no cluster {values['cluster']} to name.")
     text = limited(" ".join(str(values["name"]).split()), NAME_LENGTH, "the name")
-    ids = plain_ids(np.asarray(run.dataset.row_ids)[rows])
-    return replace(analysis, cluster_names=named(analysis.cluster_names, text, ids))
+    every = plain_ids(run.dataset.row_ids)
+    ids = [every[at] for at in rows]
+    names = named(analysis.cluster_names, text, ids, every)
+    return replace(analysis, cluster_names=names)
 
 
+def choose_result(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Make a partition the result; names go with clusters that share most of the rows.
+
+    `numbers` lists the number on screen of each label, so that colours stay.
+    """
+    choice, labels = chosen_labels(analysis, values["partition"], **job.kernels)
+    run = analysis.run
+    if run is None or choice.kind == "result":
+        raise ValueError("this partition is the result already; choose another one.")
+    found = np.unique(labels)
+    numbers = dict(values["numbers"])
+    if not numbers.keys() >= set(found.tolist()):
+        raise ValueError(
+            "the partition has clusters without a number; choose it again."
+        )
+    clusters = np.array([numbers[k] for k in found.tolist()])[
+        np.searchsorted(found, labels)
+    ]
+    every = plain_ids(run.dataset.row_ids)
+    names = analysis.cluster_names
+    if choice.kind == "labels":
+        names = (*_label_names(run.dataset, labels, every), *names)
+    for cluster, called in names_of(clusters, run.dataset.row_ids, names).items():
+        rows = [every[at] for at in np.flatnonzero(clusters == cluster)]
+        if not called.is_own:
+            names = (*names, ClusterName(called.text, tuple(rows)))
+    result = AnalysisResult(
+        run.id,
+        run.dataset,
+        choice.values(run.dataset),
+        choice.title(run.ensemble),
+        clusters,
+        tuple(sorted(numbers.items())),
+        analysis.links,
+        str(values["on"]),
+    )
+    return replace(analysis, result=result, cluster_names=names)
+
+
+def _label_names(
+    samples: Dataset, labels: np.ndarray, every: Sequence[PlainId]
+) -> Iterator[ClusterName]:
+    """Name the rows of each given label by it."""
+    for label in np.unique(labels[labels >= 0]).tolist():
+        rows = tuple(every[at] for at in np.flatnonzero(labels == label))
+        yield ClusterName(label_title(samples.label_names[label]), rows)
+
+
+# As `Choice.values` writes it.
+PARTITION = record(
+    {"kind": choice(*get_args(Kind))},
+    {"k": COUNT, "method": TEXT, "obeys": flag, "model": COUNT, "rows": ROW_IDS},
+)
 ACTIONS = {
-    "keep partition": Action("Keep the partition", keep_partition, slow=True),
-    "import partitions": Action("Read the partitions", import_partitions, slow=True),
-    "name cluster": Action("Name the cluster", name_cluster, slow=True),
+    "keep partition": Action(
+        "Keep the partition",
+        keep_partition,
+        record({"partition": PARTITION, "name": TEXT}),
+        slow=True,
+    ),
+    "import partitions": Action(
+        "Read the partitions",
+        import_partitions,
+        record({"name": TEXT, "sha256": key, "mixed": flag}),
+        slow=True,
+    ),
+    "name cluster": Action(
+        "Name the cluster",
+        name_cluster,
+        record({"partition": PARTITION, "cluster": integer(), "name": TEXT}),
+        slow=True,
+    ),
+    "choose result": Action(
+        "Choose the result",
+        choose_result,
+        record(
+            {
+                "partition": PARTITION,
+                "numbers": sequence(row(integer(), integer(-1, MOST_LABEL))),
+                "on": TEXT,
+            }
+        ),
+        slow=True,
+    ),
 }

@@ -12,7 +12,6 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.pool.pool import PoolEstimate, run_pool
 from clusterlens.compute.pool.specs import POOLS, plan_pool
 from clusterlens.compute.table.dataset import take_rows
-from clusterlens.ui import warm
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.runs import joined, weighed
 from clusterlens.ui.analysis import Analysis, Run
@@ -22,6 +21,7 @@ from clusterlens.ui.links import (
     plain_ids,
 )
 from clusterlens.ui.results import RESULTS, content_key
+from clusterlens.ui.shapes import POOL, ROW_IDS, SEED, TEXT, flag, plain, record
 
 # A consensus is that of several.
 LEAST_COMPARED = 2
@@ -34,7 +34,6 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
         raise ValueError("no table is prepared; load one on the Data page.")
     seed, number = values.get("random_state", 0), analysis.runs_made + 1
     forming = Forming(number, dataset, tuple(pool), seed, job.tell)
-    warm.hold(job)
 
     def planned(estimate: PoolEstimate) -> None:
         if len(estimate.names) < LEAST_COMPARED:
@@ -140,7 +139,6 @@ def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 def _fitted(X: FloatArray, pool: list[Any], random_state: int, job: Any) -> Ensemble:
     """Fit a pool whose models are not shown before all are there."""
-    warm.hold(job)
     return run_pool(
         X,
         pool,
@@ -152,8 +150,22 @@ def _fitted(X: FloatArray, pool: list[Any], random_state: int, job: Any) -> Ense
 
 
 ACTIONS = {
-    "run pool": Action("Run the pool", fit_pool, slow=True),
-    "add CNS": Action("Add CNS to the pool", add_smoothing, slow=True),
-    "add models": Action("Add models to the pool", add_models, slow=True),
-    "cluster rows": Action("Cluster some rows again", cluster_rows, slow=True),
+    "run pool": Action(
+        "Run the pool",
+        fit_pool,
+        record({"pool": POOL}, {"random_state": SEED, "distinct_only": flag}),
+        slow=True,
+    ),
+    "add CNS": Action(
+        "Add CNS to the pool", add_smoothing, record(others=plain), slow=True
+    ),
+    "add models": Action(
+        "Add models to the pool", add_models, record({"pool": POOL}), slow=True
+    ),
+    "cluster rows": Action(
+        "Cluster some rows again",
+        cluster_rows,
+        record({"rows": ROW_IDS, "name": TEXT}),
+        slow=True,
+    ),
 }

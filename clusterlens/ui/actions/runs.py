@@ -8,10 +8,19 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.ranking.voting import VoteBy, vote_weights
 from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
 from clusterlens.ui.analysis import Analysis, Run
+from clusterlens.ui.shapes import (
+    COUNT,
+    LONG_TEXT,
+    SCORE,
+    TEXT,
+    VOTES,
+    any_of,
+    nothing,
+    record,
+)
 
 NOTE_LENGTH = 2000
 
@@ -56,8 +65,6 @@ def _read(analysis: Analysis, run_id: str | None) -> Analysis:
 
 def set_score(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Rank by another score."""
-    if values["score"] not in SCORES:
-        raise ValueError(f"score {values['score']!r} is none of {', '.join(SCORES)}.")
     return replace(analysis, score=values["score"])
 
 
@@ -123,14 +130,25 @@ def write_note(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 ACTIONS = {
-    "read run": Action("Read another run", read_run),
-    "rename run": Action("Rename the run", rename_run),
-    "delete run": Action("Delete the run", delete_run),
-    "set score": Action("Set the score", set_score),
-    "set threshold": Action("Set the agreement needed", set_threshold, of_run=True),
-    "count fully": Action("Count all pairs", count_fully, of_run=True),
-    "weigh models": Action(
-        "Set what has equal votes", weigh_models, slow=True, of_run=True
+    "read run": Action("Read another run", read_run, record({"id": TEXT})),
+    "rename run": Action(
+        "Rename the run", rename_run, record({"id": TEXT, "name": TEXT})
     ),
-    "write note": Action("Write a note", write_note),
+    "delete run": Action("Delete the run", delete_run, record({"id": TEXT})),
+    "set score": Action("Set the score", set_score, record({"score": SCORE})),
+    "set threshold": Action(
+        "Set the agreement needed",
+        set_threshold,
+        record({"threshold": any_of(nothing, COUNT)}),
+        of_run=True,
+    ),
+    "count fully": Action("Count all pairs", count_fully, record(), of_run=True),
+    "weigh models": Action(
+        "Set what has equal votes",
+        weigh_models,
+        record({"by": VOTES}),
+        slow=True,
+        of_run=True,
+    ),
+    "write note": Action("Write a note", write_note, record({"text": LONG_TEXT})),
 }

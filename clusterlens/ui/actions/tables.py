@@ -17,6 +17,7 @@ from clusterlens.ui.links import (
     rows_without,
     shown_rows,
 )
+from clusterlens.ui.shapes import LONG_TEXT, RULES, TEXT, any_of, key, nothing, record
 
 
 def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -122,7 +123,14 @@ def _of_columns(before: Values, values: Values, rule: str) -> dict[str, Any]:
 
 
 ACTIONS = {
-    "load file": Action("Read the file", load_file, slow=True),
-    "load example": Action("Load the example", load_bundled, slow=True),
-    "prepare": Action("Prepare the table", prepare_table, slow=True),
+    "load file": Action(
+        "Read the file",
+        load_file,
+        record({"name": TEXT, "sha256": key}, {"part": any_of(nothing, LONG_TEXT)}),
+        slow=True,
+    ),
+    "load example": Action(
+        "Load the example", load_bundled, record({"name": TEXT}), slow=True
+    ),
+    "prepare": Action("Prepare the table", prepare_table, RULES, slow=True),
 }

@@ -19,6 +19,7 @@ import numpy as np
 from clusterlens import __version__
 from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.agreement import Agreement
+from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.profiles import ClusterProfiles
@@ -30,7 +31,9 @@ from clusterlens.ui.history import Step
 from clusterlens.ui.kit import safe
 from clusterlens.ui.links import TITLES
 from clusterlens.ui.nodes.links import LinkState
+from clusterlens.ui.nodes.result import Told
 from clusterlens.ui.palette import cluster_colour, cluster_name
+from clusterlens.ui.partitions import Choice
 from clusterlens.ui.words import number
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
@@ -89,10 +92,10 @@ class Findings:
     ----------
     steps : sequence of Step
         Those in force, oldest first; the last holds the analysis.
-    ranking, rows, agreement, selected, threshold, clusters, projection, links
+    ranking, rows, agreement, told, threshold, projection, links
         Results of the nodes of these names; rows are the models that are listed.
-    robustness, null, profiles
-        Results that may not be there yet.
+    robustness, null, profiles, stability
+        Results that may not be there yet; the last of some partition.
     without : frozenset of str
         Keys of the SECTIONS that the report leaves out.
     asked : dict of str to any
@@ -106,14 +109,14 @@ class Findings:
     ranking: Ranking
     rows: np.ndarray
     agreement: Agreement
-    selected: int
+    told: Told
     threshold: int
-    clusters: np.ndarray
     projection: Projection
     links: Sequence[LinkState] = ()
     robustness: Robustness | None = None
     null: Any = None
     profiles: ClusterProfiles | None = None
+    stability: ClusterStability | None = None
     without: frozenset[str] = frozenset()
     asked: Mapping[str, Any] = field(default_factory=dict)
     has_classes: bool = False
@@ -131,7 +134,7 @@ class Findings:
 
     def script(self) -> str:
         """Write the script that gives the same labels and scores."""
-        return write_script(self.steps[1:], self.selected, exact=self.agreement.exact)
+        return write_script(self.steps[1:], self.told, exact=self.agreement.exact)
 
 
 @dataclass(frozen=True)
@@ -160,10 +163,19 @@ class Section:
     node: str = ""
 
 
+def _elsewhere(found: Findings) -> str:
+    """Say so where the result is of other rows than the run that is read."""
+    if found.told.is_here:
+        return ""
+    return "the result is of other rows than this run; read the run it was chosen in"
+
+
 SECTIONS = {
     "answer": Section("Answer", lambda found: _answer(found), heading=""),
-    "map": Section("Map", lambda found: _picture(found, "map")),
-    "matrix": Section("Matrix", lambda found: _picture(found, "consensus matrix")),
+    "map": Section("Map", lambda found: _picture(found, "map"), lacks=_elsewhere),
+    "matrix": Section(
+        "Matrix", lambda found: _picture(found, "consensus matrix"), lacks=_elsewhere
+    ),
     "ranking": Section("Ranking", lambda found: _ranking(found)),
     "pool": Section("Pool", lambda found: _pool(found)),
     "null": Section(
@@ -173,7 +185,7 @@ SECTIONS = {
             "" if found.null else "not compared yet; the Consensus page does it"
         ),
     ),
-    "clusters": Section("Clusters", lambda found: _clusters(found)),
+    "clusters": Section("Clusters", lambda found: _clusters(found), heading="Result"),
     "links": Section(
         "Links",
         lambda found: _links(found),
@@ -304,21 +316,25 @@ def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
     # Here, as importing Matplotlib would hold up the start of every server.
     from clusterlens.ui.exports.pictures import draw_map, draw_matrix, draw_ranking
 
-    ensemble = found.ranking.ensemble
-    return {
-        "map": lambda: draw_map(found.projection, found.clusters, found.links),
+    ensemble, clusters = found.ranking.ensemble, found.told.clusters
+    of_result = {
+        "map": lambda: draw_map(
+            found.projection, clusters, found.links, found.told.names
+        ),
         "consensus matrix": lambda: draw_matrix(
-            ensemble, found.clusters, "consensus", found.threshold
+            ensemble, clusters, "consensus", found.threshold
         ),
         "binarised matrix": lambda: draw_matrix(
-            ensemble, found.clusters, "binarised", found.threshold
+            ensemble, clusters, "binarised", found.threshold
         ),
+    }
+    return (of_result if found.told.is_here else {}) | {
         "ranking": lambda: draw_ranking(found.ranking, found.rows),
     }
 
 
 def _picture(found: Findings, key: str) -> str:
-    name = safe(found.ranking.ensemble.names[found.selected])
+    name = safe(found.told.title)
     captions = {
         "map": f"Samples on two principal components, coloured by {name}; links solid "
         "for must, dashed for cannot.",
@@ -395,24 +411,68 @@ def _pool(found: Findings) -> str:
 
 
 def _clusters(found: Findings) -> str:
-    """Say how large each cluster is and what sets it apart."""
-    name = safe(found.ranking.ensemble.names[found.selected])
+    """Say which partition is told, how large its clusters are, what sets them apart."""
+    told, stable = found.told, _stability(found)
     lines = []
-    for k in np.unique(found.clusters):
-        size = int((found.clusters == k).sum())
+    for k in np.unique(told.clusters).tolist():
+        size = int((told.clusters == k).sum())
         apart = ""
         if found.profiles is not None:
-            top = found.profiles.top(int(k), _SHOWN_COLUMNS).dropna(subset="effect")
+            top = found.profiles.top(k, _SHOWN_COLUMNS).dropna(subset="effect")
             apart = "; ".join(_column(row) for row in top.to_dict("records"))
+        back = ""
+        if stable is not None:
+            known = f"{stable[k]:.2f}" if k in stable else "–"
+            back = f"<td class='number'>{known}</td>"
         lines.append(
-            f"<tr><td style='white-space:nowrap'><span class='dot' style='background:"
-            f"{cluster_colour(int(k))}'></span>{cluster_name(int(k))}</td>"
-            f"<td class='number'>{whole(size)}</td><td>{apart}</td></tr>"
+            f"<tr><td><span class='dot' style='background:{cluster_colour(k)}'></span>"
+            f"{safe(cluster_name(k, told.names))}</td>"
+            f"<td class='number'>{whole(size)}</td>{back}<td>{apart}</td></tr>"
         )
-    return f"<p>Of <b>{name}</b>.</p>" + table_of(
-        "<th>cluster</th><th class='number'>samples</th><th>what sets it apart: "
-        "here, of all</th>",
-        "".join(lines),
+    heads = "<th>cluster</th><th class='number'>samples</th>"
+    heads += "<th class='number'>found again</th>" if stable is not None else ""
+    heads += "<th>what sets it apart: here, of all</th>"
+    return f"{_chosen(found)}{table_of(heads, ''.join(lines))}{_found_again(found)}"
+
+
+def _chosen(found: Findings) -> str:
+    """Say what the partition is and how it was chosen."""
+    told, analysis = found.told, found.analysis
+    n_clusters = len(np.unique(told.clusters[told.clusters >= 0]))
+    text = f"<b>{safe(told.title)}</b>, {count(n_clusters, 'cluster')}"
+    if not told.is_result or analysis.result is None:
+        return (
+            f"<p>{text}. <span class='caveat'>No result was chosen; this is the model "
+            "that was looked at.</span></p>"
+        )
+    steps = [step for step in found.steps if step.analysis.result is analysis.result]
+    text += f", chosen on {safe(analysis.result.chosen_on)}, {_when(steps[0].at)}"
+    if told.run_id != analysis.run_id:
+        runs = {run.id: run.name for run in analysis.runs}
+        of = runs.get(told.run_id, "a run that was deleted since")
+        text += f", in {safe(of)}"
+    if told.links:
+        text += f", with {count(len(told.links), 'link')} in force"
+    return f"<p>{text}.</p>"
+
+
+def _stability(found: Findings) -> dict[int, float] | None:
+    """Mean similarity of each cluster in bootstrap samples, None where not measured."""
+    stability, clusters = found.stability, found.told.clusters
+    if stability is None or not np.array_equal(stability.labels, clusters):
+        return None
+    return dict(zip(stability.clusters.tolist(), stability.jaccard, strict=True))
+
+
+def _found_again(found: Findings) -> str:
+    if _stability(found) is None:
+        return (
+            "<p class='muted'>How well the clusters are found again in bootstrap "
+            "samples was not measured; the page Clusters does it.</p>"
+        )
+    return (
+        "<p class='muted'>Found again: mean Jaccard similarity with the nearest "
+        f"cluster of {found.stability.n_resamples} bootstrap samples (Hennig 2007).</p>"
     )
 
 
@@ -463,6 +523,8 @@ def step_words(step: Step) -> str:
             parts.append(count(models, "model"))
         elif step.kind == "import links":
             parts.append(f"{count(len(analysis.links), 'link')} in force")
+        elif name == "partition":
+            parts.append(_partition_words(value, analysis))
         elif name == "rows":
             parts.append(count(len(value), "row"))
         elif name in _WORDS:
@@ -474,11 +536,23 @@ def step_words(step: Step) -> str:
     return ", ".join(part for part in parts if part)
 
 
+def _partition_words(made: Mapping[str, Any], analysis: Analysis) -> str:
+    """Name a partition by how it was made."""
+    if made["kind"] == "result":
+        return "the result"
+    names = analysis.ensemble.names if analysis.ensemble is not None else ()
+    if made["kind"] == "model" and made["model"] >= len(names):
+        return ""
+    plain = {name: value for name, value in made.items() if name != "rows"}
+    return Choice(**plain).title(analysis.ensemble)
+
+
 # How a value of a step is told; by default with its name.
 _WORDS: dict[str, Callable[[Any], str]] = {
     "random_state": lambda seed: f"seed {seed}",
     "distinct_only": lambda only: "distinct models only" if only else "",
     "cluster": lambda k: f"cluster {k + 1}" if k >= 0 else "noise",
+    "numbers": lambda numbers: "",
 }
 
 

@@ -7,7 +7,7 @@ the pixels of the matrices. Clusters have their colours of the screen.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -64,7 +64,10 @@ def to_bytes(figure: Figure, kind: Format) -> bytes:
 
 
 def draw_map(
-    projection: Projection, clusters: np.ndarray, links: Sequence[LinkState]
+    projection: Projection,
+    clusters: np.ndarray,
+    links: Sequence[LinkState],
+    names: Mapping[int, str],
 ) -> Figure:
     """Draw the samples on two components, coloured by cluster, with the links.
 
@@ -76,6 +79,8 @@ def draw_map(
         Cluster of each sample, negative for noise.
     links : sequence of LinkState
         Those of samples that the run has are drawn.
+    names : mapping of int to str
+        What clusters are called.
     """
     figure, axes = _figure(0.72)
     points = _scatter(axes, projection, cluster_colours(clusters))
@@ -90,7 +95,7 @@ def draw_map(
                 markersize=4,
                 markerfacecolor="none",
             )
-    _cluster_legend(axes, clusters)
+    _cluster_legend(axes, clusters, names)
     return figure
 
 
@@ -263,14 +268,17 @@ def _axis(projection: Projection, at: int) -> str:
     return f"PC {at + 1}, {percent(share)} of the variance"
 
 
-def _cluster_legend(axes: Any, clusters: np.ndarray) -> None:
-    """Name the clusters with their sizes, the largest ones where there are many."""
+def _cluster_legend(
+    axes: Any, clusters: np.ndarray, called: Mapping[int, str] | None = None
+) -> None:
+    """Name the clusters with their sizes, the first ones where there are many."""
     names, sizes = np.unique(clusters, return_counts=True)
     handles = [
         Line2D(
             [], [], linestyle="", marker="o", markersize=5,
             color=cluster_colour(int(k)),
-            label=f"{cluster_name(int(k))}: {whole(size)}",
+            # Matplotlib leaves out what begins with an underscore.
+            label=f"\u200b{cluster_name(int(k), called)}: {whole(size)}",
         )
         for k, size in zip(names, sizes, strict=True)
     ]  # fmt: skip
@@ -278,13 +286,15 @@ def _cluster_legend(axes: Any, clusters: np.ndarray) -> None:
     if more > 0:
         handles = handles[:_SHOWN_CLUSTERS]
         handles.append(Line2D([], [], linestyle="", label=f"and {more} more"))
-    axes.legend(
+    legend = axes.legend(
         handles=handles,
         frameon=False,
         fontsize=7,
         loc="upper left",
         bbox_to_anchor=(1, 1),
     )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def _plain(text: str) -> str:

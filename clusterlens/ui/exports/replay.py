@@ -1,39 +1,83 @@
-"""Replay: run the script of an analysis in a fresh process, and compare the results."""
+"""Replay: run the script of an analysis in a fresh process, and compare the results.
+
+It needs the table and the library alone, so it has no network, no settings of this
+process and an empty home folder; that of an analysis that came as a file has limits,
+too (`guard`).
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 
 import clusterlens
+from clusterlens.compute._run.kernels import directories
 from clusterlens.compute._run.options import Cancel, raise_if_cancelled
-from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.ui.exports import guard
 from clusterlens.ui.history import Step
 
 _PAUSE = 0.1
 _SHOWN_ERROR = 300
 # Beside the script; workers of its pool import it, too.
 _RUNNER = """\
+import guard
+
+guard.refuse_sockets()
+if __name__ == "__main__":
+    left = guard.leave_network()
+    if {limited}:
+        guard.take_limits()
+
 import json
 
 import analysis
 
 if __name__ == "__main__":
-    _, ens, ranking = analysis.analyse()
-    found = [list(ens.names), ens.labels.tolist(), ranking.values.tobytes().hex()]
+    ds, ens, ranking = analysis.analyse()
+    found = [
+        list(ens.names),
+        ens.labels.tolist(),
+        ranking.values.tobytes().hex(),
+        analysis.result(ds, ens),
+    ]
     with open("found.json", "w") as file:
-        json.dump(found, file)
+        json.dump([*found, left], file)
 """
+# What of the environment the script has: where programs and libraries are, the
+# language, and how many threads are taken.
+_KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "SYSTEMROOT")
+_KEPT_KINDS = ("LC_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_")
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What came of running a script.
+
+    Parameters
+    ----------
+    difference : str
+        How its results differ from the analysis, empty where they are the same.
+    left_network : bool
+        Whether the system gave it a network of its own, without any machine in it; else
+        Python refused it all sockets.
+    """
+
+    difference: str
+    left_network: bool
 
 
 def replay(
@@ -41,9 +85,12 @@ def replay(
     steps: Sequence[Step],
     files: Mapping[str, bytes],
     ranking: Ranking,
+    clusters: np.ndarray,
     cancel: Cancel,
-) -> str:
-    """Run a script elsewhere; return how it differs, nothing if it gives the same.
+    *,
+    limited: bool,
+) -> Replayed:
+    """Run a script elsewhere; return how its results differ.
 
     Labels must be equal, and scores to the last bit. Takes as long as the script: the
     pool is run again.
@@ -58,8 +105,12 @@ def replay(
         Uploaded files by SHA-256.
     ranking : Ranking
         What it is compared with.
+    clusters : array of int, shape (n_samples,)
+        Clusters of the partition that is told, by number on screen; noise is -1.
     cancel : callable
         Asked again and again whether to stop.
+    limited : bool
+        Whether it may take only so much time, memory and disk, see `guard`.
 
     Raises
     ------
@@ -73,11 +124,16 @@ def replay(
         (place / "analysis.py").write_text(
             _with_table(script, steps, files, place), encoding="utf-8"
         )
-        (place / "replay.py").write_text(_RUNNER, encoding="utf-8")
+        runner = _RUNNER.format(limited=limited)
+        (place / "replay.py").write_text(runner, encoding="utf-8")
+        shutil.copy(guard.__file__, place / "guard.py")
         _run(place, cancel)
-        names, labels, values = json.loads((place / "found.json").read_text())
-    same = values == ranking.values.tobytes().hex()
-    return _difference(ranking.ensemble, names, labels, same)
+        *told, clusters_told, left = json.loads((place / "found.json").read_text())
+    difference = _difference(ranking, *told)
+    shown = np.where(clusters < 0, -1, clusters + 1)
+    if not difference and not np.array_equal(clusters_told, shown):
+        difference = "The models are equal, the clusters of the result are not."
+    return Replayed(difference, bool(left))
 
 
 def _with_table(
@@ -89,32 +145,62 @@ def _with_table(
             name = str(step.values["name"])
             plain = "table" + re.sub(r"[^\w.]", "", PurePath(name).suffix)
             (place / plain).write_bytes(files[step.values["sha256"]])
-            return script.replace(f"FILE = {name!r}", f"FILE = {plain!r}", 1)
+            return re.sub("(?m)^FILE = .*", f"FILE = {plain!r}", script, count=1)
     return script
 
 
 def _run(place: Path, cancel: Cancel) -> None:
     """Run the script and wait for its end."""
-    ours = str(Path(clusterlens.__file__).parents[1])
-    paths = [ours, *filter(None, [os.environ.get("PYTHONPATH")])]
+    home = place / "home"
+    home.mkdir()
     with (place / "said.txt").open("w+", encoding="utf-8") as said:
         process = subprocess.Popen(
             [sys.executable, "replay.py"],
             cwd=place,
             stdout=said,
             stderr=said,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env=_environment(str(home)),
+            start_new_session=True,
         )
         try:
             while _is_running(process):
                 raise_if_cancelled(cancel)
         finally:
-            process.kill()
-            process.wait()
+            _end(process)
         said.seek(0)
         if process.returncode:
-            last = (said.read().strip().splitlines() or ["no reason given"])[-1]
+            lines = said.read().strip().splitlines()
+            last = lines[-1] if lines else _signal(-process.returncode)
             raise ValueError(f"the script ended with {last[:_SHOWN_ERROR]!r}.")
+
+
+def _signal(number: int) -> str:
+    """Name what ended a process that said nothing, such as a limit."""
+    return (number > 0 and signal.strsignal(number)) or "no reason given"
+
+
+def _environment(home: str) -> dict[str, str]:
+    """Return what the script sees of the settings of this process."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _KEPT or name.startswith(_KEPT_KINDS)
+    }
+    ours = str(Path(clusterlens.__file__).parents[1])
+    paths = [ours, *filter(None, [os.environ.get("PYTHONPATH")])]
+    kernels = str(directories()[-1].parent)  # compiled ones need not be made again
+    own = dict.fromkeys(("HOME", "USERPROFILE", "TMPDIR", "TMP", "TEMP"), home)
+    caches = dict.fromkeys(("XDG_CACHE_HOME", "LOCALAPPDATA"), kernels)
+    return {**kept, **own, **caches, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def _end(process: subprocess.Popen[Any]) -> None:
+    """End a process and all that it started."""
+    if os.name == "posix":
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
 
 
 def _is_running(process: subprocess.Popen[Any]) -> bool:
@@ -126,9 +212,10 @@ def _is_running(process: subprocess.Popen[Any]) -> bool:
 
 
 def _difference(
-    ensemble: Ensemble, names: list[str], labels: list[list[int]], same: bool
+    ranking: Ranking, names: list[str], labels: list[list[int]], values: str
 ) -> str:
     """Say what differs from the analysis, nothing where nothing does."""
+    ensemble, same = ranking.ensemble, values == ranking.values.tobytes().hex()
     if names != list(ensemble.names):
         return f"It makes {len(names)} models, the run has {ensemble.n_partitions}."
     pairs = zip(ensemble.labels, labels, strict=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,33 +12,54 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels, to_csv_bytes
 from clusterlens.ui.analysis import Link
+from clusterlens.ui.links import links_as_json
+from clusterlens.ui.palette import cluster_name
+
+
+def file_stem(name: str) -> str:
+    """Return a name of a table as the beginning of the name of a file."""
+    return re.sub(r"[^\w.-]+", "-", name.rsplit(".", 1)[0])[:60].strip("-.") or "table"
 
 
 def labelled_rows(
     samples: Dataset,
-    ensemble: Ensemble,
-    model: int,
-    names: npt.NDArray[np.object_] | None = None,
+    title: str,
+    clusters: npt.NDArray[np.int64],
+    names: Mapping[int, str],
+    soft: npt.NDArray[np.float64] | None = None,
 ) -> pd.DataFrame:
-    """Add the labels of a model, and its memberships, to the original rows.
+    """Add a partition to the original rows.
 
     Columns and row ids stay as they were read; rows that the preparation left out have
-    no label. `names`, shape (n_samples,), are what the analyst calls the clusters.
+    no cluster.
+
+    Parameters
+    ----------
+    samples : Dataset
+        The prepared table, of n samples.
+    title : str
+        Name of the partition.
+    clusters : array of int, shape (n,)
+        Cluster of each sample by its number on screen from 0, noise -1; written from 1.
+    names : mapping of int to str
+        What clusters are called; the others have their number.
+    soft : array of float, shape (n, K), optional
+        Memberships.
     """
-    name = ensemble.names[model]
-    columns: dict[str, npt.ArrayLike] = {f"cluster ({name})": ensemble.labels[model]}
-    if names is not None:
-        columns["cluster name"] = names
-    soft = ensemble.memberships.get(model)
+    found, at = np.unique(clusters, return_inverse=True)
+    called = np.array([cluster_name(k, names) for k in found.tolist()], object)
+    columns: dict[str, npt.ArrayLike] = {
+        f"cluster ({title})": np.where(clusters < 0, -1, clusters + 1),
+        "cluster name": called[at],
+    }
     if soft is not None:
         columns |= {
-            f"membership {k + 1} ({name})": soft[:, k] for k in range(soft.shape[1])
+            f"membership {k + 1} ({title})": soft[:, k] for k in range(soft.shape[1])
         }
     return attach_labels(samples, columns)
 
@@ -80,8 +101,4 @@ def links_to_csv(links: Sequence[Link]) -> bytes:
 
 def links_to_json(links: Sequence[Link]) -> bytes:
     """Write links as JSON by row ids, as `constraints_from_json` reads them."""
-    pairs = {
-        f"{kind}_link": [[link.a, link.b] for link in links if link.kind == kind]
-        for kind in ("must", "cannot")
-    }
-    return json.dumps(pairs, indent=1).encode()
+    return links_as_json(links, indent=1).encode()

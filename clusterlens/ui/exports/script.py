@@ -2,13 +2,15 @@
 
 It uses public names only. What cannot be done again, as a run of partitions made
 elsewhere, is refused with the reason. Pages that copy their own calls begin with
-`table_lines` and `run_lines`.
+`table_lines` and `run_lines`. What comes from the analysis is written by `literal`, or
+by `_comment` below the first lines, where no comment can say how the file is encoded.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from keyword import iskeyword
+from pathlib import PurePath
 from pprint import pformat
 from typing import Any
 
@@ -16,8 +18,13 @@ from clusterlens import __version__
 from clusterlens.compute.pool.specs import plan_pool
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.ui.analysis import Analysis, Link, Run
+from clusterlens.ui.exports.rows import file_stem
 from clusterlens.ui.history import Step
-from clusterlens.ui.nodes.agreement import SEED
+from clusterlens.ui.links import links_as_json
+from clusterlens.ui.literals import ScriptError, literal, refuse_other_than_plain
+from clusterlens.ui.nodes.result import Told
+from clusterlens.ui.palette import cluster_name
+from clusterlens.ui.partitions import SEED, choice_from
 
 _WIDTH = 88
 _REPEATABLE = ("run pool", "add CNS", "cluster rows")
@@ -30,29 +37,27 @@ _DEFAULTS = {
     "roles": {},
     "transforms": {},
     "weights": {},
+    "copies": "keep",
 }
 
 
-class ScriptError(ValueError):
-    """The analysis cannot be written as a script; the message says why."""
-
-
-def write_script(steps: Sequence[Step], model: int, *, exact: bool = True) -> str:
+def write_script(steps: Sequence[Step], told: Told, *, exact: bool = True) -> str:
     """Write the latest of some steps as a script.
 
     Parameters
     ----------
     steps : sequence of Step
         Those in force, oldest first.
-    model : int
-        Position of the model whose labels are written.
+    told : Told
+        The partition whose clusters are written.
     exact : bool, default True
         Whether all agreements are counted; else they are estimated as the app does.
 
     Returns
     -------
     script : str
-        Its function `analyse` returns dataset, ensemble and ranking.
+        Its function `analyse` returns dataset, ensemble and ranking, `result` the
+        cluster of each sample.
 
     Raises
     ------
@@ -63,6 +68,11 @@ def write_script(steps: Sequence[Step], model: int, *, exact: bool = True) -> st
     run = analysis.run
     if run is None:
         raise ScriptError("there is no run to repeat; run a pool first.")
+    if told.run_id != run.id:
+        raise ScriptError(
+            "the result was chosen in another run; read that run for its script, or "
+            "take the rows with labels."
+        )
     origin = _origin(steps, run)
     if origin.kind not in _REPEATABLE:
         raise ScriptError(
@@ -73,7 +83,7 @@ def write_script(steps: Sequence[Step], model: int, *, exact: bool = True) -> st
     load, note = _loading(steps, analysis)
     parts = {
         "about": _about(analysis, run),
-        "constants": _constants(run, analysis.links, rows, note),
+        "constants": _constants(run, analysis.links, rows, note) + _of_result(told),
         "load": load,
         "prepare": _preparing(run),
         "take": f"\n    ds = {_taking('ds', rows)}" if rows else "",
@@ -82,8 +92,8 @@ def write_script(steps: Sequence[Step], model: int, *, exact: bool = True) -> st
         if exact
         else f"cl.estimate_agreements(ens, None, {SEED})  # too many samples for all",
         "rank": _ranking(analysis),
-        "name": repr(run.ensemble.names[model]),
-        "file": repr(f"{analysis.table.name}-labels.csv"),
+        "labels": _labels(told, run),
+        "file": literal(f"{file_stem(analysis.table.name)}-labels.csv"),
     }
     return _TEMPLATE.format(**parts)
 
@@ -95,7 +105,7 @@ def table_lines(steps: Sequence[Step]) -> list[str]:
         load, _ = _loading(steps, analysis, file=None)
     except ScriptError:
         load = 'cl.load_table("table.csv")'
-    rules = [f"{name}={value!r}" for name, value in analysis.preparation.items()]
+    rules = _keywords(analysis.preparation)
     prepare = f"dataset = cl.prepare({', '.join(['table', *rules])})"
     return ["import clusterlens as cl", "", f"table = {load}", prepare]
 
@@ -120,11 +130,14 @@ def run_lines(steps: Sequence[Step]) -> list[str]:
     return [
         *taken,
         f"pool = {_pretty([dict(entry) for entry in run.pool])}",
-        f"ensemble = cl.run_pool(dataset.X, pool, random_state={run.random_state})",
+        "ensemble = cl.run_pool(dataset.X, pool, "
+        f"random_state={literal(run.random_state)})",
     ]
 
 
 _TEMPLATE = '''\
+"""An analysis of ClusterLens: its labels and scores, made again."""
+
 {about}
 import clusterlens as cl
 {constants}
@@ -139,11 +152,19 @@ def analyse():
     return ds, ens, ranking
 
 
+def result(ds, ens):
+    """Return the cluster of each sample by its number on the page; -1 is noise."""
+    labels = {labels}
+    return [NUMBERS[label] for label in labels.tolist()]
+
+
 def main():
     ds, ens, ranking = analyse()
     print(ranking.to_frame().head(10).to_string())
-    chosen = ens.names.index({name})
-    table = cl.attach_labels(ds, {{"cluster": ens.labels[chosen]}})
+    clusters = result(ds, ens)
+    table = cl.attach_labels(
+        ds, {{"cluster": clusters, "cluster name": [NAMES[k] for k in clusters]}}
+    )
     with open({file}, "wb") as file:
         file.write(cl.to_csv_bytes(table, index=True))
 
@@ -153,13 +174,36 @@ if __name__ == "__main__":
 '''
 
 
+def _of_result(told: Told) -> str:
+    """Return the numbers and names of the clusters, and what the result is made of."""
+    numbers = {label: _shown(k) for label, k in told.numbers}
+    names = {_shown(k): cluster_name(k, told.names) for _, k in told.numbers}
+    parts = [
+        f"NUMBERS = {_pretty(numbers)}  # label: number on the page",
+        f"NAMES = {_pretty(names)}",
+    ]
+    return "\n" + "\n".join(parts)
+
+
+def _shown(cluster: int) -> int:
+    """Number of a cluster on the page."""
+    return cluster + 1 if cluster >= 0 else -1
+
+
+def _labels(told: Told, run: Run) -> str:
+    """Return the expression of the labels as they are made."""
+    choice = choice_from(told.made, run.dataset)
+    rows = told.made.get("rows", ())
+    return choice.python(run.ensemble, len(told.numbers), rows, told.links)
+
+
 def _about(analysis: Analysis, run: Run) -> str:
     """Say in comments what this is, whatever is in the names."""
     table = analysis.table.name if analysis.table is not None else ""
     words = f"ClusterLens {__version__} · {table} · {run.name}"
     if analysis.links:
         words += f", {len(analysis.links)} links"
-    return f"# {' '.join(words.split())}".encode("utf-8", "replace").decode()
+    return _comment(words)
 
 
 def _origin(steps: Sequence[Step], run: Run) -> Step:
@@ -193,12 +237,13 @@ def _loading(
             continue
         name = str(step.values["name"])
         if step.kind == "load example":
-            return f"cl.load_example({name!r})", ""
+            return f"cl.load_example({literal(name)})", ""
         if step.kind == "load file":
-            note = f"FILE = {name!r}\n# SHA-256 {step.values['sha256']}"
-            chosen = "".join(f", {option}=" for option in step.analysis.part[:1])
-            chosen += "".join(map(repr, step.analysis.part[1:]))
-            return f"cl.load_table({file or repr(name)}, name={name!r}{chosen})", note
+            place = literal(PurePath(name).name or name)
+            sha256 = _comment(f"SHA-256 {step.values['sha256']}")
+            part = dict([step.analysis.part] if step.analysis.part else [])
+            given = [file or place, *_keywords({"name": name, **part})]
+            return f"cl.load_table({', '.join(given)})", f"FILE = {place}\n{sha256}"
     raise ScriptError("the table was not loaded from a file or an example.")
 
 
@@ -209,7 +254,7 @@ def _preparing(run: Run) -> str:
         for name, value in run.dataset.settings.items()
         if value != _DEFAULTS[name]
     }
-    rules = [f"{name}={value!r}" for name, value in given.items()]
+    rules = _keywords(given)
     call = f"cl.prepare({', '.join(['ds', *rules])})"
     if len(call) < _WIDTH - 10:
         return call
@@ -226,16 +271,27 @@ def _constants(run: Run, links: Sequence[Link], rows: Sequence[Any], note: str) 
     if _selected(run):
         parts.append(f"MODELS = {_pretty(list(run.ensemble.names))}")
     if links:
-        pairs = {
-            f"{kind}_link": [[link.a, link.b] for link in links if link.kind == kind]
-            for kind in ("must", "cannot")
-        }
-        parts.append(f"LINKS = {json.dumps(pairs)!r}  # by row id")
+        parts.append(f"LINKS = {literal(links_as_json(links))}  # by row id")
     return "\n" + "\n".join(parts)
 
 
 def _pretty(value: Any) -> str:
+    refuse_other_than_plain(value)
     return pformat(value, width=_WIDTH, compact=True, sort_dicts=False)
+
+
+def _keywords(given: Mapping[str, Any]) -> list[str]:
+    """Write values as keyword arguments."""
+    odd = [name for name in given if not name.isidentifier() or iskeyword(name)]
+    if odd:
+        raise ScriptError(f"{odd[0]!r:.60} is no name of an argument.")
+    return [f"{name}={literal(value)}" for name, value in given.items()]
+
+
+def _comment(words: str) -> str:
+    """Write words as a comment of one line."""
+    line = "".join(c if c.isprintable() else " " for c in words)
+    return f"# {' '.join(line.split())}"
 
 
 def _selected(run: Run) -> bool:
@@ -246,26 +302,30 @@ def _selected(run: Run) -> bool:
 
 def _pool(run: Run) -> str:
     """Return the lines that run the pool."""
-    lines = [f"ens = cl.run_pool(ds, POOL, random_state={run.random_state!r})"]
+    lines = [f"ens = cl.run_pool(ds, POOL, random_state={literal(run.random_state)})"]
     if _selected(run):
         lines.append("ens = ens.select([ens.names.index(name) for name in MODELS])")
     if run.votes != "models":
-        lines.append(f"ens = ens.with_weights(cl.vote_weights(ens, {run.votes!r}))")
+        lines.append(
+            f"ens = ens.with_weights(cl.vote_weights(ens, {literal(run.votes)}))"
+        )
     return "\n    ".join(lines)
 
 
 def _ranking(analysis: Analysis) -> str:
     """Return the lines that rank the models."""
-    options = [f"score={analysis.score!r}"]
+    options = {"score": analysis.score}
     if analysis.threshold is not None and SCORES[analysis.score].uses_threshold:
-        options.append(f"threshold={analysis.threshold}")
+        options["threshold"] = analysis.threshold
+    given = _keywords(options)
     before = ""
     if analysis.links:
         before = (
             'links = cl.constraints_from_json(LINKS, ds.row_ids, missing="skip")\n    '
         )
-        options += ["constraints=links", f"constraint_weight={analysis.link_weight!r}"]
+        weight = literal(analysis.link_weight)
+        given += ["constraints=links", f"constraint_weight={weight}"]
     return (
         f"{before}ranking = cl.rank_partitions(\n        agreement, "
-        f"{', '.join(options)}\n    )"
+        f"{', '.join(given)}\n    )"
     )

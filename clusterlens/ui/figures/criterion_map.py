@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, FixedTicker, LinearColorMapper
+from bokeh.models import ColumnDataSource, FixedTicker, LinearColorMapper, Quad, Scatter
 
 from clusterlens.ui.figures.frame import Frame, View
 from clusterlens.ui.palette import shades
@@ -27,7 +27,7 @@ class CriterionMap(Frame):
 
     def __init__(self, went: Callable[[float, float], None]) -> None:
         super().__init__(
-            lambda view, width, height: None,
+            lambda **seen: None,
             css="cl-criterion-figure",
             tools=[],
             toolbar_location=None,
@@ -46,30 +46,26 @@ class CriterionMap(Frame):
         self.on_click(went)
 
     def _draw(self) -> None:
-        self.figure.quad(
-            "left",
-            "right",
-            "top",
-            "bottom",
-            source=self._cells,
-            fill_color={"field": "value", "transform": self._colours},
-            # Of the same colour, else the card would shine through between two cells.
-            line_color={"field": "value", "transform": self._colours},
-        )
+        # Lines of the same colour, else the card would shine through between two cells.
+        value = {"field": "value", "transform": self._colours}
+        sides = {side: side for side in ("left", "right", "top", "bottom")}
+        self.draw(self._cells, Quad(**sides, fill_color=value, line_color=value))
         for source, size, marker, fill, line in (
             (self._tried, 7, "diamond", "#ffffff", "#14181d"),
             (self._chosen, 15, "diamond", "#14181d", "#ffffff"),
             (self._here, 11, "circle", "#ffffff", "#0b6e6e"),
         ):
-            self.figure.scatter(
-                "x",
-                "y",
-                source=source,
-                size=size,
-                marker=marker,
-                fill_color=fill,
-                line_color=line,
-                line_width=2 if marker == "circle" else 1,
+            self.draw(
+                source,
+                Scatter(
+                    x="x",
+                    y="y",
+                    size=size,
+                    marker=marker,
+                    fill_color=fill,
+                    line_color=line,
+                    line_width=2 if marker == "circle" else 1,
+                ),
             )
         self.figure.yaxis.ticker = FixedTicker(ticks=ALPHA_TICKS)
         # Until there is something to read off.
@@ -98,7 +94,7 @@ class CriterionMap(Frame):
         data = {"left": x[k], "right": x[k + 1], "bottom": y[a], "top": y[a + 1]}
         data["value"] = known
         whole: View = ((float(x[0]), float(x[-1])), (float(y[0]), float(y[-1])))
-        self.show_whole(whole)
+        self.follow(whole)
         self.put(lambda: self._show_scales(low, high))
         self.fill(self._cells, data)
         return low, high

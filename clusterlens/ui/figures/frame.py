@@ -1,25 +1,45 @@
 """The frame of every figure: a Bokeh figure that fills its card and reports its view.
 
-A figure tells in one call what it shows, once its size or its ranges have come to rest
-for a moment; whoever is told computes the pixels and hands them back as data.
+A figure tells in one call what it shows, a moment after its size or its ranges have
+changed; whoever is told computes the pixels and hands them back as data.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import panel as pn
 from bokeh.core.property.descriptors import UnsetValueError
-from bokeh.events import DoubleTap, Press, Tap
-from bokeh.models import ColumnDataSource, CustomJS, Range1d
+from bokeh.events import DoubleTap, Press, RangesUpdate, Tap
+from bokeh.models import (
+    ColumnDataSource,
+    CustomJS,
+    Glyph,
+    GlyphRenderer,
+    Range1d,
+)
 from bokeh.models.tools import SelectTool
 from bokeh.plotting import figure
 
+from clusterlens.ui.look import Viewport
+
 View = tuple[tuple[float, float], tuple[float, float]]
 _REST_SECONDS = 0.03
+# Numbers and letters stand on a ground of their own, as easy to read in the dark.
+ON_A_GROUND = {
+    "text_font_style": "bold",
+    "text_color": "#14181d",
+    "background_fill_color": "#ffffff",
+    "background_fill_alpha": 0.82,
+    "padding": 2,
+    "border_radius": 4,
+}
+# The part of an axis that one can zoom in to.
+_DEPTH = 1e-4
 # Bokeh takes a click for the second half of a double one if another, anywhere, was less
 # than 0.3 s before it, and for a press if it is held for longer than that.
 _CLICKS = (Tap, DoubleTap, Press)
@@ -54,37 +74,93 @@ def _same(one: Any, other: Any) -> bool:
     return len(one) == len(other) and all(map(np.array_equal, one, other))
 
 
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A map as pixels.
+
+    Parameters
+    ----------
+    pixels : array of uint32, shape (height, width)
+        RGBA, the lowest y first.
+    view : pair of ranges
+        The x and y range that they cover.
+    whole : pair of ranges
+        Those of all there is.
+    """
+
+    pixels: np.ndarray
+    view: View
+    whole: View
+
+
+def equal_scale(view: View, size: tuple[int, int], *, room: float = 1.0) -> View:
+    """Widen ranges until a pixel of a figure is as high as it is wide.
+
+    Parameters
+    ----------
+    view : pair of ranges
+        The x and y range to hold.
+    size : pair of int
+        Width and height of the figure.
+    room : float, default 1.0
+        Factor by which they are widened beside.
+    """
+    low, high = np.array(view).T
+    pixels = np.maximum(size, 1)
+    unit = max(float(np.max((high - low) / pixels)), 1e-12) * room
+    centre, half = (low + high) / 2, unit * pixels / 2
+    x, y = np.column_stack([centre - half, centre + half]).tolist()
+    return tuple(x), tuple(y)
+
+
+def _alike(one: View, other: View) -> bool:
+    """Whether two views are the same on screen."""
+    a, b = np.array(one), np.array(other)
+    sizes = np.ptp(b, axis=1, keepdims=True)
+    return bool((np.abs(a - b) <= 1e-6 * sizes).all())
+
+
 class Frame:
     """A figure without axes by default, with zoom and pan, made once.
+
+    A hand moves its ranges, and they stay where it has left them: a picture that comes
+    later changes them only where another zoom is looked at by then, or another whole.
 
     Parameters
     ----------
     told : callable
-        Called with (view, width, height) when the size or the ranges have changed;
-        the view is None where the figure shows everything.
+        Called with fields of a `Viewport` that have changed: width and height, and x
+        and y once it is known what there is to zoom in.
     css : str
         Class of its pane.
     tools : list
         Tools beside pan, wheel zoom and reset.
     beside : Frame, optional
-        Another figure, whose ranges it has.
+        Another figure, whose ranges it has and which tells of them.
+    downwards : bool, default False
+        Whether the lowest y is at the top.
     options
         Of `bokeh.plotting.figure`.
     """
 
     def __init__(
         self,
-        told: Callable[[View | None, int, int], None],
+        told: Callable[..., None],
         *,
         css: str,
         tools: list[Any],
         beside: Frame | None = None,
+        downwards: bool = False,
         **options: Any,
     ) -> None:
         self._told = told
-        # The whole that is shown, and the one that will be in the document's turn.
-        self._whole: View = ((0.0, 1.0), (0.0, 1.0))
-        self._next_whole = self._whole
+        self._beside = beside
+        self._downwards = downwards
+        # All there is, and what is looked at of it, None for all.
+        self._whole: View | None = None
+        self._zoom: View | None = None
+        # Whether the ranges have yet to be put there, and whether a hand moves them.
+        self._waits = self._in_hand = False
         self._task: asyncio.Task[None] | None = None
         self._document = pn.state.curdoc
         self._changes: list[Callable[[], None]] = []
@@ -113,18 +189,36 @@ class Frame:
         self.figure.toolbar.autohide = True
         self.figure.toolbar.stylesheets = [_TOOLBAR_CSS]
         self.figure.grid.visible = False
-        ranges = (self.figure.x_range, self.figure.y_range)
-        for size in ("inner_width", "inner_height"):
-            self.figure.on_change(size, self._changed)
-        for axis in ranges:
-            for end in ("start", "end"):
-                axis.on_change(end, self._changed)
+        if beside is None:
+            self._watch()
         self.pane = pn.pane.Bokeh(
             self.figure,
             sizing_mode="stretch_both",
             margin=0,
             min_height=60,
             css_classes=[css],
+        )
+
+    def _watch(self) -> None:
+        """Take notice of another size, of ranges that move, and of their rest."""
+
+        def resized(attribute: str, old: Any, new: Any) -> None:
+            self._changed(in_hand=False)
+
+        def moved(attribute: str, old: Any, new: Any) -> None:
+            self._changed(in_hand=True)
+
+        for size in ("inner_width", "inner_height"):
+            self.figure.on_change(size, resized)
+        for axis in (self.figure.x_range, self.figure.y_range):
+            for end in ("start", "end"):
+                axis.on_change(end, moved)
+        self.figure.on_event(RangesUpdate, lambda event: self._changed(in_hand=False))
+
+    def draw(self, source: ColumnDataSource, glyph: Glyph) -> GlyphRenderer:
+        """Draw marks of a source: none is ever selected or muted, so one glyph does."""
+        return self.figure.add_glyph(
+            source, glyph, nonselection_glyph=None, muted_glyph=None
         )
 
     def show_axes(self, *, visible: bool = True) -> None:
@@ -141,18 +235,44 @@ class Frame:
             )
             axis.js_on_change("major_label_text_color", laid_out)
 
-    def show_whole(self, view: View) -> None:
-        """Let another whole be the one that reset goes back to, and show it."""
-        if view != self._next_whole or view != self.view():
-            self._next_whole = view
-            self.put(lambda: self._set_ranges(view))
+    def follow(self, whole: View, zoom: View | None = None) -> None:
+        """Let reset go back to the whole, and look at a part of it or at all."""
+        if self._beside is not None:
+            self._beside.follow(whole, zoom)
+        elif (whole, zoom) != (self._whole, self._zoom):
+            self._waits |= zoom is None or zoom != self._zoom
+            self._whole, self._zoom = whole, zoom
+            self.put(lambda: self._place(whole))
 
-    def _set_ranges(self, view: View) -> None:
-        self._whole = view
-        for axis, (start, end) in zip(
-            (self.figure.x_range, self.figure.y_range), view, strict=True
+    def _place(self, whole: View) -> None:
+        """Set the limits of the ranges, and the ranges where they wait to be."""
+        axes = (self.figure.x_range, self.figure.y_range)
+        turned = (False, self._downwards)
+        for axis, all_of_it, some, down in zip(
+            axes, whole, self._zoom or whole, turned, strict=True
         ):
-            axis.update(start=start, end=end, reset_start=start, reset_end=end)
+            start, end = some[::-1] if down else some
+            ends = {"start": start, "end": end} if self._waits else {}
+            reset_start, reset_end = all_of_it[::-1] if down else all_of_it
+            size = all_of_it[1] - all_of_it[0]
+            axis.update(
+                **ends,
+                reset_start=reset_start,
+                reset_end=reset_end,
+                max_interval=size,  # first, as each limit is kept when it comes
+                min_interval=self._least(size),
+            )
+        if self._waits:
+            self._waits = False
+            self._changed(in_hand=False)
+
+    def _least(self, size: float) -> float:
+        """Return the range that one can zoom in to, of an axis that is so long."""
+        return size * _DEPTH
+
+    def _fit(self, view: View) -> View:
+        """Return what is shown when a hand has let go of the ranges here."""
+        return view
 
     def on_click(self, told: Callable[[float, float], None]) -> None:
         """Call with the place of every click, quick and held ones included."""
@@ -184,7 +304,8 @@ class Frame:
             for change in changes:
                 change()
 
-    def _changed(self, attribute: str, old: Any, new: Any) -> None:
+    def _changed(self, *, in_hand: bool) -> None:
+        self._in_hand = in_hand
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._tell())
 
@@ -192,9 +313,28 @@ class Frame:
         await asyncio.sleep(_REST_SECONDS)
         self._task = None
         width, height = self.size()
-        if width and height:
-            view = self.view()
-            self._told(None if view == self._whole else view, width, height)
+        if not (width and height):
+            return
+        whole = self._whole
+        if whole is None or self._waits:
+            self._told(width=width, height=height)
+            return
+        self._zoom = self._looked_at(whole)
+        if not (self._in_hand or _alike(self.view(), self._zoom or whole)):
+            self._waits = True
+            self.put(lambda: self._place(whole))
+        x, y = self._zoom or (None, None)
+        self._told(x=x, y=y, width=width, height=height)
+
+    def _looked_at(self, whole: View) -> View | None:
+        """Return what the ranges show of the whole, None for all of it."""
+        view = self.view()
+        if not np.isfinite(view).all():
+            return self._zoom
+        if _alike(view, whole):
+            return None
+        fitted = view if self._in_hand else self._fit(view)
+        return view if _alike(view, fitted) else fitted
 
     def size(self) -> tuple[int, int]:
         """Width and height in pixels, 0 before the browser has laid it out."""
@@ -217,12 +357,17 @@ class PictureFrame(Frame):
 
     _image: ColumnDataSource
 
-    def show(self, pixels: np.ndarray, view: View) -> None:
-        """Show a picture of what is in view."""
-        (x0, x1), (y0, y1) = view
-        data = {"image": [pixels], "x": [x0], "y": [y0], "dw": [x1 - x0]}
+    def show(self, picture: Picture, port: Viewport) -> None:
+        """Show a picture of what is looked at."""
+        (x0, x1), (y0, y1) = picture.view
+        data = {"image": [picture.pixels], "x": [x0], "y": [y0], "dw": [x1 - x0]}
         data["dh"] = [y1 - y0]
+        self.follow(picture.whole, port.zoom)
         self.fill(self._image, data)
+
+    def _fit(self, view: View) -> View:
+        """Keep both axes at one scale, whatever box was drawn."""
+        return equal_scale(view, self.size())
 
     def pixel(self) -> float:
         """Data units of a pixel."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,10 @@ from bokeh.models import (
     ColumnDataSource,
     CustomJSHover,
     HoverTool,
+    Image,
+    ImageRGBA,
     LinearColorMapper,
+    Scatter,
 )
 from bokeh.palettes import Viridis256
 
@@ -25,11 +27,10 @@ from clusterlens.ui.look import Viewport
 STRIP = 0.03
 GAP = 0.01
 MARGIN = STRIP + GAP
+# The fewest cells that a frame shows, side by side.
+LEAST_CELLS = 4
 # From nearly clear to full, so that it reads on a light and on a dark page.
 BINARISED_PALETTE = tuple(f"#3a6ea5{alpha:02x}" for alpha in range(20, 256, 5))
-# Its kernel is parallel, and two at once end the process where numba's fallback
-# threading layer is in use.
-_RASTER = threading.Lock()
 _NAME_OF_POSITION = """
 const first = names.data.first_%(axis)s[0], shown = names.data.%(axis)s[0];
 const at = Math.floor(value) - first;
@@ -57,75 +58,21 @@ def cell_pixels(port: Viewport, n: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Heatmap:
-    """A tile as pixels.
+    """A tile and its colours; the browser draws each of its values as one rectangle.
 
     Parameters
     ----------
-    values : array of float32, shape (height, width)
-        Values in [0, 1], first row of the tile first.
     tile : Tile
-        What they were resampled from.
+        Values in [0, 1], first row first.
     n_samples : int
         Size of the whole matrix.
     palette : list of str
         Colours from 0 to 1.
     """
 
-    values: np.ndarray
     tile: Tile
     n_samples: int
     palette: list[str]
-
-
-def heatmap(
-    tile: Tile,
-    port: Viewport,
-    n_samples: int,
-    palette: Sequence[str],
-    *,
-    equalised: bool = False,
-) -> Heatmap:
-    """Resample a tile to the pixels of a figure by Datashader; values stay as they are.
-
-    Parameters
-    ----------
-    tile : Tile
-        Values of shape (h, w).
-    port : Viewport
-        Size of the figure.
-    n_samples : int
-        Size of the whole matrix.
-    palette : sequence of str
-        Colours from 0 to 1.
-    equalised : bool, default False
-        Whether each colour shall cover equally many pixels.
-    """
-    # Here, so that the first page comes sooner; a lazy module is torn between threads.
-    import datashader as ds
-    import xarray as xr
-
-    rows, columns = tile.values.shape
-    grid = xr.DataArray(
-        tile.values,
-        dims=["row", "column"],
-        coords={
-            "row": _centres(tile.rows, rows),
-            "column": _centres(tile.cols, columns),
-        },
-        name="share",
-    )
-    canvas = ds.Canvas(port.width, port.height, x_range=tile.cols, y_range=tile.rows)
-    with _RASTER:
-        shown = canvas.raster(grid, interpolate="nearest", agg="mean")
-    values = shown.to_numpy().astype(np.float32)
-    colours = equalised_palette(values, palette) if equalised else list(palette)
-    return Heatmap(values, tile, n_samples, colours)
-
-
-def _centres(span: tuple[int, int], count: int) -> np.ndarray:
-    """Return the centres of count equal bins of a half-open span."""
-    edges = np.linspace(*span, count + 1)
-    return (edges[:-1] + edges[1:]) / 2
 
 
 def equalised_palette(values: np.ndarray, palette: Sequence[str]) -> list[str]:
@@ -176,7 +123,7 @@ def edges(
         Ranges and size of the figure.
     """
     n = len(order)
-    view = full_view(n) if port.x is None or port.y is None else (port.x, port.y)
+    view = port.zoom or full_view(n)
     spans = (visible_items(view[1], n), visible_items(view[0], n))
     pixels, names = [], []
     for (low, high), most in zip(spans, (port.height, port.width), strict=True):
@@ -196,7 +143,7 @@ class MatrixFigure(Frame):
     Parameters
     ----------
     told : callable
-        Called with (view, width, height) when what it shows has changed.
+        As for every frame.
     tapped : callable
         Called with (row, column), positions in the order of the samples.
     brushed : callable
@@ -213,7 +160,7 @@ class MatrixFigure(Frame):
 
     def __init__(
         self,
-        told: Callable[[View | None, int, int], None],
+        told: Callable[..., None],
         tapped: Callable[[int, int], None],
         brushed: Callable[[tuple[int, int], tuple[int, int]], None],
         *,
@@ -224,6 +171,8 @@ class MatrixFigure(Frame):
     ) -> None:
         super().__init__(
             told,
+            beside=partner,
+            downwards=True,
             css=css,
             tools=["box_zoom", BoxSelectTool(), "tap", "save"],
             toolbar_location="right",
@@ -233,9 +182,6 @@ class MatrixFigure(Frame):
         self._n = 1
         self._palette = list(palette)
         self._tapped, self._brushed = tapped, brushed
-        if partner is not None:
-            self.figure.x_range = partner.figure.x_range
-            self.figure.y_range = partner.figure.y_range
         self._image = no_image()
         self._strips = no_image()
         self._rings = ColumnDataSource({"x": [], "y": [], "colour": []})
@@ -252,18 +198,15 @@ class MatrixFigure(Frame):
 
     def _draw(self, value: str) -> None:
         place = {"x": "x", "y": "y", "dw": "dw", "dh": "dh"}
-        image = self.figure.image(
-            "image", source=self._image, color_mapper=self._mapper, **place
+        image = self.draw(
+            self._image, Image(image="image", color_mapper=self._mapper, **place)
         )
-        self.figure.image_rgba("image", source=self._strips, **place)
-        self.figure.scatter(
-            "x",
-            "y",
-            source=self._rings,
-            size=12,
-            line_width=2.5,
-            line_color="colour",
-            fill_alpha=0,
+        self.draw(self._strips, ImageRGBA(image="image", **place))
+        self.draw(
+            self._rings,
+            Scatter(
+                x="x", y="y", size=12, line_width=2.5, line_color="colour", fill_alpha=0
+            ),
         )
         self.figure.add_tools(
             HoverTool(
@@ -283,23 +226,32 @@ class MatrixFigure(Frame):
             )
         )
 
-    def _set_ranges(self, view: View) -> None:
-        """Show the first row at the top."""
-        x, (low, high) = view
-        super()._set_ranges((x, (high, low)))
+    def _least(self, size: float) -> float:
+        """Stop where single cells are seen."""
+        return min(size, LEAST_CELLS)
 
-    def show(self, picture: Heatmap) -> None:
-        """Show a picture; the whole matrix comes into view if its size is another."""
+    def _fit(self, view: View) -> View:
+        """Keep cells square and the frame filled."""
+        low, high = full_view(self._n)[0]
+        side = min(max(end - start for start, end in view), high - low)
+        x, y = (
+            float(np.clip((start + end - side) / 2, low, high - side))
+            for start, end in view
+        )
+        return (x, x + side), (y, y + side)
+
+    def show(self, picture: Heatmap, port: Viewport) -> None:
+        """Show a picture of what is looked at."""
         self._n = picture.n_samples
         (r0, r1), (c0, c1) = picture.tile.rows, picture.tile.cols
-        data = {"image": [picture.values], "x": [c0], "y": [r0], "dw": [c1 - c0]}
+        data = {"image": [picture.tile.values], "x": [c0], "y": [r0], "dw": [c1 - c0]}
         data["dh"] = [r1 - r0]
 
         def colour() -> None:
             if self._mapper.palette != picture.palette:
                 self._mapper.palette = picture.palette
 
-        self.show_whole(full_view(picture.n_samples))
+        self.follow(full_view(picture.n_samples), port.zoom)
         self.fill(self._image, data)
         self.put(colour)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from bokeh.models import ColumnDataSource
+from bokeh.models import ColumnDataSource, ImageRGBA, Scatter, Segment, Text
 from scipy.spatial import KDTree
 
-from clusterlens.ui.figures.frame import PictureFrame, View, no_image
+from clusterlens.ui.figures.frame import ON_A_GROUND, PictureFrame, no_image
 
 # Pixels from the middle of a star to that of its number.
 _ASIDE = 18
@@ -20,18 +20,22 @@ class MembershipMap(PictureFrame):
     Parameters
     ----------
     told : callable
-        Called with (view, width, height) when what it shows has changed.
+        As for every frame.
     tapped : callable
         Called with the place of a click and the data units of a pixel.
+    beside : MembershipMap, optional
+        Another map, whose ranges it has.
     """
 
     def __init__(
         self,
-        told: Callable[[View | None, int, int], None],
+        told: Callable[..., None],
         tapped: Callable[[float, float, float], None],
+        beside: MembershipMap | None = None,
     ) -> None:
         super().__init__(
             told,
+            beside=beside,
             css="cl-membership-figure",
             tools=["box_zoom", "tap", "save"],
             toolbar_location="right",
@@ -51,52 +55,54 @@ class MembershipMap(PictureFrame):
         self.on_click(self._on_click)
 
     def _draw(self) -> None:
-        self.figure.image_rgba("image", "x", "y", "dw", "dh", source=self._image)
-        self.figure.segment(
-            "x0",
-            "y0",
-            "x1",
-            "y1",
-            source=self._walks,
-            line_color="colour",
-            line_width="width",
-            line_alpha=0.7,
+        self.draw(self._image, ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh"))
+        self.draw(
+            self._walks,
+            Segment(
+                x0="x0",
+                y0="y0",
+                x1="x1",
+                y1="y1",
+                line_color="colour",
+                line_width="width",
+                line_alpha=0.7,
+            ),
         )
-        self.figure.scatter(
-            "x",
-            "y",
-            source=self._ring,
-            size=15,
-            fill_alpha=0,
-            line_width=2.5,
-            line_color="#777f87",
+        self.draw(
+            self._ring,
+            Scatter(
+                x="x",
+                y="y",
+                size=15,
+                fill_alpha=0,
+                line_width=2.5,
+                line_color="#777f87",
+            ),
         )
-        self.figure.scatter(
-            "x",
-            "y",
-            source=self._seeds,
-            marker="star",
-            size=17,
-            fill_color="#14181d",
-            line_color="#ffffff",
+        self.draw(
+            self._seeds,
+            Scatter(
+                x="x",
+                y="y",
+                marker="star",
+                size=17,
+                fill_color="#14181d",
+                line_color="#ffffff",
+            ),
         )
-        # On a ground of their own, which is as easy to read in the dark.
-        self.figure.text(
-            "x",
-            "y",
-            "text",
-            source=self._seeds,
-            x_offset="right",
-            y_offset="down",
-            text_align="center",
-            text_baseline="middle",
-            text_font_style="bold",
-            text_font_size="13px",
-            text_color="#14181d",
-            background_fill_color="#ffffff",
-            background_fill_alpha=0.82,
-            padding=2,
-            border_radius=4,
+        self.draw(
+            self._seeds,
+            Text(
+                x="x",
+                y="y",
+                text="text",
+                x_offset="right",
+                y_offset="down",
+                text_align="center",
+                text_baseline="middle",
+                text_font_size="13px",
+                **ON_A_GROUND,
+            ),
         )
 
     def star(self, places: np.ndarray) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource
+from bokeh.models import ColumnDataSource, ImageRGBA, Patches, Scatter
 
 from clusterlens.ui.figures.frame import PictureFrame, View, no_image
 from clusterlens.ui.palette import PAIR_OF_CLASSES
@@ -18,10 +18,10 @@ class PairMap(PictureFrame):
     Parameters
     ----------
     told : callable
-        Called with (view, width, height) when what it shows has changed.
+        As for every frame.
     """
 
-    def __init__(self, told: Callable[[View | None, int, int], None]) -> None:
+    def __init__(self, told: Callable[..., None]) -> None:
         super().__init__(
             told,
             css="cl-pair-figure",
@@ -34,24 +34,24 @@ class PairMap(PictureFrame):
         self._means = ColumnDataSource({"x": [], "y": [], "colour": []})
         self._curves = ColumnDataSource({"xs": [], "ys": [], "colour": []})
         # Without an outline, which would be a stroke where nothing lies.
-        self.figure.patches(
-            "xs",
-            "ys",
-            source=self._curves,
-            fill_color="colour",
-            line_color=None,
-            fill_alpha=0.35,
+        self.draw(
+            self._curves,
+            Patches(
+                xs="xs", ys="ys", fill_color="colour", line_color=None, fill_alpha=0.35
+            ),
         )
-        self.figure.image_rgba("image", "x", "y", "dw", "dh", source=self._image)
+        self.draw(self._image, ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh"))
         for width, colour in ((7, "#ffffff"), (4, "colour")):
-            self.figure.scatter(
-                "x",
-                "y",
-                source=self._means,
-                marker="cross",
-                size=22,
-                line_width=width,
-                line_color=colour,
+            self.draw(
+                self._means,
+                Scatter(
+                    x="x",
+                    y="y",
+                    marker="cross",
+                    size=22,
+                    line_width=width,
+                    line_color=colour,
+                ),
             )
 
     def mark(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clusterlens.ui.figures.frame import PictureFrame, View, no_image
+from bokeh.models import ImageRGBA
+
+from clusterlens.ui.figures.frame import PictureFrame, no_image
 
 
 class PreparedMap(PictureFrame):
@@ -13,10 +15,10 @@ class PreparedMap(PictureFrame):
     Parameters
     ----------
     told : callable
-        Called with (view, width, height) when what it shows has changed.
+        As for every frame.
     """
 
-    def __init__(self, told: Callable[[View | None, int, int], None]) -> None:
+    def __init__(self, told: Callable[..., None]) -> None:
         super().__init__(
             told,
             css="cl-prepared-figure",
@@ -27,4 +29,4 @@ class PreparedMap(PictureFrame):
         )
         self.figure.toolbar.autohide = True
         self._image = no_image()
-        self.figure.image_rgba("image", "x", "y", "dw", "dh", source=self._image)
+        self.draw(self._image, ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh"))

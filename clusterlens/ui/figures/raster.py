@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from clusterlens.ui.figures.frame import View
+from clusterlens.ui.figures.frame import Picture, View, equal_scale
 from clusterlens.ui.look import Viewport
 
 _ROOM = 1.06
@@ -23,17 +24,11 @@ def map_view(xy: np.ndarray, port: Viewport) -> View:
     port : Viewport
         Size of the figure, and what it was zoomed to, if it was.
     """
-    if port.x is None or port.y is None:
-        low, high = xy.min(axis=0), xy.max(axis=0)
-        room = _ROOM
-    else:
-        low, high = np.array([port.x, port.y]).T
-        room = 1.0
-    size = np.array([max(port.width, 1), max(port.height, 1)])
-    unit = max(float(np.max((high - low) / size)), 1e-12) * room
-    centre, half = (low + high) / 2, unit * size / 2
-    x, y = ((float(c - h), float(c + h)) for c, h in zip(centre, half, strict=True))
-    return x, y
+    size = (port.width, port.height)
+    if port.zoom is not None:
+        return equal_scale(port.zoom, size)
+    (x0, x1), (y0, y1) = np.column_stack([xy.min(axis=0), xy.max(axis=0)]).tolist()
+    return equal_scale(((x0, x1), (y0, y1)), size, room=_ROOM)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +80,33 @@ class Raster:
             sums = np.bincount(self.points, values, len(self.counts))
             rgba[:-1, channel] = np.rint(sums / self.counts)
         return rgba.view(np.uint32)[:, 0][self.front]
+
+
+def draw_map(
+    xy: np.ndarray,
+    colours: np.ndarray,
+    port: Viewport,
+    *,
+    around: np.ndarray | None = None,
+    **how: Any,
+) -> Picture:
+    """Draw the samples at the size and in the ranges of a figure.
+
+    Parameters
+    ----------
+    xy, colours
+        As in `draw_samples`.
+    port : Viewport
+        Size of the figure, and what it was zoomed to, if it was.
+    around : array of float, shape (n, 2), optional
+        Points that the whole map has room for. Default: the samples.
+    how
+        Further keywords of `draw_samples`.
+    """
+    held = xy if around is None else around
+    view = map_view(held, port)
+    pixels = draw_samples(xy, colours, view, size=(port.width, port.height), **how)
+    return Picture(pixels, view, map_view(held, port.whole()))
 
 
 def draw_samples(

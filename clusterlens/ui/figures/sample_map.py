@@ -7,15 +7,23 @@ from typing import Any
 
 import numpy as np
 from bokeh.events import SelectionGeometry
-from bokeh.models import BoxSelectTool, ColumnDataSource, LassoSelectTool
+from bokeh.models import (
+    BoxSelectTool,
+    ColumnDataSource,
+    ImageRGBA,
+    LassoSelectTool,
+    Scatter,
+    Segment,
+    Text,
+)
 
-from clusterlens.ui.figures.frame import PictureFrame, View, no_image
+from clusterlens.ui.figures.frame import ON_A_GROUND, PictureFrame, View, no_image
 from clusterlens.ui.palette import LINK_COLOURS, PAIR_COLOUR
 
 # How near to a sample a click must be, and how many clusters a legend names.
 CLICK_PIXELS = 10
 LEGEND_ENTRIES = 14
-LINK_STROKES = (("solid", LINK_COLOURS["must"]), ("dashed", LINK_COLOURS["cannot"]))
+LINK_STROKES = {"must": "solid", "cannot": "dashed"}
 _CONTRADICTS = {"line_width": 14, "line_color": PAIR_COLOUR, "line_alpha": 0.4}
 _CASING = {"line_color": "#ffffff", "line_alpha": 0.8}
 
@@ -54,7 +62,7 @@ class MapFigure(PictureFrame):
     Parameters
     ----------
     told : callable
-        Called with (view, width, height) when what it shows has changed.
+        As for every frame.
     tapped : callable
         Called with the place of a click and the data units of a pixel.
     boxed : callable
@@ -67,7 +75,7 @@ class MapFigure(PictureFrame):
 
     def __init__(
         self,
-        told: Callable[[View | None, int, int], None],
+        told: Callable[..., None],
         tapped: Callable[[float, float, float], None],
         boxed: Callable[[View], None],
         lassoed: Callable[[np.ndarray], None],
@@ -86,8 +94,8 @@ class MapFigure(PictureFrame):
         self._image = no_image()
         self._rings = ColumnDataSource({"x": [], "y": [], "letter": []})
         self._links = {
-            dash: ColumnDataSource({"x0": [], "y0": [], "x1": [], "y1": []})
-            for dash in ("solid", "dashed")
+            kind: ColumnDataSource({"x0": [], "y0": [], "x1": [], "y1": []})
+            for kind in LINK_STROKES
         }
         self._chain = ColumnDataSource({"x0": [], "y0": [], "x1": [], "y1": []})
         self._broken = ColumnDataSource({"x": [], "y": []})
@@ -98,57 +106,63 @@ class MapFigure(PictureFrame):
         self.figure.on_event(SelectionGeometry, self._on_selection)
 
     def _draw(self) -> None:
-        self.figure.image_rgba("image", "x", "y", "dw", "dh", source=self._image)
-        self.figure.text(
-            "x",
-            "y",
-            "text",
-            source=self._numbers,
-            text_align="center",
-            text_baseline="middle",
-            text_font_style="bold",
-            text_font_size="15px",
-            text_color="#14181d",
-            text_outline_color="#ffffff",
+        self.draw(self._image, ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh"))
+        self.draw(
+            self._numbers,
+            Text(
+                x="x",
+                y="y",
+                text="text",
+                text_align="center",
+                text_baseline="middle",
+                text_font_size="14px",
+                **ON_A_GROUND,
+            ),
         )
         ends = {"x0": "x0", "y0": "y0", "x1": "x1", "y1": "y1"}
-        self.figure.segment(**ends, source=self._chain, **_CONTRADICTS)
-        for dash, colour in LINK_STROKES:
-            source = self._links[dash]
-            self.figure.segment(**ends, source=source, line_width=6, **_CASING)
-            self.figure.segment(
-                **ends, source=source, line_width=3, line_color=colour, line_dash=dash
+        self.draw(self._chain, Segment(**ends, **_CONTRADICTS))
+        for kind, dash in LINK_STROKES.items():
+            source, colour = self._links[kind], LINK_COLOURS[kind]
+            self.draw(source, Segment(**ends, line_width=6, **_CASING))
+            self.draw(
+                source, Segment(**ends, line_width=3, line_color=colour, line_dash=dash)
             )
-        self.figure.scatter(
-            "x",
-            "y",
-            source=self._broken,
-            marker="circle_x",
-            size=15,
-            line_width=2,
-            fill_color="#c2570c",
-            line_color="#ffffff",
+        self.draw(
+            self._broken,
+            Scatter(
+                x="x",
+                y="y",
+                marker="circle_x",
+                size=15,
+                line_width=2,
+                fill_color="#c2570c",
+                line_color="#ffffff",
+            ),
         )
-        self.figure.scatter(
-            "x",
-            "y",
-            source=self._rings,
-            size=15,
-            fill_alpha=0,
-            line_width=2.5,
-            line_color="#777f87",
+        self.draw(
+            self._rings,
+            Scatter(
+                x="x",
+                y="y",
+                size=15,
+                fill_alpha=0,
+                line_width=2.5,
+                line_color="#777f87",
+            ),
         )
-        self.figure.text(
-            "x",
-            "y",
-            "letter",
-            source=self._rings,
-            x_offset=10,
-            y_offset=-7,
-            text_font_style="bold",
-            text_font_size="16px",
-            text_color="#14181d",
-            text_outline_color="#ffffff",
+        self.draw(
+            self._rings,
+            Text(
+                x="x",
+                y="y",
+                text="letter",
+                x_offset=10,
+                y_offset=-7,
+                text_font_style="bold",
+                text_font_size="16px",
+                text_color="#14181d",
+                text_outline_color="#ffffff",
+            ),
         )
 
     def ring(self, places: np.ndarray, letters: Sequence[str]) -> None:
@@ -158,8 +172,8 @@ class MapFigure(PictureFrame):
 
     def link(self, must: np.ndarray, cannot: np.ndarray, broken: np.ndarray) -> None:
         """Draw links, and mark broken ones; each of shape (n_links, 2 ends, 2)."""
-        for dash, ends in (("solid", must), ("dashed", cannot)):
-            self.fill(self._links[dash], _segments(ends))
+        for kind, ends in (("must", must), ("cannot", cannot)):
+            self.fill(self._links[kind], _segments(ends))
         x, y = broken.mean(axis=1).T
         self.fill(self._broken, {"x": x, "y": y})
 

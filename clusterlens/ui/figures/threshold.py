@@ -10,10 +10,11 @@ from bokeh.models import (
     ColumnDataSource,
     CustomJS,
     FixedTicker,
+    MultiLine,
     Span,
 )
 
-from clusterlens.ui.figures.frame import Frame, View
+from clusterlens.ui.figures.frame import Frame
 
 DASHES = ("solid", "dashed", "dotdash")
 SHOWN_RANKS = 20
@@ -42,10 +43,11 @@ class ThresholdFigure(Frame):
         self, dragged: Callable[[int], None], released: Callable[[int], None]
     ) -> None:
         super().__init__(
-            self._resized,
+            lambda **seen: None,
             css="cl-threshold-figure",
             tools=[],
             toolbar_location=None,
+            downwards=True,
         )
         self.figure.toolbar.active_scroll = None
         self.figure.toolbar.tools = []
@@ -53,13 +55,11 @@ class ThresholdFigure(Frame):
         # Changes of the line that come from here are no drag.
         self._ours = self._in_hand = False
         self._curves = ColumnDataSource({"x": [], "y": [], "dash": []})
-        self.figure.multi_line(
-            "x",
-            "y",
-            source=self._curves,
-            line_dash="dash",
-            line_width=1.6,
-            line_color="#6f7882",
+        self.draw(
+            self._curves,
+            MultiLine(
+                xs="x", ys="y", line_dash="dash", line_width=1.6, line_color="#6f7882"
+            ),
         )
         self._marks = [
             Span(location=0, dimension="height", line_color="#98a0a8", line_dash=dash)
@@ -88,9 +88,6 @@ class ThresholdFigure(Frame):
             ),
         )
         self._let_go.on_change("data", self._ended)
-
-    def _resized(self, view: View | None, width: int, height: int) -> None:
-        """Curves need no pixels of ours."""
 
     def _moved(self, attribute: str, old: float, new: float) -> None:
         if not self._ours:
@@ -121,7 +118,7 @@ class ThresholdFigure(Frame):
             "dash": list(DASHES[: len(ranks)]),
         }
         lowest = min(SHOWN_RANKS, max(3, int(ranks.max(initial=1)))) + 0.7
-        self.show_whole(((0, count - 1), (lowest, 0.3)))
+        self.follow(((0, count - 1), (0.3, lowest)))
         self.fill(self._curves, data)
         self.put(lambda: self._stand(mean, majority, threshold))
 

@@ -45,13 +45,13 @@ LESSON = Lesson(
             done=looks(judged="model:0"),
             way=(look(judged="model:0"),),
             after="<b>0.93</b> for a wrong answer. But look at the other scale: DBCV, "
-            "which follows density, gives the cake <b>−0.74</b>, and its labels "
-            "shuffled −0.84.",
+            "which follows density, gives the cake <b>−0.70</b>, and its labels "
+            "shuffled −0.75.",
         ),
         Task(
             title="Ask density",
-            text="DBCV needs such anchors: its values are low even for good clusters "
-            "in noise, so read how far they lie above shuffled labels.",
+            text="DBCV runs from −1 to 1, but depends on the number of columns and on "
+            "noise, so read how far it lies above that of shuffled labels.",
             task="Let <b>Judge</b> be the <b>label column</b> again.",
             target="cl-judged",
             done=Check(
@@ -59,7 +59,7 @@ LESSON = Lesson(
                 lambda judged, verdict: judged == "labels" and verdict.dense == "yes",
             ),
             way=(look(judged="labels"),),
-            after="<b>−0.12</b> for the rings, shuffled −0.83. Hence the verdict: "
+            after="<b>0.39</b> for the rings, shuffled −0.72. Hence the verdict: "
             "clusters, <b>but not each around a centre</b>. One score alone would "
             "have misled you twice.",
         ),
@@ -76,7 +76,7 @@ LESSON = Lesson(
             done=pair_of(1, 2),
             way=(look(label_pair=(1, 2)),),
             after="<b>0.79</b>, where the other pairs have 0.98 and 1.00, and the "
-            "DBCV of this pair is <b>−0.59</b>: no gap between the two.",
+            "DBCV of this pair is <b>−0.58</b>: no gap between the two.",
         ),
         Task(
             title="Make them one",

@@ -51,7 +51,7 @@ LESSON = Lesson(
             title="Meet the leader",
             text="The ranking orders the models by their distance to what all 42 agree "
             "on. A Gaussian mixture with three clusters comes first.",
-            task="Let <b>Colour</b> be <b>selected model</b> again.",
+            task="Let <b>Colour</b> be <b>clusters</b> again.",
             target="cl-colour-by",
             done=looks(colour_by="model"),
             way=(look(colour_by="model"),),

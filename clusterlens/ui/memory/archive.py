@@ -18,8 +18,8 @@ from typing import Any
 
 from clusterlens import __version__
 from clusterlens.compute._numbers import whole
-from clusterlens.ui.memory.contents import is_key
-from clusterlens.ui.memory.records import Records
+from clusterlens.ui.memory.records import Records, check_row
+from clusterlens.ui.memory.schema import ARCHIVE
 from clusterlens.ui.memory.store import Row, Store, Stored, new_id
 
 FORMAT = 1
@@ -69,15 +69,18 @@ def import_analysis(store: Store, data: bytes, *, max_bytes: int = MAX_BYTES) ->
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             log = _log(archive)
-            rows = tuple(_row(step) for step in log["steps"])
+            ARCHIVE(log)
+            rows = [Row(**{**s, "holds": frozenset(s["holds"])}) for s in log["steps"]]
+            for row in rows:
+                check_row(row)
             keys = sorted({key for row in rows for key in row.holds})
             _take_contents(archive, store, keys, max_bytes)
         steps = Records(store.contents, max_bytes=max_bytes).read(rows)
-        cursor = int(log["cursor"])
-        if not 0 <= cursor < len(steps):
+        cursor = log["cursor"]
+        if cursor >= len(steps):
             raise ArchiveError(f"its cursor is {cursor} of {len(steps)} steps")
-        about, look = dict(log["about"]), dict(log["look"])
-        stored = Stored(new_id(), 0, cursor, (), about, look)
+        about = {**log["about"], "imported": True}
+        stored = Stored(new_id(), 0, cursor, (), about, log["look"])
     except NewerError:
         raise
     except _DAMAGED as error:
@@ -128,17 +131,6 @@ def _log(archive: zipfile.ZipFile) -> dict[str, Any]:
     if log["format"] < 1:
         raise ArchiveError(f"its log has format {log['format']}, which there is not")
     return log
-
-
-def _row(step: dict[str, Any]) -> Row:
-    texts = [step[name] for name in ("kind", "title", "at")]
-    plain = isinstance(step["given"], dict) and isinstance(step["changes"], dict)
-    if not plain or not all(isinstance(text, str) for text in texts):
-        raise ArchiveError("a step is none")
-    holds = frozenset(step["holds"])
-    if not all(is_key(key) for key in holds):
-        raise ArchiveError("a step holds what is no SHA-256")
-    return Row(*texts, step["given"], step["changes"], holds)
 
 
 def _take_contents(

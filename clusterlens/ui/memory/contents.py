@@ -12,12 +12,13 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 _NAME = re.compile(r"[0-9a-f]{64}")
 # What is being written now belongs to no analysis yet.
 _YOUNG_SECONDS = 3600
+_PIECE = 1_000_000
 
 
 def is_key(value: object) -> bool:
@@ -32,10 +33,12 @@ class Contents:
     ----------
     folder : Path
         Made if it is not there.
+    writer : str
+        Name of the process, for what it is writing.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, writer: str = "") -> None:
+        self.folder, self._writer = folder, writer
         folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, key: str) -> Path:
@@ -48,12 +51,11 @@ class Contents:
         """Keep bytes; return their SHA-256 when they are on the disk."""
         key = hashlib.sha256(data).hexdigest()
         path = self.path(key)
-        try:
+        with contextlib.suppress(FileNotFoundError):
             os.utime(path)  # young again, so that no cleaning takes it now
-            return key
-        except FileNotFoundError:
-            pass
-        draft = self.folder / f"{secrets.token_hex(8)}.part"
+            if _holds(path, data):
+                return key
+        draft = self.folder / f"{self._writer}.{secrets.token_hex(8)}.part"
         try:
             with draft.open("xb") as file:
                 file.write(data)
@@ -76,6 +78,11 @@ class Contents:
                 f"the file {key} is no longer in {self.folder}; bring it back from a "
                 "copy of that folder."
             ) from None
+        except OSError as error:
+            raise ValueError(
+                f"the file {self.path(key)} cannot be read ({error.strerror}); see to "
+                "it, or bring it back from a copy."
+            ) from error
         if hashlib.sha256(data).hexdigest() != key:
             raise ValueError(
                 f"the file {self.path(key)} is damaged; bring it back from a copy."
@@ -103,6 +110,32 @@ class Contents:
         for path in self.folder.iterdir():
             with contextlib.suppress(FileNotFoundError):
                 yield path, path.stat()
+
+
+def remove_drafts(folder: Path, is_there: Callable[[str], bool]) -> None:
+    """Remove what processes that are gone have not written to the end.
+
+    Parameters
+    ----------
+    folder : Path
+        May be missing.
+    is_there : callable
+        Says whether a writer is.
+    """
+    for path in folder.glob("*.part"):
+        if not is_there(path.name.partition(".")[0]):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Whether a file is whole: what is damaged is written anew."""
+    view = memoryview(data)
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size != len(view):
+            return False
+        starts = range(0, len(view), _PIECE)
+        return all(file.read(_PIECE) == view[at : at + _PIECE] for at in starts)
 
 
 def _sync_folder(folder: Path) -> None:

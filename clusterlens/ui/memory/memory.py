@@ -1,7 +1,8 @@
 """Memory: the history of one session, kept in the store while it changes.
 
 Whatever changes the history wakes the writer, which works on a thread until the store
-holds what the history holds; then, and only then, the state is "saved". Of several
+holds what the history holds; then, and only then, the state is "saved". It also notes
+what is under way, so that what a lost server was doing can be done again. Of several
 pages on one analysis the later writer finds out that it is behind, takes over what the
 others did, and puts its own step on top.
 """
@@ -12,8 +13,8 @@ import asyncio
 import contextvars
 import json
 import logging
-import sqlite3
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,11 +28,22 @@ from clusterlens.ui.analysis import Analysis
 from clusterlens.ui.history import History, Step
 from clusterlens.ui.look import Look
 from clusterlens.ui.memory.records import Records, same_table
-from clusterlens.ui.memory.store import Conflict, Store, Stored, new_id
+from clusterlens.ui.memory.schema import ABOUT, INTENTS
+from clusterlens.ui.memory.store import (
+    Conflict,
+    Intent,
+    Store,
+    Stored,
+    StoreError,
+    new_id,
+)
+from clusterlens.ui.shapes import choice
 
-_EXPECTED = (OSError, sqlite3.Error, ValueError, MemoryError)
+_EXPECTED = (OSError, ValueError, MemoryError)
 _LOG = logging.getLogger(__name__)
 _THREADS = ThreadPoolExecutor(4, thread_name_prefix="memory")
+# How far work is is noted at most this often.
+_NOTE_SECONDS = 2.0
 # The memories of this process, so that pages on one analysis see each other's actions.
 _MEMORIES: WeakSet[Memory] = WeakSet()
 
@@ -45,6 +57,7 @@ class Kept:
     steps: tuple[Step, ...] = ()
     cursor: int = 0
     title: str = ""
+    imported: bool = False
 
 
 class Files(dict[str, bytes]):
@@ -80,6 +93,15 @@ class Memory(param.Parameterized):
     )
     problem = param.String("", doc="Why it cannot save, and what to do.")
     analysis = param.String(None, allow_None=True, doc="Id in the store.")
+    saved_at = param.Number(
+        None, allow_None=True, doc="When the store last held it all, seconds of time()."
+    )
+    under_way = param.ClassSelector(
+        class_=tuple, default=(), doc="Intents of this page, as they were asked for."
+    )
+    interrupted = param.ClassSelector(
+        class_=tuple, default=(), doc="Intents of what ended before it was done."
+    )
 
     def __init__(
         self,
@@ -94,21 +116,14 @@ class Memory(param.Parameterized):
         self._kept = Kept(steps=history.steps)
         self._writer: asyncio.Task[None] | None = None
         self._behind = False
-        # Title of the slow action under way on this page, for other pages.
-        self.doing = ""
+        # What the store says that this page has under way, and since when.
+        self._noted: dict[str, Intent] = {}
+        self._noted_at = 0.0
+        self._is_over = False
         self._context = contextvars.copy_context()
         if store is not None:
             history.param.watch(self._wake, ["steps", "cursor"])
             _MEMORIES.add(self)
-
-    @property
-    def elsewhere(self) -> list[str]:
-        """Titles of what is under way on other pages of this analysis."""
-        return [
-            other.doing
-            for other in _MEMORIES
-            if other is not self and other.analysis == self.analysis and other.doing
-        ]
 
     @property
     def revision(self) -> int:
@@ -120,11 +135,16 @@ class Memory(param.Parameterized):
         """The name that the analyst gave the analysis, empty without one."""
         return self._kept.title
 
+    @property
+    def imported(self) -> bool:
+        """Whether the analysis, or what it goes on from, came as a file."""
+        return self._kept.imported
+
     def _wake(self, *events: Any) -> None:
         """Let the writer see to it that the store holds what the history holds."""
         if self.store is None or (self._writer and not self._writer.done()):
             return
-        if self._behind or not self._is_kept():
+        if self._behind or not self._is_kept() or self._is_to_note():
             self._writer = asyncio.get_running_loop().create_task(self._catch_up())
 
     retry = _wake
@@ -138,16 +158,113 @@ class Memory(param.Parameterized):
         kept, history = self._kept, self._history
         return kept.steps == history.steps and kept.cursor == history.cursor
 
+    def begin(
+        self,
+        kind: str,
+        title: str,
+        given: Mapping[str, Any],
+        look: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Note that work is under way; return its id, with which it ends."""
+        intent = Intent(new_id(), kind, title, given, look or {})
+        self.under_way = (*self.under_way, intent)
+        self._wake()
+        return intent.id
+
+    def progress(self, kind: str, title: str, done: int, total: int) -> None:
+        """Note how far an action of a kind is, or without one what has a title."""
+        for at, intent in enumerate(self.under_way):
+            if intent.kind == kind and (kind or intent.title == title):
+                stage = "" if title == intent.title else title
+                now = replace(intent, stage=stage, done=done, total=total)
+                rest = self.under_way[at + 1 :]
+                self.under_way = (*self.under_way[:at], now, *rest)
+                break
+        if self.state == "saved":
+            self._wake()
+
+    def end(self, intent: str) -> None:
+        """Note that work has ended; what came of it is written at the same time."""
+        self.under_way = tuple(i for i in self.under_way if i.id != intent)
+        self._wake()
+
+    def _is_to_note(self) -> bool:
+        return self.analysis is not None and self._to_note() != ([], set())
+
+    def _to_note(self) -> tuple[list[Intent], set[str]]:
+        """What the store shall say of what is under way, and ids of what has ended."""
+        is_due = time.monotonic() - self._noted_at >= _NOTE_SECONDS
+        intents = [
+            i
+            for i in self.under_way
+            if i.id not in self._noted or (is_due and self._noted[i.id] != i)
+        ]
+        return intents, self._noted.keys() - {i.id for i in self.under_way}
+
+    async def _note(self) -> None:
+        """Write what is under way."""
+        (intents, ended), analysis = self._to_note(), self.analysis
+        await _on_thread(lambda: self.store.note(analysis, intents, ended))
+        if self._is_over:  # since this was asked for
+            await _on_thread(lambda: self.store.leave([i.id for i in intents]))
+            return
+        self._noted_at = time.monotonic()
+        self._noted |= {i.id: i for i in intents}
+        self._forget(ended)
+
+    def _forget(self, ended: Collection[str]) -> None:
+        self._noted = {k: i for k, i in self._noted.items() if k not in ended}
+
+    async def look_around(self) -> list[str]:
+        """Find what was interrupted; return titles of what is under way elsewhere."""
+        store, analysis = self.store, self.analysis
+        try:
+            alive, interrupted = await _on_thread(lambda: store.under_way(analysis))
+            for intent in interrupted:
+                _check(intent)
+        except _EXPECTED as error:
+            self._notify(
+                "warning",
+                f"What was under way here cannot be read, nor done again: {error}.",
+            )
+            return []
+        self.interrupted = tuple(interrupted)
+        mine = {intent.id for intent in self.under_way}
+        return [intent.title for intent in alive if intent.id not in mine]
+
+    async def take(self, intent: Intent) -> bool:
+        """Put what was interrupted under way here; False where another page did."""
+        is_taken = await _on_thread(lambda: self.store.take(intent.id))
+        self._settle(intent)
+        if is_taken:
+            self.under_way = (*self.under_way, intent)
+            self._noted[intent.id] = intent
+        return is_taken
+
+    async def dismiss(self, intent: Intent) -> None:
+        """Forget what was interrupted."""
+        await _on_thread(lambda: self.store.note(self.analysis, (), {intent.id}))
+        self._settle(intent)
+
+    def _settle(self, intent: Intent) -> None:
+        """Offer no more, on any page, to do again what was interrupted."""
+        for memory in list(_MEMORIES):
+            left = (i for i in memory.interrupted if i.id != intent.id)
+            memory.interrupted = tuple(left)
+
     async def _catch_up(self) -> None:
         while True:
             try:
                 if self._behind:
                     self._behind = False
                     await self._follow()
-                if self._is_kept():
+                if not self._is_kept():
+                    self.state = "saving"
+                    await self._write()
+                elif self._is_to_note():
+                    await self._note()
+                else:
                     break
-                self.state = "saving"
-                await self._write()
             except Conflict:
                 self._behind = True
             except Exception as error:
@@ -161,10 +278,14 @@ class Memory(param.Parameterized):
         """Write what the store does not hold yet; other pages are told."""
         history, look = self._history, plain_look(self._look)
         steps, cursor, kept = history.steps, history.cursor, self._kept
+        _, ended = self._to_note()
         self._kept = await _on_thread(
-            lambda: _write(self.store, kept, steps, cursor, look, self.files)
+            lambda: _write(self.store, kept, steps, cursor, look, self.files, ended)
         )
-        self.analysis = self._kept.id
+        self._forget(ended)
+        if self._kept.id != kept.id:
+            self.interrupted = ()
+        self.param.update(analysis=self._kept.id, saved_at=time.time())
         for key in [key for key in self.files if key in self.store.contents]:
             self.files.pop(key, None)
         for other in list(_MEMORIES):
@@ -188,9 +309,11 @@ class Memory(param.Parameterized):
         )
         try:
             theirs, notes, _ = await _on_thread(lambda: read(store, kept.id))
+        except StoreError:
+            raise
         except ValueError:
-            # Deleted meanwhile: what is on this page becomes an analysis of its own.
-            self._kept = Kept(steps=(), title=kept.title)
+            # Deleted or damaged: what is on this page becomes an analysis of its own.
+            self._kept = Kept(title=kept.title, imported=kept.imported)
             return
         steps, lost = theirs.steps[: theirs.cursor + 1], []
         for before, step in zip(mine[at - 1 :], mine[at:], strict=False):
@@ -224,12 +347,22 @@ class Memory(param.Parameterized):
     def adopt(self, kept: Kept) -> None:
         """Take an analysis that was read from the store as the one on this page."""
         self._kept = kept
-        self.param.update(state="saved", problem="", analysis=kept.id)
+        self.param.update(
+            state="saved",
+            problem="",
+            analysis=kept.id,
+            saved_at=time.time(),
+            interrupted=(),
+        )
         self._history.replace(kept.steps, kept.cursor)
 
     def forget(self) -> None:
-        """Keep nothing any more: the session has ended."""
+        """Keep nothing any more: the session has ended, and what it has under way."""
         _MEMORIES.discard(self)
+        self._is_over = True
+        left, self._noted, self.under_way = list(self._noted), {}, ()
+        if left:
+            _THREADS.submit(self.store.leave, left)
 
 
 def read(
@@ -248,12 +381,13 @@ def read(
     records = Records(store.contents)
     steps = records.read(stored.rows, told)
     cursor = min(max(stored.cursor, 0), len(steps) - 1)
-    title = str(stored.about.get("title", ""))
-    kept = Kept(analysis, stored.revision, steps, cursor, title)
+    ABOUT(stored.about)
+    title, imported = (stored.about.get(name) for name in ("title", "imported"))
+    kept = Kept(analysis, stored.revision, steps, cursor, title or "", bool(imported))
     return kept, list(dict.fromkeys(records.notes)), dict(stored.look)
 
 
-def describe(steps: tuple[Step, ...], cursor: int, title: str) -> dict[str, Any]:
+def describe(kept: Kept, steps: tuple[Step, ...], cursor: int) -> dict[str, Any]:
     """Say in plain values what an analysis is about, for a list."""
     analysis = steps[cursor].analysis
     if analysis.table is None:
@@ -262,7 +396,8 @@ def describe(steps: tuple[Step, ...], cursor: int, title: str) -> dict[str, Any]
     table = analysis.table
     rows, columns = (0, 0) if table is None else table.table.shape
     return {
-        "title": title,
+        "title": kept.title,
+        "imported": kept.imported,
         "table": "" if table is None else table.name,
         "rows": rows,
         "columns": columns,
@@ -278,27 +413,34 @@ def _write(
     cursor: int,
     look: dict[str, Any],
     files: Files,
+    ended: Collection[str],
 ) -> Kept:
     """Write what differs from what is kept; a new table begins a new analysis."""
     first = _first_difference(kept.steps, steps) if kept.id else 0
     if kept.id and _brings_table(steps, first) and _has_table(kept.steps):
         # The analysis of the table before stays as it is; this one goes on from it.
-        kept, first = Kept(), 0
+        kept, first = Kept(imported=kept.imported), 0
     records, files = Records(store.contents), dict(files)
     rows = [
         records.write(step, steps[k - 1].analysis if k else None, files)
         for k, step in enumerate(steps[first:], first)
     ]
     name = kept.id or new_id()
-    about = describe(steps, cursor, kept.title)
+    about = describe(kept, steps, cursor)
     stored = Stored(name, kept.revision, cursor, (), about, look)
-    revision = store.write(stored, first, rows)
-    return Kept(name, revision, steps, cursor, kept.title)
+    revision = store.write(stored, first, rows, ended)
+    return Kept(name, revision, steps, cursor, kept.title, kept.imported)
 
 
 def _first_difference(kept: tuple[Step, ...], steps: tuple[Step, ...]) -> int:
     pairs = enumerate(zip(kept, steps, strict=False))
     return next((k for k, (a, b) in pairs if a is not b), min(len(kept), len(steps)))
+
+
+def _check(intent: Intent) -> None:
+    """Refuse a note of what was under way that is not as one is written."""
+    choice(*INTENTS)(intent.kind)
+    INTENTS[intent.kind](vars(intent))
 
 
 def _brings_table(steps: tuple[Step, ...], first: int) -> bool:

@@ -12,22 +12,29 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
-from typing import Any, get_args
+from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
-from clusterlens.compute._validation import check_choice
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
-from clusterlens.compute.ranking.voting import VoteBy
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
-from clusterlens.ui.analysis import Analysis, ClusterName, Link, Run, SoftTable
+from clusterlens.ui.analysis import (
+    Analysis,
+    AnalysisResult,
+    ClusterName,
+    Link,
+    Run,
+    SoftTable,
+)
 from clusterlens.ui.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.history import Step
 from clusterlens.ui.memory.contents import Contents, is_key
+from clusterlens.ui.memory.schema import ENSEMBLE, SOFT, STEPS
 from clusterlens.ui.memory.store import Row
+from clusterlens.ui.partitions import refuse_large_labels
 
 # What is in memory is not written or read twice, whichever session it belongs to.
 _ALIVE: WeakValueDictionary[str, Any] = WeakValueDictionary()
@@ -99,7 +106,7 @@ class Records:
         value = getattr(analysis, name)
         if name in _WRITERS and value is not None:
             return _WRITERS[name](self, value, analysis)
-        return value
+        return _plain(value)
 
     def read(
         self, rows: Sequence[Row], told: Callable[[int, int], None] = lambda *_: None
@@ -116,14 +123,13 @@ class Records:
         for k, row in enumerate(rows):
             told(k, len(rows))
             try:
+                check_row(row)
                 known = known | self._read_fields(row.changes, known)
-                values = {**known}
-                steps.append(
-                    Step(row.kind, row.title, Analysis(**values), row.given, row.at)
-                )
+                made = Analysis(**known)
+                steps.append(Step(row.kind, row.title, made, row.given, row.at))
             except (TypeError, ValueError, KeyError, AttributeError) as error:
                 raise RecordError(
-                    f"step {k + 1}, {row.title!r}, cannot be read: {error}"
+                    f"step {k + 1}, {row.title!r:.80}, cannot be read: {error}"
                 ) from error
         if not steps:
             raise RecordError("it has no steps")
@@ -132,11 +138,6 @@ class Records:
     def _read_fields(
         self, changes: Mapping[str, Any], known: Mapping[str, Any]
     ) -> dict[str, Any]:
-        unknown = changes.keys() - set(_FIELDS)
-        if unknown:
-            raise RecordError(
-                f"this version does not know {', '.join(sorted(unknown))}"
-            )
         made: dict[str, Any] = {}
         for name in _FIELDS:  # the table before what is made of it
             if name in changes:
@@ -216,18 +217,57 @@ class Records:
         ):
             return run  # the very same, as it was when it was recorded
         return Run(
-            str(record["id"]),
-            str(record["name"]),
+            record["id"],
+            record["name"],
             dataset,
             tuple(record["pool"]),
             record["random_state"],
             ensemble,
             tuple(record.get("kept", ())),
-            votes=check_choice(
-                record.get("votes", "models"), get_args(VoteBy), name="votes"
-            ),
-            stopped_of=int(record.get("stopped of", 0)),
+            votes=record.get("votes", "models"),
+            stopped_of=record.get("stopped of", 0),
         )
+
+    def _write_result(
+        self, result: AnalysisResult, analysis: Analysis
+    ) -> dict[str, Any]:
+        return {
+            "run": result.run_id,
+            "dataset": self._write_dataset(result.dataset, analysis),
+            "made": _plain(result.made),
+            "title": result.title,
+            "found": self._keep(
+                result, lambda: arrays_to_bytes({"clusters": result.clusters}, {})
+            ),
+            "numbers": _plain(result.numbers),
+            "links": _plain_links(result.links),
+            "chosen on": result.chosen_on,
+        }
+
+    def _read_result(self, record: Any, known: Mapping[str, Any]) -> AnalysisResult:
+        dataset = self._read_dataset(record["dataset"], known)
+        clusters = arrays_from_bytes(self.contents.get(record["found"]))[0]["clusters"]
+        if clusters.shape != (len(dataset.X),) or clusters.dtype.kind not in "iu":
+            raise RecordError("its result has no cluster for each row")
+        numbers = tuple((label, k) for label, k in record["numbers"])
+        if not set(np.unique(clusters).tolist()) <= {k for _, k in numbers}:
+            raise RecordError("its result has clusters without a number")
+        result = AnalysisResult(
+            record["run"],
+            dataset,
+            record["made"],
+            record["title"],
+            clusters.astype(np.int64),
+            numbers,
+            _links(record["links"]),
+            record["chosen on"],
+        )
+        runs = (run for run in known.get("runs", ()) if run.id == result.run_id)
+        for run in runs:
+            model = result.model_of(run.id)
+            if model is not None and model >= run.ensemble.n_partitions:
+                raise RecordError(f"its result is model {model} of {run.name!r}")
+        return result
 
     def _write_soft(self, tables: Iterable[SoftTable], analysis: Analysis) -> list[Any]:
         return [
@@ -267,11 +307,9 @@ _WRITERS: dict[str, Callable[[Records, Any, Analysis], Any]] = {
     "table": Records._write_table,
     "dataset": Records._write_dataset,
     "runs": Records._write_runs,
-    "preparation": lambda self, rules, analysis: _plain(rules),
     "counted_fully": lambda self, runs, analysis: sorted(runs),
-    "links": lambda self, links, analysis: [
-        [link.kind, link.a, link.b] for link in links
-    ],
+    "links": lambda self, links, analysis: _plain_links(links),
+    "result": Records._write_result,
     "cluster_names": lambda self, names, analysis: [
         [name.text, list(name.rows)] for name in names
     ],
@@ -284,7 +322,8 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "part": lambda self, part, known: tuple(part),
     "parts": lambda self, parts, known: tuple(parts),
     "counted_fully": lambda self, runs, known: frozenset(runs),
-    "links": lambda self, links, known: tuple(Link(*link) for link in links),
+    "links": lambda self, links, known: _links(links),
+    "result": Records._read_result,
     "cluster_names": lambda self, names, known: tuple(
         ClusterName(text, tuple(rows)) for text, rows in names
     ),
@@ -292,6 +331,14 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "fuzzy_pairs": lambda self, pairs, known: tuple(map(tuple, pairs)),
     "cns": lambda self, setting, known: tuple(setting),
 }
+
+
+def _plain_links(links: Iterable[Link]) -> list[Any]:
+    return [[link.kind, link.a, link.b] for link in links]
+
+
+def _links(records: Iterable[Any]) -> tuple[Link, ...]:
+    return tuple(Link(*record) for record in records)
 
 
 def same_table(one: Dataset | None, other: Dataset | None) -> bool:
@@ -304,6 +351,25 @@ def same_table(one: Dataset | None, other: Dataset | None) -> bool:
 
 def _same_frame(one: Dataset, other: Dataset) -> bool:
     return one.table is other.table or one.table.equals(other.table)
+
+
+def check_row(row: Row) -> None:
+    """Refuse a step that is none, before anything is made of its values.
+
+    Parameters
+    ----------
+    row : Row
+        As it was read.
+
+    Raises
+    ------
+    ValueError
+        If something in it is not what belongs there.
+    """
+    shape = STEPS.get(row.kind) if isinstance(row.kind, str) else None
+    if shape is None:
+        raise RecordError(f"this version does not know the action {row.kind!r:.60}")
+    shape({name: value for name, value in vars(row).items() if name != "holds"})
 
 
 def _defaults() -> dict[str, Any]:
@@ -378,12 +444,13 @@ def _pack(ensemble: Ensemble) -> bytes:
 def _unpack(data: bytes) -> Ensemble:
     """Read what a pool found; ValueError where it is none."""
     arrays, about = arrays_from_bytes(data)
-    labels = arrays["labels"]
-    if labels.ndim != 2 or labels.dtype.kind not in "iu":
+    ENSEMBLE(about)
+    labels, kind = arrays["labels"], arrays["type"].dtype
+    if labels.ndim != 2 or labels.dtype.kind not in "iu" or kind.kind not in "iu":
         raise RecordError("its labels are no matrix of whole numbers")
     gaps = arrays.get("missing")
-    return Ensemble(
-        labels.astype(arrays["type"].dtype),
+    found = Ensemble(
+        labels.astype(kind),
         about["names"],
         about["families"],
         about["noise"],
@@ -394,6 +461,8 @@ def _unpack(data: bytes) -> Ensemble:
         weights=arrays.get("weights"),
         missing=None if gaps is None else gaps.astype(bool),
     )
+    refuse_large_labels(found)
+    return found
 
 
 def _pack_soft(table: SoftTable) -> bytes:
@@ -406,6 +475,8 @@ def _pack_soft(table: SoftTable) -> bytes:
 def _soft(name: str, data: bytes) -> SoftTable:
     """Read uploaded memberships."""
     arrays, about = arrays_from_bytes(data)
-    return SoftTable(
-        str(name), np.asarray(about["ids"]), FuzzyPartition(arrays["rows"])
-    )
+    SOFT(about)
+    ids, rows = np.asarray(about["ids"]), FuzzyPartition(arrays["rows"])
+    if len(ids) != len(rows.memberships):
+        raise RecordError(f"it has {len(ids)} ids for {len(rows.memberships)} rows")
+    return SoftTable(name, ids, rows)

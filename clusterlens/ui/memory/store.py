@@ -3,22 +3,24 @@
     <home>/clusterlens.sqlite    analyses and their steps, pools of one's own (WAL)
     <home>/contents/<sha256>     tables, results and uploaded files
     <home>/found/<sha256>        what follows from results, and took long
+    <home>/present/<id>          held by a process that has the store open
 
 A write is one transaction on top of the revision that its writer has seen; where
 somebody else wrote meanwhile it is refused and nothing is changed. So any number of
 servers on one machine may share a store. WAL does not work on network file systems.
+What is damaged is never removed: a file that cannot be read is set aside, and what can
+be read of it taken over; a row that is not as it was written is told where it is read.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -26,57 +28,34 @@ from typing import Any
 
 import platformdirs
 
-from clusterlens.ui.memory.contents import Contents
-
-FILE = "clusterlens.sqlite"
-HOME = "CLUSTERLENS_HOME"
-OFF = "off"
-# Marks a SQLite file as one of ours: "CLns".
-APPLICATION = 0x434C6E73
-# Each script leads from the version of its position to the next; none ever changes.
-MIGRATIONS = (
-    """
-    CREATE TABLE analysis (
-      id TEXT PRIMARY KEY,
-      revision INTEGER NOT NULL,
-      cursor INTEGER NOT NULL,
-      made TEXT NOT NULL,
-      changed TEXT NOT NULL,
-      deleted TEXT,
-      about TEXT NOT NULL,
-      look TEXT NOT NULL
-    );
-    CREATE TABLE step (
-      analysis TEXT NOT NULL REFERENCES analysis(id) ON DELETE CASCADE,
-      position INTEGER NOT NULL,
-      kind TEXT NOT NULL,
-      title TEXT NOT NULL,
-      at TEXT NOT NULL,
-      given TEXT NOT NULL,
-      changes TEXT NOT NULL,
-      PRIMARY KEY (analysis, position)
-    );
-    CREATE TABLE holds (
-      analysis TEXT NOT NULL,
-      position INTEGER NOT NULL,
-      content TEXT NOT NULL,
-      PRIMARY KEY (analysis, position, content),
-      FOREIGN KEY (analysis, position) REFERENCES step(analysis, position)
-        ON DELETE CASCADE
-    );
-    """,
-    """
-    CREATE TABLE pool (
-      name TEXT PRIMARY KEY,
-      entries TEXT NOT NULL
-    );
-    """,
+from clusterlens.compute._numbers import count
+from clusterlens.ui.memory.contents import Contents, remove_drafts
+from clusterlens.ui.memory.database import (
+    ERRORS,
+    FILE,
+    HOME,
+    Damaged,
+    StoreError,
+    connect,
+    lying_aside,
+    open_database,
+    set_aside,
 )
-_PATIENCE_SECONDS = 20.0
+from clusterlens.ui.memory.presence import Presence, is_there, one_by_one
+from clusterlens.ui.memory.rows import (
+    Lost,
+    Row,
+    Stored,
+    as_text,
+    insert_steps,
+    listed,
+    plain_or_none,
+    read_analysis,
+    read_values,
+    seal,
+)
 
-
-class StoreError(ValueError):
-    """The store cannot be used; the message says why and what to do."""
+OFF = "off"
 
 
 class Conflict(Exception):
@@ -84,49 +63,48 @@ class Conflict(Exception):
 
 
 @dataclass(frozen=True)
-class Row:
-    """One step as plain values.
+class Entry:
+    """One analysis in a list: what it is about, when it changed, whether deleted.
+
+    `about` is what could be read of it, and may be anything where it is damaged.
+    """
+
+    id: str
+    about: Any
+    changed: str
+    deleted: bool
+
+
+@dataclass(frozen=True)
+class Intent:
+    """Work under way on an analysis, with all that it takes to do it again.
 
     Parameters
     ----------
-    kind, title, at : str
-        As of the step; `at` is a time in UTC.
+    id : str
+        Like no other.
+    kind : str
+        Of the action; empty for a result that was asked for.
+    title : str
+        What is being done, for the screen.
     given : dict
-        Values of the action.
-    changes : dict
-        Fields of the analysis that differ from those of the step before.
-    holds : frozenset of str
-        Contents that the changes and values name.
+        Values of the action, or the name of the result.
+    look : dict
+        What is looked at once it is done.
+    stage : str
+        What it is at, where that is not what the title says.
+    done, total : int
+        How far it is.
     """
 
+    id: str
     kind: str
     title: str
-    at: str
-    given: Mapping[str, Any]
-    changes: Mapping[str, Any]
-    holds: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Stored:
-    """One analysis as it is stored."""
-
-    id: str
-    revision: int
-    cursor: int
-    rows: tuple[Row, ...]
-    about: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)
     look: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One analysis in a list: what it is about, when it changed, whether deleted."""
-
-    id: str
-    about: Mapping[str, Any]
-    changed: str
-    deleted: bool
+    stage: str = ""
+    done: int = 0
+    total: int = 0
 
 
 def home() -> Path:
@@ -175,50 +153,129 @@ class Store:
     Raises
     ------
     StoreError
-        If the file is damaged, was made by a newer version, or is none of ours.
+        If the file was made by a newer version, is none of ours, or is damaged while
+        another process has it open.
     OSError
         If the folder cannot be written.
+
+    Attributes
+    ----------
+    told : str
+        What became of a store that was damaged or lost; empty if nothing was wrong.
     """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.file = folder, folder / FILE
-        self.contents, self.found = Contents(folder / "contents"), folder / "found"
+        self.found, self._present = folder / "found", folder / "present"
         self._lock = threading.Lock()
+        self.told = ""
         try:
-            self._db = sqlite3.connect(
-                self.file,
-                timeout=_PATIENCE_SECONDS,
-                isolation_level=None,
-                check_same_thread=False,
+            with one_by_one(folder / "opening"):
+                self._presence = Presence(self._present, new_id())
+                self.contents = Contents(folder / "contents", self.name)
+                try:
+                    self._db, is_new = open_database(self.file)
+                except Damaged as error:
+                    self._begin_anew(error)
+                else:
+                    self._tell_lost(is_new)
+        except ERRORS as error:
+            raise StoreError(f"{folder} cannot be used ({error}).") from error
+        for place in (self.contents.folder, self.found):
+            remove_drafts(place, lambda writer: is_there(self._present, writer))
+
+    @property
+    def name(self) -> str:
+        """Of this process where it has the store open, like no other."""
+        return self._presence.name
+
+    def _begin_anew(self, why: Damaged) -> None:
+        """Set a damaged file aside, and take over what can be read of it."""
+        if self._presence.others():
+            raise StoreError(
+                f"{why} Another ClusterLens has it open: stop all of them and start "
+                "one, which will set it aside and take over what can be read."
             )
-            _prepare(self._db, self.file)
-        except sqlite3.Error as error:
-            raise _unusable(self.file, str(error)) from error
+        aside = set_aside(self.file)
+        self._db, _ = open_database(self.file)
+        n_taken, n_lost = self._take_over(aside)
+        self.told = (
+            f"{why} It lies in {aside} as it was; "
+            f"{count(n_taken, 'analysis', 'analyses')} could be taken over from it, "
+            f"{n_lost or 'none'} could be seen and not be read. What you do is kept in "
+            "a new store. To have the rest, bring the file back from a copy."
+        )
+
+    def _take_over(self, aside: Path) -> tuple[int, int]:
+        """Copy what is whole in a damaged file; return how much, and what was not."""
+        taken = lost = 0
+        old = connect(aside)
+        try:
+            for name, changed, deleted in listed(old):
+                try:
+                    stored = read_analysis(old, name, deleted=True)
+                    self.write(replace(stored, revision=0), 0, stored.rows)
+                except (Lost, StoreError, *ERRORS):
+                    lost += 1
+                    continue
+                taken += 1
+                with self._turn() as db:
+                    sql = "UPDATE analysis SET changed = ?, deleted = ? WHERE id = ?"
+                    db.execute(sql, (_moment(changed), deleted and now(), name))
+            with suppress(StoreError, *ERRORS):
+                for name, entries in old.execute("SELECT name, entries FROM pool"):
+                    self.write_pool(str(name), str(entries))
+        finally:
+            old.close()
+        return taken, lost
+
+    def _tell_lost(self, is_new: bool) -> None:
+        if is_new and any(self.contents.folder.iterdir()):
+            self.told = (
+                f"{self.file} was not there or empty, though {self.contents.folder} "
+                "holds what belongs to analyses. Stop ClusterLens and bring the file "
+                "back from a copy to have them; “Clean up” would remove what is left."
+            )
+
+    def aside(self) -> list[Path]:
+        """Damaged files that lie beside the one in use."""
+        return lying_aside(self.file)
 
     def close(self) -> None:
         """Let go of the file."""
         with self._lock:
             self._db.close()
+            self._presence.close()
 
     @contextmanager
-    def _write(self) -> Iterator[sqlite3.Connection]:
+    def _turn(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[sqlite3.Connection]:
         """Do several statements or none of them."""
         with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
             try:
+                self._db.execute(begin)
                 yield self._db
                 self._db.execute("COMMIT")
-            except BaseException:
+            except ERRORS as error:
+                raise self._failed(error) from error
+            finally:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
-                raise
+
+    def _failed(self, error: BaseException) -> StoreError:
+        return StoreError(f"{self.file} cannot be read or written: {error}")
 
     def _read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self._lock:
-            return self._db.execute(sql, values).fetchall()
+        with self._turn("BEGIN") as db:
+            return db.execute(sql, values).fetchall()
 
-    def write(self, stored: Stored, first: int, rows: Sequence[Row]) -> int:
+    def write(
+        self,
+        stored: Stored,
+        first: int,
+        rows: Sequence[Row],
+        ended: Collection[str] = (),
+    ) -> int:
         """Replace the steps from a position on; return the new revision.
 
         An analysis that was deleted meanwhile is brought back.
@@ -232,14 +289,16 @@ class Store:
             Position of the first row that changes.
         rows : sequence of Row
             All rows from there on.
+        ended : collection of str
+            Ids of what is under way no more, as the rows hold what came of it.
 
         Raises
         ------
         Conflict
             If the revision is another one by now.
         """
-        with self._write() as db:
-            values = (stored.cursor, now(), _text(stored.about), _text(stored.look))
+        with self._turn() as db:
+            values = (stored.cursor, now(), as_text(stored.about), as_text(stored.look))
             if stored.revision:
                 done = db.execute(
                     "UPDATE analysis SET revision = revision + 1, cursor = ?, "
@@ -259,54 +318,63 @@ class Store:
                 "DELETE FROM step WHERE analysis = ? AND position >= ?",
                 (stored.id, first),
             )
-            _insert(db, stored.id, first, rows)
+            insert_steps(db, stored.id, first, rows)
+            seal(db, stored.id)
+            _end(db, ended)
         return stored.revision + 1
 
+    def note(
+        self, analysis: str, intents: Sequence[Intent], ended: Collection[str] = ()
+    ) -> None:
+        """Note what this process has under way on an analysis, and what ended."""
+        with self._turn() as db:
+            for intent in intents:
+                values = (intent.id, self.name, as_text(asdict(intent)))
+                db.execute(
+                    "INSERT INTO under_way (id, analysis, process, intent) "
+                    "SELECT ?1, id, ?2, ?3 FROM analysis WHERE id = ?4 "
+                    "ON CONFLICT (id) DO UPDATE SET process = ?2, intent = ?3",
+                    (*values, analysis),
+                )
+            _end(db, ended)
+
+    def under_way(self, analysis: str) -> tuple[list[Intent], list[Intent]]:
+        """Return what is under way on an analysis, and what was interrupted.
+
+        Interrupted is what was left, and what a process had under way that ended.
+        """
+        rows = self._read(
+            "SELECT process, intent FROM under_way WHERE analysis = ? ORDER BY rowid",
+            analysis,
+        )
+        found: dict[bool, list[Intent]] = {True: [], False: []}
+        for process, text in rows:
+            is_alive = is_there(self._present, process)
+            found[is_alive].append(_intent(text))
+        return found[True], found[False]
+
+    def leave(self, ids: Collection[str]) -> None:
+        """Let what is under way be interrupted, though this process goes on."""
+        with self._turn() as db:
+            db.executemany(
+                "UPDATE under_way SET process = '' WHERE id = ?", [(i,) for i in ids]
+            )
+
+    def take(self, intent: str) -> bool:
+        """Put what was interrupted under way here; False where another did before."""
+        with self._turn() as db:
+            sql = "SELECT process FROM under_way WHERE id = ?"
+            found = db.execute(sql, (intent,)).fetchone()
+            if found is None or is_there(self._present, found[0]):
+                return False
+            sql = "UPDATE under_way SET process = ? WHERE id = ?"
+            db.execute(sql, (self.name, intent))
+        return True
+
     def read(self, analysis: str) -> Stored:
-        """Return an analysis; ValueError if there is none of this id."""
-        with self._lock:
-            db = self._db
-            db.execute("BEGIN")
-            try:
-                head = db.execute(
-                    "SELECT revision, cursor, about, look FROM analysis WHERE id = ? "
-                    "AND deleted IS NULL",
-                    (analysis,),
-                ).fetchone()
-                found = db.execute(
-                    "SELECT kind, title, at, given, changes FROM step WHERE analysis "
-                    "= ? ORDER BY position",
-                    (analysis,),
-                ).fetchall()
-                held = db.execute(
-                    "SELECT position, content FROM holds WHERE analysis = ?",
-                    (analysis,),
-                ).fetchall()
-            finally:
-                db.execute("COMMIT")
-        if head is None:
-            raise ValueError(
-                f"there is no analysis {analysis!r} on this machine; it was deleted, "
-                "or the link is of another one."
-            )
-        holds: dict[int, set[str]] = {}
-        for position, content in held:
-            holds.setdefault(position, set()).add(content)
-        rows = tuple(
-            Row(
-                kind,
-                title,
-                at,
-                json.loads(given),
-                json.loads(changes),
-                frozenset(holds.get(k, ())),
-            )
-            for k, (kind, title, at, given, changes) in enumerate(found)
-        )
-        revision, cursor, about, look = head
-        return Stored(
-            analysis, revision, cursor, rows, json.loads(about), json.loads(look)
-        )
+        """Return an analysis; Lost if there is none of this id, or it is damaged."""
+        with self._turn("BEGIN") as db:
+            return read_analysis(db, analysis)
 
     def revision(self, analysis: str) -> int | None:
         """Return the revision of an analysis, None if there is none of this id."""
@@ -321,42 +389,27 @@ class Store:
             deleted,
         )
         return [
-            Entry(i, json.loads(about), at, bool(gone)) for i, about, at, gone in rows
+            Entry(i, plain_or_none(about), at, bool(gone))
+            for i, about, at, gone in rows
         ]
 
     def rename(self, analysis: str, name: str) -> None:
         """Give an analysis a name of its own."""
-        with self._write() as db:
-            about = {**self._about(db, analysis), "title": name}
+        with self._turn() as db:
+            about = {**read_analysis(db, analysis).about, "title": name}
             db.execute(
                 "UPDATE analysis SET about = ?, revision = revision + 1 WHERE id = ?",
-                (_text(about), analysis),
+                (as_text(about), analysis),
             )
-
-    def _about(self, db: sqlite3.Connection, analysis: str) -> dict[str, Any]:
-        found = db.execute("SELECT about FROM analysis WHERE id = ?", (analysis,))
-        return json.loads(found.fetchone()[0])
+            seal(db, analysis)
 
     def duplicate(self, analysis: str, title: str) -> str:
         """Copy an analysis with all its steps; return the id of the copy."""
-        copy = new_id()
-        with self._write() as db:
-            about = {**self._about(db, analysis), "title": title}
-            db.execute(
-                "INSERT INTO analysis (id, revision, cursor, made, changed, about, "
-                "look) SELECT ?, 1, cursor, ?, ?, ?, look FROM analysis WHERE id = ?",
-                (copy, now(), now(), _text(about), analysis),
-            )
-            for table, columns in (
-                ("step", "position, kind, title, at, given, changes"),
-                ("holds", "position, content"),
-            ):
-                db.execute(
-                    f"INSERT INTO {table} (analysis, {columns}) SELECT ?, {columns} "
-                    f"FROM {table} WHERE analysis = ?",
-                    (copy, analysis),
-                )
-        return copy
+        stored = self.read(analysis)
+        about = {**stored.about, "title": title}
+        copy = replace(stored, id=new_id(), revision=0, about=about)
+        self.write(copy, 0, stored.rows)
+        return copy.id
 
     def delete(self, analysis: str) -> None:
         """Take an analysis off the list; `restore` brings it back until cleaning."""
@@ -367,18 +420,19 @@ class Store:
         self._mark(analysis, None)
 
     def _mark(self, analysis: str, deleted: str | None) -> None:
-        with self._write() as db:
+        with self._turn() as db:
             db.execute(
                 "UPDATE analysis SET deleted = ? WHERE id = ?", (deleted, analysis)
             )
 
     def pools(self) -> dict[str, str]:
         """Entries of the pools that were given a name, by name."""
-        return dict(self._read("SELECT name, entries FROM pool"))
+        rows = self._read("SELECT name, entries FROM pool")
+        return {str(name): str(entries) for name, entries in rows}
 
     def write_pool(self, name: str, entries: str | None) -> None:
         """Keep the entries of a pool under a name; None forgets it."""
-        with self._write() as db:
+        with self._turn() as db:
             db.execute("DELETE FROM pool WHERE name = ?", (name,))
             if entries is not None:
                 db.execute("INSERT INTO pool VALUES (?, ?)", (name, entries))
@@ -389,96 +443,41 @@ class Store:
         return self.contents.size() + sum(path.stat().st_size for path in files)
 
     def clean(self) -> int:
-        """Forget deleted analyses and what no analysis holds; return bytes gained."""
+        """Forget deleted analyses and what no analysis holds; return bytes gained.
+
+        Contents stay as long as a damaged file lies there, which may hold them.
+        """
         before = self.size()
-        with self._write() as db:
+        with self._turn() as db:
             db.execute("DELETE FROM analysis WHERE deleted IS NOT NULL")
             held = db.execute("SELECT DISTINCT content FROM holds").fetchall()
-        self.contents.clean({content for (content,) in held})
+        if not self.aside():
+            self.contents.clean({content for (content,) in held})
         for path in self.found.glob("*"):  # found again where it is missed
             path.unlink(missing_ok=True)
-        with self._lock:
-            self._db.execute("VACUUM")
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        try:
+            with self._lock:
+                self._db.execute("VACUUM")
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except ERRORS as error:
+            raise self._failed(error) from error
         return max(0, before - self.size())
 
 
-def _text(values: Any) -> str:
-    return json.dumps(values)
-
-
-def _insert(
-    db: sqlite3.Connection, analysis: str, first: int, rows: Sequence[Row]
-) -> None:
-    for position, row in enumerate(rows, first):
-        db.execute(
-            "INSERT INTO step (analysis, position, kind, title, at, given, changes) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                analysis,
-                position,
-                row.kind,
-                row.title,
-                row.at,
-                _text(row.given),
-                _text(row.changes),
-            ),
-        )
-        db.executemany(
-            "INSERT INTO holds (analysis, position, content) VALUES (?, ?, ?)",
-            [(analysis, position, key) for key in sorted(row.holds)],
-        )
-
-
-def _prepare(db: sqlite3.Connection, file: Path) -> None:
-    """Check the file and bring it to the present version."""
-    db.execute(f"PRAGMA busy_timeout = {int(1000 * _PATIENCE_SECONDS)}")
-    db.execute("BEGIN")  # another process may be making the file at this moment
-    version = db.execute("PRAGMA user_version").fetchone()[0]
-    tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    mark = db.execute("PRAGMA application_id").fetchone()[0]
-    db.execute("COMMIT")
-    if (version or tables) and mark != APPLICATION:
-        raise StoreError(
-            f"{file} is a database of another program; move it away, or choose "
-            f"another folder with {HOME}."
-        )
-    if version > len(MIGRATIONS):
-        raise StoreError(
-            f"{file} was made by a newer version of ClusterLens (format {version}, "
-            f"this one knows {len(MIGRATIONS)}); use that version, or choose another "
-            f"folder with {HOME}."
-        )
-    if version:
-        found = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        if found != "ok":
-            raise _unusable(file, found)
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA foreign_keys = ON")
-    if version < len(MIGRATIONS):
-        _migrate(db)
-
-
-def _migrate(db: sqlite3.Connection) -> None:
-    """Take the steps to the present version, all or none, one process at a time."""
-    db.execute("BEGIN EXCLUSIVE")
+def _intent(text: Any) -> Intent:
     try:
-        version = db.execute("PRAGMA user_version").fetchone()[0]
-        for script in MIGRATIONS[version:]:
-            for statement in script.split(";"):
-                db.execute(statement)
-        db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-        db.execute(f"PRAGMA application_id = {APPLICATION}")
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
+        return Intent(**read_values(text))
+    except TypeError as error:
+        raise Lost(f"a note of what is under way is damaged ({error})") from error
 
 
-def _unusable(file: Path, why: str) -> StoreError:
-    return StoreError(
-        f"{file} cannot be used ({why}); bring it back from a copy, or move it away "
-        "to begin with an empty one."
-    )
+def _moment(text: Any) -> str:
+    """Return a time as it is, the present one where it is none."""
+    try:
+        return datetime.fromisoformat(text).isoformat()
+    except (TypeError, ValueError):
+        return now()
+
+
+def _end(db: sqlite3.Connection, ids: Collection[str]) -> None:
+    db.executemany("DELETE FROM under_way WHERE id = ?", [(i,) for i in ids])

@@ -17,6 +17,7 @@ from clusterlens.ui.nodes import (
     pictures,
     pools,
     report,
+    result,
     runs,
     tables,
 )
@@ -25,4 +26,4 @@ NODES = agreement.NODES | nulls.NODES | pictures.NODES | pools.NODES
 NODES |= inspector.NODES | tables.NODES | cns.NODES | links.NODES | labels.NODES
 NODES |= clusters.NODES | k_selection.NODES | runs.NODES
 NODES |= fuzzy.NODES | report.NODES
-NODES |= cns_study.NODES
+NODES |= cns_study.NODES | result.NODES

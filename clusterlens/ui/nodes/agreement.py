@@ -17,8 +17,7 @@ from clusterlens.compute.ensemble.agreement import (
     estimate_agreements,
 )
 from clusterlens.compute.ensemble.constraints import Constraints
-from clusterlens.compute.ensemble.contingency import match_labels
-from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble, distinct_partitions
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from clusterlens.compute.ensemble.partial import share_levels
 from clusterlens.compute.indices.model_comparison import compare_models
@@ -39,7 +38,7 @@ from clusterlens.compute.ranking.robustness import (
 from clusterlens.compute.ranking.scores import threshold_scores
 from clusterlens.compute.ranking.voting import near_copies
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.analysis import Link
+from clusterlens.ui.analysis import AnalysisResult, Link
 from clusterlens.ui.derived import Node
 from clusterlens.ui.jobs import KERNELS, Job
 from clusterlens.ui.links import PlainId, as_constraints, named_alike, plain_ids
@@ -148,20 +147,20 @@ def robustness(makeups: Makeups, ranking: Ranking, weight: float) -> Robustness:
 
 
 def reference(job: Job, agreement: Agreement) -> int:
-    """The model whose clusters give all others their colours."""
+    """The model whose clusters give all others their colours, without a result."""
     return int(rank_partitions(agreement, executor=KERNELS).order[0])
 
 
-def selected(model: int | None, ranking: Ranking) -> int:
-    """The model that is looked at: the leader unless another one was chosen."""
+def selected(
+    model: int | None,
+    ranking: Ranking,
+    result: AnalysisResult | None,
+    run_id: str | None,
+) -> int:
+    """The model that is looked at: the result or the leader unless one was chosen."""
+    if model is None and result is not None:
+        model = result.model_of(run_id)
     return int(ranking.order[0]) if model is None else model
-
-
-def clusters(job: Job, ensemble: Ensemble, model: int, reference: int) -> np.ndarray:
-    """Clusters of the model, numbered like those of the reference; noise is -1."""
-    codes = ensemble.codes_and_gaps
-    matched = match_labels(codes[reference], codes[model])
-    return np.where(ensemble.labels[model] == NOISE, NOISE, matched)
 
 
 def model_table(job: Job, agreement: Agreement, samples: Dataset) -> pd.DataFrame:
@@ -273,14 +272,7 @@ NODES = {
     ),
     "robustness": Node(("makeups", "ranking", "link_weight"), robustness, keep=16),
     "reference": Node(("agreement",), reference, "live", "Matching the clusters"),
-    "selected": Node(("look.model?", "ranking"), selected),
-    "clusters": Node(
-        ("ensemble", "selected", "reference"),
-        clusters,
-        "live",
-        "Matching the clusters",
-        keep=8,
-    ),
+    "selected": Node(("look.model?", "ranking", "result?", "run_id?"), selected),
     "copies": Node(("ensemble",), copies, "live", "Comparing partitions"),
     "model_map": Node(("ensemble",), model_map, "live", "Comparing the models"),
     "hubs": Node(("ensemble",), hubs, "live", "Looking for hubs"),

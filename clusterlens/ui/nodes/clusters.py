@@ -38,12 +38,13 @@ from clusterlens.compute.table.profiles import (
     group_profile,
 )
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.analysis import ClusterName
+from clusterlens.ui.analysis import AnalysisResult, ClusterName
 from clusterlens.ui.derived import Node
-from clusterlens.ui.figures.raster import draw_samples, map_view
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.jobs import KERNELS, Job
 from clusterlens.ui.look import Brush, Viewport
-from clusterlens.ui.nodes.pictures import Picture
+from clusterlens.ui.nodes.result import LookedAt, numbered_like
 from clusterlens.ui.palette import cluster_colours, cluster_name, label_title
 from clusterlens.ui.partitions import (
     TREE,
@@ -97,18 +98,17 @@ class Tree:
         return cuts
 
 
-def partition_tree(job: Job, ensemble: Ensemble, reference: int) -> Tree:
-    """Grow the tree, numbered like the clusters of the reference where they match."""
+def partition_tree(job: Job, ensemble: Ensemble, numbering: np.ndarray) -> Tree:
+    """Grow the tree; clusters that match those of the numbering have their numbers."""
     tree = make_tree(ensemble, **job.kernels)
     nodes = tree.to_frame()
-    k = int(np.clip(ensemble.n_clusters[reference], 1, tree.n_leaves))
+    k = int(np.clip(len(np.unique(numbering)), 1, tree.n_leaves))
     at = tree.nodes_at(k)
     names, codes = np.unique(at, return_inverse=True)
-    other = ensemble.codes_and_gaps[reference].astype(np.int64)
-    rows, columns = match_clusters(contingency_table(codes[tree.leaves], other))
+    rows, columns = match_clusters(contingency_table(codes[tree.leaves], numbering))
     colours = nodes["colour"].to_numpy()
     number = dict(zip(colours[names[rows]].tolist(), columns.tolist(), strict=True))
-    fresh = int(other.max()) + 1
+    fresh = int(numbering.max()) + 1
     for colour in pd.unique(nodes.sort_values("first_k", kind="stable")["colour"]):
         if colour not in number:
             number[colour] = fresh
@@ -132,8 +132,13 @@ def choice(
     reference: int,
     samples: Dataset,
     links: Constraints | None,
+    result: np.ndarray | None,
 ) -> Choice | None:
     """What the page is about; None where there is no such partition."""
+    if kind == "auto":
+        kind = "model" if result is None else "result"
+    if kind == "result":
+        return None if result is None else Choice("result")
     if kind == "model":
         return Choice("model", model=model)
     if kind == "group":
@@ -161,11 +166,11 @@ class Chosen:
     labels : array of int, shape (n_samples,)
         Its labels as they are made.
     clusters : array of int, shape (n_samples,)
-        Its clusters, numbered like those of the reference; noise is -1.
+        Its clusters, numbered like those of the result; noise is -1.
     names : dict of int to str
-        Name of each cluster.
+        What each cluster is called.
     own_names : dict of int to str
-        Those of them that the analyst or the partition gave.
+        Names that the analyst or the partition gave to just these clusters.
     sizes : dict of int to int
         Number of samples of each cluster, ascending by number; noise last.
     """
@@ -201,50 +206,41 @@ def chosen(
     choice: Choice,
     ensemble: Ensemble,
     samples: Dataset,
-    reference: int,
+    numbering: np.ndarray,
     tree: Tree,
     links: Constraints | None,
+    result: AnalysisResult | None,
     names: tuple[ClusterName, ...],
 ) -> Chosen:
     """Make the partition and number its clusters."""
     kernels = {"executor": KERNELS, "cancel": job.cancelled}
-    labels = labels_of(choice, ensemble, samples, links, tree.tree, **kernels)
+    labels = labels_of(choice, ensemble, samples, links, tree.tree, result, **kernels)
     if choice.kind == "consensus" and choice.method == TREE and not choice.obeys:
         k = min(choice.k, tree.most)
         number = tree.nodes["number"].to_numpy()
         clusters = number[tree.tree.nodes_at(k)][tree.tree.leaves]
-    elif choice.kind == "group":
+    elif choice.kind in ("group", "result"):
         clusters = labels
     else:
-        clusters = _like(ensemble.codes_and_gaps[reference], labels)
+        clusters = numbered_like(numbering, labels)
     found, counts = np.unique(clusters, return_counts=True)
     order = np.argsort(np.where(found < 0, found.max() + 1, found), kind="stable")
     sizes = {int(found[k]): int(counts[k]) for k in order}
     given = _given_names(choice, samples, labels, clusters)
-    given |= names_of(clusters, samples.row_ids, names)
+    called = names_of(clusters, samples.row_ids, names)
+    given |= {k: name.text for k, name in called.items() if name.is_own}
     if choice.kind == "model" and _only_gaps(ensemble, choice.model):
         given[NOISE] = LEFT_OUT
-    titles = {k: given.get(k, cluster_name(k)) for k in sizes}
-    title = choice.title(ensemble)
+    like = {k: str(name) for k, name in called.items()} | given
+    titles = {k: like.get(k, cluster_name(k)) for k in sizes}
+    of_result = choice.kind == "result" and result is not None
+    title = result.title if of_result else choice.title(ensemble)
     return Chosen(choice, title, labels, clusters, titles, given, sizes)
 
 
 def settled(job: Job, chosen: Chosen) -> Chosen:
     """The partition once the slider rests: icicle and maps come before what follows."""
     return chosen
-
-
-def _like(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Number labels (n,) like the clusters of other codes (n,); noise stays -1."""
-    own, found = pd.factorize(np.where(labels == NOISE, NOISE, labels), sort=True)
-    rows, columns = match_clusters(contingency_table(own, codes.astype(np.int64)))
-    number = np.full(len(found), -1)
-    number[rows] = columns
-    rest = np.flatnonzero(number < 0)
-    number[rest] = int(codes.max()) + 1 + np.arange(len(rest))
-    clusters = number[own]
-    clusters[labels == NOISE] = NOISE
-    return clusters
 
 
 def _given_names(
@@ -269,11 +265,14 @@ def model_names(
     samples: Dataset,
     names: tuple[ClusterName, ...],
     ensemble: Ensemble,
-    selected: int,
+    looked_at: LookedAt,
 ) -> dict[int, str]:
-    """Name of each cluster of the selected model that was given one, and of gaps."""
-    given = names_of(clusters, samples.row_ids, names)
-    return given | ({NOISE: LEFT_OUT} if _only_gaps(ensemble, selected) else {})
+    """What the clusters looked at are called that were given a name, and gaps."""
+    called = names_of(clusters, samples.row_ids, names)
+    gaps = looked_at.model is not None and _only_gaps(ensemble, looked_at.model)
+    return {k: str(name) for k, name in called.items()} | (
+        {NOISE: LEFT_OUT} if gaps else {}
+    )
 
 
 def in_hand(chosen: Chosen, cluster: int | None) -> int:
@@ -382,18 +381,25 @@ def other_choice(
     samples: Dataset,
     tree: Tree,
     ensemble: Ensemble,
+    result: AnalysisResult | None,
+    run_id: str | None,
 ) -> Choice | None:
-    """The partition beside it: the selected model, or the tree beside that model."""
+    """The partition beside it: the selected model, or the tree beside that model.
+
+    A result is that model, too, where it has just its clusters.
+    """
+    result_model = None if result is None else result.model_of(run_id)
     if compared == "labels":
         return Choice("labels") if samples.labels_true is not None else None
     if compared.startswith("model "):
         return Choice("model", model=int(compared.removeprefix("model ")))
-    if compared == "consensus" or choice == Choice("model", model=selected):
-        k = choice.k
-        if choice.kind == "model":
-            k = int(ensemble.n_clusters[choice.model])
-        elif choice.kind != "consensus":
-            k = int(ensemble.n_clusters[selected])
+    is_selected = choice == Choice("model", model=selected)
+    is_selected |= choice.kind == "result" and result_model == selected
+    if compared == "consensus" or is_selected:
+        k = choice.k if choice.kind == "consensus" else None
+        if k is None:
+            model = choice.model if choice.kind == "model" else selected
+            k = int(ensemble.n_clusters[model])
         return Choice("consensus", k=int(np.clip(k, 2, max(tree.most, 2))))
     return Choice("model", model=selected)
 
@@ -468,17 +474,13 @@ def _picture(
 ) -> Picture | None:
     if not (port.width and port.height):
         return None
-    view = map_view(projection.coordinates, port)
-    lit = brush.positions if len(brush) else shared.changed
-    pixels = draw_samples(
+    return draw_map(
         projection.coordinates,
         cluster_colours(clusters),
-        view,
-        size=(port.width, port.height),
-        lit=lit,
+        port,
+        lit=brush.positions if len(brush) else shared.changed,
         keep_hue=True,
     )
-    return Picture(pixels, view)
 
 
 @dataclass(frozen=True)
@@ -543,11 +545,14 @@ def chosen_stability(
     )
 
 
-_MADE = ("ensemble", "samples", "reference", "partition_tree", "constraints?")
+_MADE = (
+    *("ensemble", "samples", "numbering", "partition_tree", "constraints?"),
+    *("result?", "cluster_names"),
+)
 
 NODES = {
     "partition_tree": Node(
-        ("ensemble", "reference"), partition_tree, "live", "Growing the consensus tree"
+        ("ensemble", "numbering"), partition_tree, "live", "Growing the consensus tree"
     ),
     "methods": Node(("ensemble",), methods, "live", "Listing consensus functions"),
     "choice": Node(
@@ -562,12 +567,13 @@ NODES = {
             "reference",
             "samples",
             "constraints?",
+            "result_here?",
         ),
         choice,
         keep=32,
     ),
     "chosen": Node(
-        ("choice", *_MADE, "cluster_names"),
+        ("choice", *_MADE),
         chosen,
         "live",
         "Making the partition",
@@ -582,7 +588,7 @@ NODES = {
         rests=True,
     ),
     "model_names": Node(
-        ("clusters", "samples", "cluster_names", "ensemble", "selected"),
+        ("clusters", "samples", "cluster_names", "ensemble", "looked_at"),
         model_names,
         "live",
         "Naming the clusters",
@@ -620,12 +626,14 @@ NODES = {
             "samples",
             "partition_tree",
             "ensemble",
+            "result?",
+            "run_id?",
         ),
         other_choice,
         keep=16,
     ),
     "other": Node(
-        ("other_choice", *_MADE, "cluster_names"),
+        ("other_choice", *_MADE),
         chosen,
         "live",
         "Making the partition beside it",

@@ -18,10 +18,10 @@ from clusterlens.compute.estimators.cns.graph import (
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.derived import Node
+from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.raster import Raster, map_view, place_samples
 from clusterlens.ui.jobs import Job
 from clusterlens.ui.look import Viewport
-from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import certain_colours
 
 # Bins of the histogram of certainty.
@@ -279,9 +279,16 @@ def cns_raster(job: Job, projection: Projection, port: Viewport) -> Raster | Non
     return place_samples(xy, map_view(xy, port), size=(port.width, port.height))
 
 
-def cns_picture(job: Job, raster: Raster, colours: np.ndarray) -> Picture:
+def cns_picture(
+    job: Job,
+    raster: Raster,
+    colours: np.ndarray,
+    projection: Projection,
+    port: Viewport,
+) -> Picture:
     """Draw the memberships."""
-    return Picture(raster.coloured(colours), raster.view)
+    whole = map_view(projection.coordinates[:, :2], port.whole())
+    return Picture(raster.coloured(colours), raster.view, whole)
 
 
 def cns_nearest(job: Job, projection: Projection) -> KDTree:
@@ -344,7 +351,10 @@ NODES = {
         "Placing the samples",
     ),
     "cns_picture": Node(
-        ("cns_raster", "cns_colours"), cns_picture, "live", "Drawing the memberships"
+        ("cns_raster", "cns_colours", "prepared_projection", "look.cns_view"),
+        cns_picture,
+        "live",
+        "Drawing the memberships",
     ),
     "cns_nearest": Node(
         ("prepared_projection",), cns_nearest, "live", "Preparing the map for clicks"

@@ -30,10 +30,10 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.analysis import SoftTable
 from clusterlens.ui.derived import Node
-from clusterlens.ui.figures.raster import draw_samples, map_view
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.jobs import Job
 from clusterlens.ui.look import Viewport
-from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import certain_colours, discordance_colours
 from clusterlens.ui.partitions import free_name
 
@@ -314,16 +314,13 @@ def maps(
     xy = projection.coordinates
     if not (port.width and port.height) or len(xy) != len(found.values):
         return None
-    view, size = map_view(xy, port), (port.width, port.height)
     darkest = max(float(found.values.max()), 1e-12)
     colours = [
         certain_colours(one.hues[one.labels], one.strength, one.partition.n_clusters)
         for one in sides
     ]
     colours.append(discordance_colours(found.values / darkest))
-    u, v, gap = (
-        Picture(draw_samples(xy, some, view, size=size), view) for some in colours
-    )
+    u, v, gap = (draw_map(xy, some, port) for some in colours)
     return Maps((u, v, gap), darkest)
 
 

@@ -27,8 +27,7 @@ def k_selection(job: Job, samples: Dataset, random_state: int) -> KSelection:
         samples.X,
         _numbers(samples),
         random_state,
-        progress=job.report,
-        cancel=job.cancelled,
+        **job.kernels,
     )
 
 

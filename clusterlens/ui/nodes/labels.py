@@ -24,14 +24,15 @@ from clusterlens.compute.indices.pool_agreement import PoolAgreement, pool_agree
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.profiles import cluster_profiles
+from clusterlens.ui.analysis import AnalysisResult
 from clusterlens.ui.derived import Node
-from clusterlens.ui.figures.raster import draw_samples, map_view
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.jobs import Job
 from clusterlens.ui.links import plain_ids
 from clusterlens.ui.look import Brush, Viewport
-from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import PAIR_OF_CLASSES, cluster_name, rgb
-from clusterlens.ui.partitions import SEED, make_tree, most_clusters
+from clusterlens.ui.partitions import SEED, choice_from, make_tree, most_clusters
 from clusterlens.ui.verdict import Verdict, weigh
 
 MOST_CLASSES = 40
@@ -109,6 +110,9 @@ def judged(
     source: str,
     merged: tuple[tuple[int, int], ...],
     group: Brush,
+    result: AnalysisResult | None,
+    here: np.ndarray | None,
+    run_id: str | None,
 ) -> Judged | None:
     """The classes of a column, the clusters of a model or consensus, or a group."""
     table = samples if samples is not None else dataset
@@ -122,6 +126,8 @@ def judged(
         found = _of_consensus(job, table, ensemble, int(at))
     elif kind == "column" and at in table.table.columns:
         found = _of_column(table, at)
+    elif kind == "result" and result is not None and here is not None:
+        found = _of_result(table, ensemble, result, here, run_id)
     elif kind == "group" and 0 < len(group) < len(table.row_ids):
         found = _of_group(table, group)
     elif table.labels_true is not None:
@@ -154,6 +160,24 @@ def _of_model(table: Dataset, ensemble: Ensemble, at: int) -> Judged:
     names = tuple(cluster_name(k) for k in range(int(codes.max()) + 1))
     code = f"ensemble.labels[{at}]"
     return Judged(table, ensemble.names[at], "cluster", codes, codes, names, code)
+
+
+def _of_result(
+    table: Dataset,
+    ensemble: Ensemble | None,
+    result: AnalysisResult,
+    here: np.ndarray,
+    run_id: str | None,
+) -> Judged:
+    """The clusters of the result."""
+    names = tuple(cluster_name(k) for k in range(int(here.max()) + 1))
+    code = "clusters  # those of the result, from its rows with labels"
+    if ensemble is not None and result.run_id == run_id:
+        choice, rows = choice_from(result.made, table), result.made.get("rows", ())
+        called = {"ens": "ensemble", "ds": "dataset"}
+        n_found = len(result.numbers)
+        code = choice.python(ensemble, n_found, rows, result.links, **called)
+    return Judged(table, result.title, "cluster", here, here, names, code)
 
 
 def _of_consensus(
@@ -400,11 +424,9 @@ def pair_picture(job: Job, pair: PairOfClasses, port: Viewport) -> Picture | Non
     if not (port.width and port.height):
         return None
     xy = pair.view.coordinates
-    view = map_view(pair_frame(xy), port)
     is_b = pair.view.is_b
     colours = rgb(PAIR_OF_CLASSES)[is_b.astype(int)]
-    size = (port.width, port.height)
-    return Picture(draw_samples(xy, colours, view, size=size, triangles=is_b), view)
+    return draw_map(xy, colours, port, around=pair_frame(xy), triangles=is_b)
 
 
 def pair_frame(xy: np.ndarray) -> np.ndarray:
@@ -425,6 +447,7 @@ NODES = {
         (
             *("dataset?", "samples?", "ensemble?"),
             *("look.judged", "look.merged", "look.group"),
+            *("result?", "result_here?", "run_id?"),
         ),
         judged,
         "live",

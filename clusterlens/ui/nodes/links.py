@@ -26,6 +26,7 @@ from clusterlens.ui.links import (
     rows_without,
     with_link,
 )
+from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.palette import LINK_COLOURS, PAIR_COLOUR
 
 SUGGESTED = 6
@@ -42,7 +43,7 @@ class LinkState:
     ends : pair of int or None
         Positions of the two samples, None if the run leaves one of them out.
     broken : bool
-        Whether the selected model breaks it.
+        Whether the partition that is looked at breaks it.
     missing : tuple of plain ids
         Its rows that the run leaves out.
     """
@@ -57,10 +58,15 @@ def link_states(
     links: tuple[Link, ...],
     positions: dict[PlainId, int],
     ensemble: Ensemble,
-    selected: int,
+    looked_at: LookedAt,
+    result: np.ndarray | None,
 ) -> list[LinkState]:
-    """See which links the selected model keeps."""
-    codes, seen = ensemble.codes_and_gaps[selected], ensemble.seen_by(selected)
+    """See which links the partition that is looked at keeps."""
+    if looked_at.model is not None:
+        codes = ensemble.codes_and_gaps[looked_at.model]
+        seen = ensemble.seen_by(looked_at.model)
+    else:
+        codes, seen = result, np.ones(ensemble.n_samples, bool)
     states = []
     for link in links:
         if link.a in positions and link.b in positions:
@@ -309,7 +315,9 @@ def suggestions(
 NODES = {
     "spreads": Node(("samples",), spreads, "live", "Looking at the columns"),
     "link_states": Node(
-        ("links", "row_positions", "ensemble", "selected"), link_states, keep=16
+        ("links", "row_positions", "ensemble", "looked_at", "result_here?"),
+        link_states,
+        keep=16,
     ),
     "contradiction": Node(
         ("look.refused", "pair_reading~", "row_positions"), contradiction

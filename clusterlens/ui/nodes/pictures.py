@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from bokeh.palettes import Viridis256
 from scipy.spatial import KDTree
+from scipy.spatial.distance import cdist
 
 from clusterlens.compute.consensus.ordering import order_samples
 from clusterlens.compute.consensus.tile_source import TileSource
@@ -16,17 +18,17 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection, project
 from clusterlens.ui.derived import Node
-from clusterlens.ui.figures.frame import View
+from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.matrix import (
     BINARISED_PALETTE,
     Edges,
     Heatmap,
     edges,
+    equalised_palette,
     full_view,
-    heatmap,
     visible_items,
 )
-from clusterlens.ui.figures.raster import draw_samples, map_view
+from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.jobs import Job
 from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.palette import (
@@ -38,6 +40,8 @@ from clusterlens.ui.palette import (
 
 # Clusters whose numbers are written on the map; more would cover it.
 NUMBERED = 40
+# Least distance of two of them, as a part of the longer side of the map.
+_NUMBER_GAP = 0.05
 
 
 def projection(job: Job, samples: Dataset) -> Projection:
@@ -83,8 +87,8 @@ class Legend:
         What the samples are coloured by.
     entries : list of (int, str, int)
         Cluster or class, its name and size; empty for disagreement.
-    places : array of float, shape (n_entries, 2)
-        Median place of each cluster.
+    places : array of float, shape (n_numbers, 2)
+        Where the numbers of clusters stand.
     numbers : list of str
         What is written there.
     """
@@ -116,21 +120,43 @@ def legend(
         for k in numbers.tolist()
     ]
     placed = [k for k in numbers.tolist() if k >= 0][:NUMBERED]
-    places = [np.median(projection.coordinates[codes == k], axis=0) for k in placed]
     return Legend(
         "model" if given is None else "labels",
         list(zip(numbers.tolist(), names, sizes.tolist(), strict=True)),
-        np.array(places).reshape(-1, 2),
+        number_places(projection.coordinates, codes, placed),
         [str(k + 1) for k in placed],
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """Pixels as uint32 of RGBA, shape (height, width), and the ranges they cover."""
+def number_places(
+    xy: np.ndarray, codes: np.ndarray, numbers: Sequence[int]
+) -> np.ndarray:
+    """Place numbers on samples of their clusters, in the middle but not on each other.
 
-    pixels: np.ndarray
-    view: View
+    Parameters
+    ----------
+    xy : array of float, shape (n_samples, 2)
+        Coordinates.
+    codes : array of int, shape (n_samples,)
+        Cluster of each sample.
+    numbers : sequence of int
+        Clusters to place, each with a sample.
+
+    Returns
+    -------
+    places : array of float, shape (n_numbers, 2)
+        The sample nearest to the median of the cluster that leaves a gap to the numbers
+        before, or the one that is furthest from them; O(n_samples n_numbers) time.
+    """
+    gap = _NUMBER_GAP * float(np.ptp(xy, axis=0).max())
+    places = np.empty((0, 2))
+    for number in numbers:
+        own = xy[codes == number]
+        middle = np.linalg.norm(own - np.median(own, axis=0), axis=1)
+        own = own[np.argsort(middle, kind="stable")]
+        free = cdist(own, places).min(axis=1, initial=gap)
+        places = np.vstack([places, own[np.argmax(free)]])
+    return places
 
 
 def map_picture(
@@ -139,15 +165,7 @@ def map_picture(
     """Draw the samples at the size and in the ranges of the figure."""
     if not (port.width and port.height):
         return None
-    view = map_view(projection.coordinates, port)
-    pixels = draw_samples(
-        projection.coordinates,
-        colours.values,
-        view,
-        size=(port.width, port.height),
-        lit=brush.positions,
-    )
-    return Picture(pixels, view)
+    return draw_map(projection.coordinates, colours.values, port, lit=brush.positions)
 
 
 def order(
@@ -173,13 +191,10 @@ def consensus(
     """The consensus matrix in view."""
     if not (port.width and port.height):
         return None
-    return heatmap(
-        _tile(source, port, "consensus"),
-        port,
-        source.ensemble.n_samples,
-        Viridis256,
-        equalised=shading == "eq_hist",
-    )
+    tile = _tile(source, port, "consensus")
+    equalised = equalised_palette(tile.values, Viridis256)
+    colours = equalised if shading == "eq_hist" else list(Viridis256)
+    return Heatmap(tile, source.ensemble.n_samples, colours)
 
 
 def binarised(
@@ -189,14 +204,14 @@ def binarised(
     if not (port.width and port.height):
         return None
     tile = _tile(source, port, "binarised", threshold)
-    return heatmap(tile, port, source.ensemble.n_samples, BINARISED_PALETTE)
+    return Heatmap(tile, source.ensemble.n_samples, list(BINARISED_PALETTE))
 
 
 def _tile(
     source: TileSource, port: Viewport, kind: Any, threshold: int | None = None
 ) -> Tile:
     n = source.ensemble.n_samples
-    x, y = full_view(n) if port.x is None or port.y is None else (port.x, port.y)
+    x, y = port.zoom or full_view(n)
     return consensus_tile(
         source,
         rows=visible_items(y, n),

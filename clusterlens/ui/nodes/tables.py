@@ -17,10 +17,10 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection, project
 from clusterlens.compute.table.summaries import column_summaries, table_hints
 from clusterlens.ui.derived import Node
-from clusterlens.ui.figures.raster import draw_samples, map_view
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.jobs import Job
 from clusterlens.ui.look import Viewport
-from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import shades
 
 BINS = 24
@@ -303,10 +303,7 @@ def prepared_picture(
     """Draw what goes into the pool at the size and in the ranges of the figure."""
     if not (port.width and port.height):
         return None
-    xy = projection.coordinates[:, :2]
-    view = map_view(xy, port)
-    size = (port.width, port.height)
-    return Picture(draw_samples(xy, shading.values, view, size=size), view)
+    return draw_map(projection.coordinates[:, :2], shading.values, port)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.kit import pn
-from clusterlens.ui.pages.page import Page, share, under
+from clusterlens.ui.pages.page import Page, Steps, share, under
 from clusterlens.ui.panels.cluster_apart import ClusterApart
 from clusterlens.ui.panels.cluster_profiles import ClusterProfilesTable
 from clusterlens.ui.panels.cluster_rows import ClusterRows
@@ -26,12 +26,16 @@ GRID = """
 class ClustersPage(Page):
     """Which partition, how many clusters, what they are, and how another differs."""
 
-    def build(self) -> Any:
+    def build(self) -> Steps:
         session = self.session
-        bar, evidence = PartitionBar(session), KEvidence(session)
-        profiles, apart = ClusterProfilesTable(session), ClusterApart(session)
-        comparison, rows = Comparison(session), ClusterRows(session)
-        self.panels = [bar, evidence, profiles, apart, comparison, rows]
+        bar, evidence, profiles, apart, comparison, rows = yield from self.each(
+            PartitionBar,
+            KEvidence,
+            ClusterProfilesTable,
+            ClusterApart,
+            Comparison,
+            ClusterRows,
+        )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         self._numbers = share(evidence.view, "1.3 1 0", least=ROOM)
         left, right = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.kit import pn
-from clusterlens.ui.pages.page import Page, share, under
+from clusterlens.ui.pages.page import Page, Steps, share, under
 from clusterlens.ui.panels.cns_certainty import CNSCertainty
 from clusterlens.ui.panels.cns_criterion import CNSCriterion
 from clusterlens.ui.panels.cns_headline import CNSHeadline
@@ -29,14 +29,13 @@ GRID = """
 class CNSPage(Page):
     """Sliders, the map that follows them, the criterion, one sample."""
 
-    def build(self) -> Any:
-        headline, settings = CNSHeadline(self.session), CNSSettings(self.session)
-        memberships = Memberships(self.session)
-        criterion, reading = CNSCriterion(self.session), CNSReading(self.session)
-        steps, certainty = CNSSteps(self.session), CNSCertainty(self.session)
-        versions = CNSVersions(self.session)
-        self.panels = [headline, settings, memberships, criterion, reading]
-        self.panels += [steps, certainty, versions]
+    def build(self) -> Steps:
+        headline, settings, memberships, criterion = yield from self.each(
+            CNSHeadline, CNSSettings, Memberships, CNSCriterion
+        )
+        reading, steps, certainty, versions = yield from self.each(
+            CNSReading, CNSSteps, CNSCertainty, CNSVersions
+        )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         columns = [
             [(settings, "3.4 1 0"), (versions, "1.2 1 0")],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from clusterlens.ui.kit import pn
-from clusterlens.ui.pages.page import Page, share
+from clusterlens.ui.pages.page import Page, Steps, share
 from clusterlens.ui.panels.headline import Headline
 from clusterlens.ui.panels.inspector import Inspector
 from clusterlens.ui.panels.matrices import BinarisedMatrix, ConsensusMatrix
@@ -32,23 +33,14 @@ ROW = {"display": "flex", "gap": "8px", "min-height": "0"}
 class ConsensusPage(Page):
     """A workbench on one screen: ranking, pictures, inspector."""
 
-    def build(self) -> Any:
-        session = self.session
-        consensus = ConsensusMatrix(session)
-        binarised = BinarisedMatrix(session, consensus)
-        headline, sample_map = Headline(session), SampleMap(session)
-        ranking, threshold = RankingTable(session), Threshold(session)
-        inspector = Inspector(session)
-        self.panels = [
-            ranking,
-            headline,
-            sample_map,
-            consensus,
-            binarised,
-            threshold,
-            inspector,
-        ]
-        self._map_of_models = MapOfModels(session)
+    def build(self) -> Steps:
+        ranking, headline, sample_map, consensus = yield from self.each(
+            RankingTable, Headline, SampleMap, ConsensusMatrix
+        )
+        binarised, threshold, inspector = yield from self.each(
+            partial(BinarisedMatrix, partner=consensus), Threshold, Inspector
+        )
+        self._map_of_models, self._table = yield from self.each(MapOfModels, ModelTable)
         self._samples = share(sample_map.view, "1 1 0")
         self._models = share(self._map_of_models.view, "1 1 0")
         centre = pn.Column(
@@ -77,12 +69,11 @@ class ConsensusPage(Page):
             sizing_mode="stretch_both",
             margin=0,
         )
-        self._table = ModelTable(session)
         # What is hidden must not say itself how it is displayed.
         self._workbench = share(workbench, "1 1 0")
         self._over = share(self._table.view, "1 1 0")
-        session.look.param.watch(self._arrange, ["table_open", "map_of"])
-        session.history.param.watch(self._arrange, ["steps", "cursor", "forming"])
+        self.session.look.param.watch(self._arrange, ["table_open", "map_of"])
+        self.session.history.param.watch(self._arrange, ["steps", "cursor", "forming"])
         return pn.Column(
             self._workbench,
             self._over,
@@ -91,19 +82,20 @@ class ConsensusPage(Page):
             margin=0,
         )
 
-    def look(self, seen: bool) -> None:
-        """Show or hide the page; table and map of models watch only while open."""
-        super().look(seen)
-        if len(self.view):
-            self._arrange()
+    def attend(self) -> None:
+        """Let what is in sight watch; table and map of models only while open."""
+        for panel in self.panels:
+            if panel not in (self._map_of_models, self._table):
+                panel.look(self.seen)
+        self._arrange()
 
     def _arrange(self, *events: Any) -> None:
         """Show the workbench or the table, and one of the maps."""
         opened = self.session.look.table_open
         models = self.session.look.map_of == "models"
         self._samples.visible, self._models.visible = not models, models
-        self._map_of_models.look(models and self.view.visible)
+        self._map_of_models.look(models and self.seen)
         self._workbench.visible, self._over.visible = not opened, opened
         for part in self._of_run:
             part.visible = self.session.analysis.run is not None
-        self._table.look(opened and self.view.visible)
+        self._table.look(opened and self.seen)

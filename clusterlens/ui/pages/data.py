@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.kit import pn
-from clusterlens.ui.pages.page import Page, share
+from clusterlens.ui.pages.page import Page, Steps, share
 from clusterlens.ui.panels.columns import Columns
 from clusterlens.ui.panels.first_rows import FirstRows
 from clusterlens.ui.panels.gallery import Gallery
@@ -34,11 +34,11 @@ class DataPage(Page):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.parts = {False: Beginning(session), True: LoadedTable(session)}
-        self._seen = False
         session.history.param.watch(self._arrange, ["steps", "cursor"])
         session.look.param.watch(self._arrange, ["starting"])
 
-    def build(self) -> Any:
+    def build(self) -> Steps:
+        yield
         return pn.Column(
             *(part.view for part in self.parts.values()),
             styles={**COLUMN, "gap": "8px"},
@@ -46,9 +46,7 @@ class DataPage(Page):
             **FILL,
         )
 
-    def look(self, seen: bool) -> None:
-        super().look(seen)
-        self._seen = seen
+    def attend(self) -> None:
         self._arrange()
 
     def _arrange(self, *events: Any) -> None:
@@ -56,16 +54,15 @@ class DataPage(Page):
         session = self.session
         loaded = session.analysis.table is not None and not session.look.starting
         for of_table, part in self.parts.items():
-            part.look(self._seen and of_table == loaded)
+            part.look(self.made and self.seen and of_table == loaded)
 
 
 class Beginning(Page):
     """What this is, where a table comes in, analyses to go on with, examples."""
 
-    def build(self) -> Any:
-        kinds = (Welcome, LoadTable, Recent, Gallery)
-        self.panels = [kind(self.session) for kind in kinds]
-        welcome, load, recent, gallery = (panel.view for panel in self.panels)
+    def build(self) -> Steps:
+        panels = yield from self.each(Welcome, LoadTable, Recent, Gallery)
+        welcome, load, recent, gallery = (panel.view for panel in panels)
         beside = pn.Row(
             share(load, "5 1 0"),
             share(recent, "8 1 0"),
@@ -86,7 +83,6 @@ class Beginning(Page):
 class LoadedTable(Page):
     """What each column is, and what goes into the pool."""
 
-    def build(self) -> Any:
-        kinds = (Columns, Preparation, Notes, FirstRows)
-        self.panels = [kind(self.session) for kind in kinds]
-        return pn.Column(*(card.view for card in self.panels), styles=GRID, **FILL)
+    def build(self) -> Steps:
+        cards = yield from self.each(Columns, Preparation, Notes, FirstRows)
+        return pn.Column(*(card.view for card in cards), styles=GRID, **FILL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.kit import pn
-from clusterlens.ui.pages.page import Page, share, under
+from clusterlens.ui.pages.page import Page, Steps, share, under
 from clusterlens.ui.panels.fuzzy_guide import FuzzyGuide
 from clusterlens.ui.panels.fuzzy_headline import FuzzyHeadline
 from clusterlens.ui.panels.fuzzy_maps import FuzzyMaps
@@ -28,16 +28,14 @@ GRID = """
 class FuzzyPage(Page):
     """Values and maps at the left; guide, rows and all pairs at the right."""
 
-    def build(self) -> Any:
+    def build(self) -> Steps:
         session = self.session
-        headline, values = FuzzyHeadline(session), FuzzyValues(session)
-        self._maps, self._toy = FuzzyMaps(session), FuzzyToy(session)
-        right = [FuzzyGuide(session), FuzzyRows(session), FuzzyPairs(session)]
-        self.panels = [headline, values, self._maps, self._toy, *right]
+        headline, values, *pictures = yield from self.each(
+            FuzzyHeadline, FuzzyValues, FuzzyMaps, FuzzyToy
+        )
+        right = yield from self.each(FuzzyGuide, FuzzyRows, FuzzyPairs)
         fill = {"sizing_mode": "stretch_both", "margin": 0}
-        self._places = [
-            share(panel.view, "1.05 1 0") for panel in (self._maps, self._toy)
-        ]
+        self._places = [share(panel.view, "1.05 1 0") for panel in pictures]
         left = pn.Column(
             share(values.view, "1 1 0"),
             *self._places,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.kit import pn
-from clusterlens.ui.pages.page import Page, share, under
+from clusterlens.ui.pages.page import Page, Steps, share, under
 from clusterlens.ui.panels.label_agreement import LabelAgreement
 from clusterlens.ui.panels.label_merges import LabelMerges
 from clusterlens.ui.panels.label_pairs import LabelPairs
@@ -26,18 +26,17 @@ GRID = f"""
 class LabelsPage(Page):
     """The verdict, and the three kinds of evidence it rests on."""
 
-    def build(self) -> Any:
+    def build(self) -> Steps:
         session = self.session
-        headline = LabelsHeadline(session)
-        cards = [
-            LabelScales(session),
-            LabelPairs(session),
-            ClassPair(session),
-            LabelAgreement(session),
-            LabelMerges(session),
-            LabelVerdict(session),
-        ]
-        self.panels = [headline, *cards]
+        headline, *cards = yield from self.each(
+            LabelsHeadline,
+            LabelScales,
+            LabelPairs,
+            ClassPair,
+            LabelAgreement,
+            LabelMerges,
+            LabelVerdict,
+        )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         grid = pn.Column(*(card.view for card in cards), stylesheets=[GRID], **fill)
         # What is hidden must not say itself how it is displayed.

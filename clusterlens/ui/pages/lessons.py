@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from clusterlens.ui.classroom import Classroom
@@ -9,7 +10,7 @@ from clusterlens.ui.kit import pn
 from clusterlens.ui.pages.consensus import ConsensusPage
 from clusterlens.ui.pages.fuzzy import FuzzyPage
 from clusterlens.ui.pages.labels import LabelsPage
-from clusterlens.ui.pages.page import Page
+from clusterlens.ui.pages.page import Page, Steps
 from clusterlens.ui.panels.coach import Coach
 from clusterlens.ui.panels.lesson_list import LessonList
 from clusterlens.ui.session import Session
@@ -41,14 +42,11 @@ class LessonsPage(Page):
         super().__init__(session)
         self.room = Classroom()
         self.places = {key: page(self.room.session) for key, page in PLACES.items()}
-        self._seen = False
 
-    def build(self) -> Any:
-        listed, coach = (
-            LessonList(self.session, self.room),
-            Coach(self.session, self.room),
+    def build(self) -> Steps:
+        listed, coach = yield from self.each(
+            partial(LessonList, room=self.room), partial(Coach, room=self.room)
         )
-        self.panels = [listed, coach]
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         work = pn.Column(
             *(page.view for page in self.places.values()), styles=COLUMN, **fill
@@ -68,12 +66,10 @@ class LessonsPage(Page):
             **fill,
         )
 
-    def look(self, seen: bool) -> None:
-        """Show or hide the page, with the working page of the lesson."""
-        super().look(seen)
-        self._seen = seen
-        if self.panels:
-            self._arrange()
+    def attend(self) -> None:
+        """Let what is in sight watch, with the working page of the lesson."""
+        super().attend()
+        self._arrange()
 
     def close(self) -> None:
         """End the lesson for good."""
@@ -84,7 +80,9 @@ class LessonsPage(Page):
         lesson = self.room.lesson
         self._list.visible, self._lesson.visible = lesson is None, lesson is not None
         for key, page in self.places.items():
-            page.look(self._seen and lesson is not None and key == lesson.page)
+            page.look(
+                self.made and self.seen and lesson is not None and key == lesson.page
+            )
 
     def _stay(self, *events: Any) -> None:
         """Stay on the working page of the lesson, whatever a link there leads to."""

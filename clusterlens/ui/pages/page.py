@@ -1,17 +1,24 @@
 """Page: panels in an arrangement; they watch their results while the page is shown.
 
 A page is made when it is first looked at, so that the first one comes quickly, and then
-stays in its place.
+stays in its place. In a browser it is made in steps, as its widgets take longer than
+others shall wait.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from typing import Any
 
+from clusterlens.ui.collector import settle
+from clusterlens.ui.components import go_on
 from clusterlens.ui.kit import pn
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.session import Session
-from clusterlens.ui.style import COLUMN
+from clusterlens.ui.style import COLUMN, COMING
+from clusterlens.ui.turns import take
+
+Steps = Generator[None, None, Any]
 
 
 class Page:
@@ -35,31 +42,88 @@ class Page:
 
     def __init__(self, session: Session) -> None:
         self.session, self.panels = session, []
+        self.made = self.seen = False
+        self._making = self._make()
+        self._coming: Any = None
         # What is hidden must not say itself how it is displayed. What is inside asks
         # for the width of the page, as a lesson leaves less of the window to it.
         self.view = pn.Column(
             sizing_mode="stretch_both",
             margin=0,
             styles={**COLUMN, "container-type": "inline-size"},
+            stylesheets=[COMING],
+            css_classes=["cl-coming"],
             visible=False,
         )
 
-    def build(self) -> Any:
-        """Make the panels and return their arrangement."""
+    def build(self) -> Steps:
+        """Make the panels, with a step after each, and return their arrangement."""
         raise NotImplementedError
 
+    def each(self, *kinds: Callable[[Session], Panel]) -> Steps:
+        """Make panels of the page, with a step after each, and return them."""
+        for kind in kinds:
+            self.panels.append(kind(self.session))
+            yield
+        return self.panels[-len(kinds) :]
+
+    def _make(self) -> Steps:
+        arranged = yield from self.build()
+        for panel in self.panels:
+            if self._make_models(panel.view):
+                yield
+        self.view.param.update(objects=[arranged], css_classes=[])
+        self.made = True
+        yield
+
+    def _make_models(self, card: Any) -> bool:
+        """Make the models of a card before it is put in its place, where that is live.
+
+        All at once they would take longer than others shall wait.
+        """
+        for ref, (model, _) in self.view._models.items():
+            document = model.document
+            card._get_model(document, document.get_model_by_id(ref))
+        return bool(self.view._models)
+
     def make(self) -> None:
-        """Make the panels where there are none yet; nothing is shown or hidden."""
-        if not len(self.view):
-            self.view.append(self.build())
+        """Make what is not made yet of the panels; nothing is shown or hidden."""
+        for _ in self._making:
+            pass
+
+    async def prepare(self, wanted: Callable[[], bool] = lambda: True) -> None:
+        """Make the panels in steps, as long as they are wanted."""
+        await take(self._making, wanted)
+        settle()
 
     def look(self, seen: bool) -> None:
         """Show or hide the page."""
+        self.seen = self.view.visible = seen
+        if seen and not self.made and self.view._models:
+            self.view.css_classes = ["cl-coming"]
+            self._coming = go_on(self._come())
+            return
         if seen:
             self.make()
-        self.view.visible = seen
+        if self.made:
+            self.attend()
+
+    async def _come(self) -> None:
+        """Make the page, which is in sight in a browser, and let it watch."""
+        try:
+            await self.prepare(lambda: self.seen)
+        except Exception as error:
+            self.session.jobs.fail("Showing the page", error)
+            self.view.css_classes = []
+            # It is tried anew when it is looked at again.
+            self.panels, self._making = [], self._make()
+        if self.made:
+            self.attend()
+
+    def attend(self) -> None:
+        """Let the panels watch their results while they are in sight."""
         for panel in self.panels:
-            panel.look(seen)
+            panel.look(self.seen)
 
 
 def share(view: Any, flex: str, *, least: str = "0") -> pn.Column:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from clusterlens.ui.kit import pn
-from clusterlens.ui.pages.page import Page
+from clusterlens.ui.pages.page import Page, Steps
 from clusterlens.ui.panels.import_partitions import ImportPartitions
 from clusterlens.ui.panels.pool_cost import PoolCost
 from clusterlens.ui.panels.pool_grid import PoolGrid
@@ -25,11 +23,10 @@ GRID = {
 class PoolPage(Page):
     """From a prepared table to a run."""
 
-    def build(self) -> Any:
-        grid, cost = PoolGrid(self.session), PoolCost(self.session)
-        runs, progress = Runs(self.session), RunProgress(self.session)
-        imported = ImportPartitions(self.session)
-        self.panels = [grid, cost, imported, runs, progress]
+    def build(self) -> Steps:
+        grid, cost, imported, runs, progress = yield from self.each(
+            PoolGrid, PoolCost, ImportPartitions, Runs, RunProgress
+        )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         right = pn.Column(
             # First, so that its buttons are in sight however small the window is.

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from clusterlens.ui.kit import pn
-from clusterlens.ui.pages.page import Page
+from clusterlens.ui.pages.page import Page, Steps
 from clusterlens.ui.panels.report_preview import ReportPreview
 from clusterlens.ui.panels.script_card import ScriptCard
 from clusterlens.ui.panels.take_away import TakeAway
@@ -24,10 +22,10 @@ GRID = """
 class ReportPage(Page):
     """The log, the file that would be saved, the ways out."""
 
-    def build(self) -> Any:
-        timeline, preview = Timeline(self.session), ReportPreview(self.session)
-        away, script = TakeAway(self.session), ScriptCard(self.session)
-        self.panels = [timeline, preview, away, script]
+    def build(self) -> Steps:
+        timeline, preview, away, script = yield from self.each(
+            Timeline, ReportPreview, TakeAway, ScriptCard
+        )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         right = pn.Column(
             pn.Column(away.view, styles={**SCROLL, "flex": "0 0 56%"}, **fill),

@@ -11,13 +11,12 @@ from clusterlens.compute.ensemble.comparison import PartitionComparison
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.figures.frame import View
+from clusterlens.ui.figures.frame import Picture, View
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, MapFigure, inside
 from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import card, link, mark, pn, safe, select
-from clusterlens.ui.look import Brush, Viewport
+from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.clusters import Chosen, Shared
-from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.style import COLUMN
@@ -50,9 +49,9 @@ class Comparison(Panel):
             lambda: look.compared,
             lambda key: setattr(look, "compared", key),
         )
-        doings = (self._tap, self._box, self._lasso)
-        first = MapFigure(self._viewed, *doings)
-        self._maps = (first, MapFigure(_not_asked, *doings, beside=first))
+        made = (self.sees("compare_view"), self._tap, self._box, self._lasso)
+        first = MapFigure(*made)
+        self._maps = (first, MapFigure(*made, beside=first))
         self._titles = [Text(styles={"flex": "none"}) for _ in self._maps]
         sides = [
             pn.Column(
@@ -115,9 +114,7 @@ class Comparison(Panel):
         """Put both pictures and the table on screen."""
         pictures = (own_picture, other_picture)
         for figure, picture in zip(self._maps, pictures, strict=True):
-            if self.session.look.compare_view.x is None:
-                figure.show_whole(picture.view)
-            figure.show(picture.pixels, picture.view)
+            figure.show(picture, self.session.look.compare_view)
             if projection.ready:
                 self._ring(figure, projection.value, inspected.value)
         for text, one in zip(self._titles, (chosen, other), strict=True):
@@ -136,10 +133,6 @@ class Comparison(Panel):
     ) -> None:
         at = [] if inspected is None else [inspected]
         figure.ring(projection.coordinates[at].reshape(-1, 2), [""] * len(at))
-
-    def _viewed(self, view: View | None, width: int, height: int) -> None:
-        x, y = view or (None, None)
-        self.session.look.compare_view = Viewport(x, y, width, height)
 
     def _tap(self, x: float, y: float, unit: float) -> None:
         """Inspect the sample nearest to a click, none in empty space."""
@@ -196,10 +189,6 @@ class Comparison(Panel):
             look = self.session.look
             again = look.brush.source == source
             look.brush = Brush() if again else Brush(np.flatnonzero(both), source)
-
-
-def _not_asked(view: View | None, width: int, height: int) -> None:
-    """The map beside has the size and the ranges of the first."""
 
 
 def _sentence(

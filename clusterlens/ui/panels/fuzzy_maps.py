@@ -12,11 +12,9 @@ from clusterlens.compute.fuzzy.comparison import SampleDiscordance
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.membership_map import MembershipMap
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS
 from clusterlens.ui.kit import badge, card, mark, pn, safe, said
-from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.fuzzy import Maps, Side
 from clusterlens.ui.palette import DISCORDANCE_COLOURS, cluster_colour
 from clusterlens.ui.panels.panel import Panel
@@ -40,11 +38,9 @@ class FuzzyMaps(Panel):
 
     def build(self) -> Any:
         # One range, so that zooming in one map zooms in all; the first one tells of it.
-        first = MembershipMap(self._viewed, self._tap)
-        others = [MembershipMap(_not_asked, self._tap) for _ in _TITLES[1:]]
-        for other in others:
-            ranges = {"x_range": first.figure.x_range, "y_range": first.figure.y_range}
-            other.figure.update(**ranges)
+        made = (self.sees("fuzzy_view"), self._tap)
+        first = MembershipMap(*made)
+        others = [MembershipMap(*made, beside=first) for _ in _TITLES[1:]]
         self._figures = [first, *others]
         columns = [
             pn.Column(
@@ -99,12 +95,10 @@ class FuzzyMaps(Panel):
         **more: Result,
     ) -> None:
         """Put the pictures and the words below on screen."""
-        if self.session.look.fuzzy_view.x is None:
-            self._figures[0].show_whole(fuzzy_maps.pictures[0].view)
         at = fuzzy_sample.value
         place = None if at is None else projection.coordinates[at]
         for figure, picture in zip(self._figures, fuzzy_maps.pictures, strict=True):
-            figure.show(picture.pixels, picture.view)
+            figure.show(picture, self.session.look.fuzzy_view)
             figure.ring(place)
         names = samples.value.row_ids
         words = (
@@ -117,20 +111,12 @@ class FuzzyMaps(Panel):
             + _reading(fuzzy_sides, fuzzy_discordance, names, at)
         )
 
-    def _viewed(self, view: View | None, width: int, height: int) -> None:
-        x, y = view or (None, None)
-        self.session.look.fuzzy_view = Viewport(x, y, width, height)
-
     def _tap(self, x: float, y: float, unit: float) -> None:
         tree = self.session.derived.get("fuzzy_nearest")
         if tree.ready:
             distance, position = tree.value.query((x, y))
             near = distance <= CLICK_PIXELS * unit
             self.session.look.fuzzy_sample = int(position) if near else None
-
-
-def _not_asked(view: View | None, width: int, height: int) -> None:
-    """Leave it to the first map to tell what is in view."""
 
 
 def _legend(maps: Maps, found: SampleDiscordance) -> str:

@@ -11,7 +11,7 @@ from clusterlens.compute.ensemble.agreement import Agreement, AgreementCost
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
-from clusterlens.ui.analysis import Run
+from clusterlens.ui.analysis import AnalysisResult, Run
 from clusterlens.ui.components import Excerpt
 from clusterlens.ui.derived import Result
 from clusterlens.ui.jobs import explain
@@ -35,6 +35,8 @@ class Headline(Panel):
         "null_check",
         "constraints?",
         "copies_of_leader",
+        "result?",
+        "shared_with_leader",
     )
 
     def build(self) -> Any:
@@ -53,6 +55,8 @@ class Headline(Panel):
         null_check: Result,
         constraints: Result,
         copies_of_leader: Result,
+        result: Result,
+        shared_with_leader: Result,
     ) -> None:
         """Write the answer, its caveat and the chips."""
         chips = (
@@ -64,7 +68,9 @@ class Headline(Panel):
             _null_chip(null_check, null_seconds),
         )
         self._text.body = excerpt(
-            f"{_answer(ranking, ensemble)}{_decided(ranking)}"
+            f"{_answer(ranking, ensemble)}"
+            f"{_yours(result.value, shared_with_leader, run, ranking)}"
+            f"{_decided(ranking)}"
             f"{_outvoted(copies_of_leader, ranking, run)}"
             f"{stability(robustness, ranking)} "
             "<span class='muted'>Most typical of this pool, not proven true.</span>",
@@ -88,6 +94,19 @@ def _answer(ranking: Ranking, ensemble: Ensemble) -> str:
     if len(first) > 1:
         text += f" (and {len(first) - 1} more with the same score)"
     return text + ". "
+
+
+def _yours(
+    result: AnalysisResult | None, shared: Result, run: Run, ranking: Ranking
+) -> str:
+    """Say which partition is the result where that is not the leader."""
+    if result is None or result.model_of(run.id) == int(ranking.order[0]):
+        return ""
+    text = f"Your result is <b>{safe(result.title)}</b>"
+    if shared.ready:
+        n = whole(ranking.ensemble.n_samples)
+        text += f"; the two agree on {whole(shared.value)} of {n} samples"
+    return f"<span class='cl-your-result'>{text}.</span> "
 
 
 def _so_far(run: Run) -> str:

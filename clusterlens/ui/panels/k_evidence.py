@@ -79,10 +79,15 @@ class KEvidence(Panel):
 
     def _k(self) -> int:
         chosen = self.session.derived.get("choice")
-        if chosen.ready and chosen.value.kind == "consensus":
-            return int(chosen.value.k)
-        k = self.session.look.partition_k
-        return int(k or self._slider.start)
+        k = self._cut(chosen.value) if chosen.ready else 0
+        return int(k or self.session.look.partition_k or self._slider.start)
+
+    def _cut(self, choice: Choice) -> int:
+        """Number of clusters of the consensus that is read; 0 where it is none."""
+        result = self.session.analysis.result
+        if choice.kind == "result" and result is not None:
+            return int(result.made.get("k", 0))
+        return choice.k if choice.kind == "consensus" else 0
 
     def _set(self, k: int) -> None:
         """Look at the consensus partition into k clusters."""
@@ -98,7 +103,7 @@ class KEvidence(Panel):
         k_seconds: Result,
     ) -> None:
         """Draw one row per number of clusters, with what speaks for it."""
-        k = choice.k if choice.kind == "consensus" else 0
+        k = self._cut(choice)
         found = k_selection.value if k_selection.ready else None
         last = min(partition_tree.most, max(FEWEST_ROWS, k))
         if self._slider.end != last:

@@ -89,10 +89,10 @@ class LabelMerges(Panel):
         if what == "ask":
             self.session.derived.ask("label_gains")
         elif what == "back":
-            look.param.update(merged=look.merged[:-1], label_pair=())
+            look.open_pair(merged=look.merged[:-1])
         else:
             a, b = map(int, what.split())
-            look.param.update(merged=(*look.merged, (a, b)), label_pair=())
+            look.open_pair(merged=(*look.merged, (a, b)))
 
 
 def _row(judged: Judged, row: Any) -> str:

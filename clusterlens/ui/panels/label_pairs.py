@@ -101,8 +101,7 @@ class LabelPairs(Panel):
         self._strip.body = _strip(judged, label_check, at)
 
     def _open(self, what: str) -> None:
-        a, b = map(int, what.split())
-        self.session.look.label_pair = (a, b)
+        self.session.look.open_pair(*map(int, what.split()))
 
 
 def pair_table(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> str:

@@ -40,6 +40,7 @@ class LabelsHeadline(Panel):
         "samples?",
         "ensemble?",
         "ranking?",
+        "result_here?",
     )
     empty = (
         "<p><b>No class labels.</b> Choose another column at the right or, once "
@@ -96,6 +97,8 @@ class LabelsHeadline(Panel):
             offers = {f"label column “{label_column(table)}”": LABELS}
         columns = results["label_columns"].value or ()
         offers |= {f"column “{name}”": f"column:{name}" for name in columns}
+        if results["result_here"].value is not None:
+            offers["result"] = "result"
         if len(self.session.look.group):
             offers["brushed group"] = "group"
         if ensemble is not None and ranking is not None:

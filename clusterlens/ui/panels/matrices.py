@@ -8,24 +8,29 @@ import numpy as np
 
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.figures.frame import View
 from clusterlens.ui.figures.matrix import (
     BINARISED_PALETTE,
+    Edges,
     Heatmap,
     MatrixFigure,
     cell_pixels,
 )
 from clusterlens.ui.jobs import Job
 from clusterlens.ui.kit import badge, card, pn, select
-from clusterlens.ui.look import Brush, Viewport
+from clusterlens.ui.look import Brush
 from clusterlens.ui.moves import pick_pair
+from clusterlens.ui.nodes.links import Marks
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import voters
 
-ORDERS = {"selected model": "model", "consensus tree": "tree", "file order": "file"}
+ORDERS = {"clusters": "model", "consensus tree": "tree", "file order": "file"}
 # A cell that is smaller cannot be hit on purpose.
 CLICKED_PIXELS = 4
 SHADINGS = {"linear": "linear", "equalised": "eq_hist"}
+_FILLED = (
+    f"<span class='dot' style='border-radius:2px;background:{BINARISED_PALETTE[-1]}'>"
+    "</span>"
+)
 # A square as large as its place allows.
 _SQUARE = {
     "width": "min(100cqw, 100cqh)",
@@ -45,18 +50,15 @@ _PLACE = {
 class Matrix(Panel):
     """What both matrices have in common."""
 
-    also = ("matrix_edges", "order", "link_marks")
+    # Names and rings are those of the picture, never of the one before it.
+    drawn = ("matrix_edges", "link_marks")
+    also = ("order",)
     figure: MatrixFigure
 
     def square(self) -> pn.Column:
         """Return the place of the figure."""
         inner = pn.Column(self.figure.pane, styles=_SQUARE, margin=0)
         return pn.Column(inner, styles=_PLACE, sizing_mode="stretch_both", margin=0)
-
-    def viewed(self, view: View | None, width: int, height: int) -> None:
-        """Take in what is in view; both figures have one range and one size."""
-        x, y = view or (None, None)
-        self.session.look.matrix_view = Viewport(x, y, width, height)
 
     def tap(self, row: int, column: int) -> None:
         """Inspect the sample of the row; while linking, ask about the pair."""
@@ -89,24 +91,22 @@ class Matrix(Panel):
 
         self.session.jobs.live("brush", "Selecting samples", union, brush)
 
-    def draw(self, picture: Heatmap, edges: Result, marks: Result) -> None:
+    def draw(self, picture: Heatmap, edges: Edges, marks: Marks) -> None:
         """Put the pixels, the edges and the links on screen."""
-        self.figure.show(picture)
-        if edges.ready:
-            self.figure.show_edges(edges.value)
-        if marks.ready:
-            self.figure.mark(marks.value.cells, marks.value.colours)
+        self.figure.show(picture, self.session.look.matrix_view)
+        self.figure.show_edges(edges)
+        self.figure.mark(marks.cells, marks.colours)
 
 
 class ConsensusMatrix(Matrix):
     """Share of the models that join two samples."""
 
-    needs = ("consensus", "ensemble")
+    needs = ("consensus", "ensemble", *Matrix.drawn)
 
     def build(self) -> Any:
         self._note = Text()
         self.figure = MatrixFigure(
-            self.viewed,
+            self.sees("matrix_view"),
             self.tap,
             self.brush,
             value="agreement",
@@ -138,14 +138,14 @@ class ConsensusMatrix(Matrix):
         self,
         consensus: Heatmap,
         ensemble: Any,
-        matrix_edges: Result,
+        matrix_edges: Edges,
+        link_marks: Marks,
         order: Result,
-        link_marks: Result,
     ) -> None:
         """Show the matrix in view."""
         self._note.body = (
-            f'<p class="muted spare">Share of the {voters(ensemble)} that '
-            "join two samples.</p>"
+            f"<p class='muted sides'><span class='cut'>Share of the {voters(ensemble)} "
+            f"that join a pair.</span>{_scale(consensus.palette)}</p>"
         )
         self.draw(consensus, matrix_edges, link_marks)
 
@@ -153,7 +153,7 @@ class ConsensusMatrix(Matrix):
 class BinarisedMatrix(Matrix):
     """Pairs that enough models join."""
 
-    needs = ("binarised", "ensemble", "threshold_in_force")
+    needs = ("binarised", "ensemble", "threshold_in_force", *Matrix.drawn)
 
     def __init__(self, session: Any, partner: ConsensusMatrix) -> None:
         self._partner = partner
@@ -162,7 +162,7 @@ class BinarisedMatrix(Matrix):
     def build(self) -> Any:
         self._note = Text()
         self.figure = MatrixFigure(
-            lambda view, width, height: None,
+            self.sees("matrix_view"),
             self.tap,
             self.brush,
             value="filled",
@@ -197,9 +197,9 @@ class BinarisedMatrix(Matrix):
         binarised: Heatmap,
         ensemble: Any,
         threshold_in_force: int,
-        matrix_edges: Result,
+        matrix_edges: Edges,
+        link_marks: Marks,
         order: Result,
-        link_marks: Result,
     ) -> None:
         """Show the matrix in view, and say where its pixels are sampled."""
         sampled = ""
@@ -207,7 +207,17 @@ class BinarisedMatrix(Matrix):
             text = "estimated: pairs of each pixel sampled"
             sampled = " " + badge(text, kind="estimate")
         self._note.body = (
-            f'<p class="muted cut">Filled: joined by at least {threshold_in_force} of '
-            f"{voters(ensemble)}.{sampled}</p>"
+            f"<p class='muted cut'>{_FILLED}Filled: joined by at least "
+            f"{threshold_in_force} of {voters(ensemble)}.{sampled}</p>"
         )
         self.draw(binarised, matrix_edges, link_marks)
+
+
+def _scale(palette: list[str]) -> str:
+    """Show the colours from 0 to 1, as they are spread."""
+    stops = ", ".join(palette[:: max(len(palette) // 16, 1)])
+    colours = f"background:linear-gradient(90deg,{stops})"
+    return (
+        "<span class='cl-scale' style='flex:none' title='joined by no model to all'>"
+        f"0 <span class='scale-of' style='{colours}'></span> 1</span>"
+    )

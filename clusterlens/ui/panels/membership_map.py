@@ -10,13 +10,11 @@ from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.figures.frame import View
+from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.membership_map import MembershipMap
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
 from clusterlens.ui.kit import badge, card, link, mark, said
-from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.cns import Fitted, Summary
-from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import NOISE_COLOUR, PALE, cluster_colour
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import percent
@@ -29,7 +27,7 @@ class Memberships(Panel):
     also = ("cns_summary", "cns_shown?", "look.cns_sample?", "cns_nearest")
 
     def build(self) -> Any:
-        self._figure = MembershipMap(self._viewed, self._tap)
+        self._figure = MembershipMap(self.sees("cns_view"), self._tap)
         self._legend = Text(
             css_classes=["cl-membership-legend"], styles={"flex": "none"}
         )
@@ -54,9 +52,7 @@ class Memberships(Panel):
         cns_nearest: Result,
     ) -> None:
         """Put the picture, the seeds and the walks of a sample on screen."""
-        if self.session.look.cns_view.x is None:
-            self._figure.show_whole(cns_picture.view)
-        self._figure.show(cns_picture.pixels, cns_picture.view)
+        self._figure.show(cns_picture, self.session.look.cns_view)
         xy = prepared_projection.coordinates[:, :2]
         version: Fitted | None = cns_shown.value
         seeds = xy[cns_solution.seeds if version is None else version.seeds]
@@ -79,10 +75,6 @@ class Memberships(Panel):
     def _back(self, what: str) -> None:
         """Show the setting in force again."""
         self.session.look.cns_version = ""
-
-    def _viewed(self, view: View | None, width: int, height: int) -> None:
-        x, y = view or (None, None)
-        self.session.look.cns_view = Viewport(x, y, width, height)
 
     def _tap(self, x: float, y: float, unit: float) -> None:
         """Read the sample nearest to a click, none where there is none near."""

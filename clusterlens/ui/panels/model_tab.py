@@ -13,10 +13,13 @@ from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
 from clusterlens.ui.jobs import explain
-from clusterlens.ui.kit import badge, mark, safe
+from clusterlens.ui.kit import badge, mark, pmu, pn, safe
+from clusterlens.ui.moves import choose_result
+from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.palette import cluster_colour, cluster_name
 from clusterlens.ui.panels.saving import SaveButton
 from clusterlens.ui.panels.tab import Tab, effect_rows
+from clusterlens.ui.partitions import Choice
 from clusterlens.ui.words import number
 
 SHOWN_COLUMNS = 6
@@ -25,12 +28,22 @@ SHOWN_COLUMNS = 6
 class ModelTab(Tab):
     """Facts at once; sizes, consensus and columns of the clusters when computed."""
 
-    needs = ("selected", "ranking", "ensemble", "cluster_sizes")
+    needs = ("looked_at", "ranking", "ensemble", "cluster_sizes", "clusters")
     also = ("profiles", "held_together", "model_names")
     css = "cl-model"
     empty = "<b>No model.</b> Run a pool first; its models are listed in the ranking."
 
     def below(self) -> list[Any]:
+        self._choose = pmu.Button(
+            label="Make it the result",
+            size="small",
+            variant="contained",
+            margin=(6, 6, 0, 0),
+            css_classes=["cl-choose-result"],
+            description="Report, rows and files are about it; colours and names stay",
+            on_click=self._make_it_the_result,
+            disabled=True,
+        )
         self._download = SaveButton(
             self.session,
             "Rows with labels",
@@ -39,31 +52,35 @@ class ModelTab(Tab):
             css_classes=["cl-download"],
             disabled=True,
         )
-        self._shown = 0
+        self._shown = LookedAt("", None)
+        self._clusters = np.empty(0, np.int64)
         self._names: dict[int, str] = {}
-        return [self._download.view]
+        return [pn.Row(self._choose, self._download.view, margin=0)]
 
     def prepare(self, results: Any) -> None:
         """Offer the rows only where there is a model."""
         super().prepare(results)
-        self._download.button.disabled = not results["selected"].ready
+        self._download.button.disabled = not results["clusters"].ready
+        found = results["looked_at"]
+        self._choose.visible = not (found.ready and found.value.is_result)
+        self._choose.disabled = not (found.ready and results["clusters"].ready)
 
     def show(
         self,
-        selected: int,
+        looked_at: LookedAt,
         ranking: Ranking,
         ensemble: Ensemble,
         cluster_sizes: dict[int, int],
+        clusters: np.ndarray,
         profiles: Result,
         held_together: Result,
         model_names: Result,
     ) -> None:
         """Write the facts, then one section per cluster."""
-        samples = self.session.analysis.samples
-        self._shown, self._names = selected, model_names.value or {}
-        self._download.filename = f"{samples.name} - {ensemble.names[selected]}.csv"
+        self._shown, self._clusters = looked_at, clusters
+        self._names = model_names.value or {}
         self.text.body = (
-            self._facts(selected, ranking, ensemble, cluster_sizes, held_together)
+            self._facts(looked_at, ranking, ensemble, cluster_sizes, held_together)
             + "<table class='profile'><tr><th>column</th><th class='sides'>"
             "<span>below</span><span>above</span></th><th class='number'>here</th>"
             "<th class='number'>all</th></tr></table>"
@@ -75,37 +92,46 @@ class ModelTab(Tab):
 
     def _facts(
         self,
-        model: int,
+        shown: LookedAt,
         ranking: Ranking,
         ensemble: Ensemble,
         sizes: dict[int, int],
         held: Result,
     ) -> str:
-        value, others = ranking.values[model], np.sort(ranking.values)
-        after = np.searchsorted(others, value, side="right")
-        beyond = f" · next {others[after]:.3f}" if after < len(others) else ""
-        facts = {
-            "score": f"<b>{value:.3f}</b><span class='muted'>{beyond} · median "
-            f"{np.median(others):.3f}</span>",
-            "clusters": count(len(sizes.keys() - {-1}), "cluster")
-            + (f", {count(sizes[-1], 'sample')} {self._rest()}" if -1 in sizes else ""),
-        }
-        seconds = ensemble.seconds[model]
-        if np.isfinite(seconds):
-            facts["fit"] = f"{safe(_settings(ensemble, model))} · {seconds:.2f} s"
+        facts = _score(shown.model, ranking) if shown.model is not None else {}
+        facts["clusters"] = count(len(sizes.keys() - {-1}), "cluster") + (
+            f", {count(sizes[-1], 'sample')} {self._rest()}" if -1 in sizes else ""
+        )
+        if shown.model is not None and np.isfinite(ensemble.seconds[shown.model]):
+            seconds = ensemble.seconds[shown.model]
+            settings = safe(_settings(ensemble, shown.model))
+            facts["fit"] = f"{settings} · {seconds:.2f} s"
         if held.ready:
             doubtful = int(held.value.doubtful.sum())
             facts["doubtful"] = f"{whole(doubtful)} nearer to another cluster"
-        if ranking.violated.any():
-            facts["links"] = f"breaks {ranking.violated[model]:.0%} of the links"
+        if shown.model is not None and ranking.violated.any():
+            facts["links"] = f"breaks {ranking.violated[shown.model]:.0%} of the links"
         rows = "".join(
             f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items()
         )
+        marks = []
+        if shown.model is not None:
+            marks.append(badge(f"rank {ranking.ranks[shown.model]}"))
+        if shown.is_result:
+            marks.append(badge("the result"))
+        if shown.beside:
+            marks.append(badge("beside the result", kind="estimate"))
         return (
             f"<p class='cl-model-name'><b style='font-size:15px'>"
-            f"{safe(ensemble.names[model])}</b> "
-            f"{badge(f'rank {ranking.ranks[model]}')}</p><dl>{rows}</dl>"
+            f"{safe(shown.title)}</b> {' '.join(marks)}</p><dl>{rows}</dl>"
         )
+
+    async def _make_it_the_result(self, event: Any) -> None:
+        """Choose the model that is looked at."""
+        model, ensemble = self._shown.model, self.session.analysis.ensemble
+        if model is not None and ensemble is not None:
+            labels, choice = ensemble.labels[model], Choice("model", model=model)
+            await choose_result(self.session, choice, labels, self._clusters)
 
     def _rest(self) -> str:
         """What samples outside of all clusters are."""
@@ -134,16 +160,26 @@ class ModelTab(Tab):
         )
 
     def _labelled_rows(self) -> tuple[str, Callable[[], bytes]]:
-        """Name the original rows with the labels of the model, and how to make them."""
-        analysis, model = self.session.analysis, self._shown
-        samples, ensemble = analysis.samples, analysis.ensemble
-        found, names = self.session.derived.get("clusters"), None
-        if self._names and found.ready:
-            words = [cluster_name(k, self._names) for k in found.value.tolist()]
-            names = np.array(words, object)
-        return f"{samples.name} - {ensemble.names[model]}.csv", lambda: rows_to_csv(
-            labelled_rows(samples, ensemble, model, names)
+        """Name the original rows with the clusters, and how to make them."""
+        analysis, shown, names = self.session.analysis, self._shown, self._names
+        samples, soft = analysis.samples, None
+        if shown.model is not None:
+            soft = analysis.ensemble.memberships.get(shown.model)
+        clusters = self._clusters
+        return f"{samples.name} - {shown.title}.csv", lambda: rows_to_csv(
+            labelled_rows(samples, shown.title, clusters, names, soft)
         )
+
+
+def _score(model: int, ranking: Ranking) -> dict[str, str]:
+    """Say how a model scores beside the others."""
+    value, others = ranking.values[model], np.sort(ranking.values)
+    after = np.searchsorted(others, value, side="right")
+    beyond = f" · next {others[after]:.3f}" if after < len(others) else ""
+    return {
+        "score": f"<b>{value:.3f}</b><span class='muted'>{beyond} · median "
+        f"{np.median(others):.3f}</span>"
+    }
 
 
 def _settings(ensemble: Ensemble, model: int) -> str:

@@ -7,12 +7,10 @@ from typing import Any
 from clusterlens.compute._numbers import whole
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.figures.frame import View
+from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.pair_map import PairMap
 from clusterlens.ui.kit import badge, card, mark, safe, said
-from clusterlens.ui.look import Viewport
 from clusterlens.ui.nodes.labels import Judged, PairOfClasses, pair_frame
-from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.palette import PAIR_OF_CLASSES
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import error, fixed
@@ -34,7 +32,7 @@ class ClassPair(Panel):
 
     def build(self) -> Any:
         self._heading = Text(css_classes=["cl-pair-heading"], styles={"flex": "none"})
-        self._figure = PairMap(self._viewed)
+        self._figure = PairMap(self.sees("label_view"))
         self._below = Text(
             css_classes=["cl-pair-columns"],
             stylesheets=[COLUMNS_CSS],
@@ -72,9 +70,7 @@ class ClassPair(Panel):
         self._below.body = said(words) + self._text(judged, pair)
 
     def _put(self, picture: Picture) -> None:
-        if self.session.look.label_view.x is None:
-            self._figure.show_whole(picture.view)
-        self._figure.show(picture.pixels, picture.view)
+        self._figure.show(picture, self.session.look.label_view)
 
     def _mark(self, pair: PairOfClasses) -> None:
         """Mark what the picture shows; before it, the axes would be of nothing."""
@@ -128,10 +124,6 @@ class ClassPair(Panel):
             "density. No view shows the means further apart; this one holds "
             f"{share} of the variance of the pair.</p>{table}"
         )
-
-    def _viewed(self, view: View | None, width: int, height: int) -> None:
-        x, y = view or (None, None)
-        self.session.look.label_view = Viewport(x, y, width, height)
 
 
 def _signed(number: str) -> str:

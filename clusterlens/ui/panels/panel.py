@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from clusterlens.ui.components import Text
@@ -150,6 +151,15 @@ class Panel:
                 refresh()
         finally:
             self._updating = False
+
+    def sees(self, name: str) -> Callable[..., None]:
+        """Return what takes in the size and the zoom of a figure, for `look.<name>`."""
+        look = self.session.look
+
+        def take_in(**seen: Any) -> None:
+            setattr(look, name, replace(getattr(look, name), **seen))
+
+        return take_in
 
     def look(self, seen: bool) -> None:
         """Watch the results while in sight, nothing while not."""

@@ -10,14 +10,14 @@ import numpy as np
 from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.consensus.cluster_consensus import ClusterConsensus
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.table.export import attach_labels
 from clusterlens.ui.components import Excerpt
 from clusterlens.ui.derived import Result
-from clusterlens.ui.exports.rows import rows_to_csv
+from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
 from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import card, excerpt, link, pmu, pn, safe, select
 from clusterlens.ui.links import plain_ids
 from clusterlens.ui.look import Brush
+from clusterlens.ui.moves import choose_result
 from clusterlens.ui.nodes.clusters import Chosen
 from clusterlens.ui.panels.panel import TO_A_RUN, Panel
 from clusterlens.ui.panels.saving import SaveButton
@@ -25,6 +25,7 @@ from clusterlens.ui.partitions import SEED, TREE, Choice
 from clusterlens.ui.words import fixed, voters
 
 KINDS = {
+    "Result": "result",
     "Consensus": "consensus",
     "Model": "model",
     "Group": "group",
@@ -63,6 +64,7 @@ class PartitionBar(Panel):
         "beside",
         "runs",
         "run",
+        "result_here?",
     )
     empty = (
         f"<b>Nothing to read yet.</b> {TO_A_RUN}; its models and their consensus "
@@ -95,7 +97,6 @@ class PartitionBar(Panel):
         )
 
     def _kind(self) -> Any:
-        look = self.session.look
         self._kinds = self.control(
             pmu.RadioButtonGroup(
                 options=KINDS,
@@ -104,10 +105,20 @@ class PartitionBar(Panel):
                 sx={"& .MuiToggleButton-root": _LOW},
                 css_classes=["cl-partition-kind"],
             ),
-            lambda: look.partition,
+            self._kind_in_force,
             self._turn_to,
         )
         return self._kinds
+
+    def _kind_in_force(self) -> str:
+        """The kind that is read; at first that of what the other pages show."""
+        kind = self.session.look.partition
+        if kind != "auto":
+            return kind
+        return "result" if self._has_result() else "model"
+
+    def _has_result(self) -> bool:
+        return self.session.derived.get("result_here").value is not None
 
     def _turn_to(self, kind: str) -> None:
         """Look at another kind; a group is what is brushed now."""
@@ -188,26 +199,42 @@ class PartitionBar(Panel):
             sx=_LOW,
             css_classes=["cl-clusters-download"],
         )
-        return [self._name, self._keep, self._rows.view]
+        self._choose = pmu.Button(
+            label="Make it the result",
+            size="small",
+            variant="contained",
+            margin=0,
+            sx=_LOW,
+            css_classes=["cl-choose-result"],
+            description="Every page, the report and all files are about the result",
+            on_click=self._make_it_the_result,
+        )
+        return [self._name, self._keep, self._choose, self._rows.view]
 
     def prepare(self, results: Any) -> None:
         """Offer what there is, also before a partition is made."""
         # What goes and comes back while a partition is made would lay out the whole
         # page twice, and end the drag of the slider that asked for it.
         there = results["chosen"].state in ("ready", "pending")
-        kind = self.session.look.partition
-        for widget in (self._kinds, self._name, self._keep, self._rows.view):
+        kind = self._kind_in_force()
+        made = (self._name, self._keep, self._choose, self._rows.view)
+        for widget in (self._kinds, *made):
             widget.visible = results["ensemble"].ready
         self._methods.visible = there and kind == "consensus"
         linked = results["constraints"].value is not None
         self._obey.visible = there and kind == "consensus" and linked
         self._models.visible = there and kind == "model"
-        self._keep.disabled = not there or kind == "model"
-        self._name.visible = self._keep.visible = there and kind != "model"
+        is_made = there and kind not in ("model", "result")
+        self._keep.disabled = not is_made
+        self._name.visible = self._keep.visible = is_made
+        self._choose.visible = there and kind != "result"
         self._rows.button.disabled = not there
         samples = results["samples"].value
-        given = samples is not None and samples.labels_true is not None
-        kinds = {name: key for name, key in KINDS.items() if given or key != "labels"}
+        offered = {
+            "labels": samples is not None and samples.labels_true is not None,
+            "result": self._has_result(),
+        }
+        kinds = {name: key for name, key in KINDS.items() if offered.get(key, True)}
         if self._kinds.options != kinds:
             self._kinds.options = kinds
         run, runs = results["run"].value, results["runs"].value or ()
@@ -287,18 +314,21 @@ class PartitionBar(Panel):
             last = session.analysis.ensemble.n_partitions - 1
             session.look.param.update(model=last, partition="model")
 
+    async def _make_it_the_result(self, event: Any) -> None:
+        """Choose the partition that is read."""
+        chosen = self._chosen
+        if chosen is not None and chosen.choice.kind != "result":
+            await choose_result(
+                self.session, chosen.choice, chosen.labels, chosen.clusters
+            )
+
     def _labelled(self) -> tuple[str, Callable[[], bytes]]:
         """Name the rows with clusters and their names, and how to make the file."""
         chosen, samples = self._chosen, self.session.analysis.samples
 
         def make() -> bytes:
-            numbers = np.where(chosen.clusters < 0, -1, chosen.clusters + 1)
-            names = [chosen.names[k] for k in chosen.clusters.tolist()]
-            columns = {
-                f"cluster ({chosen.title})": numbers,
-                "cluster name": np.array(names, object),
-            }
-            return rows_to_csv(attach_labels(samples, columns))
+            rows = labelled_rows(samples, chosen.title, chosen.clusters, chosen.names)
+            return rows_to_csv(rows)
 
         return f"{samples.name} - clusters.csv", make
 
@@ -337,7 +367,12 @@ def _judged(choice: Choice) -> str:
     """The partition as Class labels knows it; empty where it must be kept first."""
     if choice.kind == "consensus" and choice.method == TREE and not choice.obeys:
         return f"consensus:{choice.k}"
-    known = {"model": f"model:{choice.model}", "labels": "labels", "group": "group"}
+    known = {
+        "model": f"model:{choice.model}",
+        "labels": "labels",
+        "group": "group",
+        "result": "result",
+    }
     return known.get(choice.kind, "")
 
 

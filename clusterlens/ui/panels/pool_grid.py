@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import groupby
@@ -168,7 +167,7 @@ class PoolGrid(Panel):
         """Do something with the pools of one's own, or say why it cannot be."""
         try:
             deed(*given)
-        except (ValueError, OSError, sqlite3.Error) as error:
+        except (ValueError, OSError) as error:
             self.session.jobs.notify("warning", f"Pools of your own: {explain(error)}")
         self._offer_names()
 

@@ -14,11 +14,9 @@ from clusterlens.compute.table.dataset import (
 )
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.figures.frame import View
+from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.prepared_map import PreparedMap
 from clusterlens.ui.kit import badge, card, pmu, pn, safe
-from clusterlens.ui.look import Viewport
-from clusterlens.ui.nodes.pictures import Picture
 from clusterlens.ui.nodes.tables import Axes, Shading
 from clusterlens.ui.palette import SHADES
 from clusterlens.ui.panels.panel import Panel
@@ -45,7 +43,7 @@ class Preparation(Panel):
 
     def build(self) -> Any:
         self._selects = {rule: self._select(rule) for rule in RULES}
-        self._map = PreparedMap(self._viewed)
+        self._map = PreparedMap(self.sees("prepared_view"))
         self._legend = Text(styles={"flex": "none"}, css_classes=["cl-prepared-legend"])
         self._bars = Text(
             width=104,
@@ -129,15 +127,9 @@ class Preparation(Panel):
         self, dataset: Dataset, prepared_picture: Picture, shading: Shading, axes: Axes
     ) -> None:
         """Put the picture, its legend and the shares of the variance on screen."""
-        if self.session.look.prepared_view.x is None:
-            self._map.show_whole(prepared_picture.view)
-        self._map.show(prepared_picture.pixels, prepared_picture.view)
+        self._map.show(prepared_picture, self.session.look.prepared_view)
         self._legend.body = f"<p>{_colours(shading)}</p>{_axes(axes)}"
         self._bars.body = _bars(axes)
-
-    def _viewed(self, view: View | None, width: int, height: int) -> None:
-        x, y = view or (None, None)
-        self.session.look.prepared_view = Viewport(x, y, width, height)
 
 
 def _result(ds: Dataset) -> str:

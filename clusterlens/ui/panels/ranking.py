@@ -34,7 +34,7 @@ class RankingTable(Panel):
     needs = ("ranking", "rows", "ensemble", "copies")
     also = (
         "robustness",
-        "selected",
+        "looked_at",
         "constraints?",
         "rises?",
         "links",
@@ -148,7 +148,7 @@ class RankingTable(Panel):
         ensemble: Ensemble,
         copies: np.ndarray,
         robustness: Result,
-        selected: Result,
+        looked_at: Result,
         constraints: Result,
         rises: Result,
         links: Result,
@@ -171,8 +171,8 @@ class RankingTable(Panel):
             self.shown = ranked(ranking, rows, robustness, n_links, rises.value)
             more["rows"] = json.dumps([*zip(*self.shown.values(), strict=True)])
         place = None
-        if selected.ready:
-            same = np.flatnonzero(copies[rows] == copies[selected.value])
+        if looked_at.ready and looked_at.value.model is not None:
+            same = np.flatnonzero(copies[rows] == copies[looked_at.value.model])
             place = int(same[0]) if len(same) else None
         self._table.param.update(selected=place, **more)
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from clusterlens.compute._numbers import count, whole
@@ -13,8 +14,10 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
 from clusterlens.ui.form import Form
 from clusterlens.ui.kit import card, link, pn, safe
+from clusterlens.ui.memory.schema import ABOUT
 from clusterlens.ui.memory.store import Entry, Store
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.shapes import fits, moment
 from clusterlens.ui.style import COLUMN
 from clusterlens.ui.words import size_in_bytes
 
@@ -80,12 +83,13 @@ class Recent(Panel):
         self._task = asyncio.get_running_loop().create_task(self._list(store, work))
 
     async def _list(self, store: Store, work: Callable[[Store], Any] | None) -> None:
-        def read() -> tuple[list[Entry], int, Any]:
+        def read() -> tuple[list[Entry], int, list[Path], Any]:
             done = work(store) if work else None
-            return store.entries(deleted=True), store.size(), done
+            aside = store.aside()
+            return store.entries(deleted=True), store.size(), aside, done
 
         try:
-            entries, size, done = await asyncio.to_thread(read)
+            entries, size, aside, done = await asyncio.to_thread(read)
         except Exception as error:
             self.session.jobs.fail("Read the recent analyses", error)
             return
@@ -100,7 +104,7 @@ class Recent(Panel):
             f"{link('Clean up', 'clean')} removes for good what was deleted.</p>"
             if shown or size > 1_000_000
             else ""
-        )
+        ) + "".join(map(_aside, aside))
 
     def _write(self) -> None:
         shown = list(self._entries.values())[:_SHOWN]
@@ -142,7 +146,7 @@ class Recent(Panel):
 
 
 def _title(entry: Entry) -> str:
-    return str(entry.about.get("title") or entry.about.get("table") or "no table")
+    return entry.about.get("title") or entry.about.get("table") or "no table"
 
 
 def _table(rows: list[str]) -> str:
@@ -157,9 +161,11 @@ def _table(rows: list[str]) -> str:
 
 
 def _row(entry: Entry, is_renamed: bool) -> str:
+    if not (fits(ABOUT, entry.about) and fits(moment, entry.changed)):
+        return _damaged(entry)
     about, name = entry.about, safe(entry.id)
     title = _title(entry)
-    table = str(about.get("table", ""))
+    table = about.get("table", "")
     below = f"<br><span class='muted'>{safe(table)}</span>" if table != title else ""
     shown = f"<b>{safe(title)}</b>"
     if entry.deleted:
@@ -178,12 +184,34 @@ def _row(entry: Entry, is_renamed: bool) -> str:
             "data-leave='leave' aria-label='New name'><br>"
             "<span class='muted'>Enter keeps it, Esc leaves it as it was</span>"
         )
-    size = f"{whole(int(about.get('rows', 0)))} × {whole(int(about.get('columns', 0)))}"
+    size = f"{whole(about.get('rows', 0))} × {whole(about.get('columns', 0))}"
     gone = "gone" if entry.deleted else ""
     return (
         f"<tr class='{gone}'><td class='cut'>{title_cell}</td>"
-        f"<td class='number'>{size}</td><td class='number'>{int(about.get('runs', 0))}"
+        f"<td class='number'>{size}</td><td class='number'>{about.get('runs', 0)}"
         f"</td><td>{safe(_when(entry.changed))}</td><td class='acts'>{acts}</td></tr>"
+    )
+
+
+def _damaged(entry: Entry) -> str:
+    """Write the row of an analysis whose record cannot be read."""
+    verb, act = ("restore", "Undo") if entry.deleted else ("delete", "Delete")
+    what = "deleted" if entry.deleted else "damaged: what is left of it can be deleted"
+    button = link(act, f"{verb} {safe(entry.id)}", css=f"cl-{verb}")
+    return (
+        f"<tr class='{'gone' if entry.deleted else ''}'><td class='cut' colspan='4'>"
+        f"<b>{safe(entry.id)}</b><br><span class='muted'>{what}</span></td>"
+        f"<td class='acts'>{button}</td></tr>"
+    )
+
+
+def _aside(path: Path) -> str:
+    """Say where a damaged store lies."""
+    return (
+        "<p class='muted'>A damaged store was set aside: "
+        f"<b style='overflow-wrap:anywhere'>{safe(path)}</b>. What could be read of it "
+        "is in this list; as long as it lies there, cleaning up leaves all files that "
+        "it may need.</p>"
     )
 
 

@@ -11,6 +11,7 @@ from clusterlens.ui.figures.model_grid import ModelGrid
 from clusterlens.ui.forming import RunSoFar
 from clusterlens.ui.kit import card, link, pmu, pn, safe
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.style import TOLD
 from clusterlens.ui.words import duration
 
 
@@ -46,7 +47,7 @@ class RunProgress(Panel):
             margin=(6, 0, 0, 0),
         )
         jobs.param.watch(self._tell, ["partial", "shown"])
-        return card(
+        box = card(
             "",
             self._text,
             self._bar,
@@ -55,6 +56,8 @@ class RunProgress(Panel):
             css="cl-run-progress",
             fills=False,
         )
+        box.styles = {**box.styles, **TOLD}
+        return box
 
     def look(self, seen: bool) -> None:
         """Follow the run while in sight."""

@@ -12,24 +12,26 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.figures.frame import View
+from clusterlens.ui.figures.frame import Picture, View
 from clusterlens.ui.figures.sample_map import (
     CLICK_PIXELS,
     LEGEND_ENTRIES,
+    LINK_STROKES,
     MapFigure,
     inside,
 )
-from clusterlens.ui.kit import card, link, mark, pmu, safe, select
-from clusterlens.ui.look import Brush, Viewport
+from clusterlens.ui.kit import badge, card, link, mark, pmu, safe, select
+from clusterlens.ui.look import Brush
 from clusterlens.ui.moves import pick, toggle_linking
 from clusterlens.ui.nodes.links import LinkState
-from clusterlens.ui.nodes.pictures import Legend, Picture
-from clusterlens.ui.palette import DISAGREEMENT_COLOURS, cluster_colour
+from clusterlens.ui.nodes.pictures import Legend
+from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.palette import DISAGREEMENT_COLOURS, LINK_COLOURS, cluster_colour
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import percent
 
 COLOURS = {
-    "selected model": "model",
+    "clusters": "model",
     "disagreement of the pool": "disagreement",
     "given labels": "labels",
 }
@@ -49,13 +51,16 @@ class SampleMap(Panel):
         "contradiction",
         "nearest",
         "samples",
+        "looked_at",
     )
 
     def build(self) -> Any:
-        self._figure = MapFigure(self._viewed, self._tap, self._box, self._lasso)
+        self._figure = MapFigure(
+            self.sees("map_view"), self._tap, self._box, self._lasso
+        )
         look = self.session.look
         self._legend = Text(
-            does=lambda page: setattr(look, "page", page),
+            does=self._do,
             css_classes=["cl-map-legend"],
             styles={"flex": "none"},
         )
@@ -104,13 +109,13 @@ class SampleMap(Panel):
         contradiction: Result,
         nearest: Result,
         samples: Result,
+        looked_at: Result,
     ) -> None:
         """Put the picture, the ring and the legend on screen."""
-        if self.session.look.map_view.x is None:
-            self._figure.show_whole(map_picture.view)
-        self._figure.show(map_picture.pixels, map_picture.view)
+        self._figure.show(map_picture, self.session.look.map_view)
         self._ring(projection.coordinates, inspected.value, pair.value)
-        self._draw_links(projection.coordinates, link_states.value or ())
+        states = link_states.value or ()
+        self._draw_links(projection.coordinates, states)
         if contradiction.ready:
             self._figure.contradict(projection.coordinates[contradiction.value])
         self._link.variant = "contained" if linking.value else "outlined"
@@ -118,8 +123,8 @@ class SampleMap(Panel):
         self._offer(samples.value)
         bar = _linking_bar(linking.value, pair.value, samples.value)
         self._legend.body = (
-            f"<div class='stack'>{_described(legend, projection, linking.value)}{bar}"
-            "</div>"
+            f"{_besides(looked_at.value)}<div class='stack'>"
+            f"{_described(legend, projection, states, linking.value)}{bar}</div>"
         )
 
     def _ring(
@@ -152,9 +157,12 @@ class SampleMap(Panel):
             if with_labels or key != "labels"
         }
 
-    def _viewed(self, view: View | None, width: int, height: int) -> None:
-        x, y = view or (None, None)
-        self.session.look.map_view = Viewport(x, y, width, height)
+    def _do(self, what: str) -> None:
+        """Look at the result again, or turn to a page."""
+        if what == "result":
+            self.session.look.model = None
+        else:
+            self.session.look.page = what
 
     def _tap(self, x: float, y: float, unit: float) -> None:
         """Pick or inspect the sample nearest to a click, none in empty space."""
@@ -201,7 +209,36 @@ class SampleMap(Panel):
         )
 
 
-def _described(legend: Legend, projection: Projection, covered: bool) -> str:
+def _besides(looked_at: LookedAt | None) -> str:
+    """Say so where a model is looked at that is not the result, with the way back."""
+    if looked_at is None or not looked_at.beside:
+        return ""
+    words = badge(f"{safe(looked_at.title)}, beside the result", kind="estimate")
+    back = link("back to the result", "result", kind="pill", css="cl-back-to-result")
+    return f"<p class='cl-beside-result'>{words} {back}</p>"
+
+
+def _strokes(states: Sequence[LinkState]) -> str:
+    """Say what the lines on the map are, where there are any."""
+    drawn = [state for state in states if state.ends]
+    kinds = [kind for kind in LINK_STROKES if any(s.link.kind == kind for s in drawn)]
+    strokes = [
+        f"<span class='stroke' style='border-top:3px {dash} {LINK_COLOURS[kind]}'>"
+        f"</span>{kind} link"
+        for kind, dash in LINK_STROKES.items()
+        if kind in kinds
+    ]
+    if any(state.broken for state in drawn):
+        strokes.append(f"<b style='color:{LINK_COLOURS['cannot']}'>⊗</b> broken")
+    return "".join(f"{stroke}&ensp;" for stroke in strokes)
+
+
+def _described(
+    legend: Legend,
+    projection: Projection,
+    states: Sequence[LinkState],
+    covered: bool,
+) -> str:
     """Say what the colours and the axes are, on one line; covered it keeps its room."""
     every = ""
     if legend.by == "disagreement":
@@ -222,10 +259,10 @@ def _described(legend: Legend, projection: Projection, covered: bool) -> str:
         more = len(legend.entries) - LEGEND_ENTRIES
         entries += f"&ensp;and {more} more" if more > 0 else ""
         every = ", ".join(f"{name}: {whole(size)}" for _, name, size in legend.entries)
-    ask = ""
+    ask = _strokes(states)
     if legend.by == "labels":
         words = "Are they clusters?"
-        ask = link(words, "labels", kind="pill", css="cl-to-labels")
+        ask += link(words, "labels", kind="pill", css="cl-to-labels")
     first, second = map(percent, projection.explained)
     return (
         f"<p class='sides' style='{_SEEN[not covered]}'><span class='cut' "

@@ -10,6 +10,7 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import link, mark, safe
 from clusterlens.ui.moves import link_from
 from clusterlens.ui.nodes.inspector import Place, SampleReading
+from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.palette import DISAGREEMENT_COLOURS, cluster_colour, cluster_name
 from clusterlens.ui.panels.tab import Tab, row_link, share_bar
 from clusterlens.ui.words import number
@@ -21,7 +22,7 @@ SHOWN_CLUSTERS = 6
 class SampleTab(Tab):
     """Disagreement, the clusters it goes with, its values, its company."""
 
-    needs = ("sample_reading", "ensemble", "selected")
+    needs = ("sample_reading", "ensemble", "looked_at")
     also = ("model_names",)
     css = "cl-inspected"
     empty = (
@@ -40,7 +41,7 @@ class SampleTab(Tab):
         self,
         sample_reading: SampleReading,
         ensemble: Ensemble,
-        selected: int,
+        looked_at: LookedAt,
         model_names: Result,
     ) -> None:
         """Write what is known of the sample."""
@@ -48,8 +49,7 @@ class SampleTab(Tab):
         colour = cluster_colour(read.cluster)
         chip = mark(
             colour,
-            f"{safe(cluster_name(read.cluster, names))} of "
-            f"{safe(ensemble.names[selected])}",
+            f"{safe(cluster_name(read.cluster, names))} of {safe(looked_at.title)}",
         )
         stops = ", ".join(DISAGREEMENT_COLOURS)
         self.text.body = (

@@ -18,6 +18,7 @@ from clusterlens.ui.kit import badge, link, mark, pmu, pn, safe
 from clusterlens.ui.links import plain_ids
 from clusterlens.ui.look import Brush
 from clusterlens.ui.nodes.inspector import SelectionReading
+from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.palette import cluster_colour, cluster_name
 from clusterlens.ui.panels.saving import SaveButton
 from clusterlens.ui.panels.tab import Tab, effect_rows, share_bar
@@ -32,7 +33,7 @@ MOST_JOINED = 1000
 class SelectionTab(Tab):
     """Size, consensus inside, clusters, columns and rows of the brushed samples."""
 
-    needs = ("selection_reading", "ensemble", "selected", "samples", "clusters")
+    needs = ("selection_reading", "ensemble", "looked_at", "samples", "clusters")
     also = ("model_names",)
     css = "cl-brushed-note"
     empty = (
@@ -80,7 +81,7 @@ class SelectionTab(Tab):
         self,
         selection_reading: SelectionReading,
         ensemble: Ensemble,
-        selected: int,
+        looked_at: LookedAt,
         samples: Dataset,
         clusters: np.ndarray,
         model_names: Result,
@@ -96,7 +97,7 @@ class SelectionTab(Tab):
             f"{link('Clear', 'clear', css='cl-clear')}</p>"
             f"<dl><dt>held together</dt><dd><b>{held}</b>"
             f"<span class='muted'>{rest}</span></dd></dl>"
-            f"<h3>In the clusters of {safe(ensemble.names[selected])}</h3><table>"
+            f"<h3>In the clusters of {safe(looked_at.title)}</h3><table>"
             + "".join(
                 f"<tr><td class='cut'>"
                 f"{mark(cluster_colour(k), safe(cluster_name(k, names)))}</td>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 from clusterlens.ui.components import Download, Text
 from clusterlens.ui.exports.document import Findings, picture_makers, write_report
 from clusterlens.ui.exports.rows import (
+    file_stem,
     labelled_rows,
     links_to_csv,
     links_to_json,
@@ -55,8 +55,10 @@ class File:
 
 
 def _rows(found: Findings) -> Any:
-    analysis = found.analysis
-    return labelled_rows(analysis.samples, analysis.ensemble, found.selected)
+    told = found.told
+    return labelled_rows(
+        told.dataset, told.title, told.clusters, told.names, told.memberships
+    )
 
 
 def _ranking(found: Findings, session: Session) -> bytes:
@@ -103,7 +105,7 @@ def _everything(found: Findings, session: Session) -> bytes:
 FILES = {
     "rows csv": File(
         "Rows with labels",
-        "all your columns, the cluster, memberships where there are any",
+        "all your columns, the cluster and its name, memberships where there are any",
         "CSV",
         "labels.csv",
         lambda found, session: rows_to_csv(_rows(found)),
@@ -195,16 +197,17 @@ class TakeAway(Panel):
         )
 
     def show(self, **values: Any) -> None:
-        """Offer what there is, with the labels of the selected model."""
-        ensemble = self.session.analysis.ensemble
-        name = ensemble.names[values["selected"]]
+        """Offer what there is, with the clusters of the result."""
+        told = values["told"]
+        what = "the result" if told.is_result else "no result is chosen yet"
+        head = f"<b>{safe(told.title)}</b>, {what}"
         rows: dict[str, list[str]] = {}
         for key, file in FILES.items():
             button = link(file.label, key, kind="pill", css=file.css)
             rows.setdefault(file.title, []).append(button)
         words = {file.title: file.words for file in FILES.values() if file.words}
         self.text.body = (
-            f"<p class='muted'>Labels of <b>{safe(name)}</b>, the selected model. Made "
+            f"<p class='muted'>Clusters of {head}. Made "
             "when you ask; nothing leaves this machine unless you save it.</p><table>"
             + "".join(
                 f"<tr><td><b>{title}</b><br><span class='muted'>{words[title]}</span>"
@@ -220,13 +223,8 @@ class TakeAway(Panel):
         found, file, session = gather(self.session), FILES.get(key), self.session
         if found is None or file is None:
             return
-        name = f"{_stem(found.analysis.table.name)}-{file.ending}"
+        name = f"{file_stem(found.analysis.table.name)}-{file.ending}"
 
         save_file(
             session, self._download, name, file.title, lambda: file.make(found, session)
         )
-
-
-def _stem(name: str) -> str:
-    """Return a name of a table as the beginning of the name of a file."""
-    return re.sub(r"[^\w.-]+", "-", name.rsplit(".", 1)[0])[:60].strip("-.") or "table"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 
 from clusterlens.compute._run import kernels
 
@@ -150,7 +151,7 @@ def test_files_are_written_to_the_first_place_that_takes_them(places, load, tmp_
     (tmp_path / "file").write_text("not a folder")
     places.insert(0, tmp_path / "file" / "below")
     load()(4)
-    assert len(list(places[1].iterdir())) == 2  # caller and callee
+    assert len(list(places[1].glob("*.nbc"))) == 2  # caller and callee
     found = load()
     assert found(4) == 50
     assert n_compiled(found) == 0
@@ -213,6 +214,70 @@ def test_processes_that_compile_at_once_leave_the_right_files(tmp_path):
     assert compiled == "0"
     for name, line in zip(types, lines, strict=True):
         assert line == f"{name} {10 * np.dtype(name).type(5)}"
+
+
+def test_a_kernel_is_loaded_without_what_only_the_compiler_needs():
+    script = """
+import sys
+import numpy as np, clusterlens as cl
+distinct = np.tile(np.arange(50), (4, 1))
+distinct[0] = 0
+for labels in (distinct, np.repeat(distinct, 2, axis=1)):
+    cl.count_agreements(cl.Ensemble(labels))
+print("numba.np.arraymath" in sys.modules, "scipy.linalg" in sys.modules)
+"""
+    for _ in range(2):  # the first one may have to compile
+        command = [sys.executable, "-c", script]
+        ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ended.stdout == "False False\n"
+
+
+def test_of_processes_that_need_a_kernel_at_once_one_compiles_it(tmp_path):
+    (tmp_path / "callee.py").write_text(CALLEE)
+    (tmp_path / "caller.py").write_text(CALLER.format(callee="callee"))
+    # All begin when the last one is there.
+    script = SCRIPT.replace(
+        "for name", "print(flush=True)\nsys.stdin.readline()\nfor name", 1
+    ).format(folder=str(tmp_path))
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, "int64"],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for process in started:
+        process.stdout.readline()
+    for process in started:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    answers = [process.communicate()[0].split() for process in started]
+    assert [value for _, value, _ in answers] == ["50"] * 3
+    assert sorted(compiled for *_, compiled in answers) == ["0", "0", "1"]
+
+
+def test_a_kernel_that_does_not_compile_keeps_nobody_waiting(places, load, monkeypatch):
+    ended = []
+    monkeypatch.setattr(kernels.Turns, "give", lambda turns, name: ended.append(name))
+    with pytest.raises(TypingError):
+        load()("text")
+    assert [name.partition("-")[0] for name in ended] == [
+        "callee.step",
+        "caller.scaled",
+    ]
+
+
+def test_all_kernels_are_on_disk_once_that_was_noted(places, monkeypatch):
+    assert not kernels.all_on_disk()
+    kernels.mark_all_on_disk()
+    assert kernels.all_on_disk()
+    monkeypatch.setattr(kernels, "VERSIONS", ("another",))
+    kernels._mark.cache_clear()
+    assert not kernels.all_on_disk()
+    kernels._mark.cache_clear()
 
 
 def test_the_folder_of_the_user_comes_after_that_of_the_sources(monkeypatch):

@@ -1,7 +1,10 @@
 import ast
 import io
+import subprocess
+import sys
 import threading
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -78,23 +81,51 @@ def test_limit_ends_with_an_error(two_blas_threads):
     assert blas_threads() == {2}
 
 
-def test_warnings_are_recorded_for_each_thread_and_filters_given_back():
-    before = warnings.filters.copy()
+def test_threads_record_their_warnings_at_the_same_time():
     said = {}
 
-    def work(name):
+    @contextmanager
+    def record(name):
         with record_warnings() as caught:
-            for _ in range(100):
-                warnings.warn(name, stacklevel=1)
-            said[name] = {str(warning.message) for warning in caught}
+            yield
+            warnings.warn(name, stacklevel=1)
+            said[name] = [str(warning.message) for warning in caught]
 
-    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert said == {name: {name} for name in "abcd"}
-    assert warnings.filters == before
+    overlap(lambda: record("first"), lambda: record("second"))
+    assert said == {"first": ["first"], "second": ["second"]}
+
+
+def test_recording_hears_what_the_filters_hide_and_what_was_said_before():
+    def warn():
+        warnings.warn("again", DeprecationWarning, stacklevel=1)
+
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("default")
+        warn()
+        with record_warnings() as caught:
+            warn()
+            warnings.simplefilter("ignore")
+        assert [str(w.message) for w in caught] == ["again"]
+        with record_warnings() as caught:
+            warn()
+        assert [str(w.message) for w in caught] == ["again"]
+
+
+def test_filters_hold_for_threads_that_do_not_record():
+    def warn():
+        for category in (UserWarning, FutureWarning):
+            warnings.warn("of another thread", category, stacklevel=1)
+
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", FutureWarning)
+        with record_warnings() as caught:
+            thread = threading.Thread(target=warn)
+            thread.start()
+            thread.join()
+        warn()
+    assert caught == []
+    assert [w.category for w in shown] == [UserWarning, UserWarning]
 
 
 def test_recording_nests():
@@ -146,3 +177,16 @@ def test_no_other_file_changes_a_setting_of_the_process(path):
     }
     if path.stem != "process_settings":
         assert not names & CHANGERS
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux")
+def test_a_worker_keeps_within_what_its_process_may_take():
+    code = (
+        "import resource\n"
+        "from clusterlens.compute._run.process_settings import limit_memory\n"
+        "most = 8 * 10**9\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (most, most))\n"
+        "limit_memory(10**12)\n"
+        "assert resource.getrlimit(resource.RLIMIT_AS) == (most, most)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,5 +1,6 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from clusterlens.compute.ensemble.agreement import (
     agreement_seconds,
     compared_samples,
     count_agreements,
+    count_samples,
     estimate_agreements,
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -24,7 +26,7 @@ from clusterlens.compute.ensemble.pairs import (
     count_groups,
     pair_layout,
 )
-from clusterlens.compute.ranking.scores import discotec
+from clusterlens.compute.ranking.scores import discotec, threshold_scores
 from tests.definitions import agreement_counts, count_tables, label_matrices
 from tests.folders import REFERENCE
 
@@ -350,6 +352,21 @@ def test_estimated_scores_are_unbiased():
     ]
     error = np.std(draws, axis=0) / np.sqrt(len(draws))
     assert (np.abs(np.mean(draws, axis=0) - exact) < 5 * error + 1e-4).all()
+
+
+@pytest.mark.parametrize("variant", ["binary", "kl", "tv", "hellinger"])
+@pytest.mark.parametrize("n_compared", [2, 3, 4])
+def test_the_mean_over_all_draws_of_few_samples_is_the_exact_score(variant, n_compared):
+    ensemble = Ensemble([[0, 0, 1, 1, 2], [0, 0, 1, 1, 1], [0, 1, 1, 1, 2]])
+    draws = [
+        count_samples(ensemble, np.array(samples), RunOptions())
+        for samples in combinations(range(5), n_compared)
+    ]
+    scores = [discotec(draw, variant) for draw in draws]
+    np.testing.assert_allclose(np.mean(scores, axis=0), discotec(ensemble, variant))
+    at_all = np.mean([threshold_scores(draw) for draw in draws], axis=0)
+    exact = threshold_scores(count_agreements(ensemble))
+    np.testing.assert_allclose(at_all, exact, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_compared", [1, 41, 2.5])

@@ -117,6 +117,8 @@ def test_broken_csv_is_refused(data, message):
     ("text", "message"),
     [
         ("{", "cannot be read as JSON"),
+        ("[" * 50_000, "cannot be read as JSON"),
+        ("9" * 50_000, "cannot be read as JSON"),
         ("[]", "no JSON object"),
         ('{"must": []}', "no JSON object"),
         ('{"must_link": [[1]]}', "must_link is not a list of pairs"),

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist, pdist
 from sklearn import metrics
-from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.datasets import load_digits, load_iris, make_blobs, make_moons
 from sklearn.preprocessing import StandardScaler
 
 from clusterlens.compute._run.options import DEFAULT_RUN, Cancelled
@@ -25,6 +26,8 @@ from clusterlens.compute.indices.indices import (
     external_index,
     internal_index,
 )
+from clusterlens.compute.table.dataset import prepare
+from clusterlens.compute.table.examples import load_example
 from tests.folders import REFERENCE
 
 IRIS = json.loads((REFERENCE / "discotec.json").read_text())["internal_indices_iris"]
@@ -367,25 +370,50 @@ def test_bad_arguments_are_named():
 # DBCV -------------------------------------------------------------------------------
 
 
-def naive_dbcv(X, labels):
-    """Literal Moulavi et al., with ties of the spanning tree broken by distance."""
+def densest_tree(reach, core):
+    """Kruskal's spanning tree; of tied edges the one with the densest end."""
+    edges = sorted(
+        (reach[i, j], min(core[i], core[j]), i, j)
+        for i, j in combinations(range(len(core)), 2)
+    )
+    group, tree = list(range(len(core))), []
+    for weight, _, i, j in edges:
+        if group[i] != group[j]:
+            tree.append((i, j, weight))
+            group = [group[i] if g == group[j] else g for g in group]
+    return tree
+
+
+def authors_tree(reach, core):
+    """Prim's spanning tree as in the authors' program: the first of tied edges."""
+    n = len(core)
+    best, parent, tree = np.full(n, np.inf), np.zeros(n, dtype=int), []
+    outside, new = np.arange(n), 0
+    for _ in range(n - 1):
+        outside = outside[outside != new]
+        closer = outside[reach[new, outside] < best[outside]]
+        best[closer], parent[closer] = reach[new, closer], new
+        new = outside[np.argmin(best[outside])]
+        tree.append((parent[new], new, best[new]))
+    return tree
+
+
+def scipy_tree(reach, core):
+    tree = minimum_spanning_tree(reach).tocoo()
+    return list(zip(tree.row, tree.col, tree.data, strict=True))
+
+
+def naive_dbcv(X, labels, tree_of=densest_tree, metric="euclidean"):
+    """Literal Moulavi et al., with a choice among tied edges."""
     dim, inner, cores, sparseness = X.shape[1], {}, {}, {}
     for k in np.unique(labels):
         members = X[labels == k]
-        D = cdist(members, members)
+        D = cdist(members, members, metric)
         with np.errstate(divide="ignore"):
             power = D ** -float(dim)
         np.fill_diagonal(power, 0)
         core = (power.sum(axis=1) / (len(members) - 1)) ** (-1 / dim)
-        reach = np.maximum(D, np.maximum(core[:, None], core))
-        edges = sorted(
-            (reach[i, j], D[i, j], i, j) for i, j in combinations(range(len(D)), 2)
-        )
-        group, tree = list(range(len(D))), []
-        for weight, _, i, j in edges:
-            if group[i] != group[j]:
-                tree.append((i, j, weight))
-                group = [group[i] if g == group[j] else g for g in group]
+        tree = tree_of(np.maximum(D, np.maximum(core[:, None], core)), core)
         degree = np.bincount([end for i, j, _ in tree for end in (i, j)])
         between = [w for i, j, w in tree if degree[i] > 1 and degree[j] > 1]
         sparseness[k] = max(between or [w for _, _, w in tree])
@@ -394,7 +422,8 @@ def naive_dbcv(X, labels):
     for k in inner:
         gap = min(
             np.maximum(
-                cdist(inner[k], inner[l]), np.maximum(cores[k][:, None], cores[l])
+                cdist(inner[k], inner[l], metric),
+                np.maximum(cores[k][:, None], cores[l]),
             ).min()
             for l in inner
             if l != k
@@ -410,24 +439,36 @@ def test_dbcv_equals_its_naive_definition(seed):
     assert internal_index("DBCV", X, labels) == pytest.approx(naive_dbcv(X, labels))
 
 
-def test_dbcv_on_squared_distances_gives_the_published_value(monkeypatch):
-    # 0.8545358723390613: README of github.com/FelSiq/DBCV, whose spanning tree is
-    # scipy's: with its choice among tied edges the value agrees.
-    from scipy.sparse.csgraph import minimum_spanning_tree
-    from sklearn.datasets import make_moons
-
-    def scipy_tree(members, core, metric, cancel):
-        distances = cdist(members, members, metric)
-        reach = np.maximum(distances, np.maximum(core[:, None], core))
-        tree = minimum_spanning_tree(reach).tocoo()
-        return np.c_[tree.row, tree.col], tree.data
-
+def test_the_naive_dbcv_gives_the_published_value():
+    # README of github.com/FelSiq/DBCV, which takes scipy's spanning tree.
     X, labels = make_moons(300, noise=0.05, random_state=1782)
-    ours = internal_index("DBCV", X, labels, definition="squared")
-    monkeypatch.setattr("clusterlens.compute.indices._dbcv.spanning_tree", scipy_tree)
-    published = internal_index("DBCV", X, labels, definition="squared")
-    assert published == pytest.approx(0.8545358723390613, rel=1e-10)
-    assert ours == pytest.approx(published, abs=0.01)
+    value = naive_dbcv(X, labels, scipy_tree, "sqeuclidean")
+    assert value == pytest.approx(0.8545358723390613, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", ["blobs", "moons", "rings"])
+def test_dbcv_is_about_that_of_the_authors_tree(name):
+    ds = prepare(load_example(name))
+    theirs = []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(ds.X))
+        theirs.append(naive_dbcv(ds.X[order], ds.labels_true[order], authors_tree))
+    value = internal_index("DBCV", ds.X, ds.labels_true)
+    assert max(theirs) - 0.01 < value < max(theirs) + 0.05
+
+
+@pytest.mark.parametrize("definition", ["textbook", "squared"])
+def test_dbcv_does_not_depend_on_the_order_of_the_rows(definition):
+    X, labels = make_moons(300, noise=0.1, random_state=0)
+    tied = np.round(2 * X)  # copies of a few rows, equal distances
+    for features in (X, tied):
+        value = internal_index("DBCV", features, labels, definition=definition)
+        for seed in range(5):
+            order = np.random.default_rng(seed).permutation(300)
+            shuffled = internal_index(
+                "DBCV", features[order], labels[order], definition=definition
+            )
+            assert shuffled == value
 
 
 def test_dbcv_counts_noise_and_tiny_clusters_in_the_size_only():

@@ -543,6 +543,14 @@ def eps_as(reference):
         ([{"clusterer": {"k-means": 3}}], "clusterer is {'k-means': 3}; give one of"),
         ([{"clusterer": "DBSCAN", "eps": []}], "eps of DBSCAN is an empty list; give"),
         (
+            [{"clusterer": "OPTICS", "memory": "folder"}],
+            "memory of OPTICS is a folder of pickled results",
+        ),
+        (
+            [{"clusterer": "k-means", "n_clusters": [2] * 99, "copies": 9999}],
+            "pool stands for 989\\D901 models",
+        ),
+        (
             [eps_as({"quantile": 0.1})],
             "eps is {'quantile': 0.1}: 'of' is missing; give",
         ),

@@ -22,7 +22,7 @@ from clusterlens.compute.pool.select_k import (
     uniform_box,
 )
 
-FAST = {"n_resamples": 6, "n_draws": 9, "level": 0.1, "n_jobs": 1}
+FAST = {"n_resamples": 6, "n_draws": 19, "level": 0.1, "n_jobs": 1}
 
 
 def groups(rng, n=90):
@@ -43,7 +43,7 @@ def selection(planted):
 def test_planted_groups_stand_out(selection):
     assert selection.k == 3
     frame = selection.to_frame()
-    assert frame["p_value"].loc[3] == pytest.approx(1 / 10)
+    assert frame["p_value"].loc[3] <= 0.1
     assert frame["gain"].idxmax() == 3
     assert selection.sentence.startswith("k = 3 stands out: 0% of the pairs are")
     assert "gaussian and" in selection.sentence
@@ -54,7 +54,7 @@ def test_structureless_data_leave_the_question_open():
     found = select_k(X, [2, 3, 4], 1, **FAST)
     assert found.k is None
     assert found.sentence.startswith("No k stands out")
-    assert "9 gaussian and 9 uniform" in found.sentence
+    assert "19 gaussian and 19 uniform" in found.sentence
 
 
 def test_columns_hold_the_copies_beside_the_data(selection):
@@ -62,11 +62,11 @@ def test_columns_hold_the_copies_beside_the_data(selection):
     assert frame.index.tolist() == [2, 3, 4]
     for kind in ("gaussian", "uniform"):
         pac = selection.references[kind].pac
-        assert pac.shape == (9, 3)
+        assert pac.shape == (19, 3)
         assert_allclose(frame[f"pac_{kind}"], pac.mean(axis=0))
         assert_allclose(frame[f"pac_low_{kind}"], pac.min(axis=0))
         assert_allclose(frame[f"pac_high_{kind}"], pac.max(axis=0))
-        assert selection.references[kind].cdf.shape == (9, 3, 101)
+        assert selection.references[kind].cdf.shape == (19, 3, 101)
         growth = area_growth(selection.references[kind].area, selection.n_clusters)
         assert_allclose(frame[f"delta_area_{kind}"], growth.mean(axis=0))
     assert_allclose(frame["p_value"], frame[["p_gaussian", "p_uniform"]].max(axis=1))
@@ -195,7 +195,7 @@ def test_one_column_is_not_compared_with_itself():
 
 
 def test_permuted_copies_keep_clusters_that_show_in_single_columns(planted):
-    found = select_k(planted, [2, 3], references=["permuted"], **FAST)
+    found = select_k(planted, [3, 9], references=["permuted"], **FAST)
     assert found.k is None
 
 
@@ -205,6 +205,42 @@ def test_skewed_columns_are_noted_unless_permuted_copies_judge_them():
     assert found.notes[0].startswith("2 of 2 columns are skewed")
     kinds = ["gaussian", "permuted"]
     assert select_k(X, [2], references=kinds, **FAST).notes == ()
+
+
+def test_what_is_clear_enough_but_reached_by_copies_says_so(planted, monkeypatch):
+    clear = np.array([0.3, 0.004])
+    chance = np.array([0.3, 0.001])  # two copies are clearer by chance
+    tables = iter([clear, chance, chance, *np.full((36, 2), 0.3)])
+
+    def curves(labels):
+        pac = next(tables)
+        return Curves(np.zeros((2, 101)), pac, pac, pac)
+
+    monkeypatch.setattr(module, "_curves", curves)
+    found = select_k(planted, [2, 3], **FAST)
+    assert found.k is None
+    assert found.sentence.endswith(
+        " The closest is k = 3, which leaves 0% ambiguous, but 2 of 19 gaussian and 0 "
+        "of 19 uniform copies are as clear at some k (p = 0.15); more draws may tell."
+    )
+
+
+def test_kmeans_as_it_comes_has_a_form_of_its_own(planted, monkeypatch):
+    monkeypatch.setattr(module, "SubsampledClusterer", None)
+    assert select_k(planted, [2, 3], clusterer="k-means", **FAST).k == 3
+    for changed in ({"max_iter": 5}, {"init": "random"}, {"tol": 0.1}):
+        spec = {"clusterer": "k-means", **changed}
+        with pytest.raises(ValueError, match="not callable"):
+            select_k(planted, [2], clusterer=spec, **FAST)
+
+
+def test_threads_and_processes_give_the_same(planted, monkeypatch):
+    on_threads = select_k(planted, [2, 3], 7, **{**FAST, "n_jobs": 2})
+    monkeypatch.setattr(module, "_LONGEST_BLOCK", 0.0)
+    in_processes = select_k(planted, [2, 3], 7, **{**FAST, "n_jobs": 2})
+    assert_array_equal(on_threads.data.pac, in_processes.data.pac)
+    for kind, curves in on_threads.references.items():
+        assert_array_equal(curves.pac, in_processes.references[kind].pac)
 
 
 def test_any_clusterer_that_takes_a_number_is_compared(planted):
@@ -225,7 +261,7 @@ def test_a_fit_that_fails_ends_it_with_the_reason(planted):
 def test_progress_counts_tables_and_cancel_stops(planted):
     seen = []
     select_k(planted, [2], progress=lambda *step: seen.append(step), **FAST)
-    assert seen == [(done, 19) for done in range(1, 20)]
+    assert seen == [(done, 39) for done in range(1, 40)]
     with pytest.raises(Cancelled):
         select_k(planted, [2], cancel=lambda: True, **FAST)
 
@@ -245,9 +281,9 @@ def test_ambiguous_pairs_alone_do_not_decide(monkeypatch, planted):
     """PAC falls with k here; the copies fall as much, but for k = 3."""
     falling = np.array([0.3, 0.05, 0.02, 0.01])
     level = np.array([0.3, 0.25, 0.02, 0.01])
-    tables = iter([falling, *(level * f for f in np.linspace(0.9, 1.2, 18))])
+    tables = iter([falling, *(level * f for f in np.linspace(0.9, 1.2, 38))])
 
-    def curves(labels, run):
+    def curves(labels):
         pac = next(tables)
         return Curves(np.zeros((4, 101)), pac, pac, pac)
 

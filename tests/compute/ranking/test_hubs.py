@@ -73,6 +73,20 @@ def test_hubs_replace_families_and_nothing_else():
     assert_array_equal(renamed.labels, ensemble.labels)
 
 
+def test_hubs_of_partial_partitions_keep_the_gaps_as_families():
+    _, labels = two_hubs(0.5, 2)
+    missing = np.random.default_rng(0).random(np.shape(labels)) < 0.2
+    families = find_hubs(Ensemble(labels, missing=missing)).as_families()
+    assert_array_equal(families.missing, missing)
+
+
+def test_hubs_do_not_depend_on_votes():
+    _, labels = two_hubs(0.3, 1)
+    ensemble = Ensemble(labels)
+    weighted = ensemble.with_weights(np.arange(ensemble.n_partitions) % 3)
+    assert_array_equal(find_hubs(weighted).labels, find_hubs(ensemble).labels)
+
+
 def test_similarities_are_adjusted_rand_indices():
     _, labels = two_hubs(0.5, 3, n_models=6)
     found = find_hubs(Ensemble(labels)).similarity

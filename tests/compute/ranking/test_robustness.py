@@ -74,6 +74,38 @@ def test_a_smaller_pool_alone_moves_no_rank():
     assert robustness.lowest[11] == robustness.highest[11] == 12
 
 
+@pytest.mark.parametrize("score", ["discotec-binary", "discotec-kl"])
+@pytest.mark.parametrize("seed", range(10))
+def test_a_copy_without_a_vote_counts_the_same_in_any_family(score, seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 3, (6, 8))
+    copies = labels[[0, 3, 0]]  # of models of family a
+    weights = np.repeat([1, 0], [6, 3])
+
+    def ranks_of_voters(listed):
+        ensemble = Ensemble(
+            np.vstack([labels, copies]),
+            families=["a", "b", "c", "a", "b", "c", *listed],
+            weights=weights,
+        )
+        found = rank_robustness(ensemble, score).ranks_without
+        return found["b"][:6], found["c"][:6]
+
+    first = ranks_of_voters("aaa")
+    for other in ("bbb", "ccc", "abc"):
+        np.testing.assert_array_equal(ranks_of_voters(other), first)
+
+
+def test_copies_of_one_partition_are_no_pool_however_they_are_listed():
+    same, other = [0, 0, 1, 1], [0, 1, 0, 1]
+    listed = Ensemble([same, same, same, other], families=list("aaab"))
+    weighted = Ensemble([same, other], families=list("ab"), weights=[3, 1])
+    for ensemble in (listed, weighted):
+        found = rank_robustness(ensemble)
+        assert found.ranks_without == {}
+        assert "not all the same" in found.reasons[1]
+
+
 @pytest.mark.parametrize("share", [0, 4, 7, 12, 13])
 def test_a_threshold_is_the_same_share_of_every_pool(share):
     robustness = rank_robustness(ENSEMBLE, threshold=share)

@@ -16,7 +16,9 @@ from clusterlens.compute.table.dataset import (
     SCALES,
     make_dataset,
     prepare,
+    take_rows,
 )
+from clusterlens.compute.table.export import attach_labels
 from clusterlens.compute.table.projection import project
 
 RNG = np.random.default_rng(1)
@@ -200,11 +202,10 @@ def test_cells_that_cannot_be_compared_get_no_role(role):
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=1))
-def test_number_of_copies_is_that_of_pandas(rows):
+def test_the_first_of_equal_rows_is_found(rows):
     X = np.array(rows, dtype=float)
-    copies = int(pd.DataFrame(X).duplicated().sum())
-    found = encoding.count_copies(X, DEFAULT_RUN)
-    assert found == [] if copies == 0 else found[0].startswith(f"{copies} exact cop")
+    expected = [next(j for j in range(len(X)) if (X[j] == row).all()) for row in X]
+    assert encoding.first_copies(X, DEFAULT_RUN).tolist() == expected
 
 
 def test_codes_for_missing_can_be_given_or_switched_off():
@@ -244,9 +245,59 @@ def test_constant_and_empty_columns_are_left_out_with_a_note():
 def test_copies_of_rows_are_counted_and_kept():
     ds = prepare(pd.DataFrame({"a": [1, 1, 1, 2], "b": [3, 3, 3, 4]}))
     assert len(ds.X) == 4
+    assert ds.n_copies == 2
+    assert ds.positions.tolist() == [0, 1, 2, 3]
+    assert ds.row_counts.tolist() == [1, 1, 1, 1]
     assert notes_of(
         ds, "2 exact copies of earlier rows, in all features; they are kept"
     )
+
+
+def with_copies():
+    frame = pd.DataFrame(
+        {
+            "a": [1.0, 5.0, 1.0, None, 9.0, 5.0, 1.0],
+            "b": [2.0, 6.0, 2.0, None, 3.0, 6.0, 2.0],
+            "class": list("xyxzyxx"),
+        },
+        index=list("pqrstuv"),
+    )
+    return make_dataset(frame, label="class")
+
+
+def test_copies_that_count_once_are_left_out_of_an_unchanged_matrix():
+    every, once = prepare(with_copies()), prepare(with_copies(), copies="once")
+    assert once.row_ids.tolist() == ["p", "q", "t"]
+    np.testing.assert_array_equal(once.X, every.X[[0, 1, 3]])
+    assert once.positions.tolist() == [0, 1, 0, -1, 2, 1, 0]
+    assert once.row_counts.tolist() == [3, 2, 1]
+    assert once.n_copies == every.n_copies == 3
+    assert once.labels_true.tolist() == [0, 1, 1]
+    assert notes_of(once, "left out: the first of them stands for all. 1 copy has ano")
+    assert once.settings["copies"] == "once"
+    with pytest.raises(ValueError, match="copies is 'twice'"):
+        prepare(with_copies(), copies="twice")
+
+
+def test_labels_go_back_to_all_copies_of_a_row():
+    once = prepare(with_copies(), copies="once")
+    table = attach_labels(once, {"cluster": [7, 8, 9]})
+    assert table["cluster"].tolist() == [7, 8, 7, pd.NA, 9, 8, 7]
+
+
+def test_a_part_of_rows_that_count_once_keeps_its_copies():
+    once = prepare(with_copies(), copies="once")
+    part = take_rows(once, [2, 0])
+    assert part.row_ids.tolist() == ["t", "p"]
+    assert part.table.index.tolist() == ["t", "p", "r", "v"]
+    assert part.row_counts.tolist() == [1, 3]
+
+
+def test_copies_are_found_before_components_replace_the_features():
+    X = np.repeat(RNG.normal(size=(30, 6)), 3, axis=0)
+    once = prepare(X, copies="once", pca=2)
+    assert once.X.shape == (30, 2)
+    np.testing.assert_allclose(once.X, prepare(X, pca=2).X[::3])
 
 
 @pytest.mark.parametrize("pca", [2, 0.9, np.int64(1)])

@@ -3,6 +3,7 @@ import gzip
 import io
 import tracemalloc
 import zipfile
+from functools import partialmethod
 
 import numpy as np
 import openpyxl
@@ -15,8 +16,11 @@ from hypothesis import strategies as st
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute._validation import DataError
+from clusterlens.compute.table import _files
+from clusterlens.compute.table._binary import Content
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.reading import READERS, load_table, table_parts
+from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
 from tests.folders import DATA
 
 
@@ -564,9 +568,60 @@ def parquet_of_one_long_text() -> bytes:
     return out.getvalue()
 
 
+def parquet_of(values: pa.Array) -> bytes:
+    """Cells that are stored once and stand in every row, whatever their type."""
+    out = io.BytesIO()
+    pq.write_table(pa.table({"a": values, "b.c": range(len(values))}), out)
+    return out.getvalue()
+
+
+LONG = "x" * 100_000
+NESTED = {
+    "binary": lambda: pa.array([LONG.encode()] * 2000),
+    "fixed size": lambda: pa.array([LONG.encode()] * 2000, pa.binary(100_000)),
+    "view": lambda: pa.array([LONG] * 2000, pa.string_view()),
+    "json": lambda: pa.array([f'"{LONG}"'] * 2000, pa.json_()),
+    "list of text": lambda: pa.array([["x" * 100] * 1000] * 2000),
+    "list of numbers": lambda: pa.array([[7] * 10_000] * 2000),
+    "list of truth values": lambda: pa.array([[True] * 10_000] * 2000),
+    "struct": lambda: pa.array([{"u": LONG}] * 2000),
+    "list of structs": lambda: pa.array([[{"u": 1}] * 1000] * 2000),
+    "map": lambda: pa.array([[("k", LONG)]] * 2000, pa.map_(pa.string(), pa.string())),
+}
+
+
+def sheet_of_one_long_text() -> bytes:
+    data = workbook(("s", [["a"], ["b"]]))
+    source, out = zipfile.ZipFile(io.BytesIO(data)), io.BytesIO()
+    cells = "".join(
+        f'<row><c r="A{k}" t="s"><v>0</v></c></row>' for k in range(1, 9999)
+    )
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in source.namelist():
+            text = source.read(name).decode()
+            if name == SHEET:
+                begin, end = text.index("<sheetData>"), text.index("</sheetData>")
+                text = f"{text[:begin]}<sheetData>{cells}{text[end:]}"
+            archive.writestr(name, text)
+        text = f"<sst><si><t>{LONG[:20_000]}</t></si></sst>"
+        archive.writestr("xl/sharedStrings.xml", text)
+    return out.getvalue()
+
+
 @pytest.mark.parametrize(
     "bomb",
-    [claimed_array, gzip_bomb, zip_bomb, parquet_of_zeros, parquet_of_one_long_text],
+    [
+        claimed_array,
+        gzip_bomb,
+        zip_bomb,
+        sheet_of_one_long_text,
+        parquet_of_zeros,
+        parquet_of_one_long_text,
+        *(
+            pytest.param(lambda make=make: parquet_of(make()), id=f"parquet: {kind}")
+            for kind, make in NESTED.items()
+        ),
+    ],
 )
 def test_bombs_are_refused_before_they_take_memory(bomb):
     data = bomb()
@@ -582,6 +637,124 @@ def test_bombs_are_refused_before_they_take_memory(bomb):
     tracemalloc.stop()
     assert peak < 30_000_000
     assert pa.total_allocated_bytes() - before < 30_000_000
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_nested_and_binary_columns_of_parquet_files_are_read(kind):
+    values = NESTED[kind]()[:3]
+    table = load_table(parquet_of(values)).table
+    cells = [np.asarray(c).tolist() if "list" in kind else c for c in table["a"]]
+    assert cells == values.to_pylist()
+    assert table["b.c"].tolist() == [0, 1, 2]
+
+
+def test_categories_of_parquet_files_may_be_long_as_each_is_kept_once():
+    categories = pa.array([LONG, "b"] * 2000).dictionary_encode()
+    table = load_table(parquet_of(categories), max_bytes=1_000_000).table
+    assert table["a"].cat.categories.tolist() == [LONG, "b"]
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+@pytest.mark.parametrize(
+    "text", [b"1\n" * 52, b"1\r" * 52, b"1\r\n" * 52, b"@relation r\n" + b"1\n" * 52]
+)
+def test_text_with_too_many_lines_is_refused_by_their_number(text, packed, monkeypatch):
+    monkeypatch.setattr(Content, "__init__", shaped(rows=50, columns=10))
+    with pytest.raises(DataError, match=r"has 5[23] lines or more, the limit is 50; "):
+        load_table(packed(text))
+
+
+def shaped(rows: int, columns: int):
+    """Let files have so many rows and columns."""
+    return partialmethod(Content.__init__, shape=(rows, columns))
+
+
+def test_packed_text_is_refused_before_all_of_it_is_unpacked(monkeypatch):
+    pieces = []
+    unpacked = _files._unpacked
+
+    def count(data):
+        for piece in unpacked(data):
+            pieces.append(len(piece))
+            yield piece
+
+    monkeypatch.setattr(_files, "_unpacked", count)
+    row = b",".join([b"1"] * 10) + b"\n"
+    with pytest.raises(DataError, match="cells, in memory"):
+        load_table(gzip.compress(row * 2_000_000), max_bytes=10_000_000)
+    assert sum(pieces) <= 3 << 20
+
+
+def test_parts_are_named_only_of_archives_within_the_limit():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        header = b"\x93NUMPY\x02\x00" + (110_000_000).to_bytes(4, "little")
+        archive.writestr("X.npy", header + b" " * 110_000_000)
+    tracemalloc.start()
+    with pytest.raises(DataError, match="the limit is 100\u202f000\u202f000"):
+        _files.file_parts(out.getvalue(), 100_000_000)
+    assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    tracemalloc.stop()
+
+
+def test_stored_tables_of_any_shape_are_opened(monkeypatch):
+    stored = dataset_to_parquet(load_table(WIDE))
+    monkeypatch.setattr(Content, "__init__", shaped(rows=1, columns=10))
+    same_cells(dataset_from_parquet(stored).table, WIDE)
+
+
+def test_a_packed_table_is_not_unpacked_to_name_its_parts(monkeypatch):
+    monkeypatch.setattr(_files, "_decompressed", None)
+    assert table_parts(gzip.compress(b"a,b\n1,2\n")).names == ()
+
+
+WIDE = pd.DataFrame([range(11), range(11)], columns=[f"c{j}" for j in range(11)])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "xlsx", "npy", "npz", "arff"])
+def test_tables_with_too_many_columns_are_refused_whatever_their_format(
+    kind, monkeypatch
+):
+    out = io.BytesIO()
+    if kind == "npy":
+        np.save(out, WIDE)
+    elif kind == "npz":
+        np.savez(out, X=WIDE)
+    elif kind == "arff":
+        names = "".join(f"@attribute {name} real\n" for name in WIDE)
+        out.write(f"@relation r\n{names}@data\n".encode())
+        WIDE.to_csv(out, index=False, header=False)
+    else:
+        out.write(write(WIDE, kind))
+    monkeypatch.setattr(Content, "__init__", shaped(rows=50, columns=10))
+    with pytest.raises(DataError, match="has 11 columns, the limit is 10; keep"):
+        load_table(out.getvalue())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"x" * 30_000_000,
+        b"x" * 30_000_000 + b"\n1\n2\n",
+        b"a," * 15_000_000 + b"\n" + b"1," * 15_000_000 + b"\n",
+    ],
+)
+def test_a_line_without_an_end_is_refused_with_a_sentence(text):
+    with pytest.raises(DataError, match="no line end within its first 16\u202f777"):
+        load_table(text)
+
+
+def test_a_name_of_two_hundred_thousand_letters_is_refused_with_a_sentence():
+    text = b"a," + b"x" * 200_000 + b"\n1,2\n3,4\n"
+    with pytest.raises(DataError, match="line 1 has a cell of more than 131\u202f072"):
+        load_table(text)
+
+
+def test_blank_lines_above_a_table_take_no_time():
+    # Tried in all ways to divide them, a hundred would take for ever.
+    assert load_table(b"\n" * 100 + b"a,b\n1,2\n3,4\n").table.shape == (2, 2)
+    relation = b"\n% x\n" * 100 + b"@relation r\n@attribute a real\n@data\n1\n2\n"
+    assert load_table(relation).table.shape == (2, 1)
 
 
 def test_text_larger_than_the_limit_is_refused(tmp_path):
@@ -816,3 +989,43 @@ def test_reading_says_how_far_it_is_and_stops_between_steps():
         answers = iter([False] * stop + [True])
         with pytest.raises(Cancelled):
             load_table(text, cancel=lambda answers=answers: next(answers))
+
+
+BODIES = {
+    "numbers": "id,amount,size\n"
+    + "".join(f"{i},{i * 1.5},{i % 7}\n" for i in range(1, 30)),
+    "names and numbers": "name,city,amount\n"
+    + "".join(f"Ada Smith {i},New Town,{i}\n" for i in range(1, 30)),
+    "two columns": "id,amount\n" + "".join(f"{i},{i * 1.5}\n" for i in range(1, 30)),
+    "one column": "amount\n" + "".join(f"{i * 1.5}\n" for i in range(1, 30)),
+}
+TITLES = [
+    "Sales report 2024\nNorth region\nUnits in thousands\n",
+    "Sales report\nCreated, 2024-01-01\nSource: A, B\n",
+    "Line one of a title\nLine two of a title\nLine three of a title\n\n",
+    "Year,2024\nRegion,North\nUnit,EUR\n",
+    '"Sales, 2024"\n"by us"\n"kg"\n',
+]
+
+
+@pytest.mark.parametrize("title", TITLES)
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_three_lines_of_a_title_above_the_header_are_no_header(title, separator, body):
+    ds = load_table(io.BytesIO((title + body.replace(",", separator)).encode()))
+    assert list(ds.table.columns) == body.partition("\n")[0].split(",")
+    assert len(ds.table) == 29
+    assert "before the table skipped" in ds.notes[0]
+
+
+def test_units_below_the_names_do_not_become_the_header():
+    rows = "".join(f"{i},{i * 1.5}\n" for i in range(1, 30))
+    for units in ("cm,kg\n", "cm,cm\nfloat,float\n"):
+        ds = load_table(io.BytesIO(f"length,mass\n{units}{rows}".encode()))
+        assert list(ds.table.columns) == ["length", "mass"]
+
+
+def test_blanks_within_the_cells_of_a_table_of_tabs_do_not_part_them():
+    rows = "".join(f"Ada Smith\t{i}\t{i / 2}\n" for i in range(1, 30))
+    ds = load_table(io.BytesIO(f"name\tage\tscore\n{rows}".encode()))
+    assert list(ds.table.columns) == ["name", "age", "score"]

@@ -27,7 +27,7 @@ def test_numbers_are_summarised_by_their_histogram():
     assert np.isclose(found["a"].missing_share, 1 / 501)
     assert found["a"].n_distinct == 500
     assert np.isclose(found["a"].skewness, skew(values))
-    assert "transforms={'a': 'log'} shortens it" in found["a"].hint
+    assert "their logarithm in place of the values shortens it" in found["a"].hint
     assert found["b"].hint == ""
 
 
@@ -45,16 +45,17 @@ def test_levels_are_summarised_by_their_counts():
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
-        (np.r_[np.ones(50), 500], "log"),
-        (np.r_[np.zeros(50), 500], "log1p"),
+        (np.r_[np.ones(50), 2, 500], "log"),
+        (np.r_[np.zeros(50), 2, 500], "log1p"),
         (np.r_[-5, np.zeros(50), 500], "rank"),
-        (np.r_[np.ones(50), -500], "rank"),
+        (np.r_[np.ones(50), 2, -500], "rank"),
     ],
 )
 def test_the_transform_that_is_hinted_at_works(values, kind):
     ds = make_dataset({"a": values, "b": np.arange(len(values))[::-1]})
-    hint = by_name(ds)["a"].hint
-    assert f"transforms={{'a': '{kind}'}}" in hint
+    found = by_name(ds)["a"]
+    assert found.transform == kind
+    assert "in place of the values shortens it" in found.hint
     assert prepare(ds, transforms={"a": kind}).X.shape[1] >= 1
 
 
@@ -98,7 +99,24 @@ def test_copies_constants_and_far_values_are_named():
     assert hints[1].startswith("1 column without variation: 'k'")
     assert hints[2].startswith("Column 'a': 1 value far from the others, rows q (90")
     assert len(hints) == 3
+    assert (hints[0].rows, hints[0].action) == (("s",), {"copies": "once"})
+    assert (hints[1].columns, hints[1].action) == (("k",), {})
+    assert hints[2].columns == ("a",)
+    assert (hints[2].rows, hints[2].action) == (("q",), {"transforms": {"a": "rank"}})
+    assert not any("=" in hint for hint in hints)
+    for hint in (hints[0], hints[2]):
+        settings = prepare(make_dataset(table), **hint.action).settings
+        assert all(settings[name] == value for name, value in hint.action.items())
     assert table_hints(load_example("iris"))[1:] == ()
+
+
+def test_a_rare_value_of_two_is_no_long_tail():
+    flag = by_name(make_dataset(pd.DataFrame({"flag": [0] * 95 + [1] * 5})))["flag"]
+    forced = make_dataset(pd.DataFrame({"flag": [0.0] * 95 + [1.0] * 5}))
+    numeric = by_name(prepare(forced, roles={"flag": "numeric"}))["flag"]
+    assert numeric.skewness > 4
+    for summary in (flag, numeric):
+        assert (summary.hint, summary.transform) == ("", "")
 
 
 @pytest.mark.parametrize("n_bins", [0, 201, 2.5])

@@ -29,6 +29,7 @@ from clusterlens.ui.history import Step
 from clusterlens.ui.panels.report_preview import ReportPreview
 from clusterlens.ui.panels.take_away import FILES, TakeAway
 from clusterlens.ui.panels.timeline import Timeline
+from clusterlens.ui.partitions import TREE
 from clusterlens.ui.session import Session
 from tests.ui.loop import rest, run
 
@@ -83,7 +84,14 @@ def found():
 
 def test_rows_keep_their_columns_and_ids(found):
     analysis = found.analysis
-    table = labelled_rows(analysis.samples, analysis.ensemble, 0)
+    told = found.told
+    table = labelled_rows(
+        analysis.samples,
+        told.title,
+        told.clusters,
+        {0: "the first"},
+        analysis.ensemble.memberships[0],
+    )
     original = analysis.table.table
     pd.testing.assert_frame_equal(table[original.columns], original)
     csv = pd.read_csv(io.BytesIO(rows_to_csv(table)), index_col=0)
@@ -94,8 +102,10 @@ def test_rows_keep_their_columns_and_ids(found):
     assert len(names) == 3
     np.testing.assert_allclose(table[names].dropna().sum(axis=1), 1)
     kept = table.loc[analysis.samples.row_ids]
-    labels = kept[f"cluster ({analysis.ensemble.names[0]})"]
-    np.testing.assert_array_equal(labels, analysis.ensemble.labels[0])
+    numbers = kept[f"cluster ({told.title})"]
+    shown = np.where(told.clusters < 0, -1, told.clusters + 1)
+    np.testing.assert_array_equal(numbers, shown)
+    assert set(kept["cluster name"][told.clusters == 0]) == {"the first"}
     left_out = set(original.index) - set(analysis.samples.row_ids)
     assert table.loc[sorted(left_out)].iloc[:, 3:].isna().all(axis=None)
 
@@ -253,8 +263,16 @@ def test_the_timeline_leads_back_and_forth():
         ),
         (
             "name cluster",
-            {"partition": {"kind": "model", "obeys": False}, "cluster": 0, "name": "a"},
-            "partition kind: model, cluster 1, name a",
+            {
+                "partition": {
+                    "kind": "consensus",
+                    "k": 4,
+                    "method": TREE,
+                },
+                "cluster": 0,
+                "name": "a",
+            },
+            "consensus tree k=4, cluster 1, name a",
         ),
         ("load file", {"name": "n" * 90, "sha256": "0"}, f"name {'n' * 59}…"),
         (

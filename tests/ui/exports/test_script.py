@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from clusterlens.compute._run.options import Cancelled
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import ScriptError, write_script
 from clusterlens.ui.links import as_constraints
+from clusterlens.ui.nodes.result import Told, told
 from clusterlens.ui.session import Session
 from tests.folders import ROOT
 from tests.ui.loop import run
@@ -66,12 +68,20 @@ async def analysed(*, distinct: bool, again: bool = False) -> Session:
     return session
 
 
+def told_of(session: Session, model: int) -> Told:
+    """What leaves the app of a model, its clusters numbered by their labels."""
+    analysis = session.analysis
+    run_ = analysis.run
+    labels = run_.ensemble.labels[model]
+    return told(None, model, run_, labels, None, None, (), analysis.links)
+
+
 @pytest.mark.parametrize("kind", ["all", "distinct", "rows of rows"])
 def test_a_fresh_process_finds_the_same_labels_and_scores(tmp_path, kind):
     again = kind == "rows of rows"
     session = run(analysed(distinct=kind == "distinct", again=again), 300)
     analysis = session.analysis
-    text = write_script(session.history.done, 1)
+    text = write_script(session.history.done, told_of(session, 1))
     content = session.files[session.history.done[0].values["sha256"]]
     text = text.replace(f"FILE = {NAME!r}", "FILE = 'table.csv'")
     (tmp_path / "script.py").write_text(text, encoding="utf-8")
@@ -105,7 +115,8 @@ def test_a_fresh_process_finds_the_same_labels_and_scores(tmp_path, kind):
 
 def test_the_script_uses_public_names_only():
     session = run(analysed(distinct=False), 300)
-    tree = ast.parse(write_script(session.history.done, 0))
+    text = write_script(session.history.done, told_of(session, 0))
+    tree = ast.parse(text)
     imported = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
     assert [alias.name for node in imported for alias in node.names] == ["clusterlens"]
     used = {
@@ -126,14 +137,14 @@ def test_a_run_that_no_pool_made_is_refused_with_the_reason():
         for step in session.history.done
     )
     with pytest.raises(ScriptError, match="not made by a pool"):
-        write_script(steps, 0)
+        write_script(steps, told_of(session, 0))
 
 
 def test_without_a_run_there_is_no_script():
     session = Session()
     run(session.act("load example", name="iris"))
     with pytest.raises(ScriptError, match="no run"):
-        write_script(session.history.done, 0)
+        write_script(session.history.done, None)
 
 
 def ranked(session: Session) -> cl.Ranking:
@@ -151,9 +162,14 @@ def ranked(session: Session) -> cl.Ranking:
 def test_a_replay_of_a_file_whatever_its_name_gives_the_same():
     session = run(analysed(distinct=False), 300)
     steps = session.history.done
-    script = write_script(steps, 1)
-    found = replay(script, steps, session.files, ranked(session), lambda: False)
-    assert found == ""
+    what = told_of(session, 1)
+    script, clusters = write_script(steps, what), what.clusters
+    run_again = partial(replay, script, steps, session.files, ranked(session))
+    for limited in (False, True):
+        found = run_again(clusters, lambda: False, limited=limited)
+        assert found.difference == ""
+    found = run_again(1 - clusters, lambda: False, limited=False)
+    assert "clusters of the result" in found.difference
 
 
 @pytest.mark.parametrize(
@@ -170,9 +186,12 @@ def test_a_replay_says_what_differs(names, labels, values, words):
         "import numpy as np\nfrom types import SimpleNamespace as Some\n"
         f"ens = Some(names={list(names)}, labels=np.array({labels}))\n"
         f"def analyse():\n    return None, ens, Some(values=np.array({values}))\n"
+        "def result(ds, ens):\n    return [1, -1]\n"
     )
     ranking = replace(cl.rank_partitions(SMALL), values=np.array([0.1, 0.2, 0.3]))
-    found = replay(script, [], {}, ranking, lambda: False)
+    clusters = np.array([0, -1])
+    run_again = partial(replay, script, [], {}, ranking, clusters)
+    found = run_again(lambda: False, limited=False).difference
     assert words in found
     assert bool(found) == bool(words)
 
@@ -180,6 +199,7 @@ def test_a_replay_says_what_differs(names, labels, values, words):
 def test_a_script_that_fails_or_is_cancelled_is_told():
     ranking = cl.rank_partitions(SMALL)
     with pytest.raises(ValueError, match="ZeroDivisionError"):
-        replay("1 / 0", [], {}, ranking, lambda: False)
+        replay("1 / 0", [], {}, ranking, np.zeros(2), lambda: False, limited=False)
+    run_again = partial(replay, "while True: pass", [], {}, ranking, np.zeros(2))
     with pytest.raises(Cancelled):
-        replay("while True: pass", [], {}, ranking, lambda: True)
+        run_again(lambda: True, limited=False)

@@ -76,7 +76,10 @@ def test_a_file_of_a_newer_version_says_so(saved, tmp_path):
         {"steps": [{}]},
         {"steps": 3},
         {"about": 5},
+        {"about": {"rows": "many"}},
+        {"about": {"title": ["a"]}},
         {"look": None},
+        {"look": {"model": [[[[[[[[[0]]]]]]]]]}},
     ],
 )
 def test_a_log_that_makes_no_sense_is_refused(saved, tmp_path, changes):
@@ -117,7 +120,7 @@ def test_a_file_that_leads_out_of_the_store_is_refused(saved, tmp_path):
     with zipfile.ZipFile(io.BytesIO(saved[1])) as archive:
         steps = json.loads(archive.read("analysis.json"))["steps"]
     steps[1]["holds"] = ["../../../secret"]
-    with pytest.raises(ArchiveError, match="no SHA-256"):
+    with pytest.raises(ArchiveError, match="SHA-256"):
         import_analysis(Store(tmp_path / "two"), changed(saved[1], steps=steps))
 
 
@@ -132,5 +135,27 @@ def test_hostile_names_travel_as_they_are(tmp_path):
         found = await opened(tmp_path / "two", import_analysis(store, data))
         assert found.analysis.table.name == session.analysis.table.name
         assert store.entries()[0].about["table"] == session.analysis.table.name
+
+    run(main())
+
+
+def test_that_an_analysis_came_as_a_file_is_known_wherever_it_goes_on(saved, tmp_path):
+    session, data = saved
+    assert not session.memory.imported
+
+    async def main():
+        store = Store(tmp_path / "two")
+        name = import_analysis(store, data)
+        found = await opened(tmp_path / "two", name)
+        assert found.memory.imported
+        await found.act("set score", score="anmi")
+        again = await opened(tmp_path / "two", name)
+        assert again.analysis.score == "anmi"
+        assert again.memory.imported
+        copy = await opened(tmp_path / "two", store.duplicate(name, "copy"))
+        assert copy.memory.imported
+        await again.act("load example", name="wine")
+        assert again.memory.analysis != name
+        assert again.memory.imported
 
     run(main())

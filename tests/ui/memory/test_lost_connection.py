@@ -1,22 +1,70 @@
-"""A page that loses its connection: the run goes on and is there again."""
+"""A page that loses its connection says so, and comes back with what it had."""
 
 import asyncio
+import re
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
+from benchmarks.pages import PATIENCE, Served
 from benchmarks.sessions import Visitor
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool.pool import run_pool
 from clusterlens.ui import shell
 from clusterlens.ui.actions import pools
 from clusterlens.ui.cli import make_server
 from clusterlens.ui.memory.store import Store
 from clusterlens.ui.session import Session
+from tests.ui.conftest import IDLE
 from tests.ui.loop import run
+from tests.ui.test_main_job import choose
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the served libraries
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
+# app.py, in which a pool stops after its first models until there is a file "go".
+HELD_APP = """
+from clusterlens.ui.actions import pools
+from clusterlens.ui.cli import open_page
+
+def hold(fit):
+    import os, time
+    from pathlib import Path
+
+    gate = Path(os.environ["CLUSTERLENS_HOME"], "go")
+
+    def held(X, pool, *, progress, **options):
+        def told(done, total):
+            progress(done, total)
+            while done and not gate.exists():
+                time.sleep(0.05)
+
+        return fit(X, pool, progress=told, **options)
+
+    held.is_held = True
+    return held
+
+if not hasattr(pools.run_pool, "is_held"):
+    pools.run_pool = hold(pools.run_pool)
+open_page()
+"""
+KNOW_SOCKETS = """
+window.sockets = [];
+window.WebSocket = class extends WebSocket {
+  constructor(...given) {
+    super(...given);
+    window.sockets.push(this);
+  }
+};
+"""
+# Ends the connection in the middle of a message.
+CUT = """
+const socket = window.sockets.at(-1);
+socket.onmessage({data: '{"msgid": "1", "msgtype": "PATCH-DOC"}'});
+socket.close();
+"""
 
 
 def test_a_run_goes_on_without_its_page_and_is_there_when_it_opens_again(
@@ -31,8 +79,8 @@ def test_a_run_goes_on_without_its_page_and_is_there_when_it_opens_again(
         return Ensemble(np.random.default_rng(0).integers(0, 3, (6, len(X))))
 
     class Watched(Session):
-        def __init__(self, *given):
-            super().__init__(*given)
+        def __init__(self, *given, **options):
+            super().__init__(*given, **options)
             sessions.append(self)
 
     monkeypatch.setattr(pools, "run_pool", slow_pool)
@@ -64,3 +112,101 @@ def test_a_run_goes_on_without_its_page_and_is_there_when_it_opens_again(
         assert again.analysis.ensemble.n_partitions == 6
 
     run(main())
+
+
+@pytest.fixture
+def held(tmp_path):
+    """A server whose pools do not end before they may."""
+    (tmp_path / "app.py").write_text(HELD_APP)
+    served = Served(tmp_path, tmp_path / "app.py")
+    yield served
+    served.kill()
+
+
+@pytest.fixture
+def watched(page):
+    """A page that knows its connections; fails on script errors."""
+    errors = []
+    page.set_default_timeout(PATIENCE)
+    page.add_init_script(KNOW_SOCKETS)
+    page.on("pageerror", lambda error: errors.append(error.stack))
+    yield page
+    assert not errors, "script errors in the page"
+
+
+def load_iris(page, served):
+    page.goto(f"{served.address}/app")
+    page.wait_for_function(f"window.Bokeh && {IDLE}")
+    card = page.locator(".cl-gallery .card", has_text="iris").first
+    card.hover()
+    card.locator(".cl-data-only").click()
+    expect(page.locator(".cl-prepared")).to_contain_text(
+        "go into the pool", timeout=PATIENCE
+    )
+
+
+def test_a_page_keeps_its_session_over_a_cut_and_offers_the_run_of_a_killed_server(
+    watched, held
+):
+    page = watched
+    held.start()
+    load_iris(page, held)
+    page.get_by_role("button", name="Next: choose a pool").click()
+    expect(page.locator(".cl-estimate")).to_contain_text("models", timeout=PATIENCE)
+    choose(page, ".cl-preset", "quick")
+    page.get_by_role("button", name="Run the pool").click()
+    under_way = re.compile(r"Run the pool · [1-9]\d* of")
+    expect(page.locator(".cl-job")).to_contain_text(under_way, timeout=PATIENCE)
+    page.evaluate("window.isTheSame = true")
+
+    page.evaluate(CUT)
+    page.wait_for_function("document.querySelector('.cl-lost')")
+    page.locator(".cl-lost").wait_for(state="detached")
+    expect(page.locator(".cl-job")).to_contain_text(under_way, timeout=PATIENCE)
+    expect(page.locator(".cl-saved")).to_contain_text("saved", timeout=PATIENCE)
+    assert page.evaluate("window.isTheSame")
+
+    held.kill()
+    banner = page.locator(".cl-lost")
+    expect(banner).to_contain_text("Connection lost at", timeout=PATIENCE)
+    expect(banner).to_contain_text(re.compile(r"All that was done until \d.* is saved"))
+    expect(banner).to_contain_text(re.compile(r"Not saved: Run the pool at \d+ of \d+"))
+    expect(banner).to_contain_text("Trying to reconnect")
+    for css in (".cl-saved", ".cl-job", ".cl-run-progress"):
+        expect(page.locator(css)).to_be_hidden()
+
+    held.start()
+    offer = page.locator(".cl-interrupted")
+    offer.wait_for()
+    assert not page.evaluate("window.isTheSame")
+    expect(banner).to_have_count(0)
+    expect(offer).to_contain_text(re.compile(r"“Run the pool” was .* at \d+ of \d+"))
+    expect(page.locator(".cl-state")).to_contain_text("iris", timeout=PATIENCE)
+    Path(held.home, "go").touch()
+    page.get_by_role("button", name="Run again").click()
+    expect(page.locator(".cl-headline")).to_contain_text("Closest to", timeout=PATIENCE)
+    expect(offer).to_have_count(0)
+
+    session = Session(Store(held.home))
+    (entry,) = session.memory.store.entries()
+    assert run(session.open(entry.id))
+    assert session.memory.interrupted == ()
+    made = session.analysis.run
+    again = run_pool(made.dataset.X, list(made.pool), random_state=made.random_state)
+    np.testing.assert_array_equal(made.ensemble.labels, again.labels)
+
+
+def test_a_page_of_which_nothing_is_kept_asks_before_it_is_loaded_anew(watched, held):
+    page = watched
+    held.home = Path("off")
+    held.start()
+    load_iris(page, held)
+    held.kill()
+    banner = page.locator(".cl-lost")
+    expect(banner).to_contain_text("Nothing of this page is kept", timeout=PATIENCE)
+    held.start()
+    expect(banner).to_contain_text("has nothing of this page", timeout=PATIENCE)
+    expect(page.locator(".cl-prepared")).to_contain_text("go into the pool")
+    page.get_by_role("button", name="Load the page anew").click()
+    page.locator(".cl-gallery").wait_for()
+    expect(banner).to_have_count(0)

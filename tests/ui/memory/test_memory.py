@@ -270,7 +270,7 @@ def test_a_page_that_is_opened_during_a_run_says_so_and_gets_the_run(
         assert await running
         while len(again.analysis.runs) < 2:
             await asyncio.sleep(0.01)
-        assert session.memory.doing == ""
+        assert session.memory.under_way == ()
 
     run(main())
 

@@ -11,10 +11,18 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
-from clusterlens.ui.analysis import Analysis, ClusterName, Link, Run, SoftTable
+from clusterlens.ui.analysis import (
+    Analysis,
+    AnalysisResult,
+    ClusterName,
+    Link,
+    Run,
+    SoftTable,
+)
 from clusterlens.ui.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.history import Step
 from clusterlens.ui.memory import records as module
+from clusterlens.ui.memory import schema
 from clusterlens.ui.memory.contents import Contents
 from clusterlens.ui.memory.records import RecordError, Records
 
@@ -83,6 +91,16 @@ def analysis() -> Analysis:
         memberships=(
             SoftTable("own.csv", ready.row_ids, FuzzyPartition(found.memberships[1])),
         ),
+        result=AnalysisResult(
+            "r1",
+            ready,
+            {"kind": "consensus", "k": 2, "method": "kmeans", "obeys": True},
+            "consensus kmeans k=2 with links",
+            rng.integers(-1, 2, len(ready.X)),
+            ((-1, -1), (0, 1), (5, 0)),
+            (Link("must", 0, 1),),
+            "Clusters",
+        ),
         fuzzy_pairs=(("model 1", "labels"),),
         cns=(5, 0.2, 3),
         note="mine <b>",
@@ -124,6 +142,11 @@ def assert_same(one: Analysis, other: Analysis):
         a, b = getattr(one, field.name), getattr(other, field.name)
         if field.name in ("table", "dataset") and a is not None:
             assert_same_dataset(a, b)
+        elif field.name == "result" and a is not None:
+            assert_same_dataset(a.dataset, b.dataset)
+            np.testing.assert_array_equal(a.clusters, b.clusters)
+            for name in ("run_id", "made", "title", "numbers", "links", "chosen_on"):
+                assert getattr(a, name) == getattr(b, name), name
         elif field.name == "runs":
             assert len(a) == len(b)
             for x, y in zip(a, b, strict=True):
@@ -137,11 +160,15 @@ def assert_same(one: Analysis, other: Analysis):
             assert a == b, field.name
 
 
+def written(step, before, contents):
+    """The record of a step."""
+    return Records(contents).write(step, before, {})
+
+
 def there_and_back(steps, folder, forget):
     contents = Contents(folder)
-    writer = Records(contents)
     rows = [
-        writer.write(step, steps[k - 1].analysis if k else None, {})
+        written(step, steps[k - 1].analysis if k else None, contents)
         for k, step in enumerate(steps)
     ]
     forget()
@@ -154,7 +181,7 @@ def test_every_field_comes_back_as_it_was(tmp_path, forgotten):
     default = Analysis()
     for field in fields(Analysis):
         assert getattr(before, field.name) != getattr(default, field.name), field.name
-    found, reader = there_and_back([Step("x", "X", before)], tmp_path, forgotten)
+    found, reader = there_and_back([Step("start", "X", before)], tmp_path, forgotten)
     assert_same(found[0].analysis, before)
     assert reader.notes == []
 
@@ -163,19 +190,19 @@ def test_what_steps_share_is_shared_again(tmp_path, forgotten):
     first = analysis()
     second = replace(first, score="anmi")
     third = replace(second, runs=(replace(first.runs[0], name="other"),))
-    steps = [Step("x", str(k), one) for k, one in enumerate((first, second, third))]
+    steps = [Step("start", str(k), one) for k, one in enumerate((first, second, third))]
     found, _ = there_and_back(steps, tmp_path, forgotten)
     a, b, c = (step.analysis for step in found)
     assert a.table is b.table is c.table
     assert a.dataset is c.dataset is a.runs[0].dataset
     assert a.runs[0] is b.runs[0]
     assert a.runs[0].ensemble is c.runs[0].ensemble
-    assert len(list(tmp_path.iterdir())) == 3  # a table, a run, memberships
+    assert len(list(tmp_path.iterdir())) == 4  # a table, a run, a result, memberships
 
 
 def test_what_is_still_in_memory_is_not_read_again(tmp_path):
     before = analysis()
-    found, _ = there_and_back([Step("x", "X", before)], tmp_path, lambda: None)
+    found, _ = there_and_back([Step("start", "X", before)], tmp_path, lambda: None)
     assert found[0].analysis.table is before.table
     assert found[0].analysis.ensemble is before.ensemble
 
@@ -231,7 +258,7 @@ def test_damaged_tables_are_refused():
 def test_a_table_that_is_prepared_differently_now_is_noted(tmp_path, forgotten):
     before = analysis()
     contents = Contents(tmp_path)
-    row = Records(contents).write(Step("x", "X", before), None, {})
+    row = written(Step("start", "X", before), None, contents)
     row.changes["dataset"]["fingerprint"]["sums"][0] *= 1.01
     forgotten()
     reader = Records(contents)
@@ -253,14 +280,14 @@ def test_a_table_that_is_prepared_differently_now_is_noted(tmp_path, forgotten):
     ],
 )
 def test_records_that_describe_no_analysis_are_refused(tmp_path, field, value):
-    row = Records(Contents(tmp_path)).write(Step("x", "X", Analysis()), None, {})
+    row = written(Step("start", "X", Analysis()), None, Contents(tmp_path))
     broken = replace(row, changes={**row.changes, field: value})
     with pytest.raises(RecordError, match="cannot be read"):
         Records(Contents(tmp_path)).read([broken])
 
 
 def test_a_record_of_before_a_field_was_added_has_its_default(tmp_path):
-    row = Records(Contents(tmp_path)).write(Step("x", "X", Analysis()), None, {})
+    row = written(Step("start", "X", Analysis()), None, Contents(tmp_path))
     older = {name: v for name, v in row.changes.items() if name != "link_weight"}
     found = Records(Contents(tmp_path)).read([replace(row, changes=older)])
     assert found[0].analysis.link_weight == Analysis().link_weight
@@ -284,3 +311,7 @@ def test_pickled_arrays_are_refused(tmp_path):
     np.savez(path, a=np.array([{}], dtype=object))
     with pytest.raises(ValueError, match="cannot be read"):
         arrays_from_bytes(path.read_bytes())
+
+
+def test_every_field_has_a_shape():
+    assert schema._FIELDS.keys() == {field.name for field in fields(Analysis)}

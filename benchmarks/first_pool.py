@@ -1,0 +1,117 @@
+"""The first pool of a fresh installation, from the click to the consensus.
+
+    python -m benchmarks.first_pool [--busy N] [--cached] [--rest SECONDS]
+
+Starts a server as installed, with an empty store and an empty folder of kernels, drops
+a table of 1,000 x 11 as soon as the page stands, and runs the default pool as soon as
+that is offered. Prints when, after the click, each stage began that the bar at the foot
+of the page names, and when the answer and all pictures stood there (budget 15 s); and
+what the server, with the processes that it began, had used of the processor by then.
+`--busy` keeps so many loops busy beside it, `--cached` begins with all kernels and a
+known pace, and `--rest` waits before the table is dropped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import perf_counter, sleep
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import psutil
+from sklearn.datasets import make_blobs
+
+from benchmarks.pages import PICTURED, browser_page
+from benchmarks.start import IDLE, LONG, serve
+
+BUDGET = 15
+ROWS, FEATURES = 1_000, 11
+PICTURES = [".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix"]
+
+
+def main() -> None:
+    """Measure once and print."""
+    parser = argparse.ArgumentParser(description="The first pool of an installation.")
+    parser.add_argument("--busy", type=int, default=0, help="loops beside it")
+    parser.add_argument("--cached", action="store_true", help="kernels are there")
+    parser.add_argument("--rest", type=float, default=0.0, help="seconds to wait")
+    given = parser.parse_args()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        page = stack.enter_context(browser_page())
+        if given.cached:
+            measure(page, folder, rest=90.0, told=False)
+        for _ in range(given.busy):
+            stack.enter_context(busy_loop())
+        measure(page, folder, rest=given.rest)
+
+
+def measure(page: Any, folder: Path, *, rest: float, told: bool = True) -> None:
+    """Start a server, run a pool on it, and say how long each step took."""
+    tell = print if told else (lambda *_: None)
+    path = write_table(folder)
+    start = perf_counter()
+    with serve(folder) as (address, process):
+        page.goto(address, timeout=LONG)
+        page.wait_for_function(IDLE, timeout=LONG)
+        page.locator(".cl-file").first.wait_for(timeout=LONG)
+        tell(f"{perf_counter() - start:6.1f} s  server start to page usable")
+        sleep(rest)
+        start = perf_counter()
+        page.locator(".cl-file input[type=file]").set_input_files(path)
+        page.get_by_role("button", name="Next: choose a pool").click(timeout=LONG)
+        page.get_by_role("button", name="Run the pool").click(timeout=LONG)
+        tell(f"{perf_counter() - start:6.1f} s  file dropped to Run clicked")
+        start, stages = perf_counter(), {}
+        ranking = page.get_by_text("if a majority must agree")
+        bar = page.locator(".cl-job b")
+        while not (ranking.count() and page.evaluate(PICTURED, PICTURES)):
+            late = perf_counter() - start
+            if ranking.count():
+                stages.setdefault("the ranking stands", late)
+            elif bar.count():
+                stages.setdefault(bar.first.text_content(), late)
+            sleep(0.1)
+        late = perf_counter() - start
+        for stage, begun in stages.items():
+            tell(f"{begun:6.1f} s    {stage}")
+        budget = f"budget {BUDGET} s, ratio {late / BUDGET:.2f}"
+        tell(f"{late:6.1f} s  consensus on screen, from the click ({budget})")
+        tell(f"{processor_seconds(process.pid):6.1f} s  of the processor")
+
+
+def write_table(folder: Path) -> Path:
+    """Write groups with 1,000 rows and 11 columns."""
+    X, _ = make_blobs(ROWS, FEATURES, centers=6, cluster_std=3.0, random_state=0)
+    path = folder / "blobs.csv"
+    pd.DataFrame(np.round(X, 4)).add_prefix("x").to_csv(path, index=False)
+    return path
+
+
+def processor_seconds(pid: int) -> float:
+    """Processor time of a process and of those it began, alive or ended."""
+    process = psutil.Process(pid)
+    family = [process, *process.children(recursive=True)]
+    return sum(sum(part.cpu_times()[:4]) for part in family if part.is_running())
+
+
+@contextmanager
+def busy_loop() -> Iterator[None]:
+    """Keep a core busy."""
+    loop = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        loop.kill()
+        loop.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,552 @@
+"""Attack the app with files that were changed on purpose: nothing runs, nothing hangs.
+
+    python -m benchmarks.hostile [analysis] [store] [--mutants 1000] [--seed 0]
+        [--only K]
+
+Each mutant is made of a real file by a seed of its own and goes the whole way in a
+process that may be killed: "analysis" is imported, opened, put on screen, written as a
+script and as a report, and exported; of every `REPLAYED` that opens the script is run
+and the pictures are drawn.
+A mutant may be refused with words, or open and be sound. It must not take longer than
+`PATIENCE` seconds, end the process, raise what nobody expects, or run what it says:
+a file that its code would make must not be there, and its script must hold calls of the
+library and plain values alone. `--only` strikes with one mutant, in this process.
+
+"store" opens stores that were damaged (`benchmarks.damaged_stores`): no analysis may be
+another one than was written, or be gone, without a word.
+
+Another kind of attack is one function and one entry in `ATTACKS`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import asyncio
+import hashlib
+import io
+import json
+import math
+import multiprocessing
+import random
+import sys
+import tempfile
+import time
+import traceback
+import zipfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import clusterlens as cl
+from benchmarks.damaged_stores import attack_stores
+from clusterlens.ui.arrays import arrays_from_bytes, arrays_to_bytes
+from clusterlens.ui.exports.document import write_report
+from clusterlens.ui.exports.replay import replay
+from clusterlens.ui.exports.script import ScriptError, run_lines, table_lines
+from clusterlens.ui.findings import NEEDED, gather
+from clusterlens.ui.memory.archive import (
+    ArchiveError,
+    export_analysis,
+    import_analysis,
+)
+from clusterlens.ui.memory.schema import ABOUT
+from clusterlens.ui.memory.store import Store
+from clusterlens.ui.session import Session
+from clusterlens.ui.shapes import fits
+
+PATIENCE = 60
+REPLAYED = 40
+SOUND = ("refused", "opened")
+OUTCOMES = (*SOUND, "hung", "crashed", "ran", "changed")
+# What stands in a log for a value that is nested deeper than any.
+_DEEP = "@deep@"
+# Sections of the report that are pictures.
+_PICTURES = frozenset({"map", "matrix"})
+# One attack: called with the random numbers of a mutant, it returns the kind of change,
+# what came of it, and why.
+Strike = Callable[[random.Random], tuple[str, str, str]]
+
+
+def main() -> int:
+    """Strike so often and print what came of it; 1 where a mutant did harm."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("attacks", nargs="*", default=[*ATTACKS], metavar="attack")
+    parser.add_argument("--mutants", type=int, default=1000, help="of each attack")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", type=int, help="strike with this mutant, here")
+    given = parser.parse_args()
+    harm = 0
+    for name in given.attacks:
+        with tempfile.TemporaryDirectory() as folder:
+            if given.only is not None:
+                print(*_strike(ATTACKS[name](Path(folder)), given.seed, given.only))
+                continue
+            harm += _attack(name, Path(folder), given.mutants, given.seed)
+    return int(harm > 0)
+
+
+def _attack(name: str, folder: Path, mutants: int, seed: int) -> int:
+    """Strike in processes that may end; print the table, return the harm done."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    longest, bad = 0.0, []
+    with _Striker(name, folder, seed) as striker:
+        for k in range(mutants):
+            kind, outcome, why = striker.strike(k)
+            longest = max(longest, striker.seconds)
+            found[kind][outcome] += 1
+            if outcome not in SOUND:
+                bad.append(f"{name} {k}, {kind}: {outcome}. {why}")
+    print(f"{name}: {mutants} mutants, seed {seed}, longest {longest:.1f} s")
+    print(f"{'':24}" + "".join(f"{outcome:>10}" for outcome in OUTCOMES))
+    found["all"] = sum(found.values(), Counter())
+    for kind, counts in found.items():
+        print(f"{kind:24}" + "".join(f"{counts[outcome]:10}" for outcome in OUTCOMES))
+    print(*bad, sep="\n")
+    return len(bad)
+
+
+class _Striker:
+    """A process that strikes, and another one after it where it ends or hangs."""
+
+    def __init__(self, name: str, folder: Path, seed: int) -> None:
+        self._given = name, folder, seed
+        self._context = multiprocessing.get_context("spawn")
+        self._process: Any = None
+        self.seconds = 0.0  # of the last strike
+
+    def __enter__(self) -> _Striker:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._end()
+
+    def strike(self, k: int) -> tuple[str, str, str]:
+        if self._process is None:
+            self._pipe, other = self._context.Pipe()
+            self._process = self._context.Process(
+                target=_serve, args=(other, *self._given), daemon=False
+            )
+            self._process.start()
+            other.close()
+            self._pipe.recv()  # it is ready
+        began = time.monotonic()
+        self._pipe.send(k)
+        try:
+            if self._pipe.poll(PATIENCE):
+                return self._pipe.recv()
+            outcome = "hung"
+        except EOFError:
+            outcome = "crashed"
+        finally:
+            self.seconds = time.monotonic() - began
+        self._end()
+        return "(process lost)", outcome, "the process did not answer"
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process = None
+
+
+def _serve(pipe: Any, name: str, folder: Path, seed: int) -> None:
+    strike = ATTACKS[name](folder)
+    pipe.send(None)
+    while True:
+        try:
+            k = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(_strike(strike, seed, k))
+
+
+def _strike(strike: Strike, seed: int, k: int) -> tuple[str, str, str]:
+    try:
+        return strike(random.Random(f"{seed} {k}"))
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(where.filename).name}:{where.lineno}"
+        return (
+            "(raised)",
+            "crashed",
+            f"{type(error).__name__} in {place}: {error!s:.200}",
+        )
+
+
+# Files of analyses
+
+
+def attack_analyses(folder: Path) -> Strike:
+    """Strike with files of analyses."""
+    file, marker = folder / "base.clusterlens", folder / "ran"
+    if not file.exists():
+        file.write_bytes(asyncio.run(make_analysis(folder / "base")))
+    base, store = file.read_bytes(), Store(folder / "store")
+    names = Counter(opened=0)
+
+    def strike(rng: random.Random) -> tuple[str, str, str]:
+        kind, data = mutate_analysis(base, rng, marker)
+        try:
+            name = import_analysis(store, data)
+        except ArchiveError as error:
+            return kind, "ran" if marker.exists() else "refused", str(error)
+        if not all(fits(ABOUT, entry.about) for entry in store.entries()):
+            return kind, "crashed", "the list of analyses is damaged"
+        names["opened"] += 1
+        runs = names["opened"] % REPLAYED == 0
+        why = asyncio.run(use_analysis(store, name, runs=runs))
+        store.delete(name)
+        if why or marker.exists():
+            marker.unlink(missing_ok=True)
+            return kind, "ran", why
+        return kind, "opened", ""
+
+    return strike
+
+
+async def make_analysis(folder: Path) -> bytes:
+    """Return the file of an analysis with most that one can hold.
+
+    Parameters
+    ----------
+    folder : Path
+        A store is made there.
+    """
+    session = Session(Store(folder))
+    rng = random.Random(0)
+    lines = ["row,x,y,kind"]
+    lines += [
+        f"r{k},{rng.gauss(k % 3, 0.3):.3f},{rng.gauss(k % 2, 0.3):.3f},k{k % 3}"
+        for k in range(36)
+    ]
+    key = session.keep_file("\n".join(lines).encode())
+    await session.act("load file", name="rows.csv", sha256=key)
+    roles = {"kind": "label", "row": "row id"}
+    await session.act("prepare", scale="robust", roles=roles, weights={"x": 2.0})
+    k_means = {"clusterer": "k-means", "n_clusters": [2, 3, 4], "copies": 2}
+    mixtures = {"clusterer": "Gaussian mixture", "n_components": [2, 3]}
+    await session.act("run pool", pool=[k_means, mixtures], random_state=3)
+    await session.act("add link", kind="must", a="r1", b="r4")
+    await session.act("add link", kind="cannot", a="r1", b="r2")
+    partition = {"kind": "model", "model": 1}
+    await session.act("name cluster", partition=partition, cluster=0, name="left")
+    numbers = [[0, 0], [1, 1], [2, 2]]
+    made = {"kind": "model", "model": 2}
+    await session.act("choose result", partition=made, numbers=numbers, on="Consensus")
+    await session.act("rename run", id="r1", name="first")
+    await session.act("write note", text="a note")
+    await session.act("save pair", u="model a", v="model b")
+    await session.act("set CNS", n_neighbors=5, alpha=0.9, n_clusters=3)
+    await session.act("set threshold", threshold=4)
+    await session.act("set link weight", weight=0.5)
+    await session.memory.settled()
+    session.look.param.update(page="report", model=2)
+    data = export_analysis(session.memory.store, session.memory.analysis)
+    session.close()
+    session.memory.store.close()
+    return data
+
+
+async def use_analysis(store: Store, name: str, *, runs: bool = False) -> str:
+    """Open an analysis, put it on screen, write all that can be taken away.
+
+    Parameters
+    ----------
+    store : Store
+        Where it is.
+    name : str
+        Its id.
+    runs : bool
+        Whether its script is run and its pictures are drawn, too, which takes long.
+
+    Returns
+    -------
+    why : str
+        What stands in a script that may not, empty where nothing does.
+    """
+    session = Session(store)
+    try:
+        if not await session.open(name):
+            raise AssertionError(
+                f"it was taken in and does not open: {session.jobs.notices}"
+            )
+        session.derived.watch(NEEDED, lambda results: None)
+        while not session.jobs.at_rest:
+            await asyncio.sleep(0.01)
+        steps = session.history.done
+        scripts = [_card(steps)]
+        found = gather(session)
+        if found is not None:
+            with suppress(ValueError):  # a pool that cannot be planned, say
+                scripts.append(found.script())
+                if runs:
+                    _replay(scripts[-1], found, session)
+            write_report(found if runs else replace(found, without=_PICTURES))
+        export_analysis(store, name)
+    finally:
+        session.close()
+    return next((why for script in scripts if (why := forbidden(script))), "")
+
+
+def _card(steps: Any) -> str:
+    """The lines that pages copy as Python; nothing where they cannot be written."""
+    try:
+        return "\n".join([*table_lines(steps), *run_lines(steps)])
+    except ScriptError:
+        return ""
+
+
+def _replay(script: str, found: Any, session: Session) -> None:
+    deadline = time.monotonic() + PATIENCE / 2
+    with suppress(ValueError, cl.Cancelled):
+        replay(
+            script,
+            found.steps,
+            session.files,
+            found.ranking,
+            found.told.clusters,
+            lambda: time.monotonic() > deadline,
+            limited=True,
+        )
+
+
+# What a script may hold beside literals.
+_NAMES = {"analyse", "result", "main", "print", "open", "str", "set"}
+_METHODS = {
+    "index",
+    "tolist",
+    "cut",
+    "isin",
+    "astype",
+    "select",
+    "with_weights",
+    "to_frame",
+    "head",
+    "to_string",
+    "write",
+}
+_STATEMENTS = (
+    ast.Module,
+    ast.Import,
+    ast.FunctionDef,
+    ast.Return,
+    ast.Assign,
+    ast.Expr,
+    ast.With,
+    ast.If,
+)
+
+
+def forbidden(script: str) -> str:
+    """Say what stands in a script beside calls of the library and plain values.
+
+    Parameters
+    ----------
+    script : str
+        As it would lie in a file.
+
+    Returns
+    -------
+    what : str
+        Empty where there is nothing.
+    """
+    # From bytes, as Python reads a file: a comment may say how it is encoded.
+    for node in ast.walk(ast.parse(script.encode())):
+        is_import = isinstance(node, ast.Import)
+        if is_import and [one.name for one in node.names] != ["clusterlens"]:
+            return ast.unparse(node)
+        if isinstance(node, ast.stmt) and not isinstance(node, _STATEMENTS):
+            return ast.unparse(node)
+        if isinstance(node, ast.Call) and not _is_allowed(node.func):
+            return ast.unparse(node)
+    return ""
+
+
+def _is_allowed(called: ast.expr) -> bool:
+    if isinstance(called, ast.Name):
+        return called.id in _NAMES
+    if not isinstance(called, ast.Attribute):
+        return False
+    of_library = isinstance(called.value, ast.Name) and called.value.id == "cl"
+    return called.attr in (cl.__all__ if of_library else _METHODS)
+
+
+# Mutants
+
+
+def mutate_analysis(data: bytes, rng: random.Random, marker: Path) -> tuple[str, bytes]:
+    """Change a file of an analysis; return the kind of change and the new file.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    rng : Random
+        Decides what is changed.
+    marker : Path
+        A file that code in the mutant makes.
+    """
+    kind = rng.choices(["log", "content", "bytes"], [6, 3, 1])[0]
+    if kind == "bytes":
+        return kind, _damage(data, rng)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    values = hostile_values(marker)
+    if kind == "log":
+        log = json.loads(members["analysis.json"])
+        for _ in range(rng.choice([1, 1, 2, 5])):
+            _mutate(log, rng, values)
+        members["analysis.json"] = _json(log)
+    else:
+        name = rng.choice([name for name in members if name != "analysis.json"])
+        changed = _mutate_content(members.pop(name), rng, values)
+        old, new = name.rpartition("/")[2], hashlib.sha256(changed).hexdigest()
+        members[name.replace(old, new)] = changed
+        log_text = members["analysis.json"]
+        members["analysis.json"] = log_text.replace(old.encode(), new.encode())
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return kind, out.getvalue()
+
+
+def hostile_values(marker: Path) -> list[Any]:
+    """Values that belong nowhere, and texts that would be code where they are bare."""
+    code = f"__import__('pathlib').Path({str(marker)!r}).touch()"
+    bare = [
+        code,
+        f"'); {code} #",
+        f'"); {code} #',
+        f"\\'); {code} #",
+        f"\n{code}\n#",
+        f"\r{code}\r#",
+        f"\x0c\n{code}",
+        f"\u2028{code}\u2028",
+        f'"""\n{code}\n"""',
+        f"'''\n{code}\n'''",
+        f"x={code}, y",
+        f"{{{code}}}",
+        "coding: utf-7",
+        f"coding=utf-7 +AAo-{code}+AAo-",
+        f"+ACcAKQA7- {code} +ACM-",
+    ]
+    texts = ["", "\x00", "\ud800", "a" * 100_000, "../../x", "0" * 64, "r1", "%n{0}"]
+    markup = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>"]
+    numbers = [0, -1, 1, 1.5, 2**31, 2**63, 2**64, -(10**30), 10**400, 1e308]
+    odd = [None, True, False, math.nan, math.inf, [], {}, [[[]]], {"a": {"b": [1]}}]
+    return [*bare, *texts, *markup, *numbers, *odd, _DEEP, {code: code}, [code] * 3]
+
+
+def _json(value: Any) -> bytes:
+    """Write JSON; also what is nested too deep for Python to write."""
+    deep = "[" * 100_000 + "]" * 100_000
+    return json.dumps(value).replace(f'"{_DEEP}"', deep).encode()
+
+
+def _mutate(root: Any, rng: random.Random, values: list[Any]) -> None:
+    """Change one place of nested lists and mappings."""
+    inner = root
+    while True:
+        places = list(_places(inner))
+        if not places:
+            return
+        at = rng.choice(places)
+        if isinstance(inner[at], (dict, list)) and inner[at] and rng.random() < 0.8:
+            inner = inner[at]
+            continue
+        break
+    other = rng.choice(values)
+    change = rng.choice(["replace"] * 6 + ["delete", "add", "rename", "swap", "twice"])
+    if change == "delete":
+        del inner[at]
+    elif change == "swap":
+        to = rng.choice(places)
+        inner[at], inner[to] = inner[to], inner[at]
+    elif isinstance(inner, list) and change in ("add", "twice"):
+        inner.insert(at, deepcopy(inner[at] if change == "twice" else other))
+    elif isinstance(inner, dict) and change in ("add", "rename"):
+        name = str(rng.choice(values))
+        inner[name] = inner.pop(at) if change == "rename" else deepcopy(other)
+    else:  # half of them by what may stand there, so that it comes further
+        alike = [value for value in values if type(value) is type(inner[at])]
+        inner[at] = deepcopy(
+            rng.choice(alike) if alike and rng.random() < 0.5 else other
+        )
+
+
+def _places(inner: Any) -> Iterator[Any]:
+    return iter(range(len(inner)) if isinstance(inner, list) else list(inner))
+
+
+def _mutate_content(data: bytes, rng: random.Random, values: list[Any]) -> bytes:
+    """Change a table, or what a run found, so that it is whole by its hash."""
+    if data[:4] == b"PAR1":
+        return _mutate_table(data, rng, values)
+    if data[:2] != b"PK":
+        return _damage(data, rng)
+    arrays, about = arrays_from_bytes(data)
+    if rng.random() < 0.5:
+        _mutate(about, rng, values)
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as new, zipfile.ZipFile(io.BytesIO(data)) as old:
+            for name in old.namelist():
+                is_about = name == "about.json"
+                new.writestr(name, _json(about) if is_about else old.read(name))
+        return out.getvalue()
+    name = rng.choice([*arrays])
+    array = arrays[name].copy()
+    change = rng.choice(["type", "value", "shape", "gone"])
+    if change == "gone":
+        del arrays[name]
+    elif change == "shape":
+        arrays[name] = array.reshape(-1)[: rng.randrange(1 + array.size)]
+    elif change == "type":
+        arrays[name] = array.astype(rng.choice(["f8", "i8", "u8", "U9", "b1", "c16"]))
+    elif array.size:
+        wide = array.astype("f8" if array.dtype.kind == "f" else "i8")
+        odd = [-1, -5, 2**31, 2**40, 2**62]
+        odd += [math.nan, math.inf, 1e308] if wide.dtype.kind == "f" else []
+        wide.flat[rng.randrange(array.size)] = rng.choice(odd)
+        arrays[name] = wide
+        if name == "labels" and "type" in arrays:
+            arrays["type"] = wide[:0].reshape(-1)
+    return arrays_to_bytes(arrays, about)
+
+
+def _mutate_table(data: bytes, rng: random.Random, values: list[Any]) -> bytes:
+    table = pq.read_table(pa.BufferReader(data))
+    metadata = dict(table.schema.metadata)
+    about = json.loads(metadata[b"clusterlens.table"])
+    _mutate(about, rng, values)
+    metadata[b"clusterlens.table"] = _json(about)
+    out = io.BytesIO()
+    pq.write_table(table.replace_schema_metadata(metadata), out)
+    return out.getvalue()
+
+
+def _damage(data: bytes, rng: random.Random) -> bytes:
+    """Change or cut some bytes."""
+    copy = bytearray(data)
+    if not copy or rng.random() < 0.2:
+        return bytes(copy[: rng.randrange(len(copy) + 1)])
+    for _ in range(rng.choice([1, 3, 20])):
+        copy[rng.randrange(len(copy))] ^= rng.randrange(1, 256)
+    return bytes(copy)
+
+
+ATTACKS: dict[str, Callable[[Path], Strike]] = {
+    "analysis": attack_analyses,
+    "store": attack_stores,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""Leaving: sessions that end give their memory back, and nobody waits for it.
+
+Widgets, models and what watches them point at each other in circles: 150,000 objects of
+a session that has seen all pages, which the collector would have to find among those of
+all sessions. So the circles of a session that has ended are opened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from types import MethodType
+from typing import Any
+from weakref import WeakSet
+
+from bokeh.model import Model
+
+from clusterlens.ui.classroom import Classroom
+from clusterlens.ui.collector import sweep
+from clusterlens.ui.derived import Derived
+from clusterlens.ui.figures.frame import Frame
+from clusterlens.ui.history import History
+from clusterlens.ui.jobs import Jobs
+from clusterlens.ui.look import Look
+from clusterlens.ui.memory.memory import Memory
+from clusterlens.ui.pages.page import Page
+from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.session import Session
+
+# What belongs to one browser session alone. Anything else may be shared.
+_OWN = (Page, Panel, Frame, Classroom, Session, History, Look, Jobs, Derived, Memory)
+# Pages that are open in this process.
+_OPEN: WeakSet[Any] = WeakSet()
+
+
+def enter(page: Any) -> None:
+    """Count a page in; it counts for as long as it is alive."""
+    _let_models_go()
+    _OPEN.add(page)
+
+
+def leave(page: Any, views: Iterable[Any]) -> None:
+    """Take a page apart that nobody will use again; the last one cleans up.
+
+    Parameters
+    ----------
+    page : object
+        Holds all else of its session, in attributes, lists and mappings. Tasks in them
+        are cancelled.
+    views : iterable
+        What is shown of it; they may hold more, as what is called when they change.
+    """
+    for part in (*views, page):
+        _take_apart(part)
+    _OPEN.discard(page)
+    if not _OPEN:
+        sweep()
+
+
+def _take_apart(thing: Any) -> None:
+    held = list(vars(thing).values())
+    vars(thing).clear()
+    for part in _flat(held):
+        if isinstance(part, asyncio.Task):
+            part.cancel()
+        elif isinstance(part, _OWN):
+            _take_apart(part)
+
+
+def _flat(held: Iterable[Any]) -> Iterator[Any]:
+    for thing in held:
+        if isinstance(thing, (list, tuple, set)):
+            yield from _flat(thing)
+        elif isinstance(thing, MethodType):
+            yield thing.__self__
+        elif isinstance(thing, Mapping):
+            yield from _flat(thing.values())
+        else:
+            yield thing
+
+
+@cache
+def _let_models_go() -> None:
+    """Let a destroyed model drop the defaults it has made, too, in this process.
+
+    Bokeh 3.9.2 drops the values that were set; defaults that can be changed in place
+    (lists, mappings, sets) know their model and keep it.
+    """
+    destroy = Model.destroy
+
+    def destroy_all(model: Model) -> None:
+        destroy(model)
+        model._unstable_default_values.clear()
+
+    Model.destroy = destroy_all

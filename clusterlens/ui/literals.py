@@ -1,0 +1,41 @@
+"""Literals: plain values as Python that evaluates to them and to nothing else."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+_PLAIN = (str, int, float, bool, type(None))
+
+
+class ScriptError(ValueError):
+    """The analysis cannot be written as a script; the message says why."""
+
+
+def literal(value: Any) -> str:
+    """Write a plain value as Python; ScriptError for any other.
+
+    Parameters
+    ----------
+    value : object
+        None, a text, a truth value, a finite number, or a list, tuple, set or mapping
+        of such.
+
+    Returns
+    -------
+    code : str
+        What evaluates to it, and to nothing else.
+    """
+    refuse_other_than_plain(value)
+    return repr(value)
+
+
+def refuse_other_than_plain(value: Any) -> None:
+    """Raise ScriptError for what is not made of plain values."""
+    if type(value) is dict:
+        value = [*value, *value.values()]
+    if type(value) in (list, tuple, set):
+        for one in value:
+            refuse_other_than_plain(one)
+    elif type(value) not in _PLAIN or (type(value) is float and not isfinite(value)):
+        raise ScriptError(f"{value!r:.60} is no plain value, so that no script has it.")

@@ -1,0 +1,264 @@
+"""The result, and what is looked at beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute.ensemble.contingency import match_labels
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.profiles import ClusterProfiles, cluster_profiles
+from clusterlens.ui.analysis import AnalysisResult, ClusterName, Link, Run
+from clusterlens.ui.derived import Node
+from clusterlens.ui.jobs import Job
+from clusterlens.ui.partitions import clusters_of_result, names_of
+
+
+def result_here(
+    job: Job, result: AnalysisResult, samples: Dataset
+) -> np.ndarray | None:
+    """Clusters of the result, (n_samples,); None where it is of other rows."""
+    return clusters_of_result(result, samples)
+
+
+def result_names(
+    job: Job, result: AnalysisResult, names: tuple[ClusterName, ...]
+) -> dict[int, str]:
+    """Names that were given to clusters of the result."""
+    found = names_of(result.clusters, result.dataset.row_ids, names)
+    return {k: called.text for k, called in found.items() if called.is_own}
+
+
+def numbering(
+    job: Job, ensemble: Ensemble, reference: int, here: np.ndarray | None
+) -> np.ndarray:
+    """Clusters that give all others their numbers and colours, (n_samples,), from 0.
+
+    Those of the result, else of the reference; noise is a cluster of its own.
+    """
+    if here is None:
+        return ensemble.codes_and_gaps[reference].astype(np.int64)
+    return np.where(here == NOISE, here.max() + 1, here)
+
+
+def numbered_like(numbering: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Number the clusters of labels, (n_samples,), like others; noise stays -1."""
+    return np.where(labels == NOISE, NOISE, match_labels(numbering, labels))
+
+
+@dataclass(frozen=True)
+class LookedAt:
+    """The partition that map, matrices and inspector show.
+
+    Parameters
+    ----------
+    title : str
+        Its name.
+    model : int or None
+        Which model of the run it is; None for a result that is none of them.
+    beside : str
+        Title of the result that it is beside; empty where it is the result, or where
+        there is none.
+    is_result : bool
+        Whether it is the result.
+    """
+
+    title: str
+    model: int | None
+    beside: str = ""
+    is_result: bool = False
+
+
+def shows_result(
+    model: int | None,
+    here: np.ndarray | None,
+    result: AnalysisResult | None,
+    run_id: str | None,
+) -> bool:
+    """Whether a result that is no model of the run is looked at."""
+    if result is None or here is None or model is not None:
+        return False
+    return result.model_of(run_id) is None
+
+
+def looked_at(
+    selected: int,
+    shows_result: bool,
+    ensemble: Ensemble,
+    result: AnalysisResult | None,
+    run_id: str | None,
+) -> LookedAt:
+    """What is looked at: the result, unless a model was chosen beside it."""
+    if result is not None and shows_result:
+        return LookedAt(result.title, None, is_result=True)
+    name = ensemble.names[selected]
+    if result is None or result.model_of(run_id) == selected:
+        return LookedAt(name, selected, is_result=result is not None)
+    return LookedAt(name, selected, beside=result.title)
+
+
+def clusters(
+    job: Job,
+    ensemble: Ensemble,
+    selected: int,
+    shows_result: bool,
+    numbering: np.ndarray,
+    here: np.ndarray | None,
+) -> np.ndarray:
+    """Clusters that are looked at, numbered like those of the result; noise is -1."""
+    if here is not None and shows_result:
+        return here
+    return numbered_like(numbering, ensemble.labels[selected])
+
+
+def shared_with_leader(
+    job: Job, ensemble: Ensemble, leader: int, here: np.ndarray
+) -> int:
+    """Number of samples that the leader puts into the same cluster as the result."""
+    return int((numbered_like(here, ensemble.labels[leader]) == here).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """The partition that leaves the app: the result, else the model looked at.
+
+    Parameters
+    ----------
+    title : str
+        Its name.
+    dataset : Dataset
+        The prepared table that it is of.
+    clusters : array of int, shape (n_samples,)
+        Cluster of each of its samples by its number on screen; noise is -1.
+    names : dict of int to str
+        What its clusters are called.
+    made : dict
+        How it was made, the plain values of a `Choice`.
+    numbers : tuple of (int, int)
+        Each label as it is made, and its number on screen.
+    run_id : str
+        The run that it was made in.
+    links : tuple of Link
+        Links that it may obey.
+    memberships : array of float, shape (n_samples, K), or None
+        Of a soft model.
+    is_result : bool
+        Whether it is the result.
+    is_here : bool
+        Whether it is of the samples of the run that is read.
+    """
+
+    title: str
+    dataset: Dataset
+    clusters: np.ndarray
+    names: Mapping[int, str]
+    made: Mapping[str, Any]
+    numbers: tuple[tuple[int, int], ...]
+    run_id: str
+    links: tuple[Link, ...]
+    memberships: np.ndarray | None
+    is_result: bool
+    is_here: bool
+
+
+def told(
+    job: Job,
+    selected: int,
+    run: Run,
+    clusters: np.ndarray,
+    result: AnalysisResult | None,
+    here: np.ndarray | None,
+    names: tuple[ClusterName, ...],
+    links: tuple[Link, ...],
+) -> Told:
+    """Choose what is told: never a model that is merely looked at beside the result."""
+    if result is None:
+        made = {"kind": "model", "model": selected}
+        labels, first = np.unique(run.ensemble.labels[selected], return_index=True)
+        numbers = zip(labels.tolist(), clusters[first].tolist(), strict=True)
+        title = run.ensemble.names[selected]
+        result = AnalysisResult(
+            run.id, run.dataset, made, title, clusters, tuple(numbers), links
+        )
+        is_result, is_here = False, True
+    else:
+        is_result, is_here = True, here is not None
+    model, soft = result.model_of(run.id), None
+    if model is not None:
+        soft = run.ensemble.memberships.get(model)
+    called = names_of(result.clusters, result.dataset.row_ids, names)
+    return Told(
+        result.title,
+        result.dataset,
+        result.clusters,
+        {k: str(name) for k, name in called.items()},
+        result.made,
+        result.numbers,
+        result.run_id,
+        result.links,
+        soft,
+        is_result,
+        is_here,
+    )
+
+
+def told_profiles(job: Job, told: Told) -> ClusterProfiles:
+    """What characterises each cluster that is told, in the columns as read."""
+    return cluster_profiles(told.dataset, told.clusters)
+
+
+NODES = {
+    "result_here": Node(
+        ("result", "samples"), result_here, "live", "Looking up the result"
+    ),
+    "result_names": Node(
+        ("result", "cluster_names"), result_names, "live", "Naming the clusters"
+    ),
+    "numbering": Node(
+        ("ensemble", "reference", "result_here?"),
+        numbering,
+        "live",
+        "Matching the clusters",
+    ),
+    "shared_with_leader": Node(
+        ("ensemble", "leader", "result_here"),
+        shared_with_leader,
+        "live",
+        "Comparing the result",
+    ),
+    "shows_result": Node(
+        ("look.model?", "result_here?", "result?", "run_id?"), shows_result
+    ),
+    "looked_at": Node(
+        ("selected", "shows_result", "ensemble", "result?", "run_id?"), looked_at
+    ),
+    "clusters": Node(
+        ("ensemble", "selected", "shows_result", "numbering", "result_here?"),
+        clusters,
+        "live",
+        "Matching the clusters",
+        keep=8,
+    ),
+    "told": Node(
+        (
+            "selected",
+            "run",
+            "clusters",
+            "result?",
+            "result_here?",
+            "cluster_names",
+            "links",
+        ),
+        told,
+        "live",
+        "Naming the clusters",
+        keep=8,
+    ),
+    "told_profiles": Node(
+        ("told",), told_profiles, "live", "Describing the clusters", keep=8
+    ),
+}

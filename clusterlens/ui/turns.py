@@ -1,0 +1,29 @@
+"""Turns: long work on the event loop in short steps, those of all sessions in turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from weakref import WeakKeyDictionary
+
+# An answer to a browser takes several rounds of the loop; they fit in here.
+_PAUSE_SECONDS = 0.01
+_TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+
+
+async def take(steps: Iterator[None], wanted: Callable[[], bool]) -> None:
+    """Take steps as long as they are wanted; the loop is free after each of anybody.
+
+    Parameters
+    ----------
+    steps : iterator
+        Each step is short; the rest may be taken later, or by another call meanwhile.
+    wanted : callable
+        Asked before each step whether to go on.
+    """
+    turn = _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+    while True:
+        async with turn:
+            if not wanted() or next(steps, steps) is steps:
+                return
+            await asyncio.sleep(_PAUSE_SECONDS)

@@ -1,0 +1,371 @@
+"""What was under way when its server was killed is offered again, and nothing else."""
+
+import asyncio
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.ui.actions import pools
+from clusterlens.ui.memory import memory as module
+from clusterlens.ui.memory.presence import Presence, is_there
+from clusterlens.ui.memory.store import FILE, Intent, Store
+from clusterlens.ui.nodes import NODES
+from clusterlens.ui.panels.interrupted import interrupted
+from clusterlens.ui.session import Session
+from tests.ui.loop import rest, run
+from tests.ui.memory.test_store import FIRST_VERSION
+
+POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
+# Begins a pool that never ends, and names its analysis once the store says how far.
+SERVER = """
+import asyncio, sys, threading
+from pathlib import Path
+from clusterlens.ui.actions import pools
+from clusterlens.ui.memory import memory
+from clusterlens.ui.memory.store import Store
+from clusterlens.ui.session import Session
+
+memory._NOTE_SECONDS = 0.0
+
+def endless(X, pool, *, progress, **options):
+    progress(1, 14)
+    threading.Event().wait()
+
+async def main():
+    pools.run_pool = endless
+    store = Store(Path(sys.argv[1]))
+    session = Session(store)
+    await session.act("load example", name="iris")
+    pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
+    running = asyncio.create_task(session.act("run pool", pool=pool, random_state=7))
+    while [i.done for i in store.under_way(session.memory.analysis)[0]] != [1]:
+        await asyncio.sleep(0.01)
+    print(session.memory.analysis, flush=True)
+    await running
+
+asyncio.run(main())
+"""
+
+
+@contextmanager
+def other_server(folder):
+    """Yield the id of an analysis on which another server runs a pool."""
+    command = [sys.executable, "-c", SERVER, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def killed_once(tmp_path_factory):
+    """A store whose server was killed in the middle of a run, and the analysis."""
+    folder = tmp_path_factory.mktemp("killed")
+    with other_server(folder) as analysis:
+        pass
+    return folder, analysis
+
+
+@pytest.fixture
+def killed(killed_once, tmp_path):
+    """A copy of that store, and the analysis."""
+    folder, analysis = killed_once
+    return shutil.copytree(folder, tmp_path / "copy"), analysis
+
+
+@pytest.fixture
+def quick_pool(monkeypatch):
+    """Let a pool find labels at once."""
+
+    def found(X, pool, **options):
+        rng = np.random.default_rng(options["random_state"])
+        return Ensemble(rng.integers(0, 3, (6, len(X))))
+
+    monkeypatch.setattr(pools, "run_pool", found)
+
+
+@pytest.fixture
+def held_pool(monkeypatch, quick_pool):
+    """Let a pool wait until the event that is given back."""
+    may_end, fit = threading.Event(), pools.run_pool
+
+    def held(X, pool, *, cancel, **options):
+        while not may_end.wait(0.01):
+            if cancel():
+                raise Cancelled
+        return fit(X, pool, **options)
+
+    monkeypatch.setattr(pools, "run_pool", held)
+    return may_end
+
+
+async def opened(folder, analysis) -> Session:
+    session = Session(Store(folder))
+    assert await session.open(analysis), session.jobs.notices
+    return session
+
+
+async def running(folder) -> tuple[Session, asyncio.Task]:
+    """A session with a run that the store knows of, and its task."""
+    session = Session(Store(folder))
+    assert await session.act("load example", name="iris")
+    task = asyncio.create_task(session.act("run pool", pool=POOL, random_state=3))
+    while not session.memory.store.under_way(session.memory.analysis)[0]:
+        await asyncio.sleep(0.01)
+    return session, task
+
+
+def test_a_killed_run_is_offered_with_its_pool_and_gives_the_same_again(
+    killed, quick_pool
+):
+    folder, analysis = killed
+
+    async def main():
+        session = await opened(folder, analysis)
+        (intent,) = session.memory.interrupted
+        assert (intent.kind, intent.done, intent.total) == ("run pool", 1, 14)
+        assert intent.given == {"pool": POOL, "random_state": 7}
+        assert await session.again(intent)
+        assert session.memory.interrupted == session.memory.under_way == ()
+        direct = Session()
+        await direct.act("load example", name="iris")
+        await direct.act("run pool", pool=POOL, random_state=7)
+        labels = [s.analysis.ensemble.labels for s in (session, direct)]
+        np.testing.assert_array_equal(*labels)
+        again = await opened(folder, analysis)
+        assert again.memory.interrupted == ()
+        assert again.analysis.run.random_state == 7
+
+    run(main())
+
+
+def test_the_run_of_another_server_is_under_way_while_that_lives(tmp_path):
+    async def main():
+        with other_server(tmp_path) as analysis:
+            session = await opened(tmp_path, analysis)
+            assert session.memory.interrupted == ()
+            (notice,) = session.jobs.notices
+            assert "Run the pool is under way on another page" in notice.text
+        again = await opened(tmp_path, analysis)
+        assert [i.title for i in again.memory.interrupted] == ["Run the pool"]
+
+    run(main())
+
+
+def test_a_run_that_ended_or_was_cancelled_or_failed_is_not_offered(
+    tmp_path, monkeypatch, held_pool
+):
+    def fails(*args, **kwargs):
+        raise ValueError("not today")
+
+    async def main():
+        session, task = await running(tmp_path)
+        store, analysis = session.memory.store, session.memory.analysis
+        session.jobs.cancel()
+        assert not await task
+        assert store.under_way(analysis) == ([], [])
+        held_pool.set()
+        # The result and the end of the run are one write.
+        monkeypatch.setattr(module.Memory, "_note", None)
+        assert await session.act("run pool", pool=POOL)
+        assert store.under_way(analysis) == ([], [])
+        monkeypatch.undo()
+        monkeypatch.setattr(pools, "run_pool", fails)
+        assert not await session.act("run pool", pool=POOL, random_state=1)
+        assert store.under_way(analysis) == ([], [])
+
+    run(main())
+
+
+def test_what_waits_for_its_turn_is_offered_too(tmp_path, held_pool):
+    async def main():
+        session, task = await running(tmp_path)
+        waiting = asyncio.create_task(session.act("prepare", scale="robust"))
+        store, analysis = session.memory.store, session.memory.analysis
+        while len(store.under_way(analysis)[0]) < 2:
+            await asyncio.sleep(0.01)
+        store.close()
+        again = await opened(tmp_path, analysis)
+        titles = [intent.title for intent in again.memory.interrupted]
+        assert titles == ["Run the pool", "Prepare the table"]
+        task.cancel()
+        waiting.cancel()
+        held_pool.set()
+
+    run(main())
+
+
+def test_a_run_whose_page_was_gone_for_too_long_is_offered(tmp_path, held_pool):
+    async def main():
+        session, task = await running(tmp_path)
+        session.close()
+        assert not await task
+        again = Session(session.memory.store)
+        while not again.memory.interrupted:
+            assert await again.open(session.memory.analysis)
+        assert again.memory.interrupted[0].given["random_state"] == 3
+
+    run(main())
+
+
+def test_of_two_pages_and_two_servers_one_does_it_again(killed, quick_pool):
+    folder, analysis = killed
+
+    async def main():
+        store = Store(folder)
+        one, beside = Session(store), Session(store)
+        elsewhere = await opened(folder, analysis)
+        for session in (one, beside):
+            assert await session.open(analysis)
+        (intent,) = one.memory.interrupted
+        done = await asyncio.gather(
+            one.again(intent), beside.again(intent), elsewhere.again(intent)
+        )
+        assert sum(done) == 1
+        for session, did in zip((one, beside, elsewhere), done, strict=True):
+            assert session.memory.interrupted == ()
+            told = [notice.text for notice in session.jobs.notices]
+            assert did or "another page" in told[0]
+
+    run(main())
+
+
+def test_what_is_dismissed_is_gone_for_good_and_on_every_page(killed):
+    folder, analysis = killed
+
+    async def main():
+        store = Store(folder)
+        one, other = Session(store), Session(store)
+        assert await one.open(analysis)
+        assert await other.open(analysis)
+        await one.memory.dismiss(one.memory.interrupted[0])
+        assert one.memory.interrupted == other.memory.interrupted == ()
+        assert (await opened(folder, analysis)).memory.interrupted == ()
+
+    run(main())
+
+
+def test_the_offer_says_how_far_it_was_and_what_about(killed):
+    folder, analysis = killed
+
+    async def main():
+        session = await opened(folder, analysis)
+        place = interrupted(session)
+        assert "“Run the pool” was interrupted at 1 of 14" in place.body
+        assert "K-means; seed 7." in place.body
+        (intent,) = session.memory.interrupted
+        await place._handle_msg(f"draft {intent.id}")
+        draft = session.look.pool_draft
+        assert session.look.page == "pool"
+        assert [dict(entry.grid) for entry in draft.entries] == POOL
+        assert draft.random_state == 7
+        await place._handle_msg(f"dismiss {intent.id}")
+        assert place.body == ""
+
+    run(main())
+
+
+def test_data_borne_words_of_the_offer_are_escaped_and_a_lost_file_is_said(tmp_path):
+    async def main():
+        session = Session(Store(tmp_path))
+        assert await session.act("load example", name="iris")
+        given = {"name": "<img src=x>", "sha256": "0" * 64}
+        session.memory.interrupted = (
+            Intent("a", "load file", "Read the file", given),
+            Intent("b", "name cluster", "Name the cluster", {"name": "<b>x</b>"}),
+        )
+        return interrupted(session).body
+
+    body = run(main())
+    assert "Its file is lost" in body
+    assert "again a" not in body
+    assert "again b" in body
+    assert "<b>" not in body
+
+
+def test_a_check_that_was_asked_for_is_offered_and_begins_again(
+    tmp_path, monkeypatch, quick_pool
+):
+    begun, may_end = threading.Event(), threading.Event()
+
+    def slow(job, *inputs):
+        begun.set()
+        while not may_end.wait(0.01):
+            if job.cancelled():
+                raise Cancelled
+        return "checked"
+
+    check = replace(NODES["null_check"], compute=slow)
+    monkeypatch.setitem(NODES, "null_check", check)
+
+    async def main():
+        session = Session(Store(tmp_path))
+        assert await session.act("load example", name="iris")
+        assert await session.act("run pool", pool=POOL)
+        store, analysis = session.memory.store, session.memory.analysis
+        session.look.page = "consensus"
+        session.derived.watch(["null_check"], lambda results: None)
+        session.derived.ask("null_check")
+        while not store.under_way(analysis)[0]:
+            await asyncio.sleep(0.01)
+        store.close()
+        again = await opened(tmp_path, analysis)
+        (intent,) = again.memory.interrupted
+        assert intent.title == check.title
+        begun.clear()
+        again.derived.watch(["null_check"], lambda results: None)
+        assert await again.again(intent)
+        assert again.look.page == "consensus"
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        may_end.set()
+        await rest(again)
+        await again.memory.settled()
+        assert again.derived.get("null_check").value == "checked"
+        assert again.memory.store.under_way(analysis) == ([], [])
+        session.close()
+
+    run(main())
+
+
+def test_older_stores_learn_to_keep_what_is_under_way(tmp_path):
+    with sqlite3.connect(tmp_path / FILE) as db:
+        db.executescript(FIRST_VERSION)
+    db.close()
+    store = Store(tmp_path)
+    assert store.under_way("a1") == ([], [])
+    intent = Intent("i", "run pool", "Run the pool", {"pool": POOL})
+    store.note("a1", [intent])
+    assert store.under_way("a1") == ([intent], [])
+    store.close()
+    assert Store(tmp_path).under_way("a1") == ([], [intent])
+
+
+def test_nothing_is_noted_of_an_analysis_that_is_gone(tmp_path):
+    store = Store(tmp_path)
+    store.note("gone", [Intent("i", "run pool", "Run the pool")])
+    assert store.under_way("gone") == ([], [])
+
+
+def test_a_process_is_there_until_it_ends_and_leaves_nothing_behind(tmp_path):
+    one = Presence(tmp_path, "one")
+    other = Presence(tmp_path, "other")
+    assert is_there(tmp_path, "one")
+    assert is_there(tmp_path, "other")
+    one.close()
+    assert not is_there(tmp_path, "one")
+    assert not is_there(tmp_path, "")
+    third = Presence(tmp_path, "third")
+    assert {path.name for path in tmp_path.iterdir()} == {"other", "third"}
+    for presence in (other, third):
+        presence.close()

@@ -1,0 +1,72 @@
+"""What an address says is read with bounds, and what does not fit is left out."""
+
+import json
+
+import pytest
+
+from clusterlens.ui.address import from_query, plain_look, restore_look, to_query
+from clusterlens.ui.look import Look
+from clusterlens.ui.plain import MOST_NESTED, read_plain
+from clusterlens.ui.shell import PAGES
+
+
+def test_a_link_says_again_what_was_looked_at():
+    look, again = Look(page="cns", model=3, report_without=("map",)), Look()
+    analysis, said = from_query(to_query("a1", look))
+    restore_look(again, said)
+    assert analysis == "a1"
+    assert plain_look(again) == plain_look(look) != {}
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        "[" * 5000,
+        "[" * 5000 + "]" * 5000,
+        '{"page":' * 1000 + "1" + "}" * 1000,
+        "[" * 900 + "]" * 900,
+        json.dumps({"page": "x" * 20_000}),
+        *("", "{", "[]", "3", '"data"', "null", "1" * 5000),
+    ],
+)
+def test_what_is_no_look_is_refused_with_what_to_do(look):
+    with pytest.raises(ValueError, match="copy the link again"):
+        from_query({"analysis": "a1", "look": look})
+
+
+def test_the_name_of_an_analysis_is_of_bounded_length():
+    with pytest.raises(ValueError, match="too long"):
+        from_query({"analysis": "x" * 10_000})
+
+
+@pytest.mark.parametrize(("open_", "close"), [("[", "]"), ('{"a":', "}")])
+def test_values_are_nested_up_to_a_bound(open_, close):
+    def nested(depth):
+        return open_ * depth + "1" + close * depth
+
+    assert read_plain(nested(MOST_NESTED - 1), 10_000)
+    with pytest.raises(ValueError, match="nested"):
+        read_plain(nested(MOST_NESTED + 1), 10_000)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *({"page": "nosuch"}, {"page": ""}, {"page": []}, {"page": {}}),
+        *({"model": -1}, {"model": 7}, {"model": True}, {"model": 10**40}),
+        *({"inspected": 0.5}, {"cns_sample": "1"}, {"tab": None}),
+        *({"map_view": [0, 10**400, 0, 1]}, {"map_view": [float("nan"), 1, 0, 1]}),
+        *({"map_view": [1e308, -1e308, 0, 1]}, {"matrix_view": [[0], 1, 0, 1]}),
+        *({"judged": "column:\ud800"}, {"report_without": ["\ud800"]}),
+        *({"obey_links": 1}, {"nosuch": 1}, {"help": True}),
+    ],
+)
+def test_a_value_that_does_not_fit_is_left_out(said):
+    look = Look()
+    before = look.param.values()
+    restore_look(look, said, {"model": 7})
+    assert look.param.values() == before
+
+
+def test_every_page_can_be_named_and_no_other():
+    assert Look.param.page.objects == [key for key, *_ in PAGES]

@@ -1,0 +1,58 @@
+"""What comes from data is written as text on every page, whatever it looks like."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.ui.analysis import ClusterName, SoftTable
+from clusterlens.ui.history import Step
+from clusterlens.ui.session import Session
+from clusterlens.ui.shell import PAGES
+from tests.ui.exports.test_files import BAD, hostile
+from tests.ui.loop import rest, run
+
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
+# Their texts become text nodes or attributes in the browser, never markup.
+WRITES_TEXT = {"Select", "TextInput", "RankedRows"}
+
+
+def marked_up() -> Session:
+    """A session whose analysis has markup wherever a name or a note may stand."""
+    analysis = hostile()
+    ids = analysis.samples.row_ids
+    rows = FuzzyPartition(np.random.default_rng(0).dirichlet(np.ones(3), len(ids)))
+    analysis = replace(
+        analysis,
+        cluster_names=(ClusterName(BAD, tuple(ids[:20])), ClusterName(BAD, (ids[-1],))),
+        memberships=(SoftTable(BAD, ids, rows),),
+        part=("sheet", BAD),
+        parts=(BAD, "b"),
+    )
+    session = Session()
+    session.history.do(Step("load file", BAD, analysis, {"name": BAD, "sha256": BAD}))
+    return session
+
+
+@pytest.mark.parametrize(
+    ("key", "make"), [(key, make) for key, _, _, make in PAGES if key != "lessons"]
+)
+def test_no_name_of_data_is_markup_on_a_page(key, make):
+    async def main():
+        session = marked_up()
+        session.look.page = key
+        shown = make(session)
+        shown.make()
+        shown.look(True)
+        await rest(session)
+        for model in shown.view.select():
+            if type(model).__name__ in WRITES_TEXT:
+                continue
+            for name in model.param:
+                value = getattr(model, name, "")
+                if isinstance(value, str):
+                    assert BAD not in value, (type(model).__name__, name)
+        session.close()
+
+    run(main())

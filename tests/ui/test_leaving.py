@@ -1,0 +1,150 @@
+"""A session that ends gives its memory back at once, without the garbage collector."""
+
+import asyncio
+import gc
+import os
+import subprocess
+import sys
+import weakref
+from functools import wraps
+
+import pytest
+from panel.io.state import set_curdoc
+from tornado.httpclient import AsyncHTTPClient
+
+from benchmarks.memory import made
+from benchmarks.sessions import Visitor
+from clusterlens.ui import cli, shell
+from clusterlens.ui.history import Step
+from tests.folders import ROOT
+from tests.ui.loop import run
+
+CHECK_MILLISECONDS = 50
+# What Panel's tables ask of pandas.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
+
+
+def fresh(test):
+    """Run a test in a process of its own, as a server has one.
+
+    In one that held sessions of other tests before, this session was not let go.
+    """
+
+    @wraps(test)
+    def run_beside(opened):
+        if os.environ.get("CLUSTERLENS_FRESH"):
+            return test(opened)
+        command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p"]
+        command += ["no:cacheprovider", f"{__file__}::{test.__name__}"]
+        env = {**os.environ, "CLUSTERLENS_FRESH": "1"}
+        env.pop("PYTEST_XDIST_WORKER", None)
+        done = subprocess.run(
+            command, cwd=ROOT, env=env, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout[-3000:]
+        return None
+
+    return run_beside
+
+
+@pytest.fixture
+def opened(monkeypatch, tmp_path):
+    """Shells in the order they were made, of a server whose sessions end at once."""
+    shells = []
+
+    class Shell(shell.Shell):
+        def __init__(self, session):
+            super().__init__(session)
+            shells.append(weakref.ref(self))
+
+    monkeypatch.setattr(shell, "Shell", Shell)
+    monkeypatch.setenv("CLUSTERLENS_HOME", str(tmp_path))
+    check = "check_unused_sessions_milliseconds"
+    monkeypatch.setitem(cli.SERVER_SETTINGS, check, CHECK_MILLISECONDS)
+    return shells
+
+
+async def end(session):
+    """Let a session of the server end as one does that was not used for long."""
+    session.request_expiration()
+    while not session.destroyed:
+        await asyncio.sleep(0.05)
+
+
+async def gone(parts):
+    """Wait until none of these is alive, while the collector is off."""
+    while alive := [part() for part in parts if part() is not None]:
+        del alive
+        await asyncio.sleep(0.05)
+
+
+def serve(visit):
+    """Run `visit(server, address)` beside a session that stays, without a collector."""
+
+    async def work():
+        server = cli.make_server(0, "127.0.0.1")
+        server.start()
+        address = f"http://127.0.0.1:{server.port}"
+        stays = await Visitor.open(address)
+        gc.disable()
+        try:
+            await visit(server, address)
+            stays.close()
+            await end(server.get_sessions()[0])
+        finally:
+            gc.enable()
+            server.stop()
+
+    run(work(), 600)
+
+
+def test_session_of_a_plain_request_is_let_go(opened):
+    async def visit(server, address):
+        await AsyncHTTPClient().fetch(address)
+        shown = opened[-1]()
+        parts = [weakref.ref(part) for part in (shown, shown.session, shown.view)]
+        del shown
+        await end(server.get_sessions()[-1])
+        await gone(parts)
+
+    serve(visit)
+
+
+@fresh
+def test_session_is_let_go_with_its_run_and_results(opened):
+    async def visit(server, address):
+        visitor = await Visitor.open(address)
+        await visitor.load()
+        shown, document = opened[-1](), server.get_sessions()[-1].document
+        session = shown.session
+        with set_curdoc(document):
+            session.history.do(Step("test", "Test", made(200, 3, 4)))
+            for page in ("consensus", "clusters"):
+                session.look.page = page
+                while not (shown.pages[page].made and session.jobs.at_rest):
+                    await asyncio.sleep(0.05)
+        rows = session.derived.get("rows").value
+        parts = [shown, session, session.history, session.analysis, session.derived]
+        parts = [weakref.ref(part) for part in parts]
+        models = [weakref.ref(model) for model in document.models]
+        assert len(models) > 300
+        del shown, document, session, rows
+        visitor.close()
+        await end(server.get_sessions()[-1])
+        await gone(parts)
+        alive = sum(model() is not None for model in models)
+        assert alive < len(models) / 10
+
+    serve(visit)
+
+
+def test_what_stays_is_out_of_the_sight_of_the_collector(opened):
+    async def visit(server, address):
+        frozen = gc.get_freeze_count()
+        visitor = await Visitor.open(address)
+        await visitor.load()
+        while gc.get_freeze_count() <= frozen:
+            await asyncio.sleep(0.05)
+        visitor.close()
+
+    serve(visit)

@@ -1,0 +1,160 @@
+"""A page in a browser is made in steps, between which others get their answers."""
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+from panel.io.state import set_curdoc
+
+from benchmarks.sessions import Visitor
+from clusterlens.ui import cli, shell, turns
+from tests.ui.loop import run
+
+# What Panel's tables ask of pandas.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
+
+
+@pytest.mark.parametrize("wanted", [3, 5])
+def test_steps_end_when_they_are_not_wanted_and_go_on_later(wanted):
+    taken = []
+
+    def steps():
+        for step in range(5):
+            taken.append(step)
+            yield
+
+    async def work():
+        made = steps()
+        await turns.take(made, lambda: len(taken) < wanted)
+        assert taken == list(range(wanted))
+        await turns.take(made, lambda: True)
+        assert taken == list(range(5))
+
+    run(work())
+
+
+def test_all_take_turns_and_the_loop_is_free_after_each_step():
+    taken, ticks = [], []
+
+    def steps(name):
+        for _ in range(3):
+            taken.append((name, len(ticks)))
+            yield
+
+    async def tick():
+        while True:
+            ticks.append(None)
+            await asyncio.sleep(0)
+
+    async def work():
+        ticking = asyncio.create_task(tick())
+        await asyncio.gather(*(turns.take(steps(k), lambda: True) for k in "ab"))
+        ticking.cancel()
+
+    run(work())
+    assert [name for name, _ in taken] == ["a", "b"] * 3
+    seen = [n_ticks for _, n_ticks in taken]
+    assert all(later > before + 1 for before, later in pairwise(seen))
+
+
+@pytest.fixture
+def shells(monkeypatch, tmp_path):
+    """Shells in the order they were made, each with its document."""
+    made = []
+
+    class Shell(shell.Shell):
+        def __init__(self, session):
+            super().__init__(session)
+            made.append((self, shell.pn.state.curdoc))
+
+    monkeypatch.setattr(shell, "Shell", Shell)
+    monkeypatch.setenv("CLUSTERLENS_HOME", str(tmp_path))
+    monkeypatch.setattr(shell, "MAKE_AFTER_SECONDS", 10_000)
+    return made
+
+
+def visit(does):
+    """Run `does()` while a visitor is connected to a server."""
+
+    async def work():
+        server = cli.make_server(0, "127.0.0.1")
+        server.start()
+        visitor = await Visitor.open(f"http://127.0.0.1:{server.port}")
+        await visitor.load()
+        try:
+            await does()
+        finally:
+            visitor.close()
+            server.stop()
+
+    run(work())
+
+
+async def until(holds):
+    while not holds():
+        await asyncio.sleep(0.01)
+
+
+def test_page_is_sent_once_it_is_made_in_steps(shells):
+    async def does():
+        made, document = shells[-1]
+        page = made.pages["clusters"]
+        with set_curdoc(document):
+            made.session.look.page = "clusters"
+        # It is in sight at once, and says that it is coming.
+        assert page.view.visible
+        assert page.view.css_classes == ["cl-coming"]
+        n_panels = set()
+        before = len(document.models)
+        while not page.made:
+            assert len(document.models) == before
+            n_panels.add(len(page.panels))
+            await asyncio.sleep(0)
+        assert n_panels == set(range(7))
+        assert page.view.css_classes == []
+        assert len(document.models) > before + 100
+
+    visit(does)
+
+
+def test_page_that_was_left_is_made_when_it_is_looked_at_again(shells):
+    async def does():
+        made, document = shells[-1]
+        page, look = made.pages["clusters"], made.session.look
+        with set_curdoc(document):
+            look.page = "clusters"
+            await until(lambda: len(page.panels) == 2)
+            look.page = "report"
+            await until(lambda: made.pages["report"].made)
+            assert not page.made
+            look.page = "clusters"
+            await until(lambda: page.made)
+        assert len(page.panels) == 6
+        shown = [key for key, other in made.pages.items() if other.view.visible]
+        assert shown == ["clusters"]
+
+    visit(does)
+
+
+def test_page_that_cannot_be_made_says_so(shells, monkeypatch):
+    async def does():
+        made, document = shells[-1]
+
+        def build(page):
+            yield
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(shell.ReportPage, "build", build)
+        with set_curdoc(document):
+            made.session.look.page = "report"
+            await until(lambda: made.session.jobs.notices)
+        assert "ZeroDivisionError" in made.session.jobs.notices[-1].text
+        page = made.pages["report"]
+        assert page.view.css_classes == []
+        monkeypatch.undo()
+        with set_curdoc(document):
+            made.session.look.page = "pool"
+            made.session.look.page = "report"
+            await until(lambda: page.made)
+
+    visit(does)

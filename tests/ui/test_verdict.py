@@ -1,0 +1,63 @@
+"""The verdict on classes follows its rule, on numbers measured on real tables."""
+
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from clusterlens.ui.verdict import weigh
+
+YES, ODD = "Yes", "Yes, but not each around a centre"
+
+
+def judged(scores, dbcv, shuffled):
+    check = SimpleNamespace(pairs=pd.DataFrame({"score": scores}), score=0.5)
+    evidence = SimpleNamespace(
+        dbcv=dbcv, shuffled=pd.DataFrame({"dbcv": [shuffled, shuffled]})
+    )
+    return weigh(check, evidence, None)
+
+
+@pytest.mark.parametrize(
+    ("table", "pairs", "dbcv", "shuffled", "answer"),
+    [  # pairs apart, between, and as random; measured with `label_evidence`
+        ("microbes, the others apart at best", (27, 0, 18), -0.93, -0.96, "Hardly"),
+        ("digits", (11, 22, 12), -0.39, -0.75, "Hardly"),
+        ("yeast", (22, 22, 1), -0.87, -0.89, "Hardly"),
+        ("breast tissue", (11, 3, 1), -0.49, -0.78, "Only in part"),
+        ("ecoli", (21, 5, 2), -0.20, -0.77, "Only in part"),
+        ("spiral", (0, 3, 0), -0.26, -0.79, "Only in part"),
+        ("iris", (3, 0, 0), -0.14, -0.80, YES),
+        ("pathbased", (1, 2, 0), 0.23, -0.73, ODD),
+        ("target", (14, 0, 1), 0.61, -0.93, ODD),
+        ("rings", (0, 0, 3), 0.39, -0.73, ODD),
+    ],
+)
+def test_measured_tables_get_the_answer_of_the_rule(
+    table, pairs, dbcv, shuffled, answer
+):
+    apart, between, mixed = pairs
+    scores = [0.9] * apart + [0.4] * between + [0.0] * mixed
+    assert judged(scores, dbcv, shuffled).answer == answer, table
+
+
+@pytest.mark.parametrize(
+    ("scores", "light"),
+    [
+        ([0.6, 0.6], "yes"),
+        ([0.6, 0.59], "in part"),
+        ([0.9, 0.9, 0.4, 0.1], "in part"),
+        ([0.9, 0.9, 0.1, 0.1], "no"),
+        ([0.9, 0.4, 0.4], "no"),
+        ([0.59], "no"),
+    ],
+)
+def test_round_in_part_takes_half_the_pairs_and_few_as_random(scores, light):
+    assert judged(scores, -0.9, -0.9).round == light
+
+
+@pytest.mark.parametrize(
+    ("gain", "light"), [(0.5, "yes"), (0.49, "in part"), (0.25, "in part"), (0.2, "no")]
+)
+def test_density_is_read_by_the_way_from_shuffled_labels_to_one(gain, light):
+    assert judged([0.0], -0.6 + gain * 1.6 + 1e-9, -0.6).dense == light

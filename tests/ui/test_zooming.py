@@ -1,0 +1,375 @@
+"""Wheel, box, drag and reset in a real browser: the picture is of what is in view."""
+
+import json
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+import clusterlens as cl
+from benchmarks.pages import FIND, begin_linking, places_at_rest
+from tests.ui.test_main_job import LONG, load, picture, run_pool, write_blobs
+
+ROWS = 240
+MATRICES = (".cl-consensus-matrix", ".cl-binarised-matrix")
+# What a figure shows: its ranges (low to high), the places of its images, and of rings
+# and names where it has them.
+STATE = f"""(css) => {{ {FIND}
+  const {{model}} = figureView(css), axes = [model.x_range, model.y_range];
+  const columns = (source) => Object.fromEntries(Object.entries(source.data)
+    .map(([name, values]) => [name, Array.from(values)]));
+  const sources = model.renderers.map((r) => [r.glyph, r.data_source]);
+  const images = sources.filter(([g]) => g.type.startsWith('Image'))
+    .map(([, s]) => {{
+      const {{image, x, y, dw, dh}} = s.data;
+      return Array.from(image, (pixels, k) => (
+        {{shape: pixels.shape, span: [[x[k], x[k] + dw[k]], [y[k], y[k] + dh[k]]]}}));
+    }});
+  const rings = sources.filter(([g]) => g.type === 'Scatter')
+    .map(([, s]) => columns(s));
+  return {{view: axes.map((a) => [a.start, a.end].sort((p, q) => p - q)),
+    size: [model.inner_width, model.inner_height], images, rings}};
+}}"""
+# What each of some matrices shows, with the values of its picture and the row ids in
+# view, once the pictures and strips of all are of just what is in view, of n cells.
+FILLED = f"""([classes, n]) => {{ {FIND}
+  const shown = classes.map((css) => ({STATE})(css));
+  const filled = shown.every(({{view, images: [[image], [rows, columns]]}}) => {{
+    const size = view[0][1] - view[0][0];
+    const near = (one, other) => Math.abs(one - other) < 1e-6 * size;
+    return near(rows.span[0][0], view[0][0]) && near(columns.span[1][0], view[1][0])
+      && view.every(([low, high], k) =>
+        image.span[k][0] === Math.max(Math.floor(low), 0)
+          && image.span[k][1] === Math.min(Math.ceil(high), n));
+  }});
+  return filled && shown.map((one, k) => {{
+    const view = figureView(classes[k]), [pixels] = imageOf(view, 'Image').image;
+    const hover = view.model.toolbar.tools.find((tool) => tool.type === 'HoverTool');
+    const {{data}} = Object.values(hover.formatters)[0].args.names;
+    return {{...one, pixels: Array.from(pixels),
+      rows: Array.from(data.row[0]), columns: Array.from(data.col[0])}};
+  }});
+}}"""
+# Whether the picture of a map is of just what is in view.
+MAPPED = f"""(css) => {{
+  const {{view, images: [[image]]}} = ({STATE})(css);
+  return view.flat().every((end, k) =>
+    Math.abs(end - image.span.flat()[k]) < 1e-3 * (view[0][1] - view[0][0]));
+}}"""
+TOOL = f"""([css, type]) => {{ {FIND}
+  const {{tools}} = figureView(css).model.toolbar;
+  tools.find((tool) => tool.type === type).active = true;
+}}"""
+RESET = f"""(css) => {{ {FIND}; figureView(css).reset(); }}"""
+
+
+def state(app: Page, css: str) -> dict:
+    return app.evaluate(STATE, css)
+
+
+def width(app: Page, css: str) -> float:
+    low, high = state(app, css)["view"][0]
+    return high - low
+
+
+def turn(app: Page, css: str, notches: int, at: tuple[float, float] = (0.6, 0.3)):
+    """Turn the wheel over a place of a figure: up to zoom in, down (negative) out."""
+    box = app.locator(f"{css} .bk-Canvas").first.bounding_box()
+    app.mouse.move(box["x"] + at[0] * box["width"], box["y"] + at[1] * box["height"])
+    for _ in range(abs(notches)):
+        app.mouse.wheel(0, -150 if notches > 0 else 150)
+
+
+def drag(app: Page, css: str, start: tuple[float, float], end: tuple[float, float]):
+    box = app.locator(f"{css} .bk-Canvas").first.bounding_box()
+    places = [
+        (box["x"] + x * box["width"], box["y"] + y * box["height"])
+        for x, y in (start, end)
+    ]
+    app.mouse.move(*places[0])
+    app.mouse.down()
+    app.mouse.move(*places[1], steps=5)
+    app.mouse.up()
+
+
+def wait_until_narrower(app: Page, css: str, before: float) -> None:
+    app.wait_for_function(
+        f"""([css, before]) => {{
+          const {{view}} = ({STATE})(css);
+          return view[0][1] - view[0][0] < 0.999 * before;
+        }}""",
+        arg=[css, before],
+        timeout=LONG,
+    )
+
+
+def wait_until_whole(app: Page, css: str, whole: list) -> None:
+    app.wait_for_function(
+        f"""([css, whole]) => {{
+          const ends = ({STATE})(css).view.flat(), all = whole.flat();
+          const near = 1e-3 * (all[1] - all[0]);
+          return ends.every((end, k) => Math.abs(end - all[k]) < near);
+        }}""",
+        arg=[css, whole],
+        timeout=LONG,
+    )
+
+
+def cells_in_view(app: Page, n: int = ROWS) -> list[dict]:
+    """Return what both matrices show once it is what is in view; compare the two."""
+    shown = app.wait_for_function(FILLED, arg=[MATRICES, n], timeout=LONG).json_value()
+    one, other = shown
+    for part in ("view", "images", "rings", "rows", "columns"):
+        assert one[part] == other[part]
+    (left, right), (low, high) = one["view"]
+    assert right - left == pytest.approx(high - low)
+    assert min(left, low) >= -0.04 * n - 1e-6
+    assert max(right, high) <= n + 1e-6
+    (cells,), (rows, columns) = one["images"]
+    assert [columns["span"][0], rows["span"][1]] == cells["span"]
+    return shown
+
+
+class Cells:
+    """What both matrices of a table of blobs have to hold, computed beside the app."""
+
+    def __init__(self, app: Page, tmp_path) -> None:
+        path = write_blobs(tmp_path, rows=ROWS)
+        load(app, path)
+        run_pool(app)
+        for css in MATRICES:
+            picture(app, css)
+        self.app = app
+        self.ensemble = cl.run_pool(cl.prepare(cl.load_table(path)), "quick")
+        self.threshold = cl.count_agreements(self.ensemble).threshold
+        self.whole = cells_in_view(app)[0]["view"]
+
+    def order(self) -> np.ndarray:
+        """Positions of all samples from the first row of the matrix to the last."""
+        shown = cells_in_view(self.app)[0]
+        assert shown["view"] == self.whole
+        assert shown["rows"] == shown["columns"]
+        assert sorted(map(int, shown["rows"])) == list(range(ROWS))
+        return np.array(shown["rows"], int)
+
+    def assert_shown(self, order: np.ndarray) -> dict:
+        """Compare both pictures and their names with the tiles of what is in view."""
+        matrices = cells_in_view(self.app)
+        for shown, kind in zip(matrices, ("consensus", "binarised"), strict=True):
+            columns, rows = ((int(a), int(b)) for a, b in shown["images"][0][0]["span"])
+            assert [int(k) for k in shown["rows"]] == order[slice(*rows)].tolist()
+            assert [int(k) for k in shown["columns"]] == order[slice(*columns)].tolist()
+            tile = cl.consensus_tile(
+                self.ensemble,
+                rows=rows,
+                cols=columns,
+                shape=(rows[1] - rows[0], columns[1] - columns[0]),
+                order=order,
+                kind=kind,
+                threshold=self.threshold if kind == "binarised" else None,
+            )
+            seen = np.reshape(shown["pixels"], tile.values.shape)
+            np.testing.assert_allclose(seen, tile.values, atol=1e-6)
+        return matrices[0]
+
+
+def test_the_wheel_leads_to_single_cells_of_both_matrices_and_reset_back(app, tmp_path):
+    cells = Cells(app, tmp_path)
+    order = cells.order()
+    for css in MATRICES:
+        widths = [width(app, css)]
+        while widths[-1] > 4.01:  # one notch, and look what is there
+            turn(app, css, 1)
+            wait_until_narrower(app, css, widths[-1])
+            cells.assert_shown(order)
+            widths.append(width(app, css))
+        assert all(after < before for before, after in pairwise(widths))
+        turn(app, css, 40)  # as deep as it goes
+        cells.assert_shown(order)
+        assert width(app, css) == pytest.approx(4, rel=1e-3)
+        app.evaluate(RESET, css)
+        wait_until_whole(app, css, cells.whole)
+        cells.assert_shown(order)
+
+
+def test_quick_notches_in_and_out_at_a_corner_leave_nothing_empty(app, tmp_path):
+    cells = Cells(app, tmp_path)
+    order = cells.order()
+    css = MATRICES[1]
+    before = width(app, css)
+    turn(app, css, 8, at=(0.97, 0.97))
+    wait_until_narrower(app, css, before / 2)
+    cells.assert_shown(order)
+    before = width(app, css)
+    turn(app, css, -3, at=(0.1, 0.1))  # towards what lies beyond the last cell
+    app.wait_for_function(
+        f"""([css, before]) => {{
+          const {{view}} = ({STATE})(css);
+          return view[0][1] - view[0][0] > 1.5 * before;
+        }}""",
+        arg=[css, before],
+        timeout=LONG,
+    )
+    cells.assert_shown(order)
+    turn(app, css, -30, at=(0.1, 0.1))
+    wait_until_whole(app, css, cells.whole)
+    cells.assert_shown(order)
+
+
+def test_box_and_drag_move_both_matrices_and_hover_names_the_cell(app, tmp_path):
+    cells = Cells(app, tmp_path)
+    order = cells.order()
+    css = MATRICES[0]
+    app.evaluate(TOOL, [css, "BoxZoomTool"])
+    before = width(app, css)
+    drag(app, css, (0.3, 0.4), (0.5, 0.55))
+    wait_until_narrower(app, css, before)
+    shown = cells.assert_shown(order)
+    app.evaluate(TOOL, [css, "PanTool"])
+    drag(app, css, (0.7, 0.7), (0.4, 0.5))
+    app.wait_for_function(
+        f"([css, left]) => ({STATE})(css).view[0][0] > left",
+        arg=[css, shown["view"][0][0]],
+        timeout=LONG,
+    )
+    cells.assert_shown(order)
+    drag(app, css, (0.2, 0.2), (5, 5))  # far past the first cell
+    app.wait_for_function(
+        f"(css) => ({STATE})(css).view.flat()[0] < 0", arg=css, timeout=LONG
+    )
+    shown = cells.assert_shown(order)
+    turn(app, css, 0, at=(0.53, 0.71))
+    (left, right), (low, high) = shown["view"]
+    column = order[int(left + 0.53 * (right - left))]
+    row = order[int(low + 0.71 * (high - low))]
+    tooltip = app.locator(".bk-Tooltip", has_text="agreement").first
+    words = re.compile(rf"row:\s*{row}\s*column:\s*{column}\s*agreement")
+    expect(tooltip).to_have_text(words, timeout=LONG)
+
+
+def test_zoom_links_and_order_hold_together_and_outlive_a_reload(app, tmp_path):
+    cells = Cells(app, tmp_path)
+    begin_linking(app)
+    first, *_, last = places_at_rest(app)
+    app.mouse.click(*first)
+    expect(app.locator(".cl-linking")).to_contain_text("click sample B")
+    app.mouse.click(*last)
+    expect(app.locator(".cl-linking")).to_contain_text("must link")
+    app.keyboard.press("m")
+    app.wait_for_function(
+        f"(css) => ({STATE})(css).rings[0].x.length === 2",
+        arg=MATRICES[0],
+        timeout=LONG,
+    )
+    app.keyboard.press("Escape")
+    order = cells.order()
+    rings = cells.assert_shown(order)["rings"][0]
+    link = {
+        frozenset(order[[int(y), int(x)]].tolist())
+        for x, y in zip(rings["x"], rings["y"], strict=True)
+    }
+    assert len(link) == 1
+    before = width(app, MATRICES[0])
+    turn(app, MATRICES[0], 5)
+    wait_until_narrower(app, MATRICES[0], before / 2)
+    zoomed = cells.assert_shown(order)["view"]
+    app.locator(".cl-ranking-table .ranked").last.click()
+    app.wait_for_function(
+        f"([css, rings]) => String(({STATE})(css).rings[0].x) !== rings",
+        arg=[MATRICES[0], ",".join(map(str, rings["x"]))],
+        timeout=LONG,
+    )
+    assert cells_in_view(app)[0]["view"] == zoomed
+    expect(app).to_have_url(re.compile("matrix_view"), timeout=LONG)
+    app.reload()
+    for css in MATRICES:
+        picture(app, css)
+    app.wait_for_function(
+        f"([css, left]) => Math.abs(({STATE})(css).view[0][0] - left) < 1e-6",
+        arg=[MATRICES[0], zoomed[0][0]],
+        timeout=LONG,
+    )
+    again = cells_in_view(app)[0]
+    assert np.array(again["view"]) == pytest.approx(np.array(zoomed))
+    app.evaluate(RESET, MATRICES[1])
+    wait_until_whole(app, MATRICES[0], cells.whole)
+    order = cells.order()
+    rings = cells.assert_shown(order)["rings"][0]
+    assert link == {
+        frozenset(order[[int(y), int(x)]].tolist())
+        for x, y in zip(rings["x"], rings["y"], strict=True)
+    }
+
+
+def assert_zooms(app: Page, css: str) -> None:
+    """Turn the wheel, draw a box, reset; the picture is always of what is in view."""
+    app.wait_for_function(MAPPED, arg=css, timeout=LONG)
+    whole = state(app, css)["view"]
+    for _ in range(3):
+        before = width(app, css)
+        turn(app, css, 2)
+        wait_until_narrower(app, css, before)
+        app.wait_for_function(MAPPED, arg=css, timeout=LONG)
+    app.evaluate(TOOL, [css, "BoxZoomTool"])
+    before = width(app, css)
+    drag(app, css, (0.3, 0.45), (0.6, 0.55))
+    wait_until_narrower(app, css, before)
+    app.wait_for_function(MAPPED, arg=css, timeout=LONG)
+    shown = state(app, css)
+    units = [
+        np.ptp(ends) / n for ends, n in zip(shown["view"], shown["size"], strict=True)
+    ]
+    assert units[0] == pytest.approx(units[1], rel=1e-3)
+    app.evaluate(RESET, css)
+    wait_until_whole(app, css, whole)
+    app.wait_for_function(MAPPED, arg=css, timeout=LONG)
+
+
+def assert_stays(app: Page, css: str) -> None:
+    """Turn the wheel over a figure that has no zoom."""
+    before = json.dumps(state(app, css)["view"])
+    turn(app, css, 3)
+    assert json.dumps(state(app, css)["view"]) == before
+
+
+def test_every_map_zooms_under_the_wheel_and_what_has_no_zoom_stays(app, tmp_path):
+    load(app, write_blobs(tmp_path, rows=ROWS))
+    picture(app, ".cl-preparation")
+    assert_zooms(app, ".cl-preparation")
+    run_pool(app)
+    picture(app, ".cl-map")
+    assert_zooms(app, ".cl-map")
+    assert_stays(app, ".cl-threshold")
+    app.locator(".cl-nav-clusters button").click()
+    picture(app, ".cl-compare")
+    assert_zooms(app, ".cl-compare")
+    app.locator(".cl-nav-labels button").click()
+    picture(app, ".cl-class-pair")
+    assert_zooms(app, ".cl-class-pair")
+    app.locator(".cl-nav-cns button").click()
+    picture(app, ".cl-membership-map")
+    assert_zooms(app, ".cl-membership-map")
+    assert_stays(app, ".cl-criterion")
+    app.locator(".cl-nav-fuzzy button").click()
+    picture(app, ".cl-fuzzy-maps")
+    assert_zooms(app, ".cl-fuzzy-maps")
+
+
+def test_another_pair_of_classes_is_seen_whole(app, tmp_path):
+    load(app, write_blobs(tmp_path, rows=ROWS))
+    app.locator(".cl-nav-labels button").click()
+    picture(app, ".cl-class-pair")
+    app.wait_for_function(MAPPED, arg=".cl-class-pair", timeout=LONG)
+    before = state(app, ".cl-class-pair")["view"]
+    turn(app, ".cl-class-pair", 6)
+    wait_until_narrower(app, ".cl-class-pair", np.ptp(before[0]))
+    app.locator(".cl-label-pairs button").last.click()
+    app.wait_for_function(
+        f"(css) => {{ {FIND}; const {{x_range}} = figureView(css).model; "
+        "return x_range.start === x_range.reset_start; }",
+        arg=".cl-class-pair",
+        timeout=LONG,
+    )
+    app.wait_for_function(MAPPED, arg=".cl-class-pair", timeout=LONG)
