@@ -112,7 +112,8 @@ async def use(n_sessions: int, rows: int) -> None:
             await ask(address, "reset")
             probe = asyncio.create_task(opened[0].pings())
             seconds = await phase()
-            probe.cancel()
+            opened[0].answered_enough = True
+            await probe
             steps = 1000 * np.array((await ask(address, "steps")).split(), float)
             say(what, opened[0].answers)
             print(
@@ -220,9 +221,10 @@ class Visitor:
         return perf_counter() - start
 
     async def pings(self) -> None:
-        """Ask every 50 ms until cancelled; seconds to each answer in `answers`."""
+        """Ask every 50 ms until it is enough; seconds to each answer in `answers`."""
         self.answers: list[float] = []
-        while True:
+        self.answered_enough = False
+        while not self.answered_enough:
             self.answers.append(await self.ping())
             await asyncio.sleep(PROBE_SECONDS)
 

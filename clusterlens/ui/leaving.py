@@ -15,6 +15,8 @@ from typing import Any
 from weakref import WeakSet
 
 from bokeh.model import Model
+from bokeh.model.util import collect_filtered_models
+from panel.viewable import Viewable
 
 from clusterlens.ui.classroom import Classroom
 from clusterlens.ui.collector import sweep
@@ -51,21 +53,40 @@ def leave(page: Any, views: Iterable[Any]) -> None:
     views : iterable
         What is shown of it; they may hold more, as what is called when they change.
     """
-    for part in (*views, page):
-        _take_apart(part)
+    parts = _parts((*views, page))
+    shown = [part for part in parts if isinstance(part, Viewable)]
+    models = [model for view in shown for model, _ in view._models.values()]
+    # Those in the document of the page went with it.
+    for model in collect_filtered_models(_is_destroyed, *models):
+        model.destroy()
+    for part in parts:
+        vars(part).clear()
     _OPEN.discard(page)
     if not _OPEN:
         sweep()
 
 
-def _take_apart(thing: Any) -> None:
-    held = list(vars(thing).values())
-    vars(thing).clear()
-    for part in _flat(held):
-        if isinstance(part, asyncio.Task):
-            part.cancel()
-        elif isinstance(part, _OWN):
-            _take_apart(part)
+def _is_destroyed(model: Model) -> bool:
+    """Whether nothing is left of a model, or nothing was there."""
+    return not (model._property_values or model._unstable_default_values)
+
+
+def _parts(things: Iterable[Any]) -> list[Any]:
+    """Find all that belongs to things; also cards that are not in their place yet."""
+    waiting, found = list(things), dict[int, Any]()
+    while waiting:
+        thing = waiting.pop()
+        if id(thing) in found:
+            continue
+        found[id(thing)] = thing
+        if isinstance(thing, Viewable):
+            waiting += thing.select()
+        for part in _flat(list(vars(thing).values())):
+            if isinstance(part, asyncio.Task):
+                part.cancel()
+            elif isinstance(part, (*_OWN, Viewable)):
+                waiting.append(part)
+    return list(found.values())
 
 
 def _flat(held: Iterable[Any]) -> Iterator[Any]:
@@ -82,15 +103,18 @@ def _flat(held: Iterable[Any]) -> Iterator[Any]:
 
 @cache
 def _let_models_go() -> None:
-    """Let a destroyed model drop the defaults it has made, too, in this process.
+    """Let a destroyed model drop its defaults and callbacks, too, in this process.
 
     Bokeh 3.9.2 drops the values that were set; defaults that can be changed in place
-    (lists, mappings, sets) know their model and keep it.
+    (lists, mappings, sets) know their model and keep it. What it is to call knows the
+    document, which keeps models that the browser has not acknowledged.
     """
     destroy = Model.destroy
 
     def destroy_all(model: Model) -> None:
         destroy(model)
         model._unstable_default_values.clear()
+        model._callbacks.clear()
+        model._event_callbacks.clear()
 
     Model.destroy = destroy_all

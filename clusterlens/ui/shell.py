@@ -120,22 +120,14 @@ class Shell:
             stylesheets=[RAIL],
             css_classes=["cl-rail"],
         )
-        body = pn.Column(
-            *(page.view for page in self.pages.values()),
+        self._body = pn.Column(
+            self.pages[session.look.page].view,
             styles={**COLUMN, "flex": "1 1 0"},
             sizing_mode="stretch_both",
             margin=0,
         )
-        content = pn.Column(
-            body,
-            _job_bar(session),
-            pn.Column(
-                interrupted(session),
-                _notices(session),
-                stylesheets=[OVERLAY % "top: 8px"],
-                margin=0,
-            ),
-            _help(session),
+        self._content = pn.Column(
+            self._body,
             styles={
                 **COLUMN,
                 "flex": "1 1 0",
@@ -166,7 +158,7 @@ class Shell:
             main=[
                 pn.Row(
                     self._rail,
-                    content,
+                    self._content,
                     margin=0,
                     sizing_mode="stretch_both",
                     styles={
@@ -200,8 +192,28 @@ class Shell:
 
     def begin(self) -> None:
         """Show the page in a browser that listens, then make ready what comes next."""
+        self._complete()
         self._turn()
         self._readying = asyncio.get_running_loop().create_task(self._make_ready())
+
+    def _complete(self) -> None:
+        """Add what the page begins without: its other pages, and what lies over them.
+
+        With them the page would come later, and other sessions wait for longer.
+        """
+        with pn.io.hold(freeze=True):
+            self._body.objects = [page.view for page in self.pages.values()]
+            self._content.objects = [
+                self._body,
+                _job_bar(self.session),
+                pn.Column(
+                    interrupted(self.session),
+                    _notices(self.session),
+                    stylesheets=[OVERLAY % "top: 8px"],
+                    margin=0,
+                ),
+                _help(self.session),
+            ]
 
     async def _make_ready(self) -> None:
         await asyncio.sleep(WARM_AFTER_SECONDS)
