@@ -154,6 +154,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "compute.pool.resampling": ["ResampledConsensus", "resample_consensus"],
         "compute.pool.select_k": ["KSelection", "select_k", "select_k_seconds"],
+        "compute.pool.separation": ["ClusterSeparation", "cluster_separation"],
         "compute.pool.specs": ["POOLS", "pool_grids", "pool_specs"],
         "compute.pool.stability": ["ClusterStability", "cluster_stability"],
         "compute.warm": ["compile_kernels"],

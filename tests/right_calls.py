@@ -17,7 +17,8 @@ import clusterlens as cl
 # Records that functions return, and errors: nobody has to make them.
 RESULTS = {
     *("AdjustedIndex", "AgreementCost", "AgreementTree", "BrouwerIndex", "Cancelled"),
-    *("ClusterConsensus", "ClusterProfiles", "ClusterStability", "ConsensusTree"),
+    *("ClusterConsensus", "ClusterProfiles", "ClusterSeparation", "ClusterStability"),
+    "ConsensusTree",
     *("ConstraintError", "CriterionGrid", "DataError", "Dataset", "DirichletFit"),
     *(
         "Hubs",
@@ -150,8 +151,10 @@ def right_arguments(name):
             "X": X,
             "spec": {"clusterer": "agglomerative", "n_clusters": 2},
             "n_resamples": 2,
+            "n_copies": 1,
             "n_jobs": 1,
         },
+        "cluster_separation": {"X": X, "labels": LABELS, "n_copies": 1},
         "cluster_profiles": {"ds": dataset(), "labels": LABELS},
         "consensus_cdf": {"agreement": agreement()},
         "consensus_kmeans": over | {"n_clusters": 2},

@@ -8,6 +8,8 @@ from sklearn.datasets import make_blobs
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.pool.stability import (
     BootstrappedClusterer,
+    _Judged,
+    _most_stable,
     _similarities,
     cluster_stability,
 )
@@ -59,6 +61,53 @@ def test_separate_clusters_come_back(stable):
     assert (frame["recovered"] > 0.9).all()
     assert (frame["reading"] == "highly stable").all()
     assert frame["size"].sum() == 120
+
+
+def test_four_separate_blobs_are_called_stable(stable):
+    assert stable.n_copies == 4
+    assert stable.stable.all()
+    assert (stable.by_chance > 0.5).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_four_parts_of_uniform_noise_are_not(seed):
+    X = np.random.default_rng(seed).uniform(size=(400, 2))
+    frame = cluster_stability(X, FOUR, n_resamples=30, n_jobs=1).to_frame()
+    # They come back as stable clusters do, but so do those of noise.
+    assert (frame["jaccard"] > 0.75).all()
+    assert not frame["stable"].any()
+    assert (frame["reading"] == "as stable as clusters of structureless data").all()
+
+
+def test_copies_count_with_their_most_stable_cluster_of_like_size():
+    similarities = np.array([[0.9, 0.7, 0.3], [0.9, 0.5, np.nan]])
+    sizes = np.array([100, 30, 10])
+    copy = _Judged(np.array([0]), np.arange(3), sizes, similarities, ())
+    assert_allclose(_most_stable(copy, np.array([300, 150, 50, 20, 4])), [
+        0.0, 0.9, 0.9, 0.6, 0.0
+    ])  # fmt: skip
+
+
+def test_a_copy_on_which_the_clusterer_finds_nothing_has_no_clusters():
+    X = make_blobs(60, centers=[[0, 0], [50, 50]], random_state=0)[0]
+    dense = {"clusterer": "DBSCAN", "eps": 2.0, "min_samples": 10}
+    found = cluster_stability(X, dense, n_resamples=5, n_jobs=1)
+    assert_array_equal(found.by_chance, 0.0)
+    assert found.stable.all()
+
+
+def test_progress_counts_the_resamples_of_all_tables(blobs):
+    seen = []
+    cluster_stability(
+        blobs,
+        FOUR,
+        n_resamples=3,
+        n_copies=1,
+        n_jobs=1,
+        progress=lambda *at: seen.append(at),
+    )
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert seen[-1] == (9, 9)
 
 
 def test_halves_of_one_cluster_do_not(blobs, stable):
@@ -150,6 +199,7 @@ def test_what_the_data_decide_is_decided_once(blobs):
 def test_result_is_seeded_and_ignores_the_number_of_workers(blobs, stable):
     again = cluster_stability(blobs, FOUR, n_resamples=25, n_jobs=2)
     assert_array_equal(again.similarities, stable.similarities)
+    assert_array_equal(again.by_chance, stable.by_chance)
     other = cluster_stability(blobs[:, :1], FOUR, 1, n_resamples=5, n_jobs=1)
     assert "seed 1" in repr(other)
 
@@ -167,6 +217,8 @@ def test_arguments_are_checked(blobs):
             cluster_stability(blobs, wrong)
     with pytest.raises(ValueError, match="n_resamples"):
         cluster_stability(blobs, FOUR, n_resamples=1)
+    with pytest.raises(ValueError, match="n_copies"):
+        cluster_stability(blobs, FOUR, n_copies=0)
     with pytest.raises(ValueError, match="noise only"):
         cluster_stability(blobs, FOUR, labels=np.full(120, -1))
     with pytest.raises(ValueError, match="duplicates"):
