@@ -153,6 +153,7 @@ PLACES = [
     "warm",
     "partitions",
     "verdict",
+    "partition_verdict",
     "actions",
     "memory",
     "kept",

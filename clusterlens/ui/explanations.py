@@ -289,26 +289,27 @@ EXPLANATIONS = {
         f"{_FUZZY}, Table 2",
     ),
     "cl-labels-headline": Explanation(
-        "Whether classes deserve to be called clusters, and what says so.",
-        "The lowest and the highest pair of classes tell more than the mean.",
-        "It is about these columns and this scaling, not about the classes as such.",
+        "Whether what is judged deserves to be called clusters, and what says so.",
+        "Given labels: the lowest and the highest pair tell more than the mean. "
+        "Clusters: whether they are found again and lie apart, more than by chance.",
+        "It is about these columns and this scaling, not about the groups as such.",
         _LABELS,
     ),
     "cl-label-anchors": Explanation(
-        "Two scores of the classes beside those of known tables.",
+        "Two scores of what is judged beside those of known tables.",
         "Left: groups around centres (CH_btwn). Right: dense groups of any shape "
-        "(DBCV). Dashed: the labels shuffled.",
+        "(DBCV). Dashed: the same shuffled over the rows.",
         "Values of DBCV mean little without such anchors.",
         f"{_LABELS}; Moulavi et al. 2014, doi:10.1137/1.9781611973440.96 (DBCV)",
     ),
     "cl-label-pair-table": Explanation(
-        "The score of every pair of classes.",
+        "The score of every pair.",
         "Low pairs mix. A click opens the pair on the map.",
         "Pairs with few rows say little; they are hatched.",
         _LABELS,
     ),
     "cl-class-pair": Explanation(
-        "Two classes in the plane through their means, with the columns that differ.",
+        "Two of them in the plane through their means, with the columns that differ.",
         "Upwards is the line through both means; across it the largest spread.",
         "A plane through the means shows the gap at its widest.",
         _LABELS,
@@ -319,15 +320,25 @@ EXPLANATIONS = {
         "The highest was picked knowing the labels: a limit, not a promise.",
         "Hubert & Arabie 1985, doi:10.1007/BF01908075",
     ),
+    "cl-cluster-evidence-card": Explanation(
+        "Each cluster beside clusters of copies of the table that have no groups.",
+        "Found again: rows shared with what other samples make of it. Neighbours "
+        "inside: nearest rows that are in the same cluster.",
+        "The copies are Gaussian and uniform; other tables without groups may be cut "
+        "more clearly still.",
+        "Hennig 2007, doi:10.1016/j.csda.2006.11.025; Ding & He 2004, "
+        "doi:10.1145/967900.968021",
+    ),
     "cl-label-gains": Explanation(
-        "What the score would be if two of the classes were one.",
+        "What the score would be if two of them were one.",
         "A click merges them on this page only, and can be taken back.",
-        "A higher score does not make two classes one; it says these columns do not "
+        "A higher score does not make the two one; it says these columns do not "
         "part them.",
         _LABELS,
     ),
     "cl-label-grounds": Explanation(
-        "What the verdict rests on: centres, density, the pool.",
+        "What the verdict rests on: centres, density and the pool for given labels; "
+        "for clusters whether they are found again, and lie apart.",
         "Each with its own light; what was not computed has no say.",
         "The words are cut-offs of ours on continuous scores.",
     ),
@@ -371,6 +382,8 @@ GLOSSARY = {
     "consensus matrix": "For each pair of samples the share of partitions that put "
     "them together.",
     "consensus partition": "One partition made from the consensus of an ensemble.",
+    "consistency": "Share of the nearest neighbours of a cluster's rows that are in "
+    "the cluster.",
     "DBCV": "Score of clusters of any shape by the density inside and between them.",
     "DISCOTEC": "Scores of a model by its distance to the consensus of its pool; lower "
     "is more typical.",
@@ -388,7 +401,9 @@ GLOSSARY = {
     "partition": "The clusters that one model found: one label per sample.",
     "pool": "The models that are asked to cluster a table.",
     "run": "A prepared table, a pool with its seed, and what the pool found.",
+    "stable": "Of a cluster: found again in other samples of the rows, and more so "
+    "than clusters of structureless copies.",
     "structureless copies": "Tables as wide and long as yours with columns shuffled, "
-    "or drawn from one Gaussian.",
+    "or drawn from one Gaussian or evenly from a box.",
     "threshold": "How many models must agree on a pair.",
 }

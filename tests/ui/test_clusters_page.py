@@ -326,7 +326,12 @@ def test_stability_is_checked_when_asked_for_and_says_its_runs_and_seed():
         table._do("stability")
         await rest(session)
         assert "bootstrap runs, seed 0" in table._note.body
-        assert "comes back" in table._table.body
+        assert "found again" in table._table.body
+        found = value(session, "chosen_stability")
+        of = f"{found.stable.sum()} of {len(found.clusters)} more than by chance"
+        assert of in table._note.body
+        for chance in found.by_chance:
+            assert f"in copies without groups reaches {chance:.2f}" in table._table.body
 
     opened(session, then)
 

@@ -1,9 +1,12 @@
 """The Class labels page: what it shows against the library, and what clicks do."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from playwright.sync_api import expect
+from sklearn.datasets import make_blobs
 
 import clusterlens
 from clusterlens.compute.indices.label_evidence import merge_gains
@@ -39,7 +42,7 @@ class Opened:
         self.headline, self.pairs = named["LabelsHeadline"], named["LabelPairs"]
         self.scales, self.pair = named["LabelScales"], named["ClassPair"]
         self.agreement, self.merges = named["LabelAgreement"], named["LabelMerges"]
-        self.verdict = named["LabelVerdict"]
+        self.verdict, self.evidence = named["LabelVerdict"], named["ClusterEvidence"]
 
     async def read(self, table, *, pool=None, size=(240, 160)):
         analysis = Analysis(table=table, dataset=prepare(table))
@@ -190,6 +193,116 @@ def test_the_clusters_of_a_model_are_judged_in_the_same_way():
     looked_at(scenario)
 
 
+# What is said of given labels only.
+OF_LABELS = r"given|labels?\b|class(es)?\b|picked|reaches|agreement|DBCV|pool"
+
+
+def text_of(markup):
+    """What is read, without the Python that a button copies."""
+    return re.sub(r"<[^>]*>", " ", markup)
+
+
+async def choose_result(opened, **partition):
+    numbers = [[k, k] for k in range(3)]
+    assert await opened.session.act(
+        "choose result", partition=partition, numbers=numbers, on="Clusters"
+    )
+
+
+async def check_again(opened):
+    opened.headline._text._handle_msg("again")
+    await opened.rest()
+
+
+def test_separate_clusters_of_a_model_are_groups_of_their_own():
+    async def scenario(opened):
+        X = make_blobs(160, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)[0]
+        await opened.read(make_dataset(pd.DataFrame(X, columns=["a", "b"])), pool=POOL)
+        opened.look.judge("model:2")
+        await opened.rest()
+        assert opened.value("label_verdict").answer == "Not decided yet"
+        assert "Are they found again in other samples?" in opened.headline._text.body
+        await check_again(opened)
+        verdict = opened.value("label_verdict")
+        assert (verdict.answer, verdict.again, verdict.apart) == ("Yes", "yes", "yes")
+        text = text_of(opened.headline._text.body)
+        assert "4 of 4 clusters found again in other samples, 4 of 4 clusters" in text
+        assert opened.evidence._table.body.count("scale passes") == 8
+        found, X = opened.value("judged_again"), opened.value("judged").dataset.X
+        again = clusterlens.cluster_stability(
+            X,
+            opened.session.analysis.ensemble.specs[2],
+            labels=opened.value("judged").codes,
+            n_jobs=1,
+        )
+        assert np.array_equal(found.similarities, again.similarities)
+        assert np.array_equal(found.by_chance, again.by_chance)
+
+    looked_at(scenario)
+
+
+def test_four_parts_of_uniform_noise_are_not_groups():
+    async def scenario(opened):
+        await opened.read(load_example("uniform"), pool=POOL)
+        opened.look.judge("model:2")
+        await opened.rest()
+        await check_again(opened)
+        verdict = opened.value("label_verdict")
+        assert (verdict.answer, verdict.again, verdict.apart) == ("Hardly", "no", "no")
+        assert "0 of 4 clusters found again" in text_of(opened.headline._text.body)
+        # What scores high in noise says so.
+        assert opened.value("label_check").score > 0.9
+        assert "parts of noise come near 1" in opened.pairs._how.body
+        assert "scale passes" not in opened.evidence._table.body
+        assert "another sample would be cut elsewhere" in opened.verdict._text.body
+
+    looked_at(scenario)
+
+
+def test_a_page_of_clusters_has_no_word_of_given_labels_and_theirs_keeps_them():
+    async def scenario(opened):
+        await opened.read(labelled(), pool=POOL)
+        shown = (opened.headline._text, opened.verdict._text)
+        for text in shown:
+            assert re.search(OF_LABELS, text_of(text.body))
+        assert opened.agreement.view.visible
+        assert not opened.evidence.view.visible
+        assert "picked knowing the labels" in opened.agreement._text.body
+        assert "picked knowing the labels" in opened.verdict._text.body
+        await choose_result(opened, kind="consensus", k=3)
+        for source in ("result", "consensus:3", "model:1"):
+            opened.look.judge(source)
+            await opened.rest()
+            await check_again(opened)
+            assert not opened.agreement.view.visible
+            assert opened.evidence.view.visible
+            assert opened.value("label_agreement") is None
+            for text in (*shown, opened.evidence._how, opened.evidence._table):
+                assert text.body
+                assert not re.search(OF_LABELS, text_of(text.body)), text.body
+            for text in (opened.scales._how, opened.pairs._how):
+                assert not re.search(OF_LABELS, text_of(text.body)), text.body
+        opened.look.judge("labels")
+        await opened.rest()
+        assert opened.agreement.view.visible
+        assert not opened.evidence.view.visible
+        assert "Are the labels of" in opened.headline._text.body
+
+    looked_at(scenario)
+
+
+def test_given_labels_as_the_result_stay_given_labels():
+    async def scenario(opened):
+        await opened.read(labelled(), pool=POOL)
+        await choose_result(opened, kind="labels")
+        opened.look.judge("result")
+        await opened.rest()
+        assert opened.value("judged").noun == "class"
+        assert "Are the labels of" in opened.headline._text.body
+
+    looked_at(scenario)
+
+
 def test_any_column_and_the_consensus_are_judged_in_the_same_way():
     async def scenario(opened):
         side = ["<b>l</b>", "r", None] * 30
@@ -232,7 +345,7 @@ def test_a_brushed_group_is_judged_against_the_rest():
         assert np.array_equal(judged.codes, eval(judged.code, {"dataset": ds}))
         check = label_match(ds.X, judged.codes, n_permutations="adaptive")
         assert opened.value("label_check").score == pytest.approx(check.score)
-        assert "the group" in opened.headline._text.body
+        assert "the group" in opened.evidence._table.body
         assert "by construction" in opened.headline._text.body
         assert opened.headline._source.value == "group"
 
@@ -344,16 +457,44 @@ def test_a_merged_class_bears_the_names_of_all():
     assert judged.name(0) == "a + b + c"
 
 
+def copied(opened):
+    """What the copied Python finds."""
+    judge = opened.value("judged_by")
+    lines = opened.headline._script(opened.value("judged"), judge).splitlines()
+    found = {"__name__": "__main__"}
+    exec("\n".join(line for line in lines if "print" not in line), found)
+    return found
+
+
+def test_the_copied_python_gives_what_clusters_are_judged_by():
+    async def scenario(opened):
+        assert await opened.session.act("load example", name="iris")
+        assert await opened.session.act("run pool", pool=POOL)
+        opened.look.judge("model:0")
+        await opened.rest()
+        await check_again(opened)
+        found = copied(opened)
+        for name, node in (
+            ("stability", "judged_again"),
+            ("separation", "judged_apart"),
+        ):
+            shown = opened.value(node)
+            expected = shown.to_frame()
+            pd.testing.assert_frame_equal(
+                found[name].to_frame(), expected, check_index_type=False
+            )
+
+    looked_at(scenario)
+
+
 def test_the_copied_python_gives_the_numbers_of_the_page():
     async def scenario(opened):
         assert await opened.session.act("load example", name="iris")
         await opened.rest()
-        judged = opened.value("judged")
-        lines = opened.headline._script(judged).splitlines()
-        found = {}
-        exec("\n".join(line for line in lines if "print" not in line), found)
+        found = copied(opened)
         assert found["check"].score == opened.value("label_check").score
         assert found["evidence"].dbcv == opened.value("label_evidence").dbcv
+        assert "stability" not in found
 
     looked_at(scenario)
 

@@ -422,15 +422,17 @@ def _clusters(found: Findings) -> str:
             apart = "; ".join(_column(row) for row in top.to_dict("records"))
         back = ""
         if stable is not None:
-            known = f"{stable[k]:.2f}" if k in stable else "–"
-            back = f"<td class='number'>{known}</td>"
+            values = stable.get(k, ("–", "–"))
+            back = "".join(f"<td class='number'>{value}</td>" for value in values)
         lines.append(
             f"<tr><td><span class='dot' style='background:{cluster_colour(k)}'></span>"
             f"{safe(cluster_name(k, told.names))}</td>"
             f"<td class='number'>{whole(size)}</td>{back}<td>{apart}</td></tr>"
         )
     heads = "<th>cluster</th><th class='number'>samples</th>"
-    heads += "<th class='number'>found again</th>" if stable is not None else ""
+    if stable is not None:
+        heads += "<th class='number'>found again</th>"
+        heads += "<th class='number'>in copies without groups</th>"
     heads += "<th>what sets it apart: here, of all</th>"
     return f"{_chosen(found)}{table_of(heads, ''.join(lines))}{_found_again(found)}"
 
@@ -456,12 +458,14 @@ def _chosen(found: Findings) -> str:
     return f"<p>{text}.</p>"
 
 
-def _stability(found: Findings) -> dict[int, float] | None:
-    """Mean similarity of each cluster in bootstrap samples, None where not measured."""
+def _stability(found: Findings) -> dict[int, tuple[str, str]] | None:
+    """How well each cluster is found again, and in copies; None if not measured."""
     stability, clusters = found.stability, found.told.clusters
     if stability is None or not np.array_equal(stability.labels, clusters):
         return None
-    return dict(zip(stability.clusters.tolist(), stability.jaccard, strict=True))
+    pairs = zip(stability.jaccard, stability.by_chance, strict=True)
+    texts = [(f"{value:.2f}", f"{chance:.2f}") for value, chance in pairs]
+    return dict(zip(stability.clusters.tolist(), texts, strict=True))
 
 
 def _found_again(found: Findings) -> str:
@@ -472,7 +476,11 @@ def _found_again(found: Findings) -> str:
         )
     return (
         "<p class='muted'>Found again: mean Jaccard similarity with the nearest "
-        f"cluster of {found.stability.n_resamples} bootstrap samples (Hennig 2007).</p>"
+        f"cluster of {found.stability.n_resamples} bootstrap samples (Hennig 2007). "
+        f"Beside it what clusters as large reach in {found.stability.n_copies} "
+        "copies of the table without groups (structureless data): "
+        f"{found.stability.stable.sum()} of {len(found.stability.clusters)} clusters "
+        "are stable beyond that.</p>"
     )
 
 

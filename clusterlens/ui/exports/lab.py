@@ -13,10 +13,12 @@ from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.compute.indices.label_evidence import LabelEvidence
 from clusterlens.compute.indices.label_match import LabelCheck
+from clusterlens.compute.indices.pool_agreement import PoolAgreement
 from clusterlens.ui.kit import safe
 from clusterlens.ui.nodes.fuzzy import SIDES
+from clusterlens.ui.nodes.labels import question
 from clusterlens.ui.nodes.report import Labelled, SavedPair, SavedPairs, Smoothing
-from clusterlens.ui.verdict import CONCLUSIONS, LIGHTS, verdict_grounds
+from clusterlens.ui.verdict import LIGHTS
 from clusterlens.ui.words import error, fixed, number
 
 SHOWN_PAIRS = 20
@@ -130,9 +132,8 @@ def _value(model: str, value: AdjustedIndex, side: Any) -> str:
 
 
 def write_labels(found: Labelled) -> str:
-    """Write the verdict on the classes, what it rests on, and the pairs."""
-    judged, check, now = found.judged, found.check, found.reached.now
-    what = "labels" if judged.noun == "class" else "clusters"
+    """Write the verdict on classes or clusters, what it rests on, and the pairs."""
+    judged, check = found.judged, found.check
     sizes = ", ".join(
         f"{safe(judged.name(code))} {whole(size)}"
         for code, size in judged.sizes.items()
@@ -142,20 +143,17 @@ def write_labels(found: Labelled) -> str:
         left_out = f" {count(judged.n_left_out, 'row')} without a {judged.noun}."
     grounds = "".join(
         f"<li><b>{title}: {LIGHTS[light]}.</b> {text}</li>"
-        for title, light, text in verdict_grounds(
-            found.verdict, check, found.evidence, now
-        )
+        for title, light, text in found.grounds.lines
     )
+    reached = "" if found.reached is None else _reached(found.reached.now)
     return (
-        f"<p>Are the {what} of “{safe(judged.title)}” clusters? <b>"
+        f"<p>{safe(question(judged))} <b>"
         f"{found.verdict.answer}.</b> {whole(len(judged.codes))} samples ({sizes})."
         f"{left_out} {safe(judged.note)}</p>"
         f"<p>CH<sub>btwn</sub> <b>{fixed(check.score)}</b> "
         f"{error(check.standard_error)} (at most 1{_chance(found.evidence)}), "
-        f"{_dbcv(found.evidence)}, highest ARI of the pool "
-        f"<b>{fixed(float(now.values.max()))}</b> "
-        f"({safe(now.ensemble.names[now.highest])}){_leader(now)}. Seed 0.</p>"
-        f"<ul>{grounds}</ul><p><b>So:</b> {CONCLUSIONS[found.verdict.answer]}</p>"
+        f"{_dbcv(found.evidence)}{reached}. Seed 0.</p>"
+        f"<ul>{grounds}</ul><p><b>So:</b> {found.grounds.conclusion}</p>"
         + _class_pairs(judged, check)
     )
 
@@ -174,10 +172,13 @@ def _dbcv(found: LabelEvidence) -> str:
     return f"DBCV <b>{fixed(float(found.dbcv))}</b>{rows}"
 
 
-def _leader(found: Any) -> str:
+def _reached(found: PoolAgreement) -> str:
+    """Say what agreement the pool reaches."""
+    name = safe(found.ensemble.names[found.highest])
+    text = f", highest ARI of the pool <b>{fixed(float(found.values.max()))}</b> "
     if found.leader is None:
-        return ""
-    return f", of the leader {fixed(float(found.values[found.leader]))}"
+        return f"{text}({name})"
+    return f"{text}({name}), of the leader {fixed(float(found.values[found.leader]))}"
 
 
 def _class_pairs(judged: Any, check: LabelCheck) -> str:

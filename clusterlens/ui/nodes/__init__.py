@@ -8,6 +8,7 @@ from clusterlens.ui.nodes import (
     clusters,
     cns,
     cns_study,
+    found_again,
     fuzzy,
     inspector,
     k_selection,
@@ -26,4 +27,4 @@ NODES = agreement.NODES | nulls.NODES | pictures.NODES | pools.NODES
 NODES |= inspector.NODES | tables.NODES | cns.NODES | links.NODES | labels.NODES
 NODES |= clusters.NODES | k_selection.NODES | runs.NODES
 NODES |= fuzzy.NODES | report.NODES
-NODES |= cns_study.NODES | result.NODES
+NODES |= cns_study.NODES | result.NODES | found_again.NODES

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute.consensus.cluster_consensus import (
     ClusterConsensus,
@@ -26,7 +25,7 @@ from clusterlens.compute.ensemble.contingency import (
     match_labels,
 )
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
-from clusterlens.compute.pool.stability import ClusterStability, cluster_stability
+from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.distributions import (
     ColumnDistribution,
@@ -44,6 +43,7 @@ from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.jobs import KERNELS, Job
 from clusterlens.ui.look import Brush, Viewport
+from clusterlens.ui.nodes.found_again import Judge, choose_judge, find_again
 from clusterlens.ui.nodes.result import LookedAt, numbered_like
 from clusterlens.ui.palette import cluster_colours, cluster_name, label_title
 from clusterlens.ui.partitions import (
@@ -57,7 +57,6 @@ from clusterlens.ui.partitions import (
 )
 
 SHOWN_COLUMNS = 6
-BOOTSTRAPS = 100
 LEFT_OUT = "left out by this model"
 # Characters of a name where room is short.
 _SHORT = 10
@@ -483,25 +482,6 @@ def _picture(
     )
 
 
-@dataclass(frozen=True)
-class Judge:
-    """The model whose runs on bootstrap samples judge a partition, and what they cost.
-
-    Parameters
-    ----------
-    model : int
-        Position of the model: the partition itself, or the fitted one closest to it.
-    agreement : float
-        Adjusted Rand index with the partition.
-    seconds : float
-        Estimate for all runs; NaN where the time of a fit is not known.
-    """
-
-    model: int
-    agreement: float
-    seconds: float
-
-
 def _only_gaps(ensemble: Ensemble, model: int) -> bool:
     """Whether the label -1 of a model stands for samples it left out, not for noise."""
     return bool(ensemble.n_missing[model] and not ensemble.n_noise[model])
@@ -509,20 +489,8 @@ def _only_gaps(ensemble: Ensemble, model: int) -> bool:
 
 def judge(job: Job, settled: Chosen, ensemble: Ensemble) -> Judge | None:
     """Choose the model that can judge the partition; None where none was fitted."""
-    fitted = np.flatnonzero(np.isfinite(ensemble.seconds))
-    if not len(fitted):
-        return None
-    if settled.choice.kind == "model" and settled.choice.model in fitted:
-        model, agreement = settled.choice.model, 1.0
-    else:
-        scores = [
-            adjusted_rand_score(settled.clusters[seen], ensemble.labels[t][seen])
-            for t, seen in ((t, ensemble.seen_by(int(t))) for t in fitted)
-        ]
-        best = int(np.argmax(scores))
-        model, agreement = int(fitted[best]), float(scores[best])
-    seconds = float(ensemble.seconds[model]) * (BOOTSTRAPS + 1)
-    return Judge(model, agreement, seconds)
+    own = settled.choice.model if settled.choice.kind == "model" else None
+    return choose_judge(settled.clusters, ensemble, own)
 
 
 def chosen_stability(
@@ -534,15 +502,7 @@ def chosen_stability(
     random_state: int,
 ) -> ClusterStability:
     """How well each cluster comes back in bootstrap samples."""
-    return cluster_stability(
-        samples.X,
-        ensemble.specs[judge.model],
-        random_state,
-        labels=chosen.clusters,
-        n_resamples=BOOTSTRAPS,
-        progress=job.report,
-        cancel=job.cancelled,
-    )
+    return find_again(job, samples, chosen.clusters, ensemble, judge, random_state)
 
 
 _MADE = (

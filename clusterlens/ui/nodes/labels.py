@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -21,6 +22,8 @@ from clusterlens.compute.indices.label_evidence import (
 from clusterlens.compute.indices.label_match import LabelCheck, label_match
 from clusterlens.compute.indices.pair_view import PairView, class_pair_view
 from clusterlens.compute.indices.pool_agreement import PoolAgreement, pool_agreement
+from clusterlens.compute.pool.separation import ClusterSeparation
+from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.profiles import cluster_profiles
@@ -32,8 +35,20 @@ from clusterlens.ui.jobs import Job
 from clusterlens.ui.links import plain_ids
 from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.palette import PAIR_OF_CLASSES, cluster_name, rgb
+from clusterlens.ui.partition_verdict import (
+    PARTITION_CONCLUSIONS,
+    PartitionVerdict,
+    partition_grounds,
+    weigh_partition,
+)
 from clusterlens.ui.partitions import SEED, choice_from, make_tree, most_clusters
-from clusterlens.ui.verdict import Verdict, weigh
+from clusterlens.ui.verdict import (
+    CONCLUSIONS,
+    Light,
+    Verdict,
+    verdict_grounds,
+    weigh,
+)
 
 MOST_CLASSES = 40
 # Above so many samples DBCV, quadratic in time, is that of a sample of this size.
@@ -68,6 +83,8 @@ class Judged:
         What to know of them, plain text.
     merged : tuple of (int, int)
         Pairs of classes that were made one, in this order.
+    model : int or None
+        Which model of the run these are the clusters of.
     """
 
     dataset: Dataset
@@ -79,6 +96,7 @@ class Judged:
     code: str
     note: str = ""
     merged: tuple[tuple[int, int], ...] = ()
+    model: int | None = None
 
     def name(self, code: int) -> str:
         """Name of a class, with those merged into it."""
@@ -159,7 +177,8 @@ def _of_model(table: Dataset, ensemble: Ensemble, at: int) -> Judged:
     codes = ensemble.labels[at].astype(np.int64)
     names = tuple(cluster_name(k) for k in range(int(codes.max()) + 1))
     code = f"ensemble.labels[{at}]"
-    return Judged(table, ensemble.names[at], "cluster", codes, codes, names, code)
+    title = ensemble.names[at]
+    return Judged(table, title, "cluster", codes, codes, names, code, model=at)
 
 
 def _of_result(
@@ -177,7 +196,12 @@ def _of_result(
         called = {"ens": "ensemble", "ds": "dataset"}
         n_found = len(result.numbers)
         code = choice.python(ensemble, n_found, rows, result.links, **called)
-    return Judged(table, result.title, "cluster", here, here, names, code)
+    # Given labels stay labels, also where they were chosen as the result.
+    noun: Literal["class", "cluster"] = "cluster"
+    if result.made["kind"] == "labels":
+        noun = "class"
+    model = result.model_of(run_id)
+    return Judged(table, result.title, noun, here, here, names, code, model=model)
 
 
 def _of_consensus(
@@ -270,10 +294,12 @@ def _refuse(found: Judged) -> None:
             "Choose another partition above."
         )
     if len(sizes) > MOST_CLASSES:
+        given = found.noun == "class"
+        what, more = ("values", "classes") if given else ("clusters", "of them")
         raise ValueError(
-            f"“{found.title}” has {whole(len(sizes))} values; up to {MOST_CLASSES} "
-            "classes are compared pair by pair. Choose another partition above, or "
-            "another label column on Data."
+            f"“{found.title}” has {whole(len(sizes))} {what}; up to {MOST_CLASSES} "
+            f"{more} are compared pair by pair. Choose another partition above"
+            f"{', or another label column on Data' if given else ''}."
         )
 
 
@@ -328,8 +354,13 @@ class Reached:
 
 def agreement(
     job: Job, judged: Judged, ensemble: Ensemble, ranking: Ranking
-) -> Reached:
-    """Adjusted Rand index of every model with the classes."""
+) -> Reached | None:
+    """Adjusted Rand index of every model with given classes.
+
+    None for clusters: that the models agree with what was made of them says nothing.
+    """
+    if judged.noun == "cluster":
+        return None
     given = pool_agreement(ensemble, judged.given, ranking)
     if not judged.merged:
         return Reached(given, None)
@@ -435,12 +466,63 @@ def pair_frame(xy: np.ndarray) -> np.ndarray:
     return np.array([low, [high[0] + 0.25 * max(high - low), high[1]]])
 
 
+def question(judged: Judged) -> str:
+    """What the page answers, plain text."""
+    if judged.noun == "class":
+        return f"Are the labels of “{judged.title}” clusters?"
+    return f"Are the clusters of “{judged.title}” groups of their own?"
+
+
 def verdict(
-    check: LabelCheck, evidence: LabelEvidence | None, reached: Reached | None
-) -> Verdict:
-    """Weigh what is known of the classes."""
+    judged: Judged,
+    check: LabelCheck,
+    evidence: LabelEvidence | None,
+    reached: Reached | None,
+    again: ClusterStability | None,
+    apart: ClusterSeparation | None,
+) -> Verdict | PartitionVerdict:
+    """Weigh what is known of given classes, or of clusters."""
+    if judged.noun == "cluster":
+        return weigh_partition(again, apart)
     return weigh(check, evidence, reached.now if reached else None)
 
+
+@dataclass(frozen=True, eq=False)
+class Grounds:
+    """What a verdict rests on, and what follows.
+
+    Parameters
+    ----------
+    lines : sequence of (str, Light, str)
+        Each kind of evidence: title, what it says, and why, as markup.
+    conclusion : str
+        What to do.
+    """
+
+    lines: Sequence[tuple[str, Light, str]]
+    conclusion: str
+
+
+def grounds(
+    verdict: Verdict | PartitionVerdict,
+    check: LabelCheck,
+    evidence: LabelEvidence | None,
+    reached: Reached | None,
+    again: ClusterStability | None,
+    apart: ClusterSeparation | None,
+) -> Grounds:
+    """Say what the verdict rests on."""
+    if isinstance(verdict, PartitionVerdict):
+        lines = partition_grounds(verdict, again, apart)
+        return Grounds(lines, PARTITION_CONCLUSIONS[verdict.answer])
+    lines = verdict_grounds(verdict, check, evidence, reached.now if reached else None)
+    return Grounds(lines, CONCLUSIONS[verdict.answer])
+
+
+_EVIDENCE = (
+    *("label_check", "label_evidence~", "label_agreement~"),
+    *("judged_again~", "judged_apart~"),
+)
 
 NODES = {
     "judged": Node(
@@ -451,18 +533,16 @@ NODES = {
         ),
         judged,
         "live",
-        "Looking at the labels",
+        "Looking at what is judged",
     ),
     "label_columns": Node(
         ("dataset?", "samples?"), label_columns, "live", "Looking for other labels"
     ),
     "label_check": Node(
-        ("judged",), label_check, "live", "Comparing the classes pair by pair", keep=8
+        ("judged",), label_check, "live", "Comparing pair by pair", keep=8
     ),
-    "label_evidence": Node(
-        ("judged",), evidence, "idle", "Comparing with shuffled labels", keep=8
-    ),
-    "label_gains": Node(("judged",), gains, "idle", "Merging classes", keep=8),
+    "label_evidence": Node(("judged",), evidence, "idle", "Measuring density", keep=8),
+    "label_gains": Node(("judged",), gains, "idle", "Merging two of them", keep=8),
     "label_agreement": Node(
         ("judged", "ensemble", "ranking"),
         agreement,
@@ -473,13 +553,12 @@ NODES = {
         ("judged", "label_check", "look.label_pair"),
         pair,
         "live",
-        "Looking at two classes",
+        "Looking at two of them",
         keep=16,
     ),
     "label_picture": Node(
-        ("label_pair", "look.label_view"), pair_picture, "live", "Drawing two classes"
+        ("label_pair", "look.label_view"), pair_picture, "live", "Drawing two of them"
     ),
-    "label_verdict": Node(
-        ("label_check", "label_evidence~", "label_agreement~"), verdict
-    ),
+    "label_verdict": Node(("judged", *_EVIDENCE), verdict),
+    "label_grounds": Node(("label_verdict", *_EVIDENCE), grounds),
 }

@@ -28,7 +28,8 @@ from clusterlens.ui.nodes.fuzzy import (
     choices,
     observed,
 )
-from clusterlens.ui.nodes.labels import Judged, Reached
+from clusterlens.ui.nodes.labels import Grounds, Judged, Reached
+from clusterlens.ui.partition_verdict import PartitionVerdict
 from clusterlens.ui.verdict import Verdict
 
 
@@ -99,8 +100,9 @@ class Labelled:
     judged: Judged
     check: LabelCheck
     evidence: LabelEvidence
-    reached: Reached
-    verdict: Verdict
+    reached: Reached | None
+    verdict: Verdict | PartitionVerdict
+    grounds: Grounds
 
 
 def of_table(
@@ -159,8 +161,9 @@ NODES = {
             "judged",
             "label_check",
             "label_evidence",
-            "label_agreement",
+            "label_agreement?",
             "label_verdict",
+            "label_grounds",
         ),
         Labelled,
     ),

@@ -6,6 +6,7 @@ from typing import Any
 
 from clusterlens.ui.kit import pn
 from clusterlens.ui.pages.page import Page, Steps, share, under
+from clusterlens.ui.panels.cluster_evidence import ClusterEvidence
 from clusterlens.ui.panels.label_agreement import LabelAgreement
 from clusterlens.ui.panels.label_merges import LabelMerges
 from clusterlens.ui.panels.label_pairs import LabelPairs
@@ -24,7 +25,7 @@ GRID = f"""
 
 
 class LabelsPage(Page):
-    """The verdict, and the three kinds of evidence it rests on."""
+    """The verdict, and the evidence: one kind for given classes, one for clusters."""
 
     def build(self) -> Steps:
         session = self.session
@@ -34,6 +35,7 @@ class LabelsPage(Page):
             LabelPairs,
             ClassPair,
             LabelAgreement,
+            ClusterEvidence,
             LabelMerges,
             LabelVerdict,
         )

@@ -14,7 +14,8 @@ from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import card, link, mark, pmu, safe, select
-from clusterlens.ui.nodes.clusters import BOOTSTRAPS, Chosen, Judge
+from clusterlens.ui.nodes.clusters import Chosen
+from clusterlens.ui.nodes.found_again import BOOTSTRAPS, TABLES, Judge
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.tab import WIDEST_EFFECT
@@ -26,6 +27,8 @@ SORTS = {
     "their name": "name",
 }
 MOST_COLUMNS = 40
+# Found again more than by chance, and not.
+FOUND, BY_CHANCE = "#0b7d7d", "#b5562b"
 ABOVE, BELOW = "#0b8a8a", "#b0712d"
 # Percent of these colours, on which the text of either theme is legible.
 _FAINTEST, _DEEPEST = 5, 75
@@ -141,7 +144,11 @@ def _heads(columns: list[str], stable: bool) -> str:
         f"<th class='cell' title='{safe(name)}'><span>{safe(name)}</span></th>"
         for name in columns
     )
-    comes = "<th>comes back</th>" if stable else ""
+    comes = (
+        "<th title='mean bootstrap Jaccard, Hennig 2007'>found again</th>"
+        if stable
+        else ""
+    )
     return (
         "<tr><th>cluster</th><th class='number'>samples</th><th>held together</th>"
         f"<th>nearest</th>{comes}{cells}</tr>"
@@ -196,20 +203,23 @@ def _nearest(at: int, held: ClusterConsensus, chosen: Chosen) -> str:
 
 
 def _comes_back(cluster: int, stable: pd.DataFrame | None) -> str:
-    """Write how similar a cluster is to the nearest one of each bootstrap run."""
+    """Write how well a cluster is found again, beside copies without groups."""
     if stable is None:
         return ""
     if cluster not in stable.index:
         return "<td>–</td>"
     row = stable.loc[cluster]
     low, high = 100 * row["low"], 100 * row["high"]
+    colour = FOUND if row["stable"] else BY_CHANCE
     return (
-        f"<td title='{safe(row['reading'])}: 95 % of the runs between "
-        f"{row['low']:.2f} and {row['high']:.2f}'><div style='display:flex;gap:6px'>"
+        f"<td title='{safe(row['reading'])}: 95% of the runs between "
+        f"{row['low']:.2f} and {row['high']:.2f}; a cluster like it in copies without "
+        f"groups reaches {row['by_chance']:.2f}'><div style='display:flex;gap:6px'>"
         f"<div class='band' style='width:54px;min-width:54px'><div style='left:"
-        f"{low:.0f}%;width:{max(high - low, 2):.0f}%;background:#0b7d7d'></div>"
+        f"{low:.0f}%;width:{max(high - low, 2):.0f}%;background:{colour}'></div>"
         f"<i style='left:{100 * row['jaccard']:.0f}%'></i></div>"
-        f"{row['jaccard']:.2f}</div></td>"
+        f"{row['jaccard']:.2f}<span class='muted'>{row['by_chance']:.2f}</span></div>"
+        "</td>"
     )
 
 
@@ -269,8 +279,9 @@ def _stability_note(chosen: Chosen, judge: Result, stability: Result) -> str:
             else ""
         )
         return (
-            f"comes back: mean Jaccard over {len(result.similarities)} bootstrap runs, "
-            f"seed {result.random_state}{of}"
+            f"found again: {result.stable.sum()} of {len(result.clusters)} more than "
+            f"by chance; mean Jaccard over {len(result.similarities)} bootstrap runs, "
+            f"seed {result.random_state}{of}; muted: copies without groups"
         )
     if stability.state == "pending":
         return "drawing the samples again …"
@@ -278,7 +289,8 @@ def _stability_note(chosen: Chosen, judge: Result, stability: Result) -> str:
         again = link("try again", "stability")
         return f"stability: {safe(explain(stability.error))} {again}"
     return link(
-        f"Check stability: {BOOTSTRAPS} bootstrap runs, {duration(found.seconds)}",
+        f"Check stability: {BOOTSTRAPS} resamples of the table and of {TABLES - 1} "
+        f"copies without groups, {duration(found.seconds)}",
         "stability",
         css="cl-check-stability",
     )

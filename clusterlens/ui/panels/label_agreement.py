@@ -55,7 +55,10 @@ class LabelAgreement(Panel):
         )
 
     def prepare(self, results: Any) -> None:
-        """Show nothing without a run."""
+        """Be there for given classes, with nothing without a run."""
+        judged = results["judged"]
+        if judged.ready:
+            self.view.visible = judged.value.noun == "class"
         if not results["label_agreement"].ready:
             self._chart.body = self._text.body = self._how.body = ""
 
@@ -69,11 +72,10 @@ class LabelAgreement(Panel):
             if merged is not None
             else ""
         )
-        what = "the labels" if judged.noun == "class" else "these clusters"
         kind = "how" if merged is None else "muted"
         self._how.body = (
             f"<p class='{kind}'>Adjusted Rand index of every model of {name} with "
-            f"<b style='color:{tinted(GIVEN)}'>● {what}</b>{after}.</p>"
+            f"<b style='color:{tinted(GIVEN)}'>● the labels</b>{after}.</p>"
         )
         self._chart.body = draw_agreement(given, merged)
         self._text.body = f"<p>{_reached(given)}{_after(merged)}</p>"

@@ -60,12 +60,7 @@ class LabelPairs(Panel):
     also = ("label_pair",)
 
     def build(self) -> Any:
-        how = Text(
-            "<p class='how'>Low: the two mix. Click a cell to see them on the right. "
-            "Diagonal: rows. <span style='display:inline-block;width:70px;height:9px;"
-            f"background:linear-gradient(90deg,{','.join(APART_COLOURS)})'></span> "
-            "0 as random … 1 apart</p>"
-        )
+        self._how = Text(styles={"flex": "none"})
         self._table = Text(
             does=self._open,
             css_classes=["cl-label-pairs"],
@@ -81,7 +76,7 @@ class LabelPairs(Panel):
         )
         return card(
             "Pairs",
-            how,
+            self._how,
             self._table,
             self._strip,
             note=self.status,
@@ -95,6 +90,7 @@ class LabelPairs(Panel):
 
     def show(self, judged: Judged, label_check: LabelCheck, label_pair: Result) -> None:
         """Write the triangle and the strip."""
+        self._how.body = _how(judged)
         opened: PairOfClasses | None = label_pair.value
         at = (opened.a, opened.b) if opened else ()
         self._table.body = pair_table(judged, label_check, at)
@@ -102,6 +98,19 @@ class LabelPairs(Panel):
 
     def _open(self, what: str) -> None:
         self.session.look.open_pair(*map(int, what.split()))
+
+
+def _how(judged: Judged) -> str:
+    """Say how the triangle is read, and what it does not say of clusters."""
+    scale = "0 as random … 1 apart"
+    if judged.noun == "cluster":
+        scale = "0 shuffled … 1 apart; parts of noise come near 1, too"
+    return (
+        "<p class='how'>Low: the two mix. Click a cell to see them on the right. "
+        "Diagonal: rows. <span style='display:inline-block;width:70px;height:9px;"
+        f"background:linear-gradient(90deg,{','.join(APART_COLOURS)})'></span> "
+        f"{scale}</p>"
+    )
 
 
 def pair_table(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> str:

@@ -52,14 +52,10 @@ class LabelScales(Panel):
             scrolls=True,
             sizing_mode="stretch_both",
         )
-        how = Text(
-            f"<p class='how'>Two scales. <b style='color:{tinted(RISING)}'>Rising "
-            "lines</b>: groups apart, but not each around a centre. Dashed: these "
-            "labels shuffled.</p>"
-        )
+        self._how = Text(styles={"flex": "none"})
         return card(
             "Score among known data sets",
-            how,
+            self._how,
             self._badge,
             self._chart,
             note=self.status,
@@ -76,6 +72,14 @@ class LabelScales(Panel):
     ) -> None:
         """Draw the scales; the right one once density has been measured."""
         found: LabelEvidence | None = label_evidence.value
+        shuffled = "labels shuffled."
+        if judged.noun == "cluster":
+            shuffled = "clusters shuffled. Parts of noise score high, too."
+        self._how.body = (
+            f"<p class='how'>Two scales. <b style='color:{tinted(RISING)}'>Rising "
+            "lines</b>: groups apart, but not each around a centre. Dashed: these "
+            f"{shuffled}</p>"
+        )
         self._badge.body = f"<p>{_badges(label_check, found, label_evidence)}</p>"
         lines = [_Line(a.example, a.score, a.dbcv) for a in LABEL_ANCHORS]
         dbcv = float(found.dbcv) if found else np.nan

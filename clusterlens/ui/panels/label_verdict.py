@@ -1,23 +1,16 @@
-"""What the verdict on class labels rests on: centres, density, the pool."""
+"""What the verdict on classes or clusters rests on, and what follows from it."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from clusterlens.compute.indices.label_match import LabelCheck
 from clusterlens.ui.components import Text
-from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import card, copier
-from clusterlens.ui.nodes.labels import Judged
+from clusterlens.ui.nodes.labels import Grounds, Judged
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.verdict import (
-    CONCLUSIONS,
-    LIGHTS,
-    Light,
-    Verdict,
-    verdict_grounds,
-)
+from clusterlens.ui.partition_verdict import PartitionVerdict
+from clusterlens.ui.verdict import LIGHTS, Light, Verdict
 
 COLOURS: dict[Light, str] = {
     "yes": "#0b7d7d",
@@ -30,8 +23,7 @@ COLOURS: dict[Light, str] = {
 class LabelVerdict(Panel):
     """One paragraph for each kind of evidence, and what follows."""
 
-    needs = ("judged", "label_check", "label_verdict")
-    also = ("label_evidence", "label_agreement")
+    needs = ("judged", "label_verdict", "label_grounds")
 
     def build(self) -> Any:
         self._text = Text(
@@ -55,27 +47,18 @@ class LabelVerdict(Panel):
     def show(
         self,
         judged: Judged,
-        label_check: LabelCheck,
-        label_verdict: Verdict,
-        label_evidence: Result,
-        label_agreement: Result,
+        label_verdict: Verdict | PartitionVerdict,
+        label_grounds: Grounds,
     ) -> None:
         """Write the grounds and the conclusion."""
-        reached = label_agreement.value
-        grounds = verdict_grounds(
-            label_verdict,
-            label_check,
-            label_evidence.value,
-            reached.now if reached else None,
-        )
         body = "".join(
             f"<p style='padding-left:22px;position:relative;margin:0 0 8px'>"
             f"<span class='dot' style='position:absolute;left:0;top:3px;width:13px;"
             f"height:13px;background:{COLOURS[light]}'></span>"
             f"<b>{title}: {LIGHTS[light]}.</b> {text}</p>"
-            for title, light, text in grounds
+            for title, light, text in label_grounds.lines
         )
-        so = f"<p><b>So:</b> {CONCLUSIONS[label_verdict.answer]}</p>"
+        so = f"<p><b>So:</b> {label_grounds.conclusion}</p>"
         plain = re.sub(r"<[^>]+>", " ", body + so)
         text = f"{judged.title}: {label_verdict.answer}. {' '.join(plain.split())}"
         self._text.body = (

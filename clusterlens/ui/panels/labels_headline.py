@@ -1,4 +1,4 @@
-"""Whether the classes are clusters, in a sentence, and which classes these are."""
+"""Whether classes or clusters hold up, in a sentence, and which are judged."""
 
 from __future__ import annotations
 
@@ -11,16 +11,24 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.script import run_lines, table_lines
+from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import badge, card, copier, link, pn, safe, select
+from clusterlens.ui.nodes.found_again import BOOTSTRAPS, COPIES, Judge
 from clusterlens.ui.nodes.labels import (
     Judged,
     consensus_title,
     dbcv_sample,
     label_column,
+    question,
 )
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.partition_verdict import (
+    COPIES_IN_WORDS,
+    PartitionVerdict,
+    passing,
+)
 from clusterlens.ui.verdict import Verdict
-from clusterlens.ui.words import error, fixed
+from clusterlens.ui.words import duration, error, fixed
 
 LABELS = "labels"
 _NO_TABLE = (
@@ -35,6 +43,9 @@ class LabelsHeadline(Panel):
     needs = ("judged", "label_check", "label_verdict")
     also = (
         "label_evidence",
+        "judged_by",
+        "judged_again",
+        "judged_apart",
         "label_columns",
         "dataset?",
         "samples?",
@@ -50,7 +61,7 @@ class LabelsHeadline(Panel):
     )
 
     def build(self) -> Any:
-        self._text = Text(css_classes=["cl-label-score"])
+        self._text = Text(does=self._do, css_classes=["cl-label-score"])
         look = self.session.look
         self._source = self.control(
             select("Judge", {"given labels": LABELS}, css="cl-judged", width=250),
@@ -115,41 +126,44 @@ class LabelsHeadline(Panel):
         self,
         judged: Judged,
         label_check: LabelCheck,
-        label_verdict: Verdict,
+        label_verdict: Verdict | PartitionVerdict,
         label_evidence: Result,
+        judged_by: Result,
+        judged_again: Result,
+        judged_apart: Result,
         **more: Result,
     ) -> None:
-        """Write the answer, the extremes, the score and what it rests on."""
-        what = "labels" if judged.noun == "class" else "clusters"
+        """Write the answer, what says so, and what it rests on."""
+        if judged.noun == "class":
+            says = _extremes(judged, label_check)
+            basis = _scored(label_check, label_evidence)
+        else:
+            says = _passes(judged_by, judged_again, judged_apart)
+            basis = self._measured(judged_by, judged_again)
+        script = self._script(judged, judged_by.value)
         self._text.body = (
-            f"<p style='font-size:1.1em'>Are the {what} of “{safe(judged.title)}” "
-            f"clusters? <b class='cl-verdict'>{label_verdict.answer}.</b> "
-            f"{_extremes(judged, label_check)}</p>"
-            f"<p class='muted'>{self._basis(judged, label_check, label_evidence)} "
-            f"{copier('Copy as Python', self._script(judged), css='cl-copy')}</p>"
+            f"<p style='font-size:1.1em'>{safe(question(judged))} "
+            f"<b class='cl-verdict'>{label_verdict.answer}.</b> {says}</p>"
+            f"<p class='muted'>{basis} {_rests_on(judged)} "
+            f"{copier('Copy as Python', script, css='cl-copy')}</p>"
         )
 
-    def _basis(self, judged: Judged, check: LabelCheck, evidence: Result) -> str:
-        chance = ""
-        if evidence.ready and len(evidence.value.shuffled):
-            shuffled = evidence.value.shuffled["score"]
-            spread = fixed(2 * shuffled.std())
-            chance = f"; shuffled: {fixed(shuffled.mean())} ± {spread}"
-        left_out = ""
-        if judged.n_left_out:
-            rows = count(judged.n_left_out, "row")
-            left_out = badge(
-                f"{rows} without a {judged.noun} left out", kind="estimate"
-            )
-        scale = judged.dataset.prepared.settings.get("scale", "standard")
-        columns = count(judged.dataset.X.shape[1], "feature")
-        return (
-            f"CH<sub>btwn</sub> {fixed(check.score)} (at most 1{chance}). It rests on "
-            f"{columns}, scaling “{safe(scale)}”: another scaling, another score. "
-            f"{left_out} {safe(judged.note)}"
-        )
+    def _measured(self, judge: Result, again: Result) -> str:
+        """Say what the clusters were found again by."""
+        if not judge.ready:
+            return ""
+        found: Judge = judge.value
+        name = self.session.analysis.ensemble.names[found.model]
+        by = f"Other samples are clustered by “{safe(name)}”"
+        if found.agreement < 1:
+            by += f", the closest model (ARI {fixed(found.agreement)})"
+        seed = f", seed {again.value.random_state}" if again.ready else ""
+        return f"{by}{seed}."
 
-    def _script(self, judged: Judged) -> str:
+    def _do(self, what: str) -> None:
+        self.session.derived.ask("judged_again")
+
+    def _script(self, judged: Judged, judge: Judge | None) -> str:
         steps = self.session.history.done
         lines = [
             *table_lines(steps),
@@ -160,7 +174,63 @@ class LabelsHeadline(Panel):
             f"labels = cl.merge_classes(labels, [{a}, {b}])" for a, b in judged.merged
         ]
         lines += label_lines(judged)
+        if judged.noun == "cluster":
+            lines += cluster_lines(judge, self.session.analysis.random_state)
         return "\n".join(lines)
+
+
+def _scored(check: LabelCheck, evidence: Result) -> str:
+    """Write the score of given classes beside that of shuffled ones."""
+    chance = ""
+    if evidence.ready and len(evidence.value.shuffled):
+        shuffled = evidence.value.shuffled["score"]
+        spread = fixed(2 * shuffled.std())
+        chance = f"; shuffled: {fixed(shuffled.mean())} ± {spread}"
+    return f"CH<sub>btwn</sub> {fixed(check.score)} (at most 1{chance})."
+
+
+def _passes(judge: Result, again: Result, apart: Result) -> str:
+    """Say how many clusters are found again and apart, or what is missing."""
+    there = []
+    if again.ready:
+        there.append(f"{passing(again.value.stable)} found again in other samples")
+    if apart.ready:
+        there.append(f"{passing(apart.value.apart)} apart from the rest")
+    text = f"{', '.join(there)}, more than in {COPIES_IN_WORDS}." if there else ""
+    return f"{text} {_offer(judge, again)}"
+
+
+def _offer(judge: Result, again: Result) -> str:
+    """Offer to look for the clusters in other samples, or say how that goes."""
+    if judge.state == "empty":
+        return "No model was fitted here that could look for them in other samples."
+    if again.state == "pending":
+        return "<span class='muted'>drawing the samples again …</span>"
+    if again.state == "failed":
+        return f"{safe(explain(again.error))} {link('Try again', 'again')}"
+    if again.ready or not judge.ready:
+        return ""
+    cost = duration(judge.value.seconds)
+    return link(
+        f"Are they found again in other samples? <b>Check, {cost}</b>",
+        "again",
+        css="cl-check-again",
+    )
+
+
+def _rests_on(judged: Judged) -> str:
+    """Say which rows and columns the answer is about."""
+    left_out = ""
+    if judged.n_left_out:
+        rows = count(judged.n_left_out, "row")
+        left_out = badge(f"{rows} without a {judged.noun} left out", kind="estimate")
+    scale = judged.dataset.prepared.settings.get("scale", "standard")
+    columns = count(judged.dataset.X.shape[1], "feature")
+    return (
+        f"It rests on {columns}, scaling “{safe(scale)}”: another scaling, another "
+        f"{'score' if judged.noun == 'class' else 'answer'}. {left_out} "
+        f"{safe(judged.note)}"
+    )
 
 
 def label_lines(judged: Judged) -> list[str]:
@@ -175,6 +245,24 @@ def label_lines(judged: Judged) -> list[str]:
         f'    dataset.X, labels, n_permutations="adaptive"{sample}',
         ")",
         "print(float(evidence.dbcv), evidence.shuffled)",
+    ]
+
+
+def cluster_lines(judge: Judge | None, random_state: int) -> list[str]:
+    """Calls that give the numbers of clusters beside copies without groups."""
+    lines = [
+        "separation = cl.cluster_separation(dataset.X, labels)",
+        "print(separation.to_frame())",
+    ]
+    if judge is None:
+        return lines
+    return [
+        *lines,
+        "stability = cl.cluster_stability(",
+        f"    dataset.X, ensemble.specs[{judge.model}], {random_state}, labels=labels,",
+        f"    n_resamples={BOOTSTRAPS}, n_copies={COPIES},",
+        ")",
+        "print(stability.to_frame())",
     ]
 
 

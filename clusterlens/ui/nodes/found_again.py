@@ -1,0 +1,159 @@
+"""Whether clusters are found again in other samples, and whether they lie apart.
+
+Neither asks the pool what it agrees on, which the clusters may come from. A model of
+the run clusters the samples again; the one that comes closest stands for a partition
+that is no model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from clusterlens.compute._run.options import RunOptions
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool.separation import ClusterSeparation, cluster_separation
+from clusterlens.compute.pool.stability import (
+    KINDS,
+    ClusterStability,
+    cluster_stability,
+)
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.derived import Node
+from clusterlens.ui.jobs import WORKERS, Job
+from clusterlens.ui.nodes.labels import Judged
+from clusterlens.ui.results import RESULTS, content_key
+
+BOOTSTRAPS = 100
+COPIES = 2
+# The table, and its copies of each kind.
+TABLES = 1 + COPIES * len(KINDS)
+# Of one fit beside the time of the model: to hand it to a worker and to compare.
+_SECONDS_PER_FIT = 0.005
+
+
+@dataclass(frozen=True)
+class Judge:
+    """The model whose runs on bootstrap samples judge a partition, and what they cost.
+
+    Parameters
+    ----------
+    model : int
+        Position of the model: the partition itself, or the fitted one closest to it.
+    agreement : float
+        Adjusted Rand index with the partition.
+    seconds : float
+        Estimate for all runs; NaN where the time of a fit is not known.
+    """
+
+    model: int
+    agreement: float
+    seconds: float
+
+
+def choose_judge(
+    clusters: np.ndarray, ensemble: Ensemble, own: int | None = None
+) -> Judge | None:
+    """Choose the model that can judge a partition; None where none was fitted.
+
+    `own` is the model that the partition is, if it is one.
+    """
+    fitted = np.flatnonzero(np.isfinite(ensemble.seconds))
+    if not len(fitted):
+        return None
+    if own is not None and own in fitted:
+        model, agreement = own, 1.0
+    else:
+        scores = [
+            adjusted_rand_score(clusters[seen], ensemble.labels[t][seen])
+            for t, seen in ((t, ensemble.seen_by(int(t))) for t in fitted)
+        ]
+        best = int(np.argmax(scores))
+        model, agreement = int(fitted[best]), float(scores[best])
+    fits = TABLES * (BOOTSTRAPS + 1)
+    each = float(ensemble.seconds[model]) + _SECONDS_PER_FIT
+    return Judge(model, agreement, fits * each / RunOptions().n_workers)
+
+
+def find_again(
+    job: Job,
+    samples: Dataset,
+    clusters: np.ndarray,
+    ensemble: Ensemble,
+    judge: Judge,
+    random_state: int,
+) -> ClusterStability:
+    """How well each cluster comes back in bootstrap samples, once for all sessions."""
+    spec = ensemble.specs[judge.model]
+
+    def measure() -> tuple[ClusterStability, bool]:
+        found = cluster_stability(
+            samples.X,
+            spec,
+            random_state,
+            labels=clusters,
+            n_resamples=BOOTSTRAPS,
+            n_copies=COPIES,
+            progress=job.report,
+            cancel=job.cancelled,
+            workers=WORKERS,
+        )
+        return found, True
+
+    digest = hashlib.sha256(np.ascontiguousarray(clusters, np.int64)).hexdigest()
+    what = f"stability {BOOTSTRAPS} {COPIES} {digest}"
+    key = content_key(samples.X, [dict(spec)], random_state, what)
+    return RESULTS.get(key, measure, job.cancelled)
+
+
+def judged_by(job: Job, judged: Judged, ensemble: Ensemble) -> Judge | None:
+    """The model that judges the clusters of the page Class labels."""
+    if judged.noun == "class":
+        return None
+    own = None if judged.merged else judged.model
+    return choose_judge(judged.codes, ensemble, own)
+
+
+def judged_again(
+    job: Job, judged: Judged, judge: Judge, ensemble: Ensemble, random_state: int
+) -> ClusterStability:
+    """How well each of these clusters is found again."""
+    return find_again(job, judged.dataset, judged.codes, ensemble, judge, random_state)
+
+
+def judged_apart(job: Job, judged: Judged) -> ClusterSeparation | None:
+    """How far each of these clusters lies apart; None for given classes."""
+    if judged.noun == "class":
+        return None
+    return cluster_separation(
+        judged.dataset.X,
+        judged.codes,
+        n_copies=COPIES,
+        progress=job.report,
+        cancel=job.cancelled,
+    )
+
+
+NODES = {
+    "judged_by": Node(
+        ("judged", "ensemble"),
+        judged_by,
+        "live",
+        "Looking for the closest model",
+        keep=8,
+    ),
+    "judged_again": Node(
+        ("judged", "judged_by", "ensemble", "random_state"),
+        judged_again,
+        "live",
+        "Drawing the samples again",
+        asked_for=True,
+        keep=8,
+    ),
+    "judged_apart": Node(
+        ("judged",), judged_apart, "live", "Comparing neighbours with copies", keep=8
+    ),
+}

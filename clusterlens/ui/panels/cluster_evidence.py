@@ -1,0 +1,133 @@
+"""Each cluster of a partition beside clusters of copies of the table without groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.pool.separation import ClusterSeparation
+from clusterlens.compute.pool.stability import ClusterStability
+from clusterlens.ui.components import Text
+from clusterlens.ui.derived import Result
+from clusterlens.ui.kit import badge, card, safe
+from clusterlens.ui.nodes.labels import Judged
+from clusterlens.ui.panels.panel import Panel
+
+EVIDENCE_CSS = """
+table { width: 100%; font-size: .95em; }
+td, th { white-space: nowrap; }
+td:first-child { max-width: 130px; overflow: hidden; text-overflow: ellipsis; }
+.scale { position: relative; display: inline-block; width: 62px; height: 9px;
+  margin-right: 6px; border-radius: 3px;
+  background: color-mix(in srgb, currentColor 12%, transparent); }
+.scale div { position: absolute; left: 0; top: 0; bottom: 0; border-radius: 3px;
+  background: #b5562b; }
+.scale.passes div { background: #0b7d7d; }
+.scale i { position: absolute; top: -3px; bottom: -3px; width: 2px;
+  background: currentColor; }
+@container (max-width: 400px) {
+  table { font-size: .86em; }
+  td, th { padding: 3px 4px; }
+  th { white-space: normal; }
+  .scale { width: 22px; margin-right: 4px; }
+}
+"""
+
+
+class ClusterEvidence(Panel):
+    """A row for each cluster: found again, and apart, in the table and in copies."""
+
+    needs = ("judged",)
+    also = ("judged_again", "judged_apart")
+
+    def build(self) -> Any:
+        self._how = Text(styles={"flex": "none"})
+        self._table = Text(
+            css_classes=["cl-cluster-evidence"],
+            stylesheets=[":host { container-type: inline-size; }" + EVIDENCE_CSS],
+            scrolls=True,
+            sizing_mode="stretch_both",
+        )
+        return card(
+            "More than by chance?",
+            self._how,
+            self._table,
+            note=self.status,
+            css="cl-cluster-evidence-card",
+        )
+
+    def prepare(self, results: Any) -> None:
+        """Be there for clusters, and not for given classes."""
+        judged = results["judged"]
+        if judged.ready:
+            self.view.visible = judged.value.noun == "cluster"
+        else:
+            self._table.body = ""
+
+    def show(self, judged: Judged, judged_again: Result, judged_apart: Result) -> None:
+        """Write the table, with what is there of it."""
+        if judged.noun == "class":
+            return
+        self._how.body = _how(judged_apart.value)
+        rows = "".join(
+            f"<tr><td title='{safe(judged.name(k))}'>{safe(judged.name(k))}</td>"
+            f"<td class='number'>{whole(size)}</td>"
+            f"{_again(k, judged_again)}{_apart(k, judged_apart)}</tr>"
+            for k, size in judged.sizes.items()
+        )
+        self._table.body = (
+            "<table><tr><th>cluster</th><th class='number'>rows</th>"
+            "<th title='bootstrap Jaccard, Hennig 2007'>found again</th>"
+            "<th title='k-nearest-neighbour consistency'>neighbours inside</th></tr>"
+            f"{rows}</table>"
+        )
+
+
+def _how(found: ClusterSeparation | None) -> str:
+    """Say how the table is read."""
+    sample = ""
+    if found is not None and found.n_compared < found.sizes.sum():
+        rows = f"neighbours of {count(found.n_compared, 'row')}"
+        sample = f" {badge(rows, kind='estimate')}"
+    return (
+        "<p class='how'>Bar: this table. Line: what clusters of copies without groups "
+        f"reach (structureless data). Brown: no more than by chance.{sample}</p>"
+    )
+
+
+def _again(cluster: int, result: Result) -> str:
+    found: ClusterStability | None = result.value
+    if found is None:
+        return _pending(result)
+    row = found.to_frame().loc[cluster]
+    return _scale(row["jaccard"], row, bool(row["stable"]), str(row["reading"]))
+
+
+def _apart(cluster: int, result: Result) -> str:
+    found: ClusterSeparation | None = result.value
+    if found is None:
+        return _pending(result)
+    row = found.to_frame().loc[cluster]
+    passes = bool(row["apart"])
+    return _scale(row["consistency"], row, passes, "apart" if passes else "not apart")
+
+
+def _pending(result: Result) -> str:
+    return f"<td class='muted'>{'…' if result.state == 'pending' else '–'}</td>"
+
+
+def _scale(value: float, row: pd.Series, passes: bool, reading: str) -> str:
+    """Draw a share with that of the copies."""
+    if not np.isfinite(value):
+        return "<td class='muted' title='too few rows'>–</td>"
+    chance = row["by_chance"]
+    words = f"{reading}: {value:.0%}, in copies up to {chance:.0%}"
+    return (
+        f"<td title='{words}'><span class='scale{' passes' if passes else ''}' "
+        f"role='img' aria-label='{words}'><div style='width:{100 * value:.0f}%'></div>"
+        f"<i style='left:{100 * chance:.0f}%'></i></span><b>{value:.0%}</b> "
+        f"<span class='muted'>{chance:.0%}</span></td>"
+    )
