@@ -511,3 +511,22 @@ def test_a_pair_of_classes_opens_in_a_browser(app):
     expect(heading).to_contain_text("score 0.98", timeout=LONG)
     app.locator(".cl-merge").first.click(timeout=LONG)
     expect(app.locator(".cl-unmerge")).to_be_visible(timeout=LONG)
+
+
+def test_clusters_are_looked_for_in_other_samples_by_a_click(app):
+    card = app.locator(".cl-gallery .card", has_text="Uniform")
+    card.locator(".cl-data-only").click()
+    expect(app.locator(".cl-prepared")).to_contain_text("800 samples", timeout=LONG)
+    app.locator(".cl-nav-pool button").click()
+    app.locator(".cl-run-pool button").first.click(timeout=LONG)
+    expect(app.locator(".cl-ranking-table")).to_be_visible(timeout=LONG)
+    app.locator(".cl-nav-labels button").click()
+    app.locator(".cl-judged").get_by_role("combobox").click(timeout=LONG)
+    app.locator(".MuiMenuItem-root").get_by_text("k-means k=4").first.click()
+    verdict = app.locator(".cl-verdict")
+    expect(verdict).to_have_text("Not decided yet.", timeout=LONG)
+    expect(app.locator(".cl-label-agreement")).to_be_hidden(timeout=LONG)
+    app.locator(".cl-check-again").click(timeout=LONG)
+    expect(verdict).to_have_text("Hardly.", timeout=LONG)
+    expect(app.locator(".cl-cluster-evidence .scale")).to_have_count(8, timeout=LONG)
+    expect(app.locator(".cl-cluster-evidence .scale.passes")).to_have_count(0)

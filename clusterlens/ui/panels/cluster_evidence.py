@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.pool.separation import ClusterSeparation
@@ -72,10 +71,12 @@ class ClusterEvidence(Panel):
         if judged.noun == "class":
             return
         self._how.body = _how(judged_apart.value)
+        again, apart = _again(judged_again.value), _apart(judged_apart.value)
         rows = "".join(
             f"<tr><td title='{safe(judged.name(k))}'>{safe(judged.name(k))}</td>"
             f"<td class='number'>{whole(size)}</td>"
-            f"{_again(k, judged_again)}{_apart(k, judged_apart)}</tr>"
+            f"{again.get(k) or _missing(judged_again)}"
+            f"{apart.get(k) or _missing(judged_apart)}</tr>"
             for k, size in judged.sizes.items()
         )
         self._table.body = (
@@ -98,32 +99,37 @@ def _how(found: ClusterSeparation | None) -> str:
     )
 
 
-def _again(cluster: int, result: Result) -> str:
-    found: ClusterStability | None = result.value
+def _again(found: ClusterStability | None) -> dict[int, str]:
+    """Cell of each cluster: how well it is found again."""
     if found is None:
-        return _pending(result)
-    row = found.to_frame().loc[cluster]
-    return _scale(row["jaccard"], row, bool(row["stable"]), str(row["reading"]))
+        return {}
+    return {
+        row.Index: _scale(row.jaccard, row.by_chance, row.stable, row.reading)
+        for row in found.to_frame().itertuples()
+    }
 
 
-def _apart(cluster: int, result: Result) -> str:
-    found: ClusterSeparation | None = result.value
+def _apart(found: ClusterSeparation | None) -> dict[int, str]:
+    """Cell of each cluster: how far it lies apart."""
     if found is None:
-        return _pending(result)
-    row = found.to_frame().loc[cluster]
-    passes = bool(row["apart"])
-    return _scale(row["consistency"], row, passes, "apart" if passes else "not apart")
+        return {}
+    readings = ("not apart", "apart")
+    return {
+        row.Index: _scale(
+            row.consistency, row.by_chance, row.apart, readings[row.apart]
+        )
+        for row in found.to_frame().itertuples()
+    }
 
 
-def _pending(result: Result) -> str:
+def _missing(result: Result) -> str:
     return f"<td class='muted'>{'…' if result.state == 'pending' else '–'}</td>"
 
 
-def _scale(value: float, row: pd.Series, passes: bool, reading: str) -> str:
+def _scale(value: float, chance: float, passes: bool, reading: str) -> str:
     """Draw a share with that of the copies."""
     if not np.isfinite(value):
         return "<td class='muted' title='too few rows'>–</td>"
-    chance = row["by_chance"]
     words = f"{reading}: {value:.0%}, in copies up to {chance:.0%}"
     return (
         f"<td title='{words}'><span class='scale{' passes' if passes else ''}' "

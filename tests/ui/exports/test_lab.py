@@ -171,3 +171,31 @@ def test_steps_of_the_report_say_what_they_were_about(told):
     text = section(told[1], "Steps")
     u, v = told[0].fuzzy_pairs[0]
     assert f"Save the pair (u {u}, v {v})" in text
+
+
+def test_clusters_are_told_beside_copies_and_not_by_their_pool():
+    async def main():
+        session, panel = await iris()
+        session.look.judge("model:0")
+        session.look.model = 0
+        panel._switch("labels")
+        for node in ("judged_again", "chosen_stability"):
+            await rest(session)
+            session.derived.ask(node)
+        # Results are computed for whoever watches them.
+        stop = session.derived.watch(("chosen_stability", "judged_again"), str)
+        await rest(session)
+        found = gather(session)
+        stop()
+        return session.derived.get("judged_again").value, found
+
+    stability, found = run(main(), 300)
+    text = section(found, "Class labels")
+    assert "groups of their own?" in text
+    passed = f"{stability.stable.sum()} of {len(stability.clusters)} clusters"
+    assert f"{passed} more than by chance" in text
+    assert "pool" not in text
+    text = section(found, "Result")
+    assert "in copies without groups" in text
+    for value in (*stability.jaccard, *stability.by_chance):
+        assert f"{value:.2f}" in text

@@ -1,0 +1,54 @@
+"""The verdict on a partition follows its rule: found again and apart, by rows."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from clusterlens.ui.partition_verdict import (
+    PARTITION_CONCLUSIONS,
+    partition_grounds,
+    weigh_partition,
+)
+
+SIZES = np.array([50, 30, 20])
+ALL, LARGEST, SMALL, NONE = (1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 0)
+
+
+def weighed(stable, apart):
+    def found(name, passed):
+        if passed is None:
+            return None
+        return SimpleNamespace(sizes=SIZES, **{name: np.array(passed, bool)})
+
+    return weigh_partition(found("stable", stable), found("apart", apart))
+
+
+@pytest.mark.parametrize(
+    ("stable", "apart", "answer"),
+    [
+        (ALL, ALL, "Yes"),
+        (ALL, LARGEST, "Only in part"),
+        (LARGEST, LARGEST, "Only in part"),
+        (NONE, ALL, "Only in part"),
+        (LARGEST, SMALL, "Hardly"),
+        (NONE, LARGEST, "Hardly"),
+        (NONE, NONE, "Hardly"),
+        (None, ALL, "Not decided yet"),
+        (ALL, None, "Not decided yet"),
+    ],
+)
+def test_both_kinds_of_evidence_decide(stable, apart, answer):
+    assert weighed(stable, apart).answer == answer
+    assert answer in PARTITION_CONCLUSIONS
+
+
+def test_clusters_count_by_their_rows():
+    assert weighed(LARGEST, ALL).again == "in part"
+    assert weighed(SMALL, ALL).again == "no"
+
+
+def test_what_was_not_measured_is_said():
+    grounds = partition_grounds(weighed(None, None), None, None)
+    assert [light for _, light, _ in grounds] == ["unknown", "unknown"]
+    assert "not been measured" in grounds[0][2]
