@@ -162,6 +162,7 @@ PLACES = [
     "session",
     "findings",
     "moves",
+    "copies",
     "lessons",
     "classroom",
     "panels",

@@ -47,7 +47,7 @@ def test_a_click_on_a_row_selects_its_model_and_the_row_is_marked():
         ranks = [row[0] for row in rows]
         assert ranks == sorted(ranks) == panel.shown["rank"]
         assert ranks[0] == 1
-        assert rows[0][6] is None  # no rank was won or lost
+        assert rows[0][7] is None  # no rank was won or lost
         assert panel._table.selected == 0
         panel._table._handle_msg(2)
         await rest(session)

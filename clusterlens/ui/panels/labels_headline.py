@@ -9,6 +9,7 @@ from clusterlens.compute._numbers import count
 from clusterlens.compute.indices.label_match import LabelCheck
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
+from clusterlens.ui.copies import answer, beside_score
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.script import run_lines, table_lines
 from clusterlens.ui.kit import badge, card, copier, link, pn, safe, select
@@ -50,7 +51,10 @@ class LabelsHeadline(Panel):
     )
 
     def build(self) -> Any:
-        self._text = Text(css_classes=["cl-label-score"])
+        self._text = Text(
+            does=lambda what: answer(self.session, what),
+            css_classes=["cl-label-score"],
+        )
         look = self.session.look
         self._source = self.control(
             select("Judge", {"given labels": LABELS}, css="cl-judged", width=250),
@@ -117,19 +121,27 @@ class LabelsHeadline(Panel):
         label_check: LabelCheck,
         label_verdict: Verdict,
         label_evidence: Result,
+        dataset: Result,
         **more: Result,
     ) -> None:
         """Write the answer, the extremes, the score and what it rests on."""
         what = "labels" if judged.noun == "class" else "clusters"
+        basis = self._basis(judged, label_check, label_evidence, dataset.value)
         self._text.body = (
             f"<p style='font-size:1.1em'>Are the {what} of “{safe(judged.title)}” "
             f"clusters? <b class='cl-verdict'>{label_verdict.answer}.</b> "
             f"{_extremes(judged, label_check)}</p>"
-            f"<p class='muted'>{self._basis(judged, label_check, label_evidence)} "
+            f"<p class='muted'>{basis} "
             f"{copier('Copy as Python', self._script(judged), css='cl-copy')}</p>"
         )
 
-    def _basis(self, judged: Judged, check: LabelCheck, evidence: Result) -> str:
+    def _basis(
+        self,
+        judged: Judged,
+        check: LabelCheck,
+        evidence: Result,
+        prepared: Dataset | None,
+    ) -> str:
         chance = ""
         if evidence.ready and len(evidence.value.shuffled):
             shuffled = evidence.value.shuffled["score"]
@@ -141,12 +153,13 @@ class LabelsHeadline(Panel):
             left_out = badge(
                 f"{rows} without a {judged.noun} left out", kind="estimate"
             )
+        copies = beside_score(judged.dataset, prepared)
         scale = judged.dataset.prepared.settings.get("scale", "standard")
         columns = count(judged.dataset.X.shape[1], "feature")
         return (
             f"CH<sub>btwn</sub> {fixed(check.score)} (at most 1{chance}). It rests on "
             f"{columns}, scaling “{safe(scale)}”: another scaling, another score. "
-            f"{left_out} {safe(judged.note)}"
+            f"{left_out} {safe(judged.note)} <span class='cl-copies'>{copies}</span>"
         )
 
     def _script(self, judged: Judged) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.table.dataset import (
     CATEGORICAL_RULES,
     MISSING_RULES,
@@ -13,6 +13,7 @@ from clusterlens.compute.table.dataset import (
     Dataset,
 )
 from clusterlens.ui.components import Text
+from clusterlens.ui.copies import answer, ready_line
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.prepared_map import PreparedMap
@@ -20,7 +21,7 @@ from clusterlens.ui.kit import badge, card, pmu, pn, safe
 from clusterlens.ui.nodes.tables import Axes, Shading
 from clusterlens.ui.palette import SHADES
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import percent, size_in_bytes
+from clusterlens.ui.words import size_in_bytes
 
 PCA = {
     "no, keep all features": None,
@@ -51,7 +52,9 @@ class Preparation(Panel):
             css_classes=["cl-variance"],
             styles={"overflow": "hidden"},
         )
-        self._result = Text(css_classes=["cl-prepared"])
+        self._result = Text(
+            does=lambda what: answer(self.session, what), css_classes=["cl-prepared"]
+        )
         self._next = pmu.Button(
             label="Next: choose a pool",
             icon="arrow_forward",
@@ -143,7 +146,8 @@ def _result(ds: Dataset) -> str:
         )
     return (
         f"<p>{badge('ready')} <b>{whole(n)} samples × {count(d, 'feature')}</b> go "
-        f"into the pool. <span class='muted'>{_memory(ds)}</span></p>{labels}"
+        f"into the pool. <span class='muted'>{_memory(ds)}</span> "
+        f"<span class='cl-copies'>{ready_line(ds)}</span></p>{labels}"
     )
 
 
