@@ -399,5 +399,4 @@ def _phrase(row: dict[Any, Any], against: str) -> str:
         return f"{row['column']} = {row['level']} {shares}"
     if row["text"].endswith("%"):
         return f"{row['column']} {shares}"
-    effect = round(row["effect"], 1) + 0.0  # no minus before a zero
-    return f"{row['column']} {effect:+.1f} sd ({row['text']})"
+    return f"{row['column']} {row['effect']:+.1f} sd ({row['text']})"
