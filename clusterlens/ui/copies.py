@@ -25,11 +25,8 @@ def ready_line(dataset: Dataset) -> str:
     if not dataset.n_copies:
         return ""
     if _kept(dataset):
-        rows = count(dataset.n_copies, "row is an exact copy", "rows are exact copies")
-        return (
-            f"<b>{rows} of an earlier one ({_share(dataset)}), each counts as a sample:"
-            f"</b> {_USE_ONCE}."
-        )
+        rows = count(dataset.n_copies, "exact copy", "exact copies")
+        return f"<b>{rows} of other rows ({_share(dataset)})</b>: {_USE_ONCE}."
     n_rows = whole(int(dataset.row_counts.sum()))
     return (
         f"Each sample stands for all rows that equal it, {n_rows} in all: {_COUNT_ALL}."

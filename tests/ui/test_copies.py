@@ -30,8 +30,8 @@ def test_the_ready_line_says_copies_and_one_click_uses_each_row_once():
     async def main():
         opened = Opened()
         await opened.read(repeated())
-        line = opened.preparation._result
-        assert "120 rows are exact copies of an earlier one (67%)" in line.body
+        line = opened.preparation._more
+        assert "120 exact copies of other rows (67%)" in line.body
         before = opened.session.analysis.dataset
         await line._handle_msg("copies once")
         await opened.rest()
@@ -120,7 +120,7 @@ def test_few_copies_are_said_when_a_table_is_prepared_but_not_beside_scores():
     rows = repeated(300, 1)
     table = make_dataset(pd.concat([rows, rows.iloc[:1]], ignore_index=True))
     dataset = prepare(table)
-    assert "1 row is an exact copy of an earlier one (<1%)" in ready_line(dataset)
+    assert "1 exact copy of other rows (<1%)" in ready_line(dataset)
     assert beside_score(dataset, dataset) == ""
     assert ready_line(prepare(make_dataset(rows))) == ""
 
@@ -129,14 +129,14 @@ def test_copies_are_used_once_by_a_click_and_undone_in_a_browser(app, tmp_path):
     path = tmp_path / "repeated.csv"
     repeated().to_csv(path, index=False)
     load(app, path)
-    line = app.locator(".cl-prepared")
-    expect(line).to_contain_text("120 rows are exact copies", timeout=LONG)
+    line, ready = app.locator(".cl-prepared-more"), app.locator(".cl-prepared")
+    expect(line).to_contain_text("120 exact copies", timeout=LONG)
     line.get_by_role("button", name="use each row once").click()
-    expect(line).to_contain_text("60 samples", timeout=LONG)
+    expect(ready).to_contain_text("60 samples", timeout=LONG)
     expect(line).to_contain_text("180 in all", timeout=LONG)
     app.keyboard.press("Control+z")
-    expect(line).to_contain_text("180 samples", timeout=LONG)
+    expect(ready).to_contain_text("180 samples", timeout=LONG)
     hint = app.locator(".cl-notes").get_by_role("button", name="use each row once")
     hint.click(timeout=LONG)
-    expect(line).to_contain_text("60 samples", timeout=LONG)
+    expect(ready).to_contain_text("60 samples", timeout=LONG)
     expect(hint).to_have_count(0, timeout=LONG)

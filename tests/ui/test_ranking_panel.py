@@ -120,7 +120,7 @@ def test_a_row_says_how_many_equal_models_it_stands_for():
         at = panel.shown["times"].index("×3")
         rank = panel.shown["rank"][at]
         assert f"one of 3 equal models, all of rank {rank}" in panel.shown["full"][at]
-        assert "6 models in 4 rows" in panel._note.body
+        assert "×2 stands for two equal models" in panel._note.body
 
     run(main())
 
@@ -152,7 +152,7 @@ def test_the_column_of_a_similarity_is_not_called_a_distance():
             session.act_now("set score", score=score)
             await rest(session)
             heads[entry.greater_is_better] = panel._table.heads["distance"]
-        assert heads == {True: "agreement", False: "distance"}
+        assert heads == {True: "likeness", False: "distance"}
 
     run(main())
 

@@ -159,7 +159,7 @@ class LabelsHeadline(Panel):
         return (
             f"CH<sub>btwn</sub> {fixed(check.score)} (at most 1{chance}). It rests on "
             f"{columns}, scaling “{safe(scale)}”: another scaling, another score. "
-            f"{left_out} {safe(judged.note)} <span class='cl-copies'>{copies}</span>"
+            f"{left_out} {safe(judged.note)} <span class='cl-copies'>{copies}</span> ·"
         )
 
     def _script(self, judged: Judged) -> str:

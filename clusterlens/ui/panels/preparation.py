@@ -52,8 +52,12 @@ class Preparation(Panel):
             css_classes=["cl-variance"],
             styles={"overflow": "hidden"},
         )
-        self._result = Text(
-            does=lambda what: answer(self.session, what), css_classes=["cl-prepared"]
+        self._result = Text(css_classes=["cl-prepared"])
+        # As wide as the card, so that it leaves the map its height.
+        self._more = Text(
+            does=lambda what: answer(self.session, what),
+            css_classes=["cl-prepared-more"],
+            styles={"flex": "none"},
         )
         self._next = pmu.Button(
             label="Next: choose a pool",
@@ -94,6 +98,7 @@ class Preparation(Panel):
             self._legend,
             picture,
             end,
+            self._more,
             css="cl-preparation",
         )
 
@@ -125,6 +130,7 @@ class Preparation(Panel):
         ds = results["dataset"].value
         self._next.disabled = ds is None
         self._result.body = _result(ds) if ds else "<p class='muted'>Not prepared.</p>"
+        self._more.body = _more(ds) if ds else ""
 
     def show(
         self, dataset: Dataset, prepared_picture: Picture, shading: Shading, axes: Axes
@@ -137,18 +143,22 @@ class Preparation(Panel):
 
 def _result(ds: Dataset) -> str:
     n, d = ds.X.shape
-    labels = ""
+    return (
+        f"<p>{badge('ready')} <b>{whole(n)} samples × {count(d, 'feature')}</b> go "
+        f"into the pool. <span class='muted'>{_memory(ds)}</span></p>"
+    )
+
+
+def _more(ds: Dataset) -> str:
+    """Say what became of copies, and which column is no feature."""
+    copies, labels = ready_line(ds), ""
     if ds.labels_true is not None:
         name = next(str(c) for c, role in ds.roles.items() if role == "label")
         labels = (
-            f"<p class='muted'>{safe(name)}, the given label with "
-            f"{len(ds.label_names)} classes, is not a feature.</p>"
+            f"<span class='muted'>{safe(name)}, the given label with "
+            f"{len(ds.label_names)} classes, is not a feature.</span>"
         )
-    return (
-        f"<p>{badge('ready')} <b>{whole(n)} samples × {count(d, 'feature')}</b> go "
-        f"into the pool. <span class='muted'>{_memory(ds)}</span> "
-        f"<span class='cl-copies'>{ready_line(ds)}</span></p>{labels}"
-    )
+    return f"<p>{copies} {labels}</p>" if copies or labels else ""
 
 
 def _memory(ds: Dataset) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute._numbers import count
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.make_up import pool_make_up
@@ -200,16 +200,15 @@ def _alike(copies: np.ndarray, rows: np.ndarray) -> str:
     """Say that a row may stand for several models, which all count in the ranks."""
     if len(rows) == len(copies):
         return ""
-    n_models, n_rows = whole(len(copies)), count(len(rows), "row")
     return (
-        f" · <span class='cl-equal-models'>{n_models} models in {n_rows}: ×2 stands "
-        "for two equal models, and ranks count both</span>"
+        " · <span class='cl-equal-models'>×2 stands for two equal models, and ranks "
+        "count both</span>"
     )
 
 
 def heads(ranking: Ranking) -> dict[str, str]:
     """Titles of the columns; of a score that is higher for better, no distance."""
-    word = "agreement" if ranking.greater_is_better else "distance"
+    word = "likeness" if ranking.greater_is_better else "distance"
     return {**HEADS, "distance": word}
 
 
