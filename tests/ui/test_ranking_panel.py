@@ -17,17 +17,19 @@ from tests.ui.test_session import made_run, session_with
 
 # Panel's table is not yet ready for pandas 4.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
-# The last part of the name in each row of a ranking as wide as at 1024 pixels, and
+# The last part of the name in each row of a ranking as wide as at 1440 pixels, and
 # whether its first part and its last are cut.
 SHOW_ROWS = """async ([esm, css, heads, rows]) => {
   const address = URL.createObjectURL(new Blob([esm], {type: 'text/javascript'}));
   const {render} = await import(address);
   const host = document.body.appendChild(document.createElement('div'));
-  host.style.cssText = 'position:fixed;top:0;width:310px;height:200px';
+  host.style.cssText = 'position:fixed;top:0;width:345px;height:200px';
   const root = host.attachShadow({mode: 'open'});
   root.innerHTML = `<style>${css}</style>`;
   const model = {rows, heads, selected: null, on: () => {}, send_msg: () => {}};
   root.append(render({model}));
+  const last = [...root.querySelectorAll('.ranked .tail')].at(-1);
+  while (!last.textContent) await new Promise(requestAnimationFrame);
   const cut = (e) => e.scrollWidth > e.clientWidth;
   return [...root.querySelectorAll('.ranked')].map((row) => {
     const [lead, tail] = ['.lead', '.tail'].map((part) => row.querySelector(part));

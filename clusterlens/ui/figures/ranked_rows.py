@@ -41,7 +41,7 @@ ROW_CSS = scaled("""
 .model > .lead, .model > .tail { flex: 0 1 auto; min-width: 0; overflow: hidden;
   text-overflow: ellipsis; white-space: pre; }
 /* What two names share gives way first, what tells them apart last. */
-.model > .lead { flex-shrink: 1000; min-width: 2.2em; }
+.model > .lead { flex-shrink: 100000; min-width: 1.6em; }
 .model > .lead:has(+ .tail:empty) { flex-shrink: 1; }
 .model > .lead:empty, .model > .tail:empty, .model > .times:empty { display: none; }
 .model > .times { flex: none; opacity: .7; font-size: 11px; }
