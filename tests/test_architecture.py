@@ -163,6 +163,7 @@ PLACES = [
     "session",
     "findings",
     "moves",
+    "copies",
     "lessons",
     "classroom",
     "panels",

@@ -17,3 +17,13 @@ def grouped(amount: float) -> str:
 def count(amount: int, one: str, many: str | None = None) -> str:
     """Write an amount with its noun."""
     return f"{whole(amount)} {one if amount == 1 else many or one + 's'}"
+
+
+def percent(share: float) -> str:
+    """Write a share in percent: a zero without a sign, a little not as nothing.
+
+    What is below 1e-9 is rounding, not a little.
+    """
+    if abs(share) < 0.005:
+        return "<1%" if share > 1e-9 else "0%"
+    return f"{share:.0%}".replace("-", "−")

@@ -113,8 +113,9 @@ class Derived:
         self._watchers: dict[object, tuple[tuple[str, ...], Watcher]] = {}
         self._told: dict[object, Any] = {}
         self._refreshing = self._again = False
+        self._filling = False
         history.param.watch(self.refresh, ["steps", "cursor", "forming"])
-        look.param.watch(self.refresh, list(look.param.values()))
+        look.param.watch(self._turn, list(look.param.values()))
 
     def watch(self, names: Sequence[str], told: Watcher) -> Callable[[], None]:
         """Tell of the named results now and whenever they change; return how to stop.
@@ -123,7 +124,7 @@ class Derived:
         """
         token = object()
         self._watchers[token] = (tuple(names), told)
-        self.refresh()
+        self._turn()
 
         def stop() -> None:
             self._watchers.pop(token, None)
@@ -176,7 +177,41 @@ class Derived:
         finally:
             self._refreshing = False
 
+    @property
+    def filling(self) -> bool:
+        """Whether more of a run is on its way to those who watch."""
+        return self._filling
+
+    def fill(self) -> None:
+        """Let those who watch keep what they have of a run until all of more is there.
+
+        Else a headline would be of more models than the picture beside it. What is
+        computed when all is idle comes later, and so does what was asked for.
+        """
+        self._filling = True
+
+    def _turn(self, *events: Any) -> None:
+        """Tell at once of what the analyst turns to."""
+        self._filling = False
+        self.refresh()
+
+    def _is_drawn(self, seen: dict[str, Any]) -> bool:
+        """Whether nothing that is watched is being drawn."""
+        for names, _ in self._watchers.values():
+            for name in names:
+                self._look_up(name, seen)
+        return not any(
+            result.state == "pending"
+            and self._under_way.get(name) == key
+            and self.nodes[name].lane == "live"
+            and not self.nodes[name].asked_for
+            for name, (key, result) in seen.items()
+        )
+
     def _tell(self, seen: dict[str, Any]) -> None:
+        if self._filling and not self._is_drawn(seen):
+            return
+        self._filling = False
         for token, (names, told) in list(self._watchers.items()):
             found = {name: self._look_up(name, seen) for name in names}
             state = tuple((key, result.state) for key, result in found.values())

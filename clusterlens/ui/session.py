@@ -124,12 +124,15 @@ class Session:
         self._began_at = 0
         if refused[0]:
             self.look.refused = refused[0]
+        filled = self.history.forming is not None
         with self.derived.paused():
             self._look_at(None)
             is_done = done is not None and self._merge(kind, values, *done)
             self.memory.end(intent)
             if is_done and look:
                 self.look.param.update(**look)
+            elif is_done and filled:
+                self.derived.fill()
         await self.memory.settled()
         return is_done
 
@@ -219,8 +222,9 @@ class Session:
             return n_models >= LEAST_MODELS
         if time.monotonic() - self._formed_at < STEP_SECONDS:
             return False
-        ranked = self.derived.get("ranking").state != "pending"
-        return ranked and n_models >= STEP * formed.ensemble.n_partitions
+        if self.derived.filling:
+            return False
+        return n_models >= STEP * formed.ensemble.n_partitions
 
     def _look_at(self, run: Run | None) -> None:
         """Look at a run that forms, or at none; its next step is the same run."""
@@ -229,6 +233,8 @@ class Session:
             self.history.forming = run
             if (before is None) != (run is None):
                 self.look.forget(*OF_RUN)
+            elif run is not None:
+                self.derived.fill()
 
     def _commit(self, kind: str, values: dict[str, Any], analysis: Analysis) -> None:
         self._move(

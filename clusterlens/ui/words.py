@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
@@ -58,16 +60,30 @@ def fixed(value: float, digits: int = 2, *, signed: bool = False) -> str:
     return text.replace("-", "−")
 
 
+def telling(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Part each name before the first word that tells it from the one most like it.
+
+    Where there is no room for all of it, the first part can give way. The second is
+    empty where no other name begins with the same word.
+    """
+    ordered = sorted({tuple(name.split(" ")) for name in names})
+    shared = dict.fromkeys(ordered, 0)
+    for a, b in pairwise(ordered):
+        alike = next(k for k, pair in enumerate(zip_longest(a, b)) if len({*pair}) > 1)
+        shared[a], shared[b] = max(shared[a], alike), max(shared[b], alike)
+    parts = []
+    for name in names:
+        words = tuple(name.split(" "))
+        at = shared[words] or len(words)
+        parts.append((" ".join(words[:at]), " ".join(words[at:])))
+    return parts
+
+
 def error(standard_error: float) -> str:
     """Write two standard errors of a random draw, or that nothing was drawn."""
     if standard_error == 0:
         return "exact"
     return f"± {2 * standard_error:.1g}" if standard_error > 5e-5 else "± <0.0001"
-
-
-def percent(share: float) -> str:
-    """Write a share in percent; what is there, but little, is not written as 0."""
-    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
 
 
 def typed(text: str) -> str:

@@ -11,7 +11,9 @@ from clusterlens.ui.analysis import ClusterName, Run
 from clusterlens.ui.look import Brush, Viewport
 from clusterlens.ui.nodes.clusters import LEFT_OUT
 from clusterlens.ui.pages.clusters import ClustersPage
+from clusterlens.ui.panels.cluster_profiles import _cell
 from clusterlens.ui.panels.sample_map import SampleMap
+from clusterlens.ui.panels.tab import effect_rows
 from clusterlens.ui.partitions import (
     Called,
     Choice,
@@ -315,6 +317,14 @@ def test_columns_are_found_and_levels_are_shown_with_their_share():
         assert ">y<" not in table.body
 
     opened(session, then)
+
+
+def test_what_does_not_differ_from_all_samples_has_no_colour():
+    row = {"effect": -0.001, "text": "0%", "level": None}
+    assert _cell(pd.Series(row)) == "<td class='cell' title='0.00 sd'>0%</td>"
+    assert "background" in _cell(pd.Series({**row, "effect": -0.01}))
+    more = {"column": "a", "overall_text": "0%"}
+    assert "'0.00 standard" in effect_rows(pd.DataFrame([{**row, **more}]))
 
 
 def test_stability_is_checked_when_asked_for_and_says_its_runs_and_seed():

@@ -310,15 +310,16 @@ def test_a_long_tail_is_named_shortened_by_a_click_and_undone():
         await opened.read(frame)
         session = opened.session
         before = session.analysis.dataset.X
-        at = next(k for k, h in enumerate(opened.notes._hints) if h.transform)
-        assert opened.notes._hints[at].column == "income"
+        logs = {"transforms": {"income": "log"}}
+        at = next(k for k, h in enumerate(opened.notes._hints) if h.action == logs)
+        assert opened.notes._hints[at].columns == ("income",)
         assert "take its logarithm" in opened.notes._steps.body
         await opened.notes._mend(str(at))
         await opened.rest()
         assert session.analysis.preparation["transforms"] == {"income": "log"}
         assert list(opened.columns._table.value["taken"])[-1] == "log"
         assert "natural logarithm" in opened.notes._steps.body
-        assert not any(hint.transform for hint in opened.notes._hints)
+        assert not any(hint.action for hint in opened.notes._hints)
         log = np.log(frame["income"])
         np.testing.assert_allclose(
             session.analysis.dataset.X[:, -1], (log - log.mean()) / log.std(ddof=0)

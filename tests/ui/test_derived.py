@@ -307,3 +307,74 @@ def test_a_node_takes_as_many_arguments_as_it_has_inputs(name):
     taken = inspect.signature(node.compute).parameters.values()
     needed = [one for one in taken if one.default is one.empty]
     assert len(needed) == len(node.inputs) + (node.lane != "now")
+
+
+def test_more_of_a_run_is_told_when_all_of_it_is_there():
+    gates = {name: threading.Event() for name in ("quick", "slow", "idle")}
+    for gate in gates.values():
+        gate.set()
+
+    def made(name):
+        def make(job, score):
+            gates[name].wait(60)
+            return f"{name} {score}"
+
+        return make
+
+    async def main():
+        lanes = {"quick": "live", "slow": "live", "idle": "idle"}
+        nodes = {name: Node(("score",), made(name), lanes[name]) for name in gates}
+        bench, told = Bench(**nodes), []
+        for name in gates:
+            bench.derived.watch([name, "score"], told.append)
+        await bench.rest()
+
+        def on_screen():
+            return {n: result.value for one in told for n, result in one.items()}
+
+        assert on_screen()["slow"] == "slow discotec-binary"
+        told.clear()
+        gates["slow"].clear()
+        gates["idle"].clear()
+        with bench.derived.paused():
+            bench.decide(score="aari")
+            bench.derived.fill()
+        while not bench.derived.get("quick").ready:
+            await asyncio.sleep(0.01)
+        assert bench.derived.filling
+        assert told == []
+        gates["slow"].set()
+        while not bench.derived.get("slow").ready:
+            await asyncio.sleep(0.01)
+        assert not bench.derived.filling
+        seen = on_screen()
+        assert (seen["quick"], seen["slow"]) == ("quick aari", "slow aari")
+        assert seen["score"] == "aari"
+        assert seen["idle"] is None
+        gates["idle"].set()
+        await bench.rest()
+
+    run(main())
+
+
+def test_what_the_analyst_turns_to_does_not_wait_for_more_of_a_run():
+    gate = threading.Event()
+
+    def slow(job, score):
+        gate.wait(60)
+        return score
+
+    async def main():
+        bench, told = Bench(slow=Node(("score",), slow, "live")), []
+        bench.derived.watch(["slow", "look.page"], told.append)
+        with bench.derived.paused():
+            bench.decide(score="aari")
+            bench.derived.fill()
+        before = len(told)
+        bench.look.page = "report"
+        assert len(told) == before + 1
+        assert told[-1]["look.page"].value == "report"
+        gate.set()
+        await bench.rest()
+
+    run(main())

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,12 +15,19 @@ from clusterlens.compute.pool.clusterer import Clusterer
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.forming import STATES
+from clusterlens.ui.look import Viewport
 from clusterlens.ui.pages.pool import PoolPage
+from clusterlens.ui.panels.headline import Headline
+from clusterlens.ui.panels.matrices import ConsensusMatrix
+from clusterlens.ui.panels.model_tab import ModelTab
+from clusterlens.ui.panels.ranking import RankingTable
 from clusterlens.ui.session import Session
 from tests.ui.exports.test_script import told_of
-from tests.ui.loop import run
+from tests.ui.loop import rest, run
+from tests.ui.test_session import made_run, session_with
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+PORT = Viewport(width=80, height=60)
 
 
 class Endless:
@@ -220,3 +228,37 @@ def test_a_run_is_told_of_again_only_after_a_while(play, monkeypatch):
 def test_the_letters_of_states_are_the_ones_of_the_squares(tmp_path):
     progress = Watched(tmp_path).progress
     assert "".join(progress._grid.titles) == STATES
+
+
+def test_the_cards_of_a_run_that_forms_are_of_one_state():
+    grown = [replace(made_run(n, n_models=n), id="unfinished") for n in (4, 6, 9)]
+    session, sizes, seen = session_with(made_run(1)), {}, set()
+    session.look.param.update(page="consensus", map_view=PORT, matrix_view=PORT)
+
+    def watch(kind):
+        card = kind(session)
+        show = card.show
+
+        def spy(**values):
+            sizes[kind] = values["ensemble"].n_partitions
+            show(**values)
+
+        card.show = spy
+        card.look(True)
+
+    async def main():
+        for kind in (Headline, ModelTab, RankingTable, ConsensusMatrix):
+            watch(kind)
+        await rest(session)
+        session._look_at(grown[0])
+        await rest(session)
+        for forming in grown[1:]:
+            session._look_at(forming)
+            while not session.jobs.at_rest:
+                seen.add(frozenset(sizes.values()))
+                await asyncio.sleep(0.001)
+            assert len(sizes) == 4
+            assert set(sizes.values()) == {forming.ensemble.n_partitions}
+
+    run(main())
+    assert {len(state) for state in seen} == {1}

@@ -1,5 +1,7 @@
 """The Fuzzy page: what it shows against the library, and what clicks do."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,9 +16,9 @@ from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.analysis import Analysis
 from clusterlens.ui.history import Step
 from clusterlens.ui.look import Viewport
-from clusterlens.ui.nodes.fuzzy import MODELS, SIDES, match_hues
+from clusterlens.ui.nodes.fuzzy import MODELS, SIDES, Pair, match_hues
 from clusterlens.ui.pages.fuzzy import FuzzyPage
-from clusterlens.ui.panels.fuzzy_pairs import sorted_keys
+from clusterlens.ui.panels.fuzzy_pairs import _cell, sorted_keys
 from clusterlens.ui.panels.fuzzy_toy import rank_with_ties
 from clusterlens.ui.session import Session
 from clusterlens.ui.words import fixed
@@ -251,6 +253,43 @@ def test_uploaded_rows_are_checked_and_join_the_choices():
         assert len(opened.session.analysis.memberships) == 2
 
     looked_at(scenario)
+
+
+def test_an_upload_keeps_v_and_says_what_it_takes_the_place_of():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        u, v = opened.keys("model", 2, 3)
+        assert opened.value("fuzzy_pair") == Pair(u, v)
+        rows = opened.session.analysis.ensemble.memberships[2]
+        for told in (", in place of “fuzzy c-means k=3”; V is", "(upload)”; V is"):
+            await opened.headline._read("a.csv", upload(pd.DataFrame(rows)))
+            await opened.rest()
+            assert opened.value("fuzzy_pair") == Pair("upload a.csv", v)
+            notice = opened.session.jobs.notices[-1].text
+            assert notice.startswith("U is now “a.csv (upload)”")
+            assert told in notice
+            assert notice.endswith("V is “Gaussian mixture (full) k=2”.")
+
+    looked_at(scenario)
+
+
+def test_an_upload_in_the_toy_example_keeps_no_side_of_it():
+    async def scenario(opened):
+        await opened.read(groups(), SOFT)
+        opened.look.param.update(fuzzy_case="toy", fuzzy_u="", fuzzy_v="")
+        rows = opened.session.analysis.ensemble.memberships[2]
+        await opened.headline._read("a.csv", upload(pd.DataFrame(rows)))
+        await opened.rest()
+        (u,) = opened.keys("model", 2)
+        assert opened.value("fuzzy_pair") == Pair("upload a.csv", u)
+
+    looked_at(scenario)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.004, -0.2])
+def test_no_more_than_by_chance_has_no_colour(value):
+    row = SimpleNamespace(value=value, standard_error=0.0)
+    assert "background:transparent" in _cell(row, 0, 1, opened=False)
 
 
 def test_a_saved_pair_is_one_step_that_undo_takes_back():

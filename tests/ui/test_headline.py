@@ -1,9 +1,12 @@
 """What is said of the leader rests on the samples that it says it rests on."""
 
+import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from clusterlens import (
     Ensemble,
@@ -17,6 +20,7 @@ from clusterlens.ui.analysis import Run
 from clusterlens.ui.nodes import agreement as nodes
 from clusterlens.ui.panels.headline import Headline
 from clusterlens.ui.panels.inspector import ModelTab
+from clusterlens.ui.panels.run_progress import _time
 from tests.ui.loop import rest, run
 from tests.ui.test_session import session_with
 
@@ -97,3 +101,38 @@ def test_a_run_that_was_stopped_says_so_beside_its_leader():
         return headline._text.body
 
     assert "stopped and kept: 4 of 8 models" in run(main())
+
+
+def test_the_offer_of_a_check_asserts_nothing():
+    made = run_of(np.random.default_rng(1).integers(0, 3, (4, 30)))
+    pool = ({"clusterer": "k-means", "n_clusters": [2, 3]},)
+    session = session_with(replace(made, pool=pool))
+
+    async def main():
+        headline = Headline(session)
+        headline.look(True)
+        await rest(session)
+        return headline._text.body
+
+    offer = re.search("cl-null-check.*?</button>", run(main())).group()
+    assert "Would copies without groups agree as much? <b>Check, " in offer
+
+
+@pytest.mark.parametrize(
+    ("began", "ends", "told"),
+    [
+        (-60, 30, "60 s elapsed, about 30 s left"),
+        (-60, -2, "60 s elapsed, longer than the estimate, about 58 s"),
+    ],
+)
+def test_an_estimate_that_was_passed_says_so(began, ends, told, monkeypatch):
+    monkeypatch.setattr("clusterlens.ui.panels.run_progress.time", Clock)
+    assert _time(SimpleNamespace(began=began, ends=ends)) == told
+
+
+class Clock:
+    """A clock that stands still."""
+
+    @staticmethod
+    def monotonic():
+        return 0.0

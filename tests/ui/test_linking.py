@@ -406,7 +406,7 @@ def test_the_list_swaps_removes_and_shows_links_and_sets_their_weight():
         await opened.rest()
         assert session.analysis.link_weight == 0.5
         assert len(session.history.steps) == steps + 1
-        assert "costs 0.50" in opened.links._cost.body
+        assert "Breaking the link costs 0.50" in opened.links._cost.body
         session.undo()
         await opened.rest()
         assert opened.links._weight.value == 0.2

@@ -2,15 +2,40 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.ranking import SCORES
+from clusterlens.ui.figures.ranked_rows import HEADS, ROW_CSS, RankedRows
 from clusterlens.ui.panels.ranking import RankingTable
+from clusterlens.ui.words import telling
 from tests.ui.loop import rest, run
 from tests.ui.test_session import made_run, session_with
 
 # Panel's table is not yet ready for pandas 4.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
+# The last part of the name in each row of a ranking as wide as at 1440 pixels, and
+# whether its first part and its last are cut.
+SHOW_ROWS = """async ([esm, css, heads, rows]) => {
+  const address = URL.createObjectURL(new Blob([esm], {type: 'text/javascript'}));
+  const {render} = await import(address);
+  const host = document.body.appendChild(document.createElement('div'));
+  host.style.cssText = 'position:fixed;top:0;width:345px;height:200px';
+  const root = host.attachShadow({mode: 'open'});
+  root.innerHTML = `<style>${css}</style>`;
+  const model = {rows, heads, selected: null, on: () => {}, send_msg: () => {}};
+  root.append(render({model}));
+  const last = [...root.querySelectorAll('.ranked .tail')].at(-1);
+  while (!last.textContent) await new Promise(requestAnimationFrame);
+  const cut = (e) => e.scrollWidth > e.clientWidth;
+  return [...root.querySelectorAll('.ranked')].map((row) => {
+    const [lead, tail] = ['.lead', '.tail'].map((part) => row.querySelector(part));
+    return [tail.textContent, cut(lead), cut(tail)];
+  });
+}"""
 
 
 def test_one_run_needs_no_choice_and_of_several_the_one_read_is_chosen():
@@ -47,7 +72,7 @@ def test_a_click_on_a_row_selects_its_model_and_the_row_is_marked():
         ranks = [row[0] for row in rows]
         assert ranks == sorted(ranks) == panel.shown["rank"]
         assert ranks[0] == 1
-        assert rows[0][6] is None  # no rank was won or lost
+        assert rows[0][7] is None  # no rank was won or lost
         assert panel._table.selected == 0
         panel._table._handle_msg(2)
         await rest(session)
@@ -72,3 +97,70 @@ def test_an_undo_right_behind_another_score_takes_that_score_back():
 
     assert run(main()) == session.analysis.score == "discotec-binary"
     assert session.analysis.run is not None
+
+
+def equal_models():
+    """A run of six models, three of which are equal, and two whose names begin so."""
+    made = made_run(1, n_models=6)
+    labels = np.array(made.ensemble.labels)
+    labels[1:3] = labels[0]
+    names = [
+        *("k-means k=3 run 1", "k-means k=3 run 2", "k-means k=3 run 3"),
+        *("agglomerative average k=3", "agglomerative ward k=3", "DBSCAN eps=0.5"),
+    ]
+    return replace(made, ensemble=Ensemble(labels, names=names))
+
+
+def test_a_row_says_how_many_equal_models_it_stands_for():
+    session = session_with(equal_models())
+
+    async def main():
+        panel = RankingTable(session)
+        panel.look(True)
+        await rest(session)
+        assert sorted(panel.shown["times"]) == ["", "", "", "×3"]
+        at = panel.shown["times"].index("×3")
+        rank = panel.shown["rank"][at]
+        assert f"one of 3 equal models, all of rank {rank}" in panel.shown["full"][at]
+        assert "×2 stands for two equal models" in panel._note.body
+
+    run(main())
+
+
+def test_names_keep_what_tells_them_apart():
+    session = session_with(equal_models())
+
+    async def main():
+        panel = RankingTable(session)
+        panel.look(True)
+        await rest(session)
+        assert set(panel.shown["model"]) == {
+            ("k-means run 1", ""),
+            ("agglomerative", "average"),
+            ("agglomerative", "ward"),
+            ("DBSCAN eps=0.5", ""),
+        }
+
+    run(main())
+
+
+def test_the_column_of_a_similarity_is_not_called_a_distance():
+    session = session_with(made_run(1))
+
+    async def main():
+        panel, heads = RankingTable(session), {}
+        panel.look(True)
+        for score, entry in SCORES.items():
+            session.act_now("set score", score=score)
+            await rest(session)
+            heads[entry.greater_is_better] = panel._table.heads["distance"]
+        assert heads == {True: "likeness", False: "distance"}
+
+    run(main())
+
+
+def test_a_narrow_ranking_cuts_what_names_share(app):
+    names = telling([f"agglomerative {'x' * 30} {end}" for end in ("average", "ward")])
+    rows = [[1, name, "×2", 4, 1, 0, "", None, "1", 0, 0, 0, "1", ""] for name in names]
+    found = app.evaluate(SHOW_ROWS, [RankedRows._esm, ROW_CSS, HEADS, json.dumps(rows)])
+    assert found == [["average", True, False], ["ward", True, False]]

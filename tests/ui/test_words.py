@@ -2,9 +2,9 @@
 
 import pytest
 
-from clusterlens.compute._numbers import count, grouped, whole
+from clusterlens.compute._numbers import count, grouped, percent, whole
 from clusterlens.ui.palette import label_title
-from clusterlens.ui.words import number, percent, typed
+from clusterlens.ui.words import number, typed
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,10 @@ def test_a_bare_number_is_said_to_be_a_label(label, title):
         (percent(0), "0%"),
         (percent(0.0004), "<1%"),
         (percent(0.25), "25%"),
+        (percent(-0.0), "0%"),
+        (percent(-0.004), "0%"),
+        (percent(1e-17), "0%"),
+        (percent(-0.25), "−25%"),
     ],
 )
 def test_no_comma_stands_between_thousands_and_little_is_not_nothing(written, text):

@@ -33,8 +33,8 @@ STATE = f"""(css) => {{ {FIND}
     size: [model.inner_width, model.inner_height], images, rings}};
 }}"""
 # What each of some matrices shows, with the values of its picture and the row ids in
-# view, once a hand has let go, beyond the matrix too, and the pictures and strips of all
-# are of just what is in view, of n cells.
+# view, once a hand has let go, beyond the matrix too, and the pictures and strips of
+# all are of just what is in view, of n cells.
 FILLED = f"""([classes, n]) => {{ {FIND}
   const shown = classes.map((css) => ({STATE})(css));
   const filled = shown.every(({{view, images: [[image], [rows, columns]]}}) => {{

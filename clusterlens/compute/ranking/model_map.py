@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import FloatArray, Frozen, read_only
 from clusterlens.compute.ensemble.ensemble import (
@@ -53,7 +54,7 @@ class ModelMap(Frozen):
     def __repr__(self) -> str:
         """Say the size and how much is shown."""
         n = self.ensemble.n_partitions
-        return f"ModelMap({n} partitions, {self.shown:.0%} shown)"
+        return f"ModelMap({n} partitions, {percent(self.shown)} shown)"
 
 
 def map_models(

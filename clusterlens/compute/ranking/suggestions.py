@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
@@ -351,4 +352,4 @@ def _reason(
         return f"{split}, but those that fit the answers so far agree on it."
     if share is None:
         return f"{split}."
-    return f"{split}, {share:.0%} by how well they fit the answers."
+    return f"{split}, {percent(share)} by how well they fit the answers."

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clusterlens.compute._numbers import percent
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -372,7 +373,7 @@ def _is_yes_or_no(values: FloatArray) -> bool:
 
 def _share_text(share: float) -> str:
     """Write a share."""
-    return "" if np.isnan(share) else f"{share:.0%}"
+    return "" if np.isnan(share) else percent(share)
 
 
 def _number_text(number: float, spread: float, first_day: pd.Timestamp | None) -> str:

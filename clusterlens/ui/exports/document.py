@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from clusterlens import __version__
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.agreement import Agreement
+from clusterlens.compute.ensemble.ensemble import distinct_partitions
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.compute.ranking.robustness import Robustness
@@ -362,16 +363,19 @@ def _ranking(found: Findings) -> str:
     header += ["links broken"] if ranking.violated.any() else []
     header += ["range", "majority"] if robust is not None else []
     lines = []
+    copies = distinct_partitions(ranking.ensemble)[1]
+    times = np.bincount(copies)[copies]
     for t in found.rows[:_SHOWN_MODELS]:
+        alike = f" (×{times[t]})" if times[t] > 1 else ""
         cells = [
             f"{ranking.ranks[t]}",
-            safe(ranking.ensemble.names[t]),
+            f"{safe(ranking.ensemble.names[t])}{alike}",
             safe(ranking.ensemble.families[t]),
             f"{ranking.ensemble.n_clusters[t]}",
             f"{ranking.values[t]:.4f}",
         ]
         if ranking.violated.any():
-            cells.append(f"{ranking.violated[t]:.0%}")
+            cells.append(percent(ranking.violated[t]))
         if robust is not None:
             low, high = robust.lowest[t], robust.highest[t]
             known = np.isfinite([low, high]).all()
@@ -385,8 +389,10 @@ def _ranking(found: Findings) -> str:
     )
     if robust is not None:
         note += " Range: ranks when any one family is left out."
+    if len(found.rows) < len(copies):
+        note += " ×2: two equal models, and ranks count both."
     if more > 0:
-        note += f" {whole(more)} more models in the full table."
+        note += f" {count(more, 'more model')} in the full table."
     heads = "".join(f"<th>{name}</th>" for name in header)
     return f"{table_of(heads, ''.join(lines))}<p class='muted'>{note}</p>"
 

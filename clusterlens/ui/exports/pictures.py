@@ -17,7 +17,7 @@ from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import percent, whole
 from clusterlens.compute.consensus.ordering import order_samples
 from clusterlens.compute.consensus.tile_source import TileSource
 from clusterlens.compute.consensus.tiles import consensus_tile
@@ -38,7 +38,7 @@ from clusterlens.ui.palette import (
     cluster_colours,
     cluster_name,
 )
-from clusterlens.ui.words import percent, voters
+from clusterlens.ui.words import voters
 
 Format = Literal["png", "svg"]
 FORMATS: tuple[Format, ...] = ("png", "svg")

@@ -7,6 +7,7 @@ from html import escape
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._numbers import percent
 from clusterlens.compute.table.distributions import ColumnDistribution
 from clusterlens.ui.words import number
 
@@ -38,7 +39,7 @@ def summary(column: ColumnDistribution, name: str) -> str:
     """Say in a sentence what the picture shows."""
     if column.levels:
         parts = [
-            f"{level} {here:.0%} against {there:.0%}"
+            f"{level} {percent(here)} against {percent(there)}"
             for level, here, there in zip(
                 column.levels, column.inside, column.outside, strict=True
             )
@@ -112,7 +113,8 @@ def _ends(column: ColumnDistribution) -> str:
     if column.levels:
         texts = "".join(
             f"<span class='cut' style='flex:1 1 0;text-align:center' "
-            f"title='{escape(level)}: {here:.0%} here, {there:.0%} in the rest'>"
+            f"title='{escape(level)}: {percent(here)} here, {percent(there)} in the "
+            "rest'>"
             f"{escape(level)}</span>"
             for level, here, there in zip(
                 column.levels, column.inside, column.outside, strict=True

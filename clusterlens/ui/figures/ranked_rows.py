@@ -37,10 +37,18 @@ ROW_CSS = scaled("""
 .row.head > * { opacity: .75; }
 .row > .rank, .row > .k, .row > .majority { text-align: right; }
 .row > .model { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.ranked > .model { display: flex; gap: 0 4px; }
+.model > .lead, .model > .tail { flex: 0 1 auto; min-width: 0; overflow: hidden;
+  text-overflow: ellipsis; white-space: pre; }
+/* What two names share gives way first, what tells them apart last. */
+.model > .lead { flex-shrink: 100000; min-width: 1.6em; }
+.model > .lead:has(+ .tail:empty) { flex-shrink: 1; }
+.model > .lead:empty, .model > .tail:empty, .model > .times:empty { display: none; }
+.model > .times { flex: none; opacity: .7; font-size: 11px; }
 .row:not(.head):hover { background: color-mix(in srgb, #0b8a8a 9%, transparent); }
 .row.front, .row.front:hover {
   background: color-mix(in srgb, #0b8a8a 18%, transparent) !important; }
-.since { display: none; width: 30px; font-size: 12px; font-weight: 600;
+.since { display: none; flex: none; width: 26px; font-size: 12px; font-weight: 600;
   color: #0b8a8a; }
 .since.down { color: #b0620c; }
 .moved .since { display: inline-block; }
@@ -66,8 +74,9 @@ class RankedRows(JSComponent):
     # As text, since each value of a list would be looked at twice on its way.
     rows = param.String(
         "[]",
-        doc="JSON, of each row: rank, model, k, bar, charge, broken, since, range, "
-        "low, high, now, majority and full text; the lengths from 0 to 1.",
+        doc="JSON, of each row: rank, both parts of the name, times, k, bar, charge, "
+        "broken, since, range, low, high, now, majority and full text; the lengths "
+        "from 0 to 1.",
     )
     selected = param.Integer(None, allow_None=True, doc="Number of the row marked.")
 
@@ -86,7 +95,8 @@ const newRow = () => {
     at[part].setAttribute('role', 'gridcell');
   }
   at.since = at.model.appendChild(make('span', 'since'));
-  at.name = at.model.appendChild(document.createTextNode(''));
+  for (const part of ['lead', 'tail', 'times'])
+    at[part] = at.model.appendChild(make('span', part));
   for (const bar of ['score', 'charge']) at[bar] = at.distance.appendChild(make('i'));
   at.broken = at.distance.appendChild(make('b'));
   at.text = at.range.appendChild(document.createTextNode(''));
@@ -97,10 +107,12 @@ const write = (at, values) => {
   const told = JSON.stringify(values);
   if (at.told === told) return;
   at.told = told;
-  const [rank, model, k, score, charge, broken, since, range, low, high, now, majority,
-    full] = values;
+  const [rank, [lead, tail], times, k, score, charge, broken, since, range, low, high,
+    now, majority, full] = values;
   at.rank.textContent = rank;
-  at.name.data = model;
+  at.lead.textContent = lead;
+  at.tail.textContent = tail;
+  at.times.textContent = times;
   at.k.textContent = k;
   at.model.title = at.distance.title = full;
   at.since.textContent = since ? (since > 0 ? '▲' : '▼') + Math.abs(since) : '';
@@ -129,13 +141,17 @@ export function render({model}) {
   // Whoever has no pointer scrolls with the keys.
   box.tabIndex = 0;
   head.setAttribute('role', 'row');
+  const at = {};
   for (const part of PARTS) {
     const cell = head.appendChild(make('span', part));
     cell.setAttribute('role', 'columnheader');
     // The look of a cell is not that of its head.
     if (part === 'distance' || part === 'range') cell.className = '';
-    cell.textContent = model.heads[part];
+    at[part] = cell;
   }
+  const title = () => {
+    for (const part of PARTS) at[part].textContent = model.heads[part];
+  };
   const mark = () => made.forEach(({row}, k) => {
     const front = k === model.selected;
     row.classList.toggle('front', front);
@@ -170,8 +186,10 @@ export function render({model}) {
     const k = made.findIndex(({row}) => row.contains(event.target));
     if (k >= 0) model.send_msg(k);
   });
+  model.on('heads', title);
   model.on('rows', draw);
   model.on('selected', () => { mark(); show(); });
+  title();
   draw();
   return root;
 }"""

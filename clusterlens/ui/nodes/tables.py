@@ -15,7 +15,7 @@ from clusterlens.compute._numbers import grouped
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection, project
-from clusterlens.compute.table.summaries import column_summaries, table_hints
+from clusterlens.compute.table.summaries import TableHint, column_summaries, table_hints
 from clusterlens.ui.derived import Node
 from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.raster import draw_map
@@ -184,32 +184,34 @@ def roles(
     return found
 
 
-@dataclass(frozen=True)
-class Hint:
-    """What to look at, and the transform of a column that would mend it, if any."""
+def hints(job: Job, table: Dataset, dataset: Dataset | None) -> list[TableHint]:
+    """Copies, constants, far values and long tails of the columns in use.
 
-    text: str
-    column: str = ""
-    transform: str = ""
-
-
-def hints(job: Job, table: Dataset, dataset: Dataset | None) -> list[Hint]:
-    """Copies, constants, far values and long tails of the columns in use."""
+    What was done already is no longer proposed.
+    """
     source = dataset or table
-    taken = dataset.settings["transforms"] if dataset else {}
-    found = [Hint(text) for text in table_hints(source)]
+    found = list(table_hints(source))
     for one in column_summaries(source):
         raise_if_cancelled(job.cancelled)
-        if one.transform and one.name not in taken:
-            found.append(
-                Hint(
-                    f"{one.name}: long tail (skewness {one.skewness:.1f}), a few rows "
-                    "decide the distances.",
-                    one.name,
-                    one.transform,
-                )
+        if one.transform:
+            text = (
+                f"{one.name}: long tail (skewness {one.skewness:.1f}), a few rows "
+                "decide the distances."
             )
-    return found
+            action = {"transforms": {one.name: one.transform}}
+            found.append(TableHint(text, [one.name], action=action))
+    settings = dataset.settings if dataset else {}
+    return [hint for hint in found if not _is_done(hint.action, settings)]
+
+
+def _is_done(action: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    """Whether a table was prepared so, or its columns were changed in another way."""
+    return bool(action) and all(
+        set(value) <= set(settings.get(rule, ()))
+        if isinstance(value, Mapping)
+        else settings.get(rule) == value
+        for rule, value in action.items()
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,7 +73,7 @@ class Page:
         for panel in self.panels:
             if self._make_models(panel.view):
                 yield
-        contents = [content for panel in self.panels for content in withhold(panel.view)]
+        contents = [part for panel in self.panels for part in withhold(panel.view)]
         self.view.param.update(objects=[arranged], css_classes=[])
         for some in together(contents):
             yield

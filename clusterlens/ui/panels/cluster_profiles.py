@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import percent, whole
 from clusterlens.compute.consensus.cluster_consensus import ClusterConsensus
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.ui.components import Text
@@ -19,7 +19,7 @@ from clusterlens.ui.nodes.found_again import BOOTSTRAPS, TABLES, Judge
 from clusterlens.ui.palette import cluster_colour
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.panels.tab import WIDEST_EFFECT
-from clusterlens.ui.words import duration
+from clusterlens.ui.words import duration, fixed
 
 SORTS = {
     "what separates most": "all",
@@ -181,7 +181,7 @@ def _row(
         f"<tr class='{'front' if front else ''}' data-do='cluster {cluster}'>"
         f"<td class='name'><button data-do='cluster {cluster}'>{name}</button></td>"
         f"<td class='number'>{whole(size)} <span class='muted'>"
-        f"{size / len(chosen.clusters):.0%}</span></td>"
+        f"{percent(size / len(chosen.clusters))}</span></td>"
         f"<td>{together}</td><td>{_nearest(at, held, chosen)}</td>"
         f"{_comes_back(cluster, stable)}{cells}</tr>"
     )
@@ -231,12 +231,15 @@ def _cell(row: pd.Series) -> str:
     text = safe(row["text"])
     if isinstance(row["level"], str):
         text = f"{safe(row['level'])} {text}"
+    told = fixed(effect, signed=True)
+    if told == fixed(0):
+        return f"<td class='cell' title='{told} sd'>{text}</td>"
     share = min(abs(effect) / WIDEST_EFFECT, 1.0)
     colour = ABOVE if effect > 0 else BELOW
     return (
         f"<td class='cell' style='background:color-mix(in srgb, {colour} "
         f"{_FAINTEST + (_DEEPEST - _FAINTEST) * share:.0f}%, transparent)' "
-        f"title='{effect:+.2f} sd'>{text}</td>"
+        f"title='{told} sd'>{text}</td>"
     )
 
 

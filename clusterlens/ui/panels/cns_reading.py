@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute.estimators.cns.graph import LiveSolution
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
@@ -55,8 +56,8 @@ def _undecided(solution: LiveSolution) -> str:
 def _absorption(solution: LiveSolution, at: int) -> str:
     shares, memberships = solution.seed_shares[at], solution.memberships[at]
     order = np.argsort(-shares, kind="stable")
-    first, count = int(order[0]), solution.n_clusters
-    more = count - MOST_SEEDS
+    first = int(order[0])
+    more = solution.n_clusters - MOST_SEEDS
     rows = "".join(
         f"<tr><td class='name'>{mark(cluster_colour(k), f'seed {k + 1}')}</td>"
         f"<td style='width:35%'><div class='track'><div style='width:{shares[k]:.1%};"
@@ -65,7 +66,11 @@ def _absorption(solution: LiveSolution, at: int) -> str:
         f"<td class='number'>{memberships[k]:.3f}</td></tr>"
         for k in order[:MOST_SEEDS].tolist()
     )
-    rest = f"<p class='muted'>and {more} seeds less likely</p>" if more > 0 else ""
+    rest = (
+        f"<p class='muted'>and {count(more, 'seed')} less likely</p>"
+        if more > 0
+        else ""
+    )
     return (
         "<p>A walk that starts here and stops at a seed stops at "
         f"<b>seed {first + 1}</b> with probability <b>{shares[first]:.2f}</b>.</p>"
@@ -73,5 +78,5 @@ def _absorption(solution: LiveSolution, at: int) -> str:
         f"<th class='number'>membership</th></tr>{rows}</table>{rest}"
         f"<p class='muted'>{solution.stop_share[at]:.1%} of the walks stop at a seed; "
         "the others count for every cluster alike, which draws each membership to "
-        f"1/K = {1 / count:.3f}.</p>"
+        f"1/K = {1 / solution.n_clusters:.3f}.</p>"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from clusterlens.compute._numbers import percent
 from clusterlens.compute.estimators.cns.graph import SmoothingStep
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
@@ -107,12 +108,12 @@ class CNSSteps(Panel):
 
 def _state(at: int, step: SmoothingStep, picture: str, *, shown: bool) -> str:
     name = "exact" if step.iterations is None else str(step.iterations)
-    settled = f"{step.settled:.0%} settled"
+    settled = f"{percent(step.settled)} settled"
     # Where there is little room the share stands alone.
     words = (
         "<span class='wide'>the </span>fixed<span class='wide'> point</span>"
         if step.iterations is None
-        else f"{step.settled:.0%}<span class='wide'> settled</span>"
+        else f"{percent(step.settled)}<span class='wide'> settled</span>"
     )
     kind = "shown" if shown else ""
     width, height = STEP_SIZE

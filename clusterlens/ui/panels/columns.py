@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from panel.io.model import JSCode
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import percent, whole
 from clusterlens.compute.table.dataset import ROLES, Dataset
 from clusterlens.ui.components import Text
 from clusterlens.ui.kit import card, link, pmu, pn, select, table
@@ -350,7 +350,7 @@ def _values(column: Column, role: str) -> dict[str, Any]:
     """What is drawn: a histogram, a strip of shares, or the first values."""
     levels = role in LEVEL_ROLES or not len(column.bins)
     if column.levels and levels:
-        says = ", ".join(f"{name} {share:.0%}" for name, share in column.levels)
+        says = ", ".join(f"{name} {percent(share)}" for name, share in column.levels)
         return {"levels": column.levels, "ordered": role == "ordinal", "says": says}
     if len(column.bins):
         says = f"from {column.low} to {column.high}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.comparison import PartitionComparison
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
@@ -239,8 +239,9 @@ def _cells(own: int, counts: Any, brush: Brush) -> str:
         front = "front" if brush.source == f"{_SOURCE} {own} {beside}" else ""
         cells.append(
             f"<td><button class='{front}' data-do='cell {own} {beside}' title='"
-            f"{share:.0%} of the row' style='background:color-mix(in srgb, #0b7d7d "
-            f"{_DEEPEST * share:.0f}%, transparent)'>{whole(size)}</button></td>"
+            f"{percent(share)} of the row' style='background:color-mix(in srgb, "
+            f"#0b7d7d {_DEEPEST * share:.0f}%, transparent)'>{whole(size)}</button>"
+            "</td>"
             if size
             else "<td class='muted'>0</td>"
         )

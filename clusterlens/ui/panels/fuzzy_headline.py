@@ -241,6 +241,9 @@ class FuzzyHeadline(Panel):
 
     async def _read(self, name: str, content: bytes, **options: Any) -> None:
         """Take memberships in as U; offer to divide rows that were refused."""
+        before = self.session.derived.get("fuzzy_pair").value
+        if self.session.look.fuzzy_case == "toy":
+            before = None  # of another table
         key = await asyncio.to_thread(self.session.keep_file, content)
         done = await self.session.act(
             "add memberships", name=name, sha256=key, **options
@@ -258,7 +261,22 @@ class FuzzyHeadline(Panel):
             "</p>"
         )
         if done:
-            self.session.look.param.update(fuzzy_case="table", fuzzy_u=f"upload {name}")
+            self._put_as_u(f"upload {name}", before)
+
+    def _put_as_u(self, key: str, before: Pair | None) -> None:
+        """Show an upload as U beside the V that there was, and say what it replaced."""
+        session = self.session
+        kept = "" if before is None or before.v == key else before.v
+        session.look.param.update(fuzzy_case="table", fuzzy_u=key, fuzzy_v=kept)
+        pair, found = (session.derived.get(f"fuzzy_{it}") for it in ("pair", "choices"))
+        if not (pair.ready and found.ready) or before is None:
+            return
+        u, v, was = (
+            f"“{found.value.titled(one).title}”"
+            for one in (pair.value.u, pair.value.v, before.u)
+        )
+        instead = "" if before.u == key else f", in place of {was}"
+        session.jobs.notify("info", f"U is now {u}{instead}; V is {v}.")
 
     async def _divide_rows(self, what: str) -> None:
         if self._refused is not None:

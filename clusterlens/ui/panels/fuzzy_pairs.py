@@ -129,11 +129,14 @@ def sorted_keys(keys: tuple[str, ...], table: pd.DataFrame, by: str) -> list[str
 
 
 def _cell(row: Any, u: int, v: int, opened: bool) -> str:
-    red, green, blue = shades(np.array([max(row.value, 0.0)]))[0].tolist()
-    ink = ink_on(f"#{red:02x}{green:02x}{blue:02x}")
+    text, fill, ink = fixed(row.value), "transparent", "inherit"
+    if row.value > 0 and text != fixed(0):
+        red, green, blue = shades(np.array([row.value]))[0].tolist()
+        fill = f"#{red:02x}{green:02x}{blue:02x}"
+        ink = ink_on(fill)
     title = f"{fixed(row.value, 4)} {error(row.standard_error)}"
     return (
-        f"<td class='{'open' if opened else ''}' style='background:rgb({red},{green},"
-        f"{blue})'><button data-do='open {u} {v}' title='{title}' style='color:{ink}'>"
-        f"{fixed(row.value)}</button></td>"
+        f"<td class='{'open' if opened else ''}' style='background:{fill}'><button "
+        f"data-do='open {u} {v}' title='{title}' style='color:{ink}'>{text}</button>"
+        "</td>"
     )

@@ -236,7 +236,7 @@ def _null_chip(result: Result, seconds: Result) -> str:
         )
     cost = duration(seconds.value)
     return link(
-        f"Agreement above structureless data: <b>check, {cost}</b>",
+        f"Would copies without groups agree as much? <b>Check, {cost}</b>",
         "null_check",
         kind="pill",
         css=css,

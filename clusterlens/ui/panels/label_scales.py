@@ -11,6 +11,7 @@ from clusterlens.compute.indices.label_anchors import LABEL_ANCHORS
 from clusterlens.compute.indices.label_evidence import LabelEvidence
 from clusterlens.compute.indices.label_match import LabelCheck
 from clusterlens.ui.components import Text
+from clusterlens.ui.copies import answer, beside_score
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
 from clusterlens.ui.kit import badge, card, link, safe, tinted
@@ -42,7 +43,7 @@ class LabelScales(Panel):
     """CH_btwn and DBCV of the classes among those of well-known sets."""
 
     needs = ("judged", "label_check")
-    also = ("label_evidence",)
+    also = ("label_evidence", "dataset?")
 
     def build(self) -> Any:
         self._badge = Text(does=self._retry, styles={"flex": "none"})
@@ -68,7 +69,11 @@ class LabelScales(Panel):
             self._chart.body = self._badge.body = ""
 
     def show(
-        self, judged: Judged, label_check: LabelCheck, label_evidence: Result
+        self,
+        judged: Judged,
+        label_check: LabelCheck,
+        label_evidence: Result,
+        dataset: Result,
     ) -> None:
         """Draw the scales; the right one once density has been measured."""
         found: LabelEvidence | None = label_evidence.value
@@ -80,7 +85,10 @@ class LabelScales(Panel):
             "lines</b>: groups apart, but not each around a centre. Dashed: these "
             f"{shuffled}</p>"
         )
-        self._badge.body = f"<p>{_badges(label_check, found, label_evidence)}</p>"
+        copies = beside_score(judged.dataset, dataset.value)
+        self._badge.body = (
+            f"<p>{_badges(label_check, found, label_evidence)} {copies}</p>"
+        )
         lines = [_Line(a.example, a.score, a.dbcv) for a in LABEL_ANCHORS]
         dbcv = float(found.dbcv) if found else np.nan
         lines.append(_Line(judged.title, label_check.score, dbcv, "own"))
@@ -89,10 +97,10 @@ class LabelScales(Panel):
             lines.append(_Line("shuffled", chance["score"], chance["dbcv"], "shuffled"))
         self._chart.body = draw_scales(lines)
 
-    def _retry(self, what: str) -> None:
+    async def _retry(self, what: str) -> None:
         if what == "evidence":
             self.session.derived.ask("label_evidence")
-        else:
+        elif not await answer(self.session, what):
             super()._retry(what)
 
 

@@ -9,6 +9,7 @@ from clusterlens.compute._numbers import count
 from clusterlens.compute.indices.label_match import LabelCheck
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
+from clusterlens.ui.copies import answer, beside_score
 from clusterlens.ui.derived import Result
 from clusterlens.ui.exports.script import run_lines, table_lines
 from clusterlens.ui.jobs import explain
@@ -131,6 +132,7 @@ class LabelsHeadline(Panel):
         judged_by: Result,
         judged_again: Result,
         judged_apart: Result,
+        dataset: Result,
         **more: Result,
     ) -> None:
         """Write the answer, what says so, and what it rests on."""
@@ -141,10 +143,12 @@ class LabelsHeadline(Panel):
             says = _passes(judged_by, judged_again, judged_apart)
             basis = self._measured(judged_by, judged_again)
         script = self._script(judged, judged_by.value)
+        copies = beside_score(judged.dataset, dataset.value)
         self._text.body = (
             f"<p style='font-size:1.1em'>{safe(question(judged))} "
             f"<b class='cl-verdict'>{label_verdict.answer}.</b> {says}</p>"
             f"<p class='muted'>{basis} {_rests_on(judged)} "
+            f"<span class='cl-copies'>{copies}</span> · "
             f"{copier('Copy as Python', script, css='cl-copy')}</p>"
         )
 
@@ -160,8 +164,9 @@ class LabelsHeadline(Panel):
         seed = f", seed {again.value.random_state}" if again.ready else ""
         return f"{by}{seed}."
 
-    def _do(self, what: str) -> None:
-        self.session.derived.ask("judged_again")
+    async def _do(self, what: str) -> None:
+        if not await answer(self.session, what):
+            self.session.derived.ask("judged_again")
 
     def _script(self, judged: Judged, judge: Judge | None) -> str:
         steps = self.session.history.done

@@ -203,6 +203,11 @@ def _cost(ranking: Ranking, links: Constraints | None, weight: float) -> str:
         return int(np.searchsorted(behind, charge, side="right"))
 
     one = weight / links.n_pairs
+    if links.n_pairs == 1:
+        return (
+            f"Breaking the link costs {weight:.2f}: as much as from rank 1 to rank "
+            f"{rank_at(weight)} without it."
+        )
     return (
         f"Breaking all {whole(links.n_pairs)} costs {weight:.2f}, one costs "
         f"{one:.3f}: as much as from rank 1 to rank {rank_at(one)} without links, all "

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
@@ -17,7 +17,6 @@ from clusterlens.ui.kit import badge, card, link, mark, said
 from clusterlens.ui.nodes.cns import Fitted, Summary
 from clusterlens.ui.palette import NOISE_COLOUR, PALE, cluster_colour
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import percent
 
 
 class Memberships(Panel):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute._numbers import count, percent
 from clusterlens.compute.ranking.hubs import Hubs
 from clusterlens.compute.ranking.model_map import ModelMap
 from clusterlens.compute.ranking.ranking import Ranking
@@ -87,8 +87,8 @@ class MapOfModels(Panel):
         found = count(hubs.n_hubs, "hub")
         self._legend.body = (
             f"<p>{marks}&ensp;<span class='muted'>distance: 1 − adjusted Rand index, "
-            f"{model_map.shown:.0%} of it shown · {found} · square: leader · hollow: "
-            "no vote</span></p>"
+            f"{percent(model_map.shown)} of it shown · {found} · square: leader · "
+            "hollow: no vote</span></p>"
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.derived import Result
@@ -110,7 +110,9 @@ class ModelTab(Tab):
             doubtful = int(held.value.doubtful.sum())
             facts["doubtful"] = f"{whole(doubtful)} nearer to another cluster"
         if shown.model is not None and ranking.violated.any():
-            facts["links"] = f"breaks {ranking.violated[shown.model]:.0%} of the links"
+            facts["links"] = (
+                f"breaks {percent(ranking.violated[shown.model])} of the links"
+            )
         rows = "".join(
             f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items()
         )

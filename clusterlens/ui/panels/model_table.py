@@ -251,5 +251,6 @@ def _cell(key: str, value: Any, position: int) -> str:
 
 def _rest(n_models: int) -> str:
     left = n_models - MOST_ROWS
-    text = f"{whole(left)} more models are in the file." if left > 0 else ""
+    verb = "is" if left == 1 else "are"
+    text = f"{count(left, 'more model')} {verb} in the file." if left > 0 else ""
     return f"<p class='muted'>{text}</p>" if text else ""

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.summaries import TableHint
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.kit import card, link, quoting
-from clusterlens.ui.nodes.tables import Hint
 from clusterlens.ui.panels.panel import Panel
 
 OFFERS = {
     "log": "take its logarithm",
     "log1p": "take the logarithm of 1 + value",
     "rank": "take its ranks",
+    "once": "use each row once",
 }
 _SHOWN = 40
 
@@ -26,7 +27,7 @@ class Notes(Panel):
     also = ("hints",)
 
     def build(self) -> Any:
-        self._hints: list[Hint] = []
+        self._hints: list[TableHint] = []
         self._steps = Text(
             does=self._mend,
             css_classes=["cl-notes"],
@@ -53,17 +54,16 @@ class Notes(Panel):
         )
 
     async def _mend(self, at: str) -> None:
-        """Prepare anew with the transform that a hint offers."""
-        hint = self._hints[int(at)]
-        await self.session.act("prepare", transforms={hint.column: hint.transform})
+        """Prepare anew as a hint proposes."""
+        await self.session.act("prepare", **self._hints[int(at)].action)
 
 
-def _row(at: int, hint: Hint) -> str:
-    offer = ""
-    if hint.transform:
-        words = OFFERS[hint.transform]
-        offer = f" {link(words, str(at), css='cl-mend')}"
-    return (
-        "<tr><td class='warn name'>look at</td>"
-        f"<td>{quoting(hint.text)}{offer}</td></tr>"
-    )
+def _row(at: int, hint: TableHint) -> str:
+    offer = f" {link(_words(hint), str(at), css='cl-mend')}" if hint.action else ""
+    return f"<tr><td class='warn name'>look at</td><td>{quoting(hint)}{offer}</td></tr>"
+
+
+def _words(hint: TableHint) -> str:
+    """What a click on a hint does."""
+    (rule,) = hint.action.values()
+    return OFFERS[rule if isinstance(rule, str) else rule[hint.columns[0]]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import percent, whole
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import Picture
@@ -104,7 +104,7 @@ class ClassPair(Panel):
         return f"<p>{names}&ensp;<wbr>{means}&ensp;<wbr>{value}{why}</p>"
 
     def _text(self, judged: Judged, pair: PairOfClasses) -> str:
-        share = f"{pair.view.variance_share:.0%}"
+        share = percent(pair.view.variance_share)
         a, b = (safe(judged.name(k)) for k in (pair.a, pair.b))
         rows = "".join(
             f"<tr><td class='cut'>{safe(row.column)}</td><td class='number'><b>"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.pool import PoolEstimate
 from clusterlens.compute.table.dataset import Dataset
@@ -132,7 +132,7 @@ def _make_up(families: list[tuple[str, int]], n_models: int) -> str:
         for k, (_, count) in enumerate(families)
     )
     names = "&ensp;".join(
-        f"{safe(name)} <b>{count / n_models:.0%}</b>" for name, count in families
+        f"{safe(name)} <b>{percent(count / n_models)}</b>" for name, count in families
     )
     return (
         f"<div style='display:flex' aria-hidden='true'>{bars}</div>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.table.dataset import (
     CATEGORICAL_RULES,
     MISSING_RULES,
@@ -13,6 +13,7 @@ from clusterlens.compute.table.dataset import (
     Dataset,
 )
 from clusterlens.ui.components import Text
+from clusterlens.ui.copies import answer, ready_line
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.prepared_map import PreparedMap
@@ -20,7 +21,7 @@ from clusterlens.ui.kit import badge, card, pmu, pn, safe
 from clusterlens.ui.nodes.tables import Axes, Shading
 from clusterlens.ui.palette import SHADES
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import percent, size_in_bytes
+from clusterlens.ui.words import size_in_bytes
 
 PCA = {
     "no, keep all features": None,
@@ -52,6 +53,12 @@ class Preparation(Panel):
             styles={"overflow": "hidden"},
         )
         self._result = Text(css_classes=["cl-prepared"])
+        # As wide as the card, so that it leaves the map its height.
+        self._more = Text(
+            does=lambda what: answer(self.session, what),
+            css_classes=["cl-prepared-more"],
+            styles={"flex": "none"},
+        )
         self._next = pmu.Button(
             label="Next: choose a pool",
             icon="arrow_forward",
@@ -91,6 +98,7 @@ class Preparation(Panel):
             self._legend,
             picture,
             end,
+            self._more,
             css="cl-preparation",
         )
 
@@ -122,6 +130,7 @@ class Preparation(Panel):
         ds = results["dataset"].value
         self._next.disabled = ds is None
         self._result.body = _result(ds) if ds else "<p class='muted'>Not prepared.</p>"
+        self._more.body = _more(ds) if ds else ""
 
     def show(
         self, dataset: Dataset, prepared_picture: Picture, shading: Shading, axes: Axes
@@ -134,17 +143,22 @@ class Preparation(Panel):
 
 def _result(ds: Dataset) -> str:
     n, d = ds.X.shape
-    labels = ""
+    return (
+        f"<p>{badge('ready')} <b>{whole(n)} samples × {count(d, 'feature')}</b> go "
+        f"into the pool. <span class='muted'>{_memory(ds)}</span></p>"
+    )
+
+
+def _more(ds: Dataset) -> str:
+    """Say what became of copies, and which column is no feature."""
+    copies, labels = ready_line(ds), ""
     if ds.labels_true is not None:
         name = next(str(c) for c, role in ds.roles.items() if role == "label")
         labels = (
-            f"<p class='muted'>{safe(name)}, the given label with "
-            f"{len(ds.label_names)} classes, is not a feature.</p>"
+            f"<span class='muted'>{safe(name)}, the given label with "
+            f"{len(ds.label_names)} classes, is not a feature.</span>"
         )
-    return (
-        f"<p>{badge('ready')} <b>{whole(n)} samples × {count(d, 'feature')}</b> go "
-        f"into the pool. <span class='muted'>{_memory(ds)}</span></p>{labels}"
-    )
+    return f"<p>{copies} {labels}</p>" if copies or labels else ""
 
 
 def _memory(ds: Dataset) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,12 @@ from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.ui.analysis import Link
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
-from clusterlens.ui.figures.ranked_rows import RankedRows
+from clusterlens.ui.figures.ranked_rows import HEADS, RankedRows
 from clusterlens.ui.kit import card, link, pn, safe, select
 from clusterlens.ui.panels.panel import TO_A_RUN, Panel
-from clusterlens.ui.words import span
+from clusterlens.ui.words import span, telling
 
+_NUMBER_OF_CLUSTERS = re.compile(r" k=\d+(?= |$)")
 VOTES = {
     "each model": "models",
     "families equal": "families",
@@ -159,7 +161,7 @@ class RankingTable(Panel):
         self._votes.visible = True
         self._note.body = (
             f"<p class='muted'>{safe(pool_make_up(ensemble).text)}{_silent(ensemble)}"
-            "</p>"
+            f"{_alike(copies, rows)}</p>"
             f"{_counted_from(links.value, since.value)}"
         )
         drawn = (ranking, robustness.state, robustness.value, rises)
@@ -168,7 +170,8 @@ class RankingTable(Panel):
         if drawn != self._drawn:
             self._drawn = drawn
             n_links = _count(constraints.value)
-            self.shown = ranked(ranking, rows, robustness, n_links, rises.value)
+            self.shown = ranked(ranking, rows, copies, robustness, n_links, rises.value)
+            more["heads"] = heads(ranking)
             more["rows"] = json.dumps([*zip(*self.shown.values(), strict=True)])
         place = None
         if looked_at.ready and looked_at.value.model is not None:
@@ -193,6 +196,22 @@ def _silent(ensemble: Ensemble) -> str:
     return f" · {count(silent, 'kept partition')} without a vote" if silent else ""
 
 
+def _alike(copies: np.ndarray, rows: np.ndarray) -> str:
+    """Say that a row may stand for several models, which all count in the ranks."""
+    if len(rows) == len(copies):
+        return ""
+    return (
+        " · <span class='cl-equal-models'>×2 stands for two equal models, and ranks "
+        "count both</span>"
+    )
+
+
+def heads(ranking: Ranking) -> dict[str, str]:
+    """Titles of the columns; of a score that is higher for better, no distance."""
+    word = "likeness" if ranking.greater_is_better else "distance"
+    return {**HEADS, "distance": word}
+
+
 def _counted_from(links: tuple[Link, ...], since: tuple[Link, ...]) -> str:
     """Say what changes of rank are counted from, and what else they could be."""
     if not links and not since:
@@ -211,15 +230,18 @@ def _count(links: Constraints | None) -> int:
 def ranked(
     ranking: Ranking,
     rows: np.ndarray,
+    copies: np.ndarray,
     robustness: Result,
     n_links: int,
     rises: np.ndarray | None = None,
 ) -> dict[str, list[Any]]:
     """Columns of the table, one entry for each distinct partition.
 
-    Bars run from 0 to 1; ranks are placed on a logarithmic axis from 0 to 1. `rises`,
-    shape (n_partitions,), are the ranks that each model has won by links.
+    Bars run from 0 to 1; ranks are placed on a logarithmic axis from 0 to 1. `copies`,
+    shape (n_partitions,), tells which models are equal; `rises`, of this shape, are the
+    ranks that each model has won by links.
     """
+    times = np.bincount(copies)[copies[rows]].tolist()
     ensemble, ranks, none = ranking.ensemble, ranking.ranks[rows], [None] * len(rows)
     values, alone = ranking.values[rows], ranking.unconstrained[rows]
     bar, charge = _bars(alone, values, ranking.greater_is_better)
@@ -235,7 +257,8 @@ def ranked(
         ranges = majorities = [word] * len(rows)
     return {
         "rank": ranks.tolist(),
-        "model": [_short(ensemble.names[t]) for t in rows],
+        "model": telling([_short(ensemble.names[t]) for t in rows]),
+        "times": [f"×{n}" if n > 1 else "" for n in times],
         "k": ensemble.n_clusters[rows].tolist(),
         "bar": bar,
         "charge": charge,
@@ -246,19 +269,25 @@ def ranked(
         "high": high,
         "now": _on_axis(ranks, ensemble.n_partitions),
         "majority": majorities,
-        "full": _told_of(ranking, rows, broken, n_links),
+        "full": _told_of(ranking, rows, times, broken, n_links),
     }
 
 
 def _told_of(
-    ranking: Ranking, rows: np.ndarray, broken: list[int], n_links: int
+    ranking: Ranking,
+    rows: np.ndarray,
+    times: list[int],
+    broken: list[int],
+    n_links: int,
 ) -> list[str]:
     """Write all that is known of the ranks of models, for the hover text."""
     ensemble, told = ranking.ensemble, []
     intervals, ranges = ranking.intervals, ranking.rank_ranges
-    for model, n_broken in zip(rows.tolist(), broken, strict=True):
+    for model, n, n_broken in zip(rows.tolist(), times, broken, strict=True):
         value = ranking.values[model]
         parts = [ensemble.names[model], ensemble.families[model], f"score {value:.4f}"]
+        if n > 1:
+            parts.append(f"one of {n} equal models, all of rank {ranking.ranks[model]}")
         if n_links:
             parts.append(f"breaks {n_broken} of {count(n_links, 'link')}")
         text = " · ".join(parts)
@@ -281,7 +310,7 @@ def _brief(numbers: np.ndarray) -> list[float | None]:
 
 def _short(name: str) -> str:
     """Leave out what the column beside says: the number of clusters."""
-    return name.split(" k=")[0]
+    return _NUMBER_OF_CLUSTERS.sub("", name)
 
 
 def _bars(

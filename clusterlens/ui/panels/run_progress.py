@@ -112,6 +112,7 @@ def _time(run_so_far: RunSoFar) -> str:
     """Say how long it has run, and how long it will."""
     now = time.monotonic()
     elapsed, left = now - run_so_far.began, run_so_far.ends - now
-    if left < -0.1 * elapsed:
-        return f"{elapsed:.0f} s, longer than estimated"
-    return f"{elapsed:.0f} s elapsed, {duration(max(left, 0))} left"
+    if left < 0:
+        estimate = duration(run_so_far.ends - run_so_far.began)
+        return f"{elapsed:.0f} s elapsed, longer than the estimate, {estimate}"
+    return f"{elapsed:.0f} s elapsed, {duration(left)} left"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import percent, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
@@ -28,7 +28,6 @@ from clusterlens.ui.nodes.pictures import Legend
 from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.palette import DISAGREEMENT_COLOURS, LINK_COLOURS, cluster_colour
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import percent
 
 COLOURS = {
     "clusters": "model",

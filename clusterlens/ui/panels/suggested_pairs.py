@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.compute._numbers import percent
 from clusterlens.compute.ranking.suggestions import Suggestion
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
@@ -44,8 +45,9 @@ class SuggestedPairs(Panel):
 def _entry(some: Suggestion, samples: Dataset) -> str:
     i, j = some.pair
     rows = f"{safe(samples.row_ids[i])} – {safe(samples.row_ids[j])}"
+    settled = percent(some.information)
     return (
         f"<p class='between'>{link(rows, f'{i} {j}')}"
-        f"<span class='muted'>settles {some.information:.0%} of what is open</span></p>"
+        f"<span class='muted'>settles {settled} of what is open</span></p>"
         f"<p class='muted'>{safe(some.reason)}</p>"
     )

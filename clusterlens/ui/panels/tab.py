@@ -10,6 +10,7 @@ from clusterlens.ui.components import Text
 from clusterlens.ui.kit import link, pn, safe
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.style import COLUMN
+from clusterlens.ui.words import fixed
 
 # Bars of effects end at this many standard deviations.
 WIDEST_EFFECT = 2.0
@@ -85,7 +86,7 @@ def _effect_row(row: dict[Any, Any]) -> str:
     left = 50 if effect > 0 else 50 - half
     colour = "#0b7d7d" if effect > 0 else "#0b7d7d88"
     return (
-        f"<tr title='{effect:+.2f} standard deviations'>"
+        f"<tr title='{fixed(effect, signed=True)} standard deviations'>"
         f"<td class='cut'>{safe(name)}</td><td><div class='track middle'><div "
         f"style='margin-left:{left:.1f}%;width:{half:.1f}%;background:{colour}'></div>"
         f"</div></td><td class='number'><b>{safe(row['text'])}</b></td>"

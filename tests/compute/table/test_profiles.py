@@ -259,3 +259,14 @@ def test_a_group_is_compared_with_the_rest():
 def test_groups_without_a_rest_or_outside_the_rows_are_refused(samples):
     with pytest.raises(ValueError, match="samples"):
         group_profile(small(), samples)
+
+
+def test_no_share_is_written_as_less_than_nothing():
+    """The mean of zeros may come out as -1e-17, which is 0%, not -0%."""
+    texts = []
+    for ones in range(1, 12):
+        values = np.repeat([0.0, 1.0], [40, ones])
+        ds = prepare(pd.DataFrame({"flag": values, "x": np.arange(len(values))}))
+        profile = cluster_profiles(ds, (np.arange(len(values)) >= 40).astype(int))
+        texts += profile.table.query("column == 'flag'")["text"].tolist()
+    assert set(texts) == {"0%", "100%"}
