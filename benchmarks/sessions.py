@@ -11,7 +11,8 @@ of the server's event loop worked (processor time of its thread, which other wor
 machine does not lengthen), and the time from each click to what it asks for.
 
 `closed` opens sessions with a run each, closes them, and prints the memory of the
-server before and after.
+server before and after. With PYTHONMALLOC=malloc, which docs/deploy.md advises for a
+group, memory that is free goes back to the system.
 """
 
 from __future__ import annotations
@@ -108,6 +109,7 @@ async def use(n_sessions: int, rows: int) -> None:
                 address, range(n_sessions, n_sessions + 1), ["run/pool"]
             ),
         }
+        answers: list[float] = []
         for what, phase in phases.items():
             await ask(address, "reset")
             probe = asyncio.create_task(opened[0].pings())
@@ -116,12 +118,14 @@ async def use(n_sessions: int, rows: int) -> None:
             await probe
             steps = 1000 * np.array((await ask(address, "steps")).split(), float)
             say(what, opened[0].answers)
+            answers += opened[0].answers
             print(
                 f"{'':28} event loop: longest step {steps.max():.0f} ms of work, "
                 f"{np.count_nonzero(steps > 100)} above 100 ms"
             )
             if seconds:
                 say("    from the click on", seconds)
+        say("all answers", answers)
         for visitor in opened:
             visitor.close()
 
@@ -152,16 +156,18 @@ async def close(n_sessions: int) -> None:
             print(f"{when:28} {process.memory_info().rss / 2**20:6.0f} MB")
 
         for k in range(3):
-            say_memory("one session" if k == 0 else f"closed for the {k}. time")
+            if k == 0:
+                say_memory("one session")
             opened = await open_all(address, n_sessions)
             say_memory(f"{n_sessions} more")
             await ask(address, "reset")
             for visitor in opened:
                 visitor.close()
             await until(address, "closed")
+            await asyncio.sleep(3)
             steps = 1000 * np.array((await ask(address, "steps")).split(), float)
+            say_memory(f"closed for the {k + 1}. time")
             print(f"longest step of the event loop meanwhile: {steps.max():.0f} ms")
-        say_memory("closed for the 3. time")
         first[0].close()
 
 

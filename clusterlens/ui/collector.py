@@ -1,4 +1,4 @@
-"""The garbage collector: it passes over what has come to stay.
+"""Memory: the collector passes over what has come to stay; what is free is given back.
 
 A full collection goes through the objects of every session while all of them wait:
 0.1 to 0.2 s for each session that has seen all pages.
@@ -6,7 +6,14 @@ A full collection goes through the objects of every session while all of them wa
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
 import gc
+import sys
+
+# After the last of many sessions that end together.
+_REST_SECONDS = 1.0
+_RESTS: list[asyncio.TimerHandle] = []
 
 
 def settle() -> None:
@@ -19,3 +26,21 @@ def sweep() -> None:
     """Go through everything once; for times at which nobody waits."""
     gc.unfreeze()
     settle()
+
+
+def give_back() -> None:
+    """Give free memory back to the system when no session has ended for a moment.
+
+    Python's own allocator keeps most of it for the next sessions; that of the system
+    (`PYTHONMALLOC=malloc`) gives it back, where it can be asked to: with glibc.
+    """
+    while _RESTS:
+        _RESTS.pop().cancel()
+    _RESTS.append(asyncio.get_running_loop().call_later(_REST_SECONDS, _trim))
+
+
+def _trim() -> None:
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

@@ -19,7 +19,7 @@ from bokeh.model.util import collect_filtered_models
 from panel.viewable import Viewable
 
 from clusterlens.ui.classroom import Classroom
-from clusterlens.ui.collector import sweep
+from clusterlens.ui.collector import give_back, sweep
 from clusterlens.ui.derived import Derived
 from clusterlens.ui.figures.frame import Frame
 from clusterlens.ui.history import History
@@ -64,6 +64,7 @@ def leave(page: Any, views: Iterable[Any]) -> None:
     _OPEN.discard(page)
     if not _OPEN:
         sweep()
+    give_back()
 
 
 def _is_destroyed(model: Model) -> bool:

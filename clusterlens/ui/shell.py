@@ -120,14 +120,22 @@ class Shell:
             stylesheets=[RAIL],
             css_classes=["cl-rail"],
         )
-        self._body = pn.Column(
-            self.pages[session.look.page].view,
+        body = pn.Column(
+            *(page.view for page in self.pages.values()),
             styles={**COLUMN, "flex": "1 1 0"},
             sizing_mode="stretch_both",
             margin=0,
         )
-        self._content = pn.Column(
-            self._body,
+        content = pn.Column(
+            body,
+            _job_bar(session),
+            pn.Column(
+                interrupted(session),
+                _notices(session),
+                stylesheets=[OVERLAY % "top: 8px"],
+                margin=0,
+            ),
+            _help(session),
             styles={
                 **COLUMN,
                 "flex": "1 1 0",
@@ -158,7 +166,7 @@ class Shell:
             main=[
                 pn.Row(
                     self._rail,
-                    self._content,
+                    content,
                     margin=0,
                     sizing_mode="stretch_both",
                     styles={
@@ -192,28 +200,8 @@ class Shell:
 
     def begin(self) -> None:
         """Show the page in a browser that listens, then make ready what comes next."""
-        self._complete()
         self._turn()
         self._readying = asyncio.get_running_loop().create_task(self._make_ready())
-
-    def _complete(self) -> None:
-        """Add what the page begins without: its other pages, and what lies over them.
-
-        With them the page would come later, and other sessions wait for longer.
-        """
-        with pn.io.hold(freeze=True):
-            self._body.objects = [page.view for page in self.pages.values()]
-            self._content.objects = [
-                self._body,
-                _job_bar(self.session),
-                pn.Column(
-                    interrupted(self.session),
-                    _notices(self.session),
-                    stylesheets=[OVERLAY % "top: 8px"],
-                    margin=0,
-                ),
-                _help(self.session),
-            ]
 
     async def _make_ready(self) -> None:
         await asyncio.sleep(WARM_AFTER_SECONDS)

@@ -31,9 +31,9 @@ def fresh(test):
     """
 
     @wraps(test)
-    def run_beside(opened):
+    def run_beside(**fixtures):
         if os.environ.get("CLUSTERLENS_FRESH"):
-            return test(opened)
+            return test(**fixtures)
         command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p"]
         command += ["no:cacheprovider", f"{__file__}::{test.__name__}"]
         env = {**os.environ, "CLUSTERLENS_FRESH": "1"}
@@ -134,6 +134,32 @@ def test_session_is_let_go_with_its_run_and_results(opened):
         await gone(parts)
         alive = sum(model() is not None for model in models)
         assert alive < len(models) / 10
+
+    serve(visit)
+
+
+@fresh
+def test_page_that_is_left_while_it_comes_is_let_go(opened, monkeypatch):
+    monkeypatch.setattr(shell, "MAKE_AFTER_SECONDS", 10_000)
+
+    async def visit(server, address):
+        visitor = await Visitor.open(address)
+        await visitor.load()
+        shown, document = opened[-1](), server.get_sessions()[-1].document
+        page = shown.pages["consensus"]
+        with set_curdoc(document):
+            shown.session.look.page = "consensus"
+        while not any(panel.view._models for panel in page.panels):
+            await asyncio.sleep(0)
+        assert not page.made
+        views = [view for panel in page.panels for view in panel.view.select()]
+        models = [model for view in views for model, _ in view._models.values()]
+        assert all(model.document is None for model in models)
+        parts = [weakref.ref(part) for part in (*views, *models)]
+        del shown, document, page, views, models
+        visitor.close()
+        await end(server.get_sessions()[-1])
+        await gone(parts)
 
     serve(visit)
 

@@ -160,7 +160,7 @@ def cluster_separation(
     samples at most c - 1 neighbours are asked. A gap of any width counts once it is
     wider than neighbours lie apart; how much wider is not measured. Of clusters of
     k-means and Ward linkage (2, 4 and 8) of uniform and Gaussian noise in two and five
-    columns, at most one in a hundred of each kind is called apart.
+    columns, a few in a hundred of each kind at most are called apart.
 
     With m compared samples, O(m log m) up to four features, O(m² d) above, for each
     table, whatever the number of samples: m is at most max_compared.

@@ -2,7 +2,7 @@
 
 A page is made when it is first looked at, so that the first one comes quickly, and then
 stays in its place. In a browser it is made in steps, as its widgets take longer than
-others shall wait: cards come into their places empty, and then what is in them.
+others shall wait.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 from clusterlens.ui.collector import settle
 from clusterlens.ui.components import go_on
 from clusterlens.ui.kit import pn
-from clusterlens.ui.pages.contents import send, together, withhold
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.session import Session
 from clusterlens.ui.style import COLUMN, COMING
@@ -73,11 +72,7 @@ class Page:
         for panel in self.panels:
             if self._make_models(panel.view):
                 yield
-        contents = [part for panel in self.panels for part in withhold(panel.view)]
         self.view.param.update(objects=[arranged], css_classes=[])
-        for some in together(contents):
-            yield
-            send(some)
         self.made = True
         yield
 
