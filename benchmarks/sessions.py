@@ -155,9 +155,8 @@ async def close(n_sessions: int) -> None:
         def say_memory(when: str) -> None:
             print(f"{when:28} {process.memory_info().rss / 2**20:6.0f} MB")
 
+        say_memory("one session")
         for k in range(3):
-            if k == 0:
-                say_memory("one session")
             opened = await open_all(address, n_sessions)
             say_memory(f"{n_sessions} more")
             await ask(address, "reset")

@@ -42,18 +42,16 @@ def enter(page: Any) -> None:
     _OPEN.add(page)
 
 
-def leave(page: Any, views: Iterable[Any]) -> None:
+def leave(page: Any) -> None:
     """Take a page apart that nobody will use again; the last one cleans up.
 
     Parameters
     ----------
     page : object
-        Holds all else of its session, in attributes, lists and mappings. Tasks in them
-        are cancelled.
-    views : iterable
-        What is shown of it; they may hold more, as what is called when they change.
+        Holds all else of its session, in attributes, lists and mappings, what is shown
+        of it among them. Tasks in them are cancelled.
     """
-    parts = _parts((*views, page))
+    parts = _parts(page)
     shown = [part for part in parts if isinstance(part, Viewable)]
     models = [model for view in shown for model, _ in view._models.values()]
     # Those in the document of the page went with it.
@@ -72,21 +70,21 @@ def _is_destroyed(model: Model) -> bool:
     return not (model._property_values or model._unstable_default_values)
 
 
-def _parts(things: Iterable[Any]) -> list[Any]:
-    """Find all that belongs to things; also cards that are not in their place yet."""
-    waiting, found = list(things), dict[int, Any]()
+def _parts(page: Any) -> list[Any]:
+    """Find all that belongs to a page; also cards that are not in their place yet."""
+    waiting, found = [page], {}
     while waiting:
         thing = waiting.pop()
         if id(thing) in found:
             continue
-        found[id(thing)] = thing
-        if isinstance(thing, Viewable):
-            waiting += thing.select()
-        for part in _flat(list(vars(thing).values())):
-            if isinstance(part, asyncio.Task):
-                part.cancel()
-            elif isinstance(part, (*_OWN, Viewable)):
-                waiting.append(part)
+        # All that is inside a view comes with it, and is not asked for the same again.
+        for part in thing.select() if isinstance(thing, Viewable) else [thing]:
+            found[id(part)] = part
+            for held in _flat(vars(part).values()):
+                if isinstance(held, asyncio.Task):
+                    held.cancel()
+                elif isinstance(held, (*_OWN, Viewable)):
+                    waiting.append(held)
     return list(found.values())
 
 

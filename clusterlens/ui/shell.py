@@ -221,7 +221,7 @@ class Shell:
     async def _leave(self) -> None:
         for session in (self.session, self.room.session):
             await session.ended()
-        leave(self, self.view.select())
+        leave(self)
 
     def _press(self, key: str) -> None:
         of_shell = key in OF_SHELL or (key == "escape" and self.session.look.help)

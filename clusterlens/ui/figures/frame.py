@@ -38,6 +38,8 @@ ON_A_GROUND = {
     "padding": 2,
     "border_radius": 4,
 }
+# A ring around a sample that was clicked.
+RINGED = {"size": 15, "fill_alpha": 0, "line_width": 2.5, "line_color": "#777f87"}
 # The part of an axis that one can zoom in to.
 _DEPTH = 1e-4
 # Bokeh takes a click for the second half of a double one if another, anywhere, was less

@@ -8,7 +8,7 @@ import numpy as np
 from bokeh.models import ColumnDataSource, ImageRGBA, Scatter, Segment, Text
 from scipy.spatial import KDTree
 
-from clusterlens.ui.figures.frame import ON_A_GROUND, PictureFrame, no_image
+from clusterlens.ui.figures.frame import ON_A_GROUND, RINGED, PictureFrame, no_image
 
 # Pixels from the middle of a star to that of its number.
 _ASIDE = 18
@@ -68,17 +68,7 @@ class MembershipMap(PictureFrame):
                 line_alpha=0.7,
             ),
         )
-        self.draw(
-            self._ring,
-            Scatter(
-                x="x",
-                y="y",
-                size=15,
-                fill_alpha=0,
-                line_width=2.5,
-                line_color="#777f87",
-            ),
-        )
+        self.draw(self._ring, Scatter(x="x", y="y", **RINGED))
         self.draw(
             self._seeds,
             Scatter(

@@ -17,7 +17,13 @@ from bokeh.models import (
     Text,
 )
 
-from clusterlens.ui.figures.frame import ON_A_GROUND, PictureFrame, View, no_image
+from clusterlens.ui.figures.frame import (
+    ON_A_GROUND,
+    RINGED,
+    PictureFrame,
+    View,
+    no_image,
+)
 from clusterlens.ui.palette import LINK_COLOURS, PAIR_COLOUR
 
 # How near to a sample a click must be, and how many clusters a legend names.
@@ -139,17 +145,7 @@ class MapFigure(PictureFrame):
                 line_color="#ffffff",
             ),
         )
-        self.draw(
-            self._rings,
-            Scatter(
-                x="x",
-                y="y",
-                size=15,
-                fill_alpha=0,
-                line_width=2.5,
-                line_color="#777f87",
-            ),
-        )
+        self.draw(self._rings, Scatter(x="x", y="y", **RINGED))
         self.draw(
             self._rings,
             Text(

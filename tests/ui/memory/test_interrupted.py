@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.actions import pools
 from clusterlens.ui.memory import memory as module
 from clusterlens.ui.memory.presence import Presence, is_there
@@ -81,17 +80,6 @@ def killed(killed_once, tmp_path):
     """A copy of that store, and the analysis."""
     folder, analysis = killed_once
     return shutil.copytree(folder, tmp_path / "copy"), analysis
-
-
-@pytest.fixture
-def quick_pool(monkeypatch):
-    """Let a pool find labels at once."""
-
-    def found(X, pool, **options):
-        rng = np.random.default_rng(options["random_state"])
-        return Ensemble(rng.integers(0, 3, (6, len(X))))
-
-    monkeypatch.setattr(pools, "run_pool", found)
 
 
 @pytest.fixture

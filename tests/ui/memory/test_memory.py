@@ -9,13 +9,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.actions import pools
 from clusterlens.ui.memory import memory as module
 from clusterlens.ui.memory import records
@@ -26,17 +23,6 @@ from tests.ui.loop import run
 from tests.ui.memory.test_records import assert_same
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
-
-
-@pytest.fixture
-def quick_pool(monkeypatch):
-    """Let a pool find labels at once."""
-
-    def found(X, pool, **options):
-        rng = np.random.default_rng(options["random_state"])
-        return Ensemble(rng.integers(0, 3, (6, len(X))))
-
-    monkeypatch.setattr(pools, "run_pool", found)
 
 
 async def begun(folder) -> Session:
