@@ -13,7 +13,8 @@ LOOKS = 6
 COLOURS = {"runOnly": ["color-contrast"]}
 # More than any page has places for the focus.
 STEPS = 400
-# What has the focus: its name, its box, its card, and whether a ring is around it.
+# What has the focus: its name, its box, its card, and whether a ring is around it;
+# where another card had it before, also the box of that one now.
 FOCUSED = """() => {
   let part = document.activeElement;
   while (part?.shadowRoot?.activeElement) part = part.shadowRoot.activeElement;
@@ -23,6 +24,8 @@ FOCUSED = """() => {
   let above = part, card = null;
   for (; above && !card; above = above.parentNode ?? above.host)
     if (above.classList?.contains("cl-card")) card = above;
+  const other = card && window.cardBefore !== card ? window.cardBefore : null;
+  window.cardBefore = card ?? window.cardBefore;
   const named = part.getAttribute("aria-labelledby") ?? "";
   const labels = named.split(" ").map((id) => part.getRootNode().getElementById(id));
   const words = [part.ariaLabel, part.title, part.placeholder, part.textContent,
@@ -31,6 +34,7 @@ FOCUSED = """() => {
   return {
     name: words.find((word) => word?.trim()) ?? "",
     at: box(part), card: card && box(card), css: card?.className,
+    before: other?.isConnected && { at: box(other), css: other.className },
     ring: ringed(part) || ringed(part.closest(".Mui-focusVisible"))
       || !!part.closest(".Mui-focused"),
     markup: part.outerHTML.slice(0, 150),
@@ -83,7 +87,8 @@ def after(one: dict[str, float], other: dict[str, float]) -> bool:
 
 def wrong_places(app: Page, where: str) -> list[str]:
     """Walk from the rail through a page with Tab; what is wrong with the way."""
-    wrong, cards = [], []
+    wrong = []
+    app.evaluate("window.cardBefore = null")
     app.locator(".cl-nav-lessons button").focus()
     size = app.viewport_size
     for _ in range(STEPS):
@@ -91,17 +96,15 @@ def wrong_places(app: Page, where: str) -> list[str]:
         part = app.evaluate(FOCUSED)
         if part is None:
             break
-        at, card = part["at"], part["card"]
+        at, card, before = part["at"], part["card"], part["before"]
         seen = at["width"] and at["height"] and 0 <= at["x"] <= size["width"]
         seen = seen and 0 <= at["y"] <= size["height"]
         facts = {"no name": part["name"], "unseen": seen, "no ring": part["ring"]}
         wrong += [
             f"{where}: {fact}: {part['markup']}" for fact in facts if not facts[fact]
         ]
-        if card and (not cards or part["css"] != cards[-1]["css"]):
-            if cards and not after(card, cards[-1]["card"]):
-                wrong.append(f"{where}: {part['css']} comes after {cards[-1]['css']}")
-            cards.append(part)
+        if before and not after(card, before["at"]):
+            wrong.append(f"{where}: {part['css']} comes after {before['css']}")
     else:
         wrong.append(f"{where}: Tab does not leave the page, last: {part['markup']}")
     return wrong

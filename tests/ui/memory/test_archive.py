@@ -15,17 +15,11 @@ from clusterlens.ui.memory.archive import (
 from clusterlens.ui.memory.store import Store
 from clusterlens.ui.session import Session
 from tests.ui.loop import run
-from tests.ui.memory.test_memory import (  # noqa: F401
-    assert_same_history,
-    begun,
-    forget,
-    opened,
-    quick_pool,
-)
+from tests.ui.memory.test_memory import assert_same_history, begun, forget, opened
 
 
 @pytest.fixture
-def saved(tmp_path, quick_pool):  # noqa: F811
+def saved(tmp_path, quick_pool):
     """A session and its analysis as a file."""
 
     async def main():

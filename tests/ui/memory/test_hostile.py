@@ -32,7 +32,6 @@ from clusterlens.ui.memory.store import Row, Store
 from clusterlens.ui.nodes.result import Told, told
 from tests.ui.loop import run
 from tests.ui.memory.test_archive import changed, saved  # noqa: F401
-from tests.ui.memory.test_memory import quick_pool  # noqa: F401
 
 CODE = "x', a=print('ran')) #"
 
