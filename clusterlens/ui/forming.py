@@ -133,6 +133,11 @@ class Forming:
         """Whether models wait or run."""
         return not {WAITING, RUNNING}.isdisjoint(self._states)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether a model found nothing, which may not happen again."""
+        return FAILED in self._states
+
     def planned(self, estimate: PoolEstimate) -> None:
         """Take the models of the run and what they were said to cost."""
         self._estimate = estimate

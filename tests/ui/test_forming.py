@@ -43,12 +43,14 @@ class Endless:
 
 
 class Failing:
-    """A clusterer that fails."""
+    """A clusterer that fails while there is no file."""
 
-    def __init__(self, n_clusters=2):
-        self.n_clusters = n_clusters
+    def __init__(self, until="never"):
+        self.until = until
 
     def fit_predict(self, X):
+        if Path(self.until).exists():
+            return KMeans(2).fit_predict(X)
         raise ValueError("it <b>fails</b>")
 
 
@@ -153,6 +155,19 @@ def test_stop_and_keep_makes_a_run_of_what_there_is_and_says_so(play):
         told = told_of(watched.session, 0)
         assert "endless" not in write_script(watched.session.history.done, told)
         assert [step.kind for step in watched.session.history.done][-1] == "run pool"
+
+    play(scenario)
+
+
+def test_a_model_that_failed_is_fitted_anew_when_the_same_pool_runs_again(play):
+    async def scenario(watched):
+        failing = {"clusterer": "failing", "until": str(watched.go_on)}
+        pool = [*POOL, failing]
+        assert await (await watched.start(pool))
+        assert watched.session.analysis.run.ensemble.n_partitions == 3
+        watched.go_on.touch()
+        assert await watched.session.act("run pool", pool=pool)
+        assert watched.session.analysis.run.ensemble.n_partitions == 4
 
     play(scenario)
 

@@ -56,7 +56,8 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
             on_model=forming.ended,
             workers=WORKERS,
         )
-        return ensemble, not job.kept()
+        # A worker that died, or memory that was short, is of this run alone.
+        return ensemble, not (job.kept() or forming.has_failed)
 
     ensemble = RESULTS.get(content_key(dataset.X, pool, seed), fit, job.cancelled)
     stopped_of = forming.n_asked if forming.is_unfinished and job.kept() else 0
