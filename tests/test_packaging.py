@@ -48,6 +48,7 @@ def files_below(folder: Path, root: Path) -> set[str]:
 def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel):
     assert files_below(wheel / "clusterlens", wheel) == files_below(PACKAGE, ROOT)
     assert not list(wheel.rglob("__pycache__"))
+    assert (wheel / "clusterlens" / "py.typed").is_file()
     (details,) = [path for path in wheel.iterdir() if path.name != "clusterlens"]
     assert (details / "licenses" / "LICENSE").is_file()
     assert "clusterlens = clusterlens.ui.cli:main" in (

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -337,6 +337,106 @@ class Ensemble(Frozen):
                 for new, old in enumerate(chosen.tolist())
                 if old in self.memberships
             },
+        )
+
+    def __len__(self) -> int:
+        """Number of partitions T."""
+        return self.n_partitions
+
+    @overload
+    def __getitem__(self, models: int) -> IntArray: ...
+
+    @overload
+    def __getitem__(self, models: slice | npt.ArrayLike) -> Ensemble: ...
+
+    def __getitem__(self, models: int | slice | npt.ArrayLike) -> IntArray | Ensemble:
+        """Return the labels of one partition, or the ensemble of several.
+
+        Parameters
+        ----------
+        models : int, slice or array-like
+            Position of a partition; several positions, a slice or a mask of them.
+
+        Returns
+        -------
+        part : array of int, shape (n_samples,), or Ensemble
+            Labels for one position; else what `select` returns.
+        """
+        if isinstance(models, slice):
+            return self.select(np.arange(self.n_partitions)[models])
+        if isinstance(models, int | np.integer):
+            return self.labels[models]
+        return self.select(models)
+
+    def replace(self, **changes: Any) -> Ensemble:
+        """Return the ensemble with other values of some arguments.
+
+        Parameters
+        ----------
+        **changes
+            Arguments of `Ensemble` by name, checked as there; all others stay.
+
+        Returns
+        -------
+        ensemble : Ensemble
+            Equal but for the changes.
+
+        Examples
+        --------
+        >>> Ensemble([[0, 0, 1], [0, 1, 1]]).replace(names=["first", "second"]).names
+        ('first', 'second')
+        """
+        kept = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Ensemble(**{**kept, **changes})
+
+    def concat(self, *others: Ensemble) -> Ensemble:
+        """Return the partitions of this ensemble and of others, in order.
+
+        Parameters
+        ----------
+        *others : Ensemble
+            Partitions of the same samples with the same meaning of noise.
+
+        Returns
+        -------
+        ensemble : Ensemble
+            All partitions with their weights, memberships, gaps and notes.
+
+        Raises
+        ------
+        ValueError
+            If numbers of samples or meanings of noise differ.
+
+        Examples
+        --------
+        >>> Ensemble([[0, 0, 1]]).concat(Ensemble([[0, 1, 1], [0, 1, 2]]))
+        Ensemble(3 partitions of 3 samples)
+        """
+        parts = [self, *map(check_ensemble, others)]
+        for part in parts:
+            if (part.n_samples, part.noise) != (self.n_samples, self.noise):
+                raise ValueError(
+                    f"others has {part!r} with noise={part.noise!r}, to follow "
+                    f"{self!r} with noise={self.noise!r}; give partitions of the same "
+                    "samples, and one meaning of noise with replace(noise=...)."
+                )
+        starts = np.cumsum([0, *map(len, parts)]).tolist()
+        gaps = [~part.seen_by(t) for part in parts for t in range(len(part))]
+        return Ensemble(
+            [labels for part in parts for labels in part.labels],
+            [name for part in parts for name in part.names],
+            [family for part in parts for family in part.families],
+            self.noise,
+            specs=[spec for part in parts for spec in part.specs],
+            seconds=np.concatenate([part.seconds for part in parts]),
+            notes=[note for part in parts for note in part.notes],
+            memberships={
+                start + t: rows
+                for start, part in zip(starts, parts, strict=False)
+                for t, rows in part.memberships.items()
+            },
+            weights=np.concatenate([part.weights for part in parts]),
+            missing=np.array(gaps) if any(p.is_partial for p in parts) else None,
         )
 
     def take_samples(self, samples: npt.ArrayLike) -> Ensemble:

@@ -7,10 +7,8 @@ models in the same proportions, however weakly.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -81,17 +79,8 @@ class Hubs(Frozen):
             Families "hub 1", "hub 2", ... and "no hub". `rank_robustness` of it leaves
             out one hub at a time and gives hubs equal votes.
         """
-        old = self.ensemble
         names = [f"hub {hub + 1}" if hub >= 0 else "no hub" for hub in self.labels]
-        details: Mapping[str, Any] = {
-            "specs": old.specs,
-            "seconds": old.seconds,
-            "notes": old.notes,
-            "memberships": old.memberships,
-            "weights": old.weights,
-            "missing": old.missing,
-        }
-        return Ensemble(old.labels, old.names, names, old.noise, **details)
+        return self.ensemble.replace(families=names)
 
 
 def find_hubs(

@@ -106,21 +106,9 @@ def weighed(ensemble: Ensemble, by: VoteBy, job: Any) -> Ensemble:
 
 def joined(first: Ensemble, second: Ensemble, *, votes: bool = True) -> Ensemble:
     """The partitions of both, in order; those of the second may have no votes."""
-    shift, both = first.n_partitions, (first, second)
-    soft = {shift + t: rows for t, rows in second.memberships.items()}
-    seen = [[part.seen_by(t) for t in range(part.n_partitions)] for part in both]
-    return Ensemble(
-        np.vstack([first.labels, second.labels]),
-        (*first.names, *second.names),
-        (*first.families, *second.families),
-        first.noise,
-        specs=(*first.specs, *second.specs),
-        seconds=np.concatenate([first.seconds, second.seconds]),
-        notes=(*first.notes, *second.notes),
-        memberships={**first.memberships, **soft},
-        weights=np.concatenate([first.weights, second.weights * votes]),
-        missing=~np.vstack(seen),
-    )
+    both = first.concat(second.replace(noise=first.noise))
+    silent = np.zeros(len(second))
+    return both if votes else both.with_weights([*first.weights, *silent])
 
 
 def write_note(analysis: Analysis, values: Values, job: Any) -> Analysis:

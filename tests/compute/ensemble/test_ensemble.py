@@ -1,6 +1,7 @@
 """The label matrix: where it comes from, and what is said of noise."""
 
 import warnings
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -68,6 +69,60 @@ def test_a_sample_without_a_label_is_not_taken_for_noise(gap):
         Ensemble([[0, 0, 1], [0, 1, gap]])
     with pytest.raises(ValueError, match=r"labels\[0\] has no entry at 2; .*load_part"):
         Ensemble(pd.DataFrame({"a": ["x", "y", gap]}))
+
+
+def whole_ensemble():
+    """An ensemble with something in every field."""
+    labels = np.random.default_rng(0).integers(0, 3, (4, 6))
+    return Ensemble(
+        labels,
+        ["a", "b", "c", "d"],
+        ["x", "x", "y", "z"],
+        "singletons",
+        specs=[{"k": t} for t in range(4)],
+        seconds=[0.1, 0.2, 0.3, np.nan],
+        notes=["one failed"],
+        memberships={t: np.eye(3)[labels[t]] for t in (1, 3)},
+        weights=[1, 0, 2, 1.5],
+        missing=np.arange(24).reshape(4, 6) % 11 == 3,
+    )
+
+
+def assert_same_fields(one, other, but=()):
+    for field in {field.name for field in fields(Ensemble)} - {*but}:
+        np.testing.assert_equal(getattr(one, field), getattr(other, field))
+
+
+def test_replacing_nothing_keeps_every_field():
+    ensemble = whole_ensemble()
+    assert_same_fields(ensemble.replace(), ensemble)
+    other = ensemble.replace(families=["w"] * 4, noise="cluster")
+    assert_same_fields(other, ensemble, but=("families", "noise"))
+    assert (set(other.families), other.noise) == ({"w"}, "cluster")
+    with pytest.raises(ValueError, match="families has 1 entries for 4"):
+        ensemble.replace(families=["w"])
+
+
+def test_an_ensemble_is_that_of_its_parts_one_after_the_other():
+    ensemble = whole_ensemble()
+    assert len(ensemble) == 4
+    parts = ensemble[:1], ensemble[[1, 2]], ensemble[np.arange(4) == 3]
+    assert [len(part) for part in parts] == [1, 2, 1]
+
+    # Parts have no notes.
+    assert_same_fields(parts[0].concat(*parts[1:]), ensemble, but=("notes",))
+    assert ensemble[2].tolist() == ensemble.labels[2].tolist()
+    assert [labels.tolist() for labels in ensemble] == ensemble.labels.tolist()
+
+
+def test_ensembles_that_do_not_fit_are_not_joined():
+    ensemble = whole_ensemble()
+    with pytest.raises(ValueError, match=r"of 5 samples.*same samples"):
+        ensemble.concat(ensemble.take_samples(range(5)))
+    with pytest.raises(ValueError, match=r"noise='cluster'.*replace\(noise"):
+        ensemble.concat(ensemble.replace(noise="cluster"))
+    with pytest.raises(ValueError, match="give an Ensemble"):
+        ensemble.concat(ensemble.labels)
 
 
 def test_distinct_partitions_are_found_once():
