@@ -1,7 +1,7 @@
 """How quickly a page answers while others are opened and used, and what they leave.
 
     python -m benchmarks.sessions [--sessions 30] [--rows 10000]
-    python -m benchmarks.sessions closed [--sessions 50]
+    python -m benchmarks.sessions closed [--sessions 50] [--at-once 5]
 
 Opens sessions that each look at a run of iris. One of them, the probe, sends a question
 every 50 ms and waits for its answer while others open the page, look at every page for
@@ -11,7 +11,8 @@ of the server's event loop worked (processor time of its thread, which other wor
 machine does not lengthen), and the time from each click to what it asks for.
 
 `closed` opens sessions with a run each, closes them, and prints the memory of the
-server before and after. With PYTHONMALLOC=malloc, which docs/deploy.md advises for a
+server before and after: all of them together, three times, or some at once until all
+have come and gone. With PYTHONMALLOC=malloc, which docs/deploy.md advises for a
 group, memory that is free goes back to the system.
 """
 
@@ -65,6 +66,7 @@ def main() -> None:
     )
     parser.add_argument("part", nargs="?", default="used", choices=("used", "closed"))
     parser.add_argument("--sessions", type=int)
+    parser.add_argument("--at-once", type=int)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -73,7 +75,7 @@ def main() -> None:
     elif given.part == "used":
         asyncio.run(use(given.sessions or 30, given.rows))
     else:
-        asyncio.run(close(given.sessions or 50))
+        asyncio.run(close(given.sessions or 50, given.at_once))
 
 
 async def use(n_sessions: int, rows: int) -> None:
@@ -147,8 +149,11 @@ async def by_turns(address: str, users: Iterable[int], asked: list[str]) -> list
     return seconds
 
 
-async def close(n_sessions: int) -> None:
+async def close(n_sessions: int, at_once: int | None) -> None:
     """Open sessions with a run each, close them, and print the memory of the server."""
+    rounds = (
+        [n_sessions] * 3 if at_once is None else [at_once] * (n_sessions // at_once)
+    )
     with server(150) as (address, process):
         first = await open_all(address, 1)
 
@@ -156,9 +161,9 @@ async def close(n_sessions: int) -> None:
             print(f"{when:28} {process.memory_info().rss / 2**20:6.0f} MB")
 
         say_memory("one session")
-        for k in range(3):
-            opened = await open_all(address, n_sessions)
-            say_memory(f"{n_sessions} more")
+        for k, n_more in enumerate(rounds):
+            opened = await open_all(address, n_more)
+            say_memory(f"{n_more} more")
             await ask(address, "reset")
             for visitor in opened:
                 visitor.close()
