@@ -238,7 +238,8 @@ class Jobs(param.Parameterized):
     ) -> None:
         """Do work now; a newer wish of the same slot takes the place of an older one.
 
-        `outcome(result, error)` is called on the event loop unless a newer wish came.
+        `outcome(result, error)` is called on the event loop, but for work that a newer
+        wish stopped.
         What may take minutes is `long`: it must not take the threads of pictures. What
         may wait begins when no newer wish has come for `rests` seconds.
         """

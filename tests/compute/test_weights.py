@@ -105,7 +105,7 @@ def test_what_is_read_of_samples_and_clusters_counts_votes(case):
     for name in ("within", "between", "items"):
         assert_allclose(getattr(ours, name), getattr(theirs, name))
     one, two = (cl.inspect_sample(e, 0, labels) for e in (weighted, repeated))
-    assert (one.disagreement, one.n_always) == (two.disagreement, two.n_always)
+    assert one.disagreement == two.disagreement
     assert_allclose(one.consensus, two.consensus)
     trees = agreement_tree(weighted), agreement_tree(repeated)
     assert_array_equal(trees[0].n_components, trees[1].n_components)
@@ -230,7 +230,6 @@ def test_the_make_up_of_a_pool_counts_models_and_shares_votes():
     found = cl.pool_make_up(cl.Ensemble(labels, None, list("aab"), weights=[1, 0, 3]))
     assert (found.families["a"], found.votes["a"]) == (2, 1)
     assert found.to_frame()["share"].to_dict() == {"a": 0.25, "b": 0.75}
-    assert found.largest_share == 0.75
 
 
 def test_too_few_votes_to_compare_are_refused():

@@ -59,11 +59,6 @@ class SampleReport(Frozen):
     n_partitions: int
     seen: npt.NDArray[np.int32]
 
-    @property
-    def n_always(self) -> int:
-        """Number of other samples that all partitions that saw both join it with."""
-        return self.n_together(self.n_partitions)
-
     def n_together(self, threshold: int) -> int:
         """Number of other samples that enough partitions join it with.
 

@@ -46,11 +46,6 @@ class PoolMakeUp:
         parts = ", ".join(f"{count} {name}" for name, count in self.families.items())
         return f"{self.n_partitions} models: {parts} · {self.n_distinct} distinct"
 
-    @property
-    def largest_share(self) -> float:
-        """Share of the votes that the family with most has, in (0, 1]."""
-        return max(self.votes.values()) / sum(self.votes.values())
-
     def to_frame(self) -> pd.DataFrame:
         """Return one row per family.
 

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import HDBSCAN, KMeans
-from sklearn.metrics import silhouette_score
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -113,7 +112,7 @@ class KMeansSilhouette(ClusterMixin, BaseEstimator):
         for n_clusters in range(2, most + 1):
             model = KMeans(n_clusters, n_init=self.n_init, random_state=random)
             labels = model.fit_predict(data)
-            score = float(silhouette_score(data[part], labels[part]))
+            score = float(internal_index("SI", data[part], labels[part]))
             if score > max(scores):
                 self.labels_ = labels.astype(np.int64)
             scores.append(score)

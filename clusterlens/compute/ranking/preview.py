@@ -36,16 +36,6 @@ class LinkPreview(Frozen):
     must_ranks: RankArray | None
     cannot_ranks: RankArray | None
 
-    @property
-    def must_leader(self) -> int | None:
-        """Position of the first partition after a must-link, None if impossible."""
-        return None if self.must_ranks is None else int(self.must_ranks.argmin())
-
-    @property
-    def cannot_leader(self) -> int | None:
-        """Position of the first partition after a cannot-link, None if impossible."""
-        return None if self.cannot_ranks is None else int(self.cannot_ranks.argmin())
-
 
 def preview_link(
     ranking: Ranking,

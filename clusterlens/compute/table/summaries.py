@@ -114,11 +114,6 @@ class ColumnSummary(Frozen):
     transform: str = ""
 
     @property
-    def missing_share(self) -> float:
-        """Share of the rows without a value, in [0, 1]."""
-        return self.n_missing / self.n_rows
-
-    @property
     def estimated(self) -> bool:
         """Whether all but the missing values rests on a sample of the rows."""
         return self.n_used < self.n_rows

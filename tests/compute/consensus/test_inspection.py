@@ -32,7 +32,6 @@ def test_a_report_agrees_with_the_matrices(labels, data):
     assert report.nearest.tolist() == nearest
     for threshold in range(len(labels) + 2):
         assert report.n_together(threshold) == sum(votes[others] >= threshold)
-    assert report.n_always == sum(votes[others] == len(labels))
 
 
 def test_without_a_partition_or_other_samples_nothing_is_said_of_them():

@@ -14,7 +14,6 @@ def test_the_make_up_counts_families_and_distinct_partitions():
     assert (make_up.n_partitions, make_up.n_distinct) == (5, 3)
     assert make_up.distinct == {"a": 2, "b": 1, "c": 1}
     assert make_up.text == "5 models: 3 a, 1 b, 1 c · 3 distinct"
-    assert make_up.largest_share == 0.6
     frame = make_up.to_frame()
     assert frame.index.tolist() == ["a", "b", "c"]
     assert frame["models"].tolist() == [3, 1, 1]
