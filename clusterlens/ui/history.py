@@ -92,14 +92,6 @@ class History(param.Parameterized):
         """Put a new step in force; what had been undone is forgotten."""
         self._move((*self.steps[: self.cursor + 1], step), self.cursor + 1)
 
-    def undo(self) -> None:
-        """Take the latest step back, if there is one."""
-        self.go(self.cursor - 1)
-
-    def redo(self) -> None:
-        """Do the next undone step again, if there is one."""
-        self.go(self.cursor + 1)
-
     def go(self, cursor: int) -> None:
         """Put the step at a position in force; positions outside are ignored."""
         if 0 <= cursor < len(self.steps):

@@ -17,10 +17,10 @@ def test_undo_and_redo_return_the_very_same_analyses():
     first, second = step("a"), step("b")
     history.do(first)
     history.do(second)
-    history.undo()
+    history.go(history.cursor - 1)
     assert history.analysis is first.analysis
     assert history.redoable is second
-    history.redo()
+    history.go(history.cursor + 1)
     assert history.analysis is second.analysis
     assert history.redoable is None
 
@@ -29,8 +29,8 @@ def test_doing_something_new_forgets_what_was_undone():
     history = History()
     for name in "abc":
         history.do(step(name))
-    history.undo()
-    history.undo()
+    history.go(history.cursor - 1)
+    history.go(history.cursor - 1)
     history.do(step("d"))
     assert [s.values["score"] for s in history.done] == ["a", "d"]
     assert history.redoable is None
@@ -38,8 +38,8 @@ def test_doing_something_new_forgets_what_was_undone():
 
 def test_nothing_happens_beyond_the_ends():
     history = History()
-    history.undo()
-    history.redo()
+    history.go(history.cursor - 1)
+    history.go(history.cursor + 1)
     history.go(7)
     assert (history.cursor, history.undoable) == (0, None)
 
@@ -59,11 +59,11 @@ def test_the_history_is_that_of_two_stacks(moves):
             done.append(str(number))
             undone.clear()
         elif move == "undo":
-            history.undo()
+            history.go(history.cursor - 1)
             if done:
                 undone.append(done.pop())
         else:
-            history.redo()
+            history.go(history.cursor + 1)
             if undone:
                 done.append(undone.pop())
         assert [s.values["score"] for s in history.done] == done

@@ -5,6 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.ui.jobs import Job
+from clusterlens.ui.nodes.found_again import choose_judge
 from clusterlens.ui.partition_verdict import (
     PARTITION_CONCLUSIONS,
     partition_grounds,
@@ -52,3 +56,13 @@ def test_what_was_not_measured_is_said():
     grounds = partition_grounds(weighed(None, None), None, None)
     assert [light for _, light, _ in grounds] == ["unknown", "unknown"]
     assert "not been measured" in grounds[0][2]
+
+
+def test_the_choice_of_the_judge_can_be_cancelled():
+    ensemble = Ensemble([[0, 0, 1], [0, 1, 1]], seconds=[0.1, 0.1])
+    partition = np.array([0, 1, 1])
+    assert choose_judge(Job(""), partition, ensemble).model == 1
+    job = Job("")
+    job.stop.set()
+    with pytest.raises(Cancelled):
+        choose_judge(job, partition, ensemble)

@@ -490,7 +490,7 @@ def _only_gaps(ensemble: Ensemble, model: int) -> bool:
 def judge(job: Job, settled: Chosen, ensemble: Ensemble) -> Judge | None:
     """Choose the model that can judge the partition; None where none was fitted."""
     own = settled.choice.model if settled.choice.kind == "model" else None
-    return choose_judge(settled.clusters, ensemble, own)
+    return choose_judge(job, settled.clusters, ensemble, own)
 
 
 def chosen_stability(

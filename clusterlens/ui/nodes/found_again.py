@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from clusterlens.compute._run.options import RunOptions
+from clusterlens.compute._run.options import RunOptions, raise_if_cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.separation import ClusterSeparation, cluster_separation
 from clusterlens.compute.pool.stability import (
@@ -55,7 +55,7 @@ class Judge:
 
 
 def choose_judge(
-    clusters: np.ndarray, ensemble: Ensemble, own: int | None = None
+    job: Job, clusters: np.ndarray, ensemble: Ensemble, own: int | None = None
 ) -> Judge | None:
     """Choose the model that can judge a partition; None where none was fitted.
 
@@ -67,10 +67,11 @@ def choose_judge(
     if own is not None and own in fitted:
         model, agreement = own, 1.0
     else:
-        scores = [
-            adjusted_rand_score(clusters[seen], ensemble.labels[t][seen])
-            for t, seen in ((t, ensemble.seen_by(int(t))) for t in fitted)
-        ]
+        scores = []
+        for t in fitted.tolist():
+            raise_if_cancelled(job.cancelled)
+            seen = ensemble.seen_by(t)
+            scores.append(adjusted_rand_score(clusters[seen], ensemble.labels[t][seen]))
         best = int(np.argmax(scores))
         model, agreement = int(fitted[best]), float(scores[best])
     fits = TABLES * (BOOTSTRAPS + 1)
@@ -114,7 +115,7 @@ def judged_by(job: Job, judged: Judged, ensemble: Ensemble) -> Judge | None:
     if judged.noun == "class":
         return None
     own = None if judged.merged else judged.model
-    return choose_judge(judged.codes, ensemble, own)
+    return choose_judge(job, judged.codes, ensemble, own)
 
 
 def judged_again(
