@@ -323,12 +323,12 @@ def _read_labels(
     labels: Any, n_samples: int | None, name: str
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Return the entries that are there, integers or texts, and which are missing."""
-    array = as_array(labels, name, "a vector of shape (n_samples,)")
-    if array.ndim == 0 and hasattr(labels, "n_partitions"):
+    if hasattr(labels, "n_partitions"):
         raise ValueError(
             f"{name} is {labels!r}; give one of its partitions, e.g. "
             "ensemble.labels[0]."
         )
+    array = as_array(labels, name, "a vector of shape (n_samples,)")
     if array.ndim != 1 or array.size == 0:
         raise ValueError(
             f"{name} has shape {array.shape}; give a non-empty vector of shape "

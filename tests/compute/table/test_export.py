@@ -108,8 +108,9 @@ def test_encoding_can_carry_a_mark():
 @given(st.lists(st.floats(allow_infinity=False), min_size=1))
 def test_numbers_are_never_altered(values):
     table = pd.DataFrame({"k": range(len(values)), "v": values})
-    found = pd.read_csv(io.BytesIO(to_csv_bytes(table)))
-    assert np.array_equal(found["v"], table["v"], equal_nan=True)
+    lines = to_csv_bytes(table).decode().splitlines()[1:]
+    found = [float(line.split(",")[1] or "nan") for line in lines]
+    assert np.array_equal(found, values, equal_nan=True)
 
 
 def test_exported_rows_load_again():
