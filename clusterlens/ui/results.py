@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from clusterlens import __version__
 from clusterlens.compute._run.options import Cancel, raise_if_cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.arrays import arrays_from_bytes, arrays_to_bytes
@@ -33,7 +34,8 @@ _MOST_BYTES = 500_000_000
 # What is found sooner is not worth a file.
 _LONG_SECONDS = 0.3
 _VERSIONS = {
-    name: version(name) for name in ("clusterlens", "numpy", "scipy", "scikit-learn")
+    "clusterlens": __version__,
+    **{name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
 }
 _PAUSE = 0.1
 

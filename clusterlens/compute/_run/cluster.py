@@ -189,8 +189,8 @@ def _dask() -> Any:
         return import_module("distributed")
     except ImportError as error:
         raise ImportError(
-            "client needs Dask, which is not installed; install the extra: "
-            "pip install 'clusterlens[dask]'."
+            "client needs Dask, which is not installed; install the extra in the "
+            "folder of ClusterLens: pip install '.[dask]'."
         ) from error
 
 

@@ -172,8 +172,8 @@ def import_metis() -> Any:
         import pymetis
     except ImportError:
         raise ImportError(
-            "METIS is not installed; install clusterlens[metis], or use "
-            "method='cspa-spectral' or 'kmeans'."
+            "METIS is not installed; install the extra in the folder of ClusterLens: "
+            "pip install '.[metis]', or use method='cspa-spectral' or 'kmeans'."
         ) from None
     return pymetis
 

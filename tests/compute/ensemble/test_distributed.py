@@ -261,7 +261,7 @@ def test_dask_is_imported_only_where_it_is_asked_for(monkeypatch):
     )
     assert done.stdout == "False\n"
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ImportError, match=r"pip install 'clusterlens\[dask\]'"):
+    with pytest.raises(ImportError, match=r"pip install '.\[dask\]'"):
         count_agreements(random_ensemble(n_samples=10), client="tcp://127.0.0.1:1")
 
 
