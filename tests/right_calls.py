@@ -18,6 +18,7 @@ import clusterlens as cl
 RESULTS = {
     *("AdjustedIndex", "AgreementCost", "AgreementTree", "BrouwerIndex", "Cancelled"),
     *("ClusterConsensus", "ClusterProfiles", "ClusterSeparation", "ClusterStability"),
+    *("ClusterRule", "ClusterRules", "TypingTool"),
     "ConsensusTree",
     *("ConstraintError", "CriterionGrid", "DataError", "Dataset", "DirichletFit"),
     *(
@@ -170,6 +171,7 @@ def right_arguments(name):
         "constraints_to_json": linked | {"constraints": constraints()},
         "cross_tab": {"a": LABELS, "b": np.arange(N) % 2},
         "density": judged,
+        "describe_clusters": {"dataset": dataset(), "labels": LABELS},
         "compare_models": over | {"X": X, "labels_true": LABELS},
         "ensemble_nmi": judged,
         "estimate_agreements": over | {"n_compared": 12},
@@ -213,6 +215,7 @@ def right_arguments(name):
             "n_jobs": 1,
         },
         "threshold_scores": {"agreement": agreement()},
+        "typing_tool": {"dataset": dataset(), "labels": LABELS},
         "to_csv_bytes": {"table": pd.DataFrame({"a": [1, 2]})},
     }
     if name in calls:

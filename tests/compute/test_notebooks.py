@@ -13,6 +13,7 @@ from tests.right_calls import call, ensemble
         *("rank_partitions", "cluster_consensus", "consensus_tree", "rank_robustness"),
         *("map_models", "inspect_sample", "pool_agreement", "compare_runs"),
         *("select_k", "cluster_stability", "resample_consensus", "null_agreement"),
+        *("describe_clusters", "typing_tool"),
     ],
 )
 def test_tables_are_shown_and_their_line_is_said(name):

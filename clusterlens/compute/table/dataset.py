@@ -37,6 +37,7 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.table._cells import plain_frame, type_columns
 from clusterlens.compute.table._features import (
+    Column,
     EncodedTable,
     check_column,
     encode_columns,
@@ -57,7 +58,9 @@ __all__ = [
     "MISSING_RULES",
     "ROLES",
     "SCALES",
+    "Column",
     "Dataset",
+    "EncodedTable",
     "Prepared",
     "make_dataset",
     "prepare",
@@ -228,13 +231,15 @@ class Dataset:
         return self.prepared
 
 
-def check_dataset(ds: Any) -> Dataset:
+def check_dataset(ds: Any, *, name: str = "ds") -> Dataset:
     """Return ds if it is a Dataset.
 
     Parameters
     ----------
     ds : object
         What was given as dataset.
+    name : str, default "ds"
+        Name of the argument.
 
     Returns
     -------
@@ -248,8 +253,8 @@ def check_dataset(ds: Any) -> Dataset:
     """
     if not isinstance(ds, Dataset):
         raise DataError(
-            f"ds is a {type(ds).__name__}; give a Dataset, as load_table, make_dataset "
-            "and prepare return it."
+            f"{name} is a {type(ds).__name__}; give a Dataset, as load_table, "
+            "make_dataset and prepare return it."
         )
     return ds
 
