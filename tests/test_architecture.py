@@ -30,6 +30,7 @@ ROOMS = [
     "fuzzy",
     "estimators",
     "pool",
+    "assigning",
     "warm",
 ]
 

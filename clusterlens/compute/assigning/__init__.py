@@ -1,0 +1,1 @@
+"""Where new rows belong: assigners, segmentations, rules and drift."""
