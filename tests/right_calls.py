@@ -93,6 +93,13 @@ def saved_ensemble():
 
 
 @cache
+def saved_segmentation():
+    path = Path(tempfile.mkdtemp(), "segmentation.lens")
+    cl.Segmentation(dataset(), LABELS).save(path)
+    return path
+
+
+@cache
 def right_arguments(name):
     """The required arguments of a callable, each of a right kind."""
     over = {"ensemble": ensemble()}
@@ -125,6 +132,8 @@ def right_arguments(name):
         "compare_partitions": {"a": LABELS, "b": np.arange(N) % 2},
         "load_ensemble": {"path": saved_ensemble()},
         "load_example": {"name": "rings"},
+        "load_segmentation": {"path": saved_segmentation()},
+        "Segmentation": {"dataset": dataset(), "labels": LABELS},
         "column_distributions": {
             "ds": dataset(),
             "samples": [0, 1],

@@ -28,6 +28,7 @@ from clusterlens.compute.assigning._readings import (
     read_neighbors,
 )
 
+ALPHA = 0.05
 _BLOCK = 16_384
 
 
