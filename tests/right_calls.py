@@ -113,6 +113,7 @@ def right_arguments(name):
             "joint_counts": agreement().joint_counts,
         },
         "KMeansSilhouette": {"max_clusters": 3, "n_init": 1},
+        "ConsensusClusterer": {"pool": POOL, "n_jobs": 1},
         "SPUDS": {"n_init": 1},
         "CNSGraph": {"X": X, "max_neighbors": 6},
         "Clusterer": {"family": "f", "title": "t", "make": cl.FuzzyCMeans},
