@@ -195,7 +195,8 @@ class Segmentation:
             cluster; "nowhere", whether the row is too far from its cluster to belong
             there, missing where the cluster has too few rows to say so, true for noise.
             Rows whose gaps the preparation does not fill have no entries. What was
-            filled, left out or not used is in `attrs["notes"]`.
+            filled, left out or not used is in `attrs["notes"]`, the number of cells
+            without a known value by column in `attrs["gaps"]`.
 
         Raises
         ------
@@ -251,7 +252,8 @@ class Segmentation:
         if not rows.kept.all():
             empty = self._frame(_nothing(self.assigner), alpha, frame.index[:0])
             found = pd.concat([empty, found]).reindex(frame.index)
-        found.attrs["notes"] = notes
+        gaps = zip(self.columns, rows.gaps.tolist(), strict=True)
+        found.attrs |= {"notes": notes, "gaps": {name: n for name, n in gaps if n}}
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -275,6 +277,13 @@ class Segmentation:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that another table must have."""
         return tuple(column.name for column in self._kept.columns)
+
+    @property
+    def number_columns(self) -> tuple[str, ...]:
+        """Names of those that hold numbers, dates not among them."""
+        columns = self._kept.preparation.columns_
+        numeric = [c for c in columns if c.role == "numeric" and c.first_day is None]
+        return tuple(column.name for column in numeric)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the clusters as a table.

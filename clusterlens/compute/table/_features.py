@@ -288,7 +288,7 @@ def first_copies(X: FloatArray, run: RunOptions) -> IntArray:
     return first
 
 
-def check_columns(names: Sequence[str], columns: Any) -> None:
+def check_columns(names: Sequence[str], columns: Sequence[str] | pd.Index) -> None:
     """Raise unless there are columns of all these names."""
     missing = [name for name in names if name not in columns]
     if len(missing) == 1:

@@ -112,6 +112,9 @@ class PreparedRows:
     first : array of int, shape (n_samples,)
         Position of the first row of X that equals each of them, before components;
         empty where the rules are only applied.
+    gaps : array of int, shape (n_columns,)
+        Cells without a value in each column in use, unknown levels included; empty
+        where the rules are learnt.
     """
 
     X: FloatArray
@@ -119,6 +122,7 @@ class PreparedRows:
     kept: npt.NDArray[np.bool_]
     notes: list[str]
     first: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    gaps: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 class Preparation(TransformerMixin, BaseEstimator):
@@ -362,6 +366,7 @@ class Preparation(TransformerMixin, BaseEstimator):
         check_choice(gaps, GAP_RULES, name="gaps")
         X, notes = encode_columns(frame, self.columns_, unknown)
         bad = self._unfilled(X)
+        absent = np.isnan(X).sum(axis=0)
         if bad.any() and gaps == "refuse":
             raise DataError(self._gap_sentence(bad, frame.index))
         if bad.any():
@@ -372,7 +377,17 @@ class Preparation(TransformerMixin, BaseEstimator):
             notes += remarks
         else:
             X = np.empty((0, len(self.get_feature_names_out())))
-        return PreparedRows(X, frame.index[~bad], ~bad, notes)
+        return PreparedRows(X, frame.index[~bad], ~bad, notes, gaps=absent)
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse a table without the columns in use, all of which are named.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Columns of the table.
+        """
+        check_columns([column.name for column in self.columns_], names)
 
     def encode(self, frame: pd.DataFrame) -> FloatArray:
         """Read the columns in use as numbers, before gaps are filled.
@@ -624,7 +639,11 @@ class Preparation(TransformerMixin, BaseEstimator):
 
 
 def typed_table(
-    table: Any, needed: Sequence[str] | None = None, row_id: str | None = None
+    table: Any,
+    needed: Sequence[str] | None = None,
+    row_id: str | None = None,
+    *,
+    decimal_comma: bool = False,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the typed columns of a table of any kind, those needed or all of them.
 
@@ -632,7 +651,6 @@ def typed_table(
     it is there and tells the rows apart.
     """
     notes: list[str] = []
-    decimal_comma = False
     if hasattr(table, "roles") and hasattr(table, "table"):
         frame = table.table  # of a Dataset
     elif isinstance(table, (str, bytes, os.PathLike)) or hasattr(table, "read"):
