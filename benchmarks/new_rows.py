@@ -11,6 +11,12 @@ expected calibration error of the held-out shares. For "nowhere" each class of t
 labels (at most five) is left out in turn: `roc` is the area under the curve of one
 minus p, left-out class against new rows of the others, `false` the rate among these.
 
+With --drift N each table is split in two N times, k-means of one half is kept, and the
+other half is given as it is; with one cluster made a fifth more frequent (`share`: the
+test of the shares); with the first column shifted by .3 standard deviations; with 3 %
+of the rows moved ten standard deviations away (`new group`). Rates of "refit", or of a
+test of the shares with p at most .05.
+
 FOLDER holds files <collection>/<set>.csv.gz, features and then a column `label`.
 """
 
@@ -29,6 +35,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
+from clusterlens import Segmentation, prepare
 from clusterlens.compute.assigning.fitting import fit_assigner
 
 SETS = (
@@ -51,6 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", default=SETS)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--drift", type=int, default=0, metavar="N")
     given = parser.parse_args()
     tables = {name: read(given.data, name) for name in given.sets}
     kept = pd.DataFrame([r for n, t in tables.items() for r in held_out(n, *t)])
@@ -58,6 +66,10 @@ def main() -> None:
     print(kept.groupby("method").mean(numeric_only=True).round(3).to_string())
     well = kept.groupby("set")["reproduced"].min() >= 0.99
     print(f"at least 99 % reproduced, all methods: {well.sum()} of {len(well)} sets")
+    if given.drift:
+        moved = pd.DataFrame([drift(n, *t, given.drift) for n, t in tables.items()])
+        print(moved.round(2).to_string(index=False))
+        print(moved.mean(numeric_only=True).round(3).to_string())
     strange = pd.DataFrame([left_out_classes(n, *t) for n, t in tables.items()])
     print(strange.round(3).to_string(index=False))
     print(strange.mean(numeric_only=True).round(3).to_string())
@@ -122,6 +134,37 @@ def left_out_classes(name: str, X: np.ndarray, labels: np.ndarray) -> dict:
         areas.append(roc_auc_score(new, 1 - np.r_[usual, strange]))
         alarms.append((usual <= ALPHA).mean())
     return {"set": name, "roc": np.mean(areas), "false": np.mean(alarms)}
+
+
+def drift(name: str, X: np.ndarray, labels: np.ndarray, n_splits: int) -> dict:
+    """Return how often halves of a table, unchanged and changed, give an alarm."""
+    k = len(np.unique(labels))
+    table = pd.DataFrame(X).add_prefix("x")
+    rates = dict.fromkeys(("false", "share, false", "share", "shift", "new group"), 0.0)
+    for seed in range(n_splits):
+        rng = np.random.default_rng(seed)
+        first, second = np.array_split(rng.permutation(len(X)), 2)
+        dataset = prepare(table.iloc[first])
+        found = KMeans(k, n_init=3, random_state=seed).fit(dataset.X).labels_
+        seg = Segmentation(dataset, found)
+        other = table.iloc[second]
+        plain = seg.drift(other)
+        largest = plain.shares["now"].idxmax()
+        inside = (seg.assign(other)["cluster"] == largest).to_numpy()
+        weights = np.where(
+            inside, 1.2, 1 - 0.2 * inside.sum() / max(1, (~inside).sum())
+        )
+        drawn = rng.choice(len(other), len(other), p=weights / weights.sum())
+        shifted = other.assign(x0=other["x0"] + 0.3 * table["x0"].std())
+        new = other.copy()
+        new.iloc[: round(0.03 * len(new))] += 10.0
+        again = other.iloc[drawn].reset_index(drop=True)
+        rates["false"] += plain.verdict == "refit"
+        rates["share, false"] += plain.shares_p <= ALPHA
+        rates["share"] += seg.drift(again).shares_p <= ALPHA
+        rates["shift"] += seg.drift(shifted).verdict == "refit"
+        rates["new group"] += seg.drift(new).verdict == "refit"
+    return {"set": name, "rows": len(X)} | {n: r / n_splits for n, r in rates.items()}
 
 
 if __name__ == "__main__":

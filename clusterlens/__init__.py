@@ -158,6 +158,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.pool.specs": ["POOLS", "pool_grids", "pool_specs"],
         "compute.pool.stability": ["ClusterStability", "cluster_stability"],
         "compute.assigning.consensus_clusterer": ["ConsensusClusterer"],
+        "compute.assigning.drift": ["Drift"],
         "compute.assigning.segmentation": ["Segmentation"],
         "compute.assigning.storing": ["load_segmentation"],
         "compute.warm": ["compile_kernels"],

@@ -20,6 +20,7 @@ RESULTS = {
     *("ClusterConsensus", "ClusterProfiles", "ClusterSeparation", "ClusterStability"),
     "ConsensusTree",
     *("ConstraintError", "CriterionGrid", "DataError", "Dataset", "DirichletFit"),
+    "Drift",
     *(
         "Hubs",
         "IndexValue",

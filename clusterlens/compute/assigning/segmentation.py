@@ -29,6 +29,7 @@ from clusterlens.compute.assigning._baseline import baselines
 from clusterlens.compute.assigning._kept import Kept
 from clusterlens.compute.assigning._stored import write_kept
 from clusterlens.compute.assigning.assigner import ALPHA, Assigned, Assigner
+from clusterlens.compute.assigning.drift import Drift, measure_drift
 from clusterlens.compute.assigning.fitting import fit_assigner
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.preparation import typed_table
@@ -212,8 +213,7 @@ class Segmentation:
         """
         run = RunOptions(n_jobs, progress, cancel, executor)
         alpha = check_range(alpha, _FEWEST, 1 - _FEWEST, name="alpha")
-        kept = self._kept
-        frame, notes = typed_table(table, list(self.columns), kept.row_id)
+        frame, notes = typed_table(table, list(self.columns), self._kept.row_id)
         return self.assign_typed(frame, notes, alpha=alpha, run=run)
 
     def assign_typed(
@@ -255,6 +255,40 @@ class Segmentation:
         gaps = zip(self.columns, rows.gaps.tolist(), strict=True)
         found.attrs |= {"notes": notes, "gaps": {name: n for name, n in gaps if n}}
         return found
+
+    def drift(
+        self,
+        table: Any,
+        *,
+        alpha: float = ALPHA,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+        cancel: Cancel | None = None,
+        executor: Executor | None = None,
+    ) -> Drift:
+        """Say whether another table is still like the one that was clustered.
+
+        Parameters
+        ----------
+        table : DataFrame, array-like, Dataset, path, file object or bytes
+            Rows as raw as those of the first table.
+        alpha : float, default 0.05
+            Rate at which rows like those seen may be called "nowhere", in (0, 1).
+        n_jobs, progress, cancel, executor
+            As in `assign`.
+
+        Returns
+        -------
+        drift : Drift
+            Shares of the clusters then and now, columns that moved, rows that belong
+            nowhere, and the verdict, "keep" or "refit".
+        """
+        run = RunOptions(n_jobs, progress, cancel, executor)
+        alpha = check_range(alpha, _FEWEST, 1 - _FEWEST, name="alpha")
+        frame, notes = typed_table(table, list(self.columns), self._kept.row_id)
+        told = self.assign_typed(frame, notes, alpha=alpha, run=run)
+        values = self._kept.preparation.encode(frame)
+        return measure_drift(self._kept, told, values, alpha)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the segmentation to one file, which `load_segmentation` opens.
