@@ -159,6 +159,10 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.pool.stability": ["ClusterStability", "cluster_stability"],
         "compute.assigning.rules": ["ClusterRule", "ClusterRules", "describe_clusters"],
         "compute.assigning.typing_tool": ["TypingTool", "typing_tool"],
+        "compute.assigning.consensus_clusterer": ["ConsensusClusterer"],
+        "compute.assigning.drift": ["Drift"],
+        "compute.assigning.segmentation": ["Segmentation"],
+        "compute.assigning.storing": ["load_segmentation"],
         "compute.warm": ["compile_kernels"],
     },
 )

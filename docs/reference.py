@@ -21,7 +21,7 @@ ROOMS = {
     "indices": ("Indices", "Indices, and what speaks for class labels."),
     "fuzzy": ("Fuzzy partitions", "Agreement of memberships under random models."),
     "estimators": ("Estimators", "Clustering methods with scikit-learn's interface."),
-    "assigning": ("New rows", "What says where rows of other tables belong."),
+    "assigning": ("New rows", "Clusters that outlive their table."),
     "plots": ("Notebooks", "Figures, and the page itself, in a notebook."),
     "run": ("Errors and kernels", "What stops a computation, and compiling ahead."),
 }

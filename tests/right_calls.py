@@ -21,6 +21,7 @@ RESULTS = {
     *("ClusterRule", "ClusterRules", "TypingTool"),
     "ConsensusTree",
     *("ConstraintError", "CriterionGrid", "DataError", "Dataset", "DirichletFit"),
+    "Drift",
     *(
         "Hubs",
         "IndexValue",
@@ -94,6 +95,13 @@ def saved_ensemble():
 
 
 @cache
+def saved_segmentation():
+    path = Path(tempfile.mkdtemp(), "segmentation.lens")
+    cl.Segmentation(dataset(), LABELS).save(path)
+    return path
+
+
+@cache
 def right_arguments(name):
     """The required arguments of a callable, each of a right kind."""
     over = {"ensemble": ensemble()}
@@ -107,6 +115,7 @@ def right_arguments(name):
             "joint_counts": agreement().joint_counts,
         },
         "KMeansSilhouette": {"max_clusters": 3, "n_init": 1},
+        "ConsensusClusterer": {"pool": POOL, "n_jobs": 1},
         "SPUDS": {"n_init": 1},
         "CNSGraph": {"X": X, "max_neighbors": 6},
         "Clusterer": {"family": "f", "title": "t", "make": cl.FuzzyCMeans},
@@ -126,6 +135,8 @@ def right_arguments(name):
         "compare_partitions": {"a": LABELS, "b": np.arange(N) % 2},
         "load_ensemble": {"path": saved_ensemble()},
         "load_example": {"name": "rings"},
+        "load_segmentation": {"path": saved_segmentation()},
+        "Segmentation": {"dataset": dataset(), "labels": LABELS},
         "column_distributions": {
             "ds": dataset(),
             "samples": [0, 1],

@@ -21,6 +21,7 @@ UI_LIBRARIES = {
 ROOMS = [
     "_numbers",
     "_validation",
+    "_plain",
     "_run",
     "table",
     "ensemble",

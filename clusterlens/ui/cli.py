@@ -1,6 +1,7 @@
 """The console command: serve the page on this machine and open a browser on it.
 
     clusterlens [FILE] [--port N] [--address HOST] [--origin HOST:PORT] [--no-browser]
+    clusterlens assign SEGMENTATION TABLE -o FILE
 
 Nothing heavy is imported before the arguments are known to be good.
 """
@@ -49,6 +50,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     status : int
         0 after Ctrl-C, 2 where the arguments or the port cannot be used.
     """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments and arguments[0] == "assign":
+        from clusterlens.compute.assigning.console import main as assign
+
+        return assign(arguments[1:])
     given = _parser().parse_args(arguments)
     try:
         _check_file(given.file)
@@ -71,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="clusterlens",
         description="See what many clusterings of one table agree on, in the browser.",
+        epilog="clusterlens assign --help: where the rows of another table belong.",
     )
     parser.add_argument(
         "file", nargs="?", type=Path, help="a table to begin with: CSV, Parquet, Excel…"

@@ -26,7 +26,7 @@ from clusterlens.compute._run.options import (
     raise_if_cancelled,
     report,
 )
-from clusterlens.compute._validation import FloatArray
+from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators._blocked_search import BlockedSearch
 
 TREE_DIMENSIONS = 4
@@ -36,6 +36,7 @@ _LEAF = 64
 _SLACK = 1e-11
 
 Table = npt.NDArray[np.int32]
+Finder = Callable[[FloatArray, int], npt.NDArray[np.int64]]
 # Data whose table is known, the table and its distances.
 _KNOWN: ContextVar[tuple[FloatArray, Table, FloatArray] | None] = ContextVar(
     "known neighbours", default=None
@@ -104,16 +105,60 @@ def neighbor_table(
         data, table, distances = known
         if np.array_equal(X, data):
             return table[:, :n_neighbors].copy(), distances[:, :n_neighbors].copy()
-    own = np.arange(len(X))
-    return _search(X, X, own, n_neighbors, progress, cancel)
+    own, order = np.arange(len(X)), local_order(X)
+    find = _finder(X, order)
+    return _search(X, X, own, n_neighbors, find, order, progress, cancel)
 
 
 def neighbors_of(
     queries: FloatArray, X: FloatArray, n_neighbors: int
 ) -> tuple[Table, FloatArray]:
     """Find the nearest rows of X for each query; as `neighbor_table`, none left out."""
-    own = np.full(len(queries), -1)
-    return _search(queries, X, own, n_neighbors, None, None)
+    return NeighborSearch(X).nearest(queries, n_neighbors)
+
+
+class NeighborSearch:
+    """A search of the rows of X, made once for many blocks of queries.
+
+    Parameters
+    ----------
+    X : array of float64, shape (n_samples, n_features)
+        The samples.
+    """
+
+    def __init__(self, X: FloatArray) -> None:
+        self._X = X
+        self._find = _finder(X, local_order(X))
+
+    def nearest(
+        self,
+        queries: FloatArray,
+        n_neighbors: int,
+        own: IntArray | None = None,
+    ) -> tuple[Table, FloatArray]:
+        """Find the nearest samples of each query, ordered as by `neighbor_table`.
+
+        Parameters
+        ----------
+        queries : array of float64, shape (n_queries, n_features)
+            Where to search; the answers do not depend on what is asked together.
+        n_neighbors : int
+            Samples to find, at most those there are without the own one.
+        own : array of int, shape (n_queries,), optional
+            A sample that each query leaves out, -1 for none.
+
+        Returns
+        -------
+        table : array of int32, shape (n_queries, n_neighbors)
+            Indices of the samples.
+        distances : array of float64, shape (n_queries, n_neighbors)
+            Euclidean distances, ascending in each row.
+        """
+        if own is None:
+            own = np.full(len(queries), -1)
+        order = local_order(queries)
+        find = self._find
+        return _search(queries, self._X, own, n_neighbors, find, order, None, None)
 
 
 def with_self_first(table: Table, n_neighbors: int) -> Table:
@@ -186,17 +231,15 @@ def approximate_neighbor_table(
 def _search(
     queries: FloatArray,
     X: FloatArray,
-    own: npt.NDArray[np.int64],
+    own: IntArray,
     n_neighbors: int,
+    find: Finder,
+    order: npt.NDArray[np.int64],
     progress: Progress | None,
     cancel: Cancel | None,
 ) -> tuple[Table, FloatArray]:
-    """Search X for each query (q, d), leaving out row own[q] (-1 for none)."""
+    """Search X for queries (q, d) in their order, without row own[q] (-1 for none)."""
     n_found = min(len(X), n_neighbors + 2)
-    order = local_order(X)
-    find = _finder(X, order)
-    if queries is not X:
-        order = local_order(queries)
     table = np.empty((len(queries), n_neighbors), dtype=np.int32)
     squares = np.empty((len(queries), n_neighbors))
     for start in range(0, len(queries), _BLOCK):
@@ -209,9 +252,7 @@ def _search(
     return table, np.sqrt(squares)
 
 
-def _finder(
-    X: FloatArray, order: npt.NDArray[np.int64]
-) -> Callable[[FloatArray, int], npt.NDArray[np.int64]]:
+def _finder(X: FloatArray, order: npt.NDArray[np.int64]) -> Finder:
     """Return what finds the nearest rows of X for queries, up to rounding."""
     if X.shape[1] > TREE_DIMENSIONS:
         return BlockedSearch(X, order).nearest

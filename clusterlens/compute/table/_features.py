@@ -75,6 +75,7 @@ class Column:
         known = [places.get(w, by_text.get(str(w), -1)) for w in distinct]
         found = np.array([*known, -1])[codes]
         strange = (codes >= 0) & (found < 0)
+        self._check_kind(values, strange)
         remarks = []
         if strange.any():
             first = int(strange.argmax())
@@ -91,6 +92,15 @@ class Column:
                 f"{example}, taken as missing"
             ]
         return np.where(found < 0, np.nan, found), remarks
+
+    def _check_kind(self, values: pd.Series, strange: np.ndarray) -> None:
+        """Refuse numbers or dates where levels are words, as another column has."""
+        words = all(isinstance(level, str) for level in self.levels)
+        if words and strange.any() and not pd.api.types.is_string_dtype(values.dtype):
+            raise DataError(
+                f"Column {self.name!r} had words when the table was prepared and has "
+                f"{values.dtype} now; give the same kind of values."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,6 +286,18 @@ def first_copies(X: FloatArray, run: RunOptions) -> IntArray:
     earliest = np.unique(group, return_index=True)
     first[rows] = rows[earliest[1]][np.searchsorted(earliest[0], group)]
     return first
+
+
+def check_columns(names: Sequence[str], columns: Sequence[str] | pd.Index) -> None:
+    """Raise unless there are columns of all these names."""
+    missing = [name for name in names if name not in columns]
+    if len(missing) == 1:
+        check_column(missing[0], columns)
+    if missing:
+        raise DataError(
+            f"The table has no columns {', '.join(map(repr, missing))}; it has "
+            f"{shorten(columns)}. Give columns of these names."
+        )
 
 
 def check_column(name: str, columns: Any) -> None:

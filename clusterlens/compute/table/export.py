@@ -134,7 +134,7 @@ def to_csv_bytes(
         table = table.copy(deep=False)
         table.insert(0, free_name("row id", set(table.columns)), table.index)
     columns = [_safe_column(table.iloc[:, j]) for j in range(table.shape[1])]
-    names = _protect(pa.array([str(n) for n in table.columns], pa.string())).to_pylist()
+    names = protect(pa.array([str(n) for n in table.columns], pa.string())).to_pylist()
     out = io.BytesIO()
     pa_csv.write_csv(pa.Table.from_arrays(columns, names=names), out)
     text = out.getvalue()
@@ -162,7 +162,7 @@ def _safe_column(values: pd.Series) -> pa.Array | pa.ChunkedArray:
     if pa.types.is_timestamp(array.type):
         array = _dates(array)
     is_text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
-    return _protect(array) if is_text else array
+    return protect(array) if is_text else array
 
 
 def _writable(values: pd.Series) -> bool:
@@ -183,8 +183,19 @@ def _dates(array: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(text, pattern, "" if midnight else r"\1")
 
 
-def _protect(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Put an apostrophe in front of text (n,) that a spreadsheet would compute."""
+def protect(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Put an apostrophe in front of text that a spreadsheet would compute.
+
+    Parameters
+    ----------
+    text : Array or ChunkedArray of strings, length n
+        Cells.
+
+    Returns
+    -------
+    safe : Array or ChunkedArray of strings, length n
+        The same where nothing would be computed.
+    """
     starts = pc.match_substring_regex(text, "^[=+@\t\r-]")
     formula = pc.and_(starts, pc.invert(pc.match_substring_regex(text, _NUMBER)))
     return pc.if_else(formula, pc.replace_substring_regex(text, "^", "'"), text)

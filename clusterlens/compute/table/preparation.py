@@ -44,6 +44,7 @@ from clusterlens.compute.table._features import (
     FILLERS,
     Column,
     check_column,
+    check_columns,
     check_magnitude,
     check_size,
     encode_columns,
@@ -76,6 +77,7 @@ MISSING_RULES = (*FILLERS, "drop rows", "refuse")
 CATEGORICAL_RULES = ("one-hot", "famd", "ordinal", "ignore")
 SPREAD_RULES = ("one-hot", "famd")
 UNKNOWN_RULES = ("refuse", "missing")
+GAP_RULES = ("refuse", "leave out")
 
 _SCALE_NOTES = {
     "standard": "Numbers scaled to mean 0 and standard deviation 1.",
@@ -110,6 +112,9 @@ class PreparedRows:
     first : array of int, shape (n_samples,)
         Position of the first row of X that equals each of them, before components;
         empty where the rules are only applied.
+    gaps : array of int, shape (n_columns,)
+        Cells without a value in each column in use, unknown levels included; empty
+        where the rules are learnt.
     """
 
     X: FloatArray
@@ -117,6 +122,7 @@ class PreparedRows:
     kept: npt.NDArray[np.bool_]
     notes: list[str]
     first: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    gaps: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 class Preparation(TransformerMixin, BaseEstimator):
@@ -328,20 +334,76 @@ class Preparation(TransformerMixin, BaseEstimator):
             As `transform`.
         """
         check_is_fitted(self)
-        check_choice(unknown, UNKNOWN_RULES, name="unknown")
         frame, notes = typed_table(table, [c.name for c in self.columns_])
-        X, remarks = encode_columns(frame, self.columns_, unknown)
-        self._check_gaps(X, frame.index)
-        if self.missing in FILLERS:
-            remarks += fill_missing(X, self.columns_, self.fill_values_, self.missing)
-        check_size(len(X), self.columns_, self._widths())
-        self._check_transforms(X)
-        check_magnitude(X, self.columns_)
-        X = self._weighted(self.matrix_.transform(X))
-        if self.components_ is not None:
-            X = self.components_.transform(X)
-        everything = np.ones(len(X), dtype=bool)
-        return PreparedRows(X, frame.index, everything, [*notes, *remarks])
+        rows = self.transform_typed(frame, unknown=unknown)
+        return replace(rows, notes=[*notes, *rows.notes])
+
+    def transform_typed(
+        self, frame: pd.DataFrame, *, unknown: str = "refuse", gaps: str = "refuse"
+    ) -> PreparedRows:
+        """Turn typed rows into the same features, and say what was done to them.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Typed columns, those in use among them, as `typed_table` gives them.
+        unknown : {"refuse", "missing"}, default "refuse"
+            What to do with levels that were not there when the rules were learnt.
+        gaps : {"refuse", "leave out"}, default "refuse"
+            What to do with rows that have gaps which the rules do not fill.
+
+        Returns
+        -------
+        rows : PreparedRows
+            Features, row ids and notes; `kept` says which rows were not left out.
+
+        Raises
+        ------
+        DataError
+            As `transform`.
+        """
+        check_choice(unknown, UNKNOWN_RULES, name="unknown")
+        check_choice(gaps, GAP_RULES, name="gaps")
+        X, notes = encode_columns(frame, self.columns_, unknown)
+        bad = self._unfilled(X)
+        absent = np.isnan(X).sum(axis=0)
+        if bad.any() and gaps == "refuse":
+            raise DataError(self._gap_sentence(bad, frame.index))
+        if bad.any():
+            notes.append(f"Left out: {self._gap_sentence(bad, frame.index)}")
+            X = X[~bad]
+        if len(X):
+            X, remarks = self._features(X)
+            notes += remarks
+        else:
+            X = np.empty((0, len(self.get_feature_names_out())))
+        return PreparedRows(X, frame.index[~bad], ~bad, notes, gaps=absent)
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse a table without the columns in use, all of which are named.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Columns of the table.
+        """
+        check_columns([column.name for column in self.columns_], names)
+
+    def encode(self, frame: pd.DataFrame) -> FloatArray:
+        """Read the columns in use as numbers, before gaps are filled.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Typed columns, those in use among them, as `typed_table` gives them.
+
+        Returns
+        -------
+        values : array of float64, shape (n_rows, n_columns)
+            Numbers in their own units and positions of levels; NaN where a value is
+            missing, or its level unknown.
+        """
+        return encode_columns(frame, self.columns_, "missing")[0]
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """Return the names of the features.
@@ -411,18 +473,33 @@ class Preparation(TransformerMixin, BaseEstimator):
                     "only columns of numbers can be transformed."
                 )
 
-    def _check_gaps(self, X: FloatArray, row_ids: pd.Index) -> None:
-        """Refuse rows (n, c) with gaps that the rules do not fill."""
+    def _features(self, X: FloatArray) -> tuple[FloatArray, list[str]]:
+        """Turn encoded columns (n, c) into features (n, d), with notes."""
+        notes = []
+        if self.missing in FILLERS:
+            notes = fill_missing(X, self.columns_, self.fill_values_, self.missing)
+        check_size(len(X), self.columns_, self._widths())
+        self._check_transforms(X)
+        check_magnitude(X, self.columns_)
+        X = self._weighted(self.matrix_.transform(X))
+        if self.components_ is not None:
+            X = self.components_.transform(X)
+        return X, notes
+
+    def _unfilled(self, X: FloatArray) -> npt.NDArray[np.bool_]:
+        """Which rows (n, c) have gaps that the rules do not fill, shape (n,)."""
         absent = np.isnan(X)
         fills = self.missing in FILLERS
-        bad = absent.all(axis=1) if fills else absent.any(axis=1)
-        if bad.any():
-            raise DataError(
-                f"Row {row_ids[int(bad.argmax())]} has "
-                f"{'no' if fills else 'a missing'} value in the columns in use, "
-                f"{count(bad.sum(), 'such row')} in all; fill them in or leave them "
-                f"out (missing={self.missing!r})."
-            )
+        return np.asarray(absent.all(axis=1) if fills else absent.any(axis=1))
+
+    def _gap_sentence(self, bad: npt.NDArray[np.bool_], row_ids: pd.Index) -> str:
+        fills = self.missing in FILLERS
+        return (
+            f"Row {row_ids[int(bad.argmax())]} has "
+            f"{'no' if fills else 'a missing'} value in the columns in use, "
+            f"{count(bad.sum(), 'such row')} in all; fill them in or leave them "
+            f"out (missing={self.missing!r})."
+        )
 
     def _check_transforms(self, X: FloatArray) -> None:
         """Refuse values (n, c) that have no logarithm."""
@@ -562,11 +639,18 @@ class Preparation(TransformerMixin, BaseEstimator):
 
 
 def typed_table(
-    table: Any, needed: Sequence[str] | None = None
+    table: Any,
+    needed: Sequence[str] | None = None,
+    row_id: str | None = None,
+    *,
+    decimal_comma: bool = False,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the typed columns of a table of any kind, those needed or all of them."""
+    """Return the typed columns of a table of any kind, those needed or all of them.
+
+    Notes name the columns that are not used. The column `row_id` becomes the index if
+    it is there and tells the rows apart.
+    """
     notes: list[str] = []
-    decimal_comma = False
     if hasattr(table, "roles") and hasattr(table, "table"):
         frame = table.table  # of a Dataset
     elif isinstance(table, (str, bytes, os.PathLike)) or hasattr(table, "read"):
@@ -577,11 +661,18 @@ def typed_table(
     frame, remarks = plain_frame(frame, "table")
     notes = [*notes, *remarks]
     if needed is not None:
-        for name in needed:
-            check_column(name, frame.columns)
+        check_columns(needed, frame.columns)
+        if row_id in frame.columns and _tells_apart(frame[row_id]):
+            frame = frame.set_index(frame[row_id].rename(None))
+        unused = frame.columns.difference([*needed, row_id], sort=False)
+        notes += [f"Columns not used: {shorten(unused)}."] if len(unused) else []
         frame = frame[list(needed)]
     frame, remarks = type_columns(frame, decimal_comma=decimal_comma)
     return frame, notes + remarks
+
+
+def _tells_apart(ids: pd.Series) -> bool:
+    return bool(ids.is_unique and ids.notna().all())
 
 
 def _used_roles(

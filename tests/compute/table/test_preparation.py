@@ -122,7 +122,7 @@ def test_a_column_that_is_not_there_is_refused_unless_it_was_of_no_use():
 def test_unknown_levels_are_missing_on_request_with_a_note():
     table = mixed().iloc[:6].assign(colour="green")
     rows = prepare(mixed()).preparation.transform_rows(table, unknown="missing")
-    assert "6 cells with an unknown level, the first 'green' in row 0" in rows.notes[0]
+    assert "6 cells with an unknown level, the first 'green' in row 0" in rows.notes[1]
     assert "filled with the most frequent value 'red'" in rows.notes[-1]
     with pytest.raises(ValueError, match="unknown is 'drop'; give one of"):
         prepare(mixed()).preparation.transform_rows(table, unknown="drop")

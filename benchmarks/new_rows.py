@@ -1,0 +1,171 @@
+"""New rows of labelled sets: are the clusters kept, is "nowhere" what was not there?
+
+    python -m benchmarks.new_rows --data FOLDER [SET ...]
+
+A partition of 70 % of the rows, by k-means, Ward's linkage and HDBSCAN, is kept and
+assigned to the other 30 %. Compared by the adjusted Rand index with the partition of
+the same method refitted on all rows, beside 15 nearest neighbours on its labels, and
+what the method has itself: nearest centre, `approximate_predict` where that gives a
+cluster. `reproduced` is the share of the 70 % that keep their cluster, `error` the
+expected calibration error of the held-out shares. For "nowhere" each class of the
+labels (at most five) is left out in turn: `roc` is the area under the curve of one
+minus p, left-out class against new rows of the others, `false` the rate among these.
+
+With --drift N each table is split in two N times, k-means of one half is kept, and the
+other half is given as it is; with one cluster made a fifth more frequent (`share`: the
+test of the shares); with the first column shifted by .3 standard deviations; with 3 %
+of the rows moved ten standard deviations away (`new group`). Rates of "refit", or of a
+test of the shares with p at most .05.
+
+FOLDER holds files <collection>/<set>.csv.gz, features and then a column `label`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import hdbscan
+import numpy as np
+import pandas as pd
+from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.metrics import adjusted_rand_score, roc_auc_score
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+
+from clusterlens import Segmentation, prepare
+from clusterlens.compute.assigning.fitting import fit_assigner
+
+SETS = (
+    *("iris", "wine", "ecoli", "glass_identification", "dermatology", "yeast"),
+    *(
+        "banknote_authentication",
+        "raisin",
+        "wireless_indoor_localization",
+        "wine_quality",
+    ),
+    *("statlog_image_segmentation", "rice_dataset_cammeo_and_osmancik", "date_fruit"),
+    *("chainlink", "target", "lsun3d", "aggregation", "spiral", "pathbased", "s2"),
+)
+ALPHA = 0.05
+MOST_CLASSES = 5
+
+
+def main() -> None:
+    """Print a row per set and method, a row per set for nowhere, and the means."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", nargs="*", default=SETS)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--drift", type=int, default=0, metavar="N")
+    given = parser.parse_args()
+    tables = {name: read(given.data, name) for name in given.sets}
+    kept = pd.DataFrame([r for n, t in tables.items() for r in held_out(n, *t)])
+    print(kept.round(3).to_string(index=False))
+    print(kept.groupby("method").mean(numeric_only=True).round(3).to_string())
+    well = kept.groupby("set")["reproduced"].min() >= 0.99
+    print(f"at least 99 % reproduced, all methods: {well.sum()} of {len(well)} sets")
+    if given.drift:
+        moved = pd.DataFrame([drift(n, *t, given.drift) for n, t in tables.items()])
+        print(moved.round(2).to_string(index=False))
+        print(moved.mean(numeric_only=True).round(3).to_string())
+    strange = pd.DataFrame([left_out_classes(n, *t) for n, t in tables.items()])
+    print(strange.round(3).to_string(index=False))
+    print(strange.mean(numeric_only=True).round(3).to_string())
+
+
+def read(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return standardised features without gaps, and the labels."""
+    path = next(folder.rglob(f"{name}.csv.gz"))
+    table = pd.read_csv(path).dropna()
+    labels = pd.factorize(table.pop("label"), sort=True)[0]
+    return StandardScaler().fit_transform(table), labels
+
+
+def held_out(name: str, X: np.ndarray, labels: np.ndarray) -> Iterator[dict]:
+    """Yield what becomes of 30 % of the rows under partitions of the others."""
+    k = len(np.unique(labels))
+    train, test = train_test_split(np.arange(len(X)), test_size=0.3, random_state=0)
+    methods = {
+        "k-means": lambda: KMeans(k, n_init=10, random_state=0),
+        "ward": lambda: AgglomerativeClustering(k),
+        "hdbscan": lambda: hdbscan.HDBSCAN(15, prediction_data=True),
+    }
+    for method, make in methods.items():
+        fitted = make().fit(X[train])
+        whole = make().fit(X).labels_[test]
+        assigner = fit_assigner(X[train], fitted.labels_.astype(np.int64))
+        told = assigner.assign(X[test])
+        voting = KNeighborsClassifier(15).fit(X[train], fitted.labels_)
+        own = np.full(len(test), np.nan)
+        if method == "k-means":
+            own = fitted.predict(X[test])
+        if method == "hdbscan":
+            own = hdbscan.approximate_predict(fitted, X[test])[0]
+        said = np.ones(len(test), bool) if method != "hdbscan" else own >= 0
+        both = said & (whole >= 0)
+        yield {
+            "set": name,
+            "method": method,
+            "rule": assigner.rule,
+            "reproduced": assigner.reproduced,
+            "error": assigner.calibration_error,
+            "assigner": adjusted_rand_score(whole, told.cluster),
+            "knn": adjusted_rand_score(whole, voting.predict(X[test])),
+            "own": np.nan if np.isnan(own).any() else adjusted_rand_score(whole, own),
+            "assigner, covered": adjusted_rand_score(whole[both], told.cluster[both]),
+            "own, covered": np.nan
+            if np.isnan(own).any()
+            else adjusted_rand_score(whole[both], own[both]),
+        }
+
+
+def left_out_classes(name: str, X: np.ndarray, labels: np.ndarray) -> dict:
+    """Return how well rows of a class that was not there are told apart."""
+    areas, alarms = [], []
+    for c in np.unique(labels)[:MOST_CLASSES]:
+        inside = np.flatnonzero(labels != c)
+        train, test = train_test_split(inside, test_size=0.3, random_state=0)
+        assigner = fit_assigner(X[train], labels[train])
+        usual = assigner.assign(X[test]).p
+        strange = assigner.assign(X[labels == c]).p
+        new = np.repeat([0, 1], [len(usual), len(strange)])
+        areas.append(roc_auc_score(new, 1 - np.r_[usual, strange]))
+        alarms.append((usual <= ALPHA).mean())
+    return {"set": name, "roc": np.mean(areas), "false": np.mean(alarms)}
+
+
+def drift(name: str, X: np.ndarray, labels: np.ndarray, n_splits: int) -> dict:
+    """Return how often halves of a table, unchanged and changed, give an alarm."""
+    k = len(np.unique(labels))
+    table = pd.DataFrame(X).add_prefix("x")
+    rates = dict.fromkeys(("false", "share, false", "share", "shift", "new group"), 0.0)
+    for seed in range(n_splits):
+        rng = np.random.default_rng(seed)
+        first, second = np.array_split(rng.permutation(len(X)), 2)
+        dataset = prepare(table.iloc[first])
+        found = KMeans(k, n_init=3, random_state=seed).fit(dataset.X).labels_
+        seg = Segmentation(dataset, found)
+        other = table.iloc[second]
+        plain = seg.drift(other)
+        largest = plain.shares["now"].idxmax()
+        inside = (seg.assign(other)["cluster"] == largest).to_numpy()
+        weights = np.where(
+            inside, 1.2, 1 - 0.2 * inside.sum() / max(1, (~inside).sum())
+        )
+        drawn = rng.choice(len(other), len(other), p=weights / weights.sum())
+        shifted = other.assign(x0=other["x0"] + 0.3 * table["x0"].std())
+        new = other.copy()
+        new.iloc[: round(0.03 * len(new))] += 10.0
+        again = other.iloc[drawn].reset_index(drop=True)
+        rates["false"] += plain.verdict == "refit"
+        rates["share, false"] += plain.shares_p <= ALPHA
+        rates["share"] += seg.drift(again).shares_p <= ALPHA
+        rates["shift"] += seg.drift(shifted).verdict == "refit"
+        rates["new group"] += seg.drift(new).verdict == "refit"
+    return {"set": name, "rows": len(X)} | {n: r / n_splits for n, r in rates.items()}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Records read from files of any origin: every field is checked when it is taken.
+
+A `Record` wraps what a JSON reader has given. Whatever is not there or not of the kind
+asked for is a DataError that names the field.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._validation import DataError, FloatArray
+
+LONGEST_TEXT = 100_000
+
+
+class Record:
+    """Named fields of any origin.
+
+    Parameters
+    ----------
+    fields : object
+        What was read; a dict, or it is refused.
+    name : str
+        What the record is called in messages.
+    """
+
+    def __init__(self, fields: Any, name: str) -> None:
+        if not isinstance(fields, dict):
+            raise DataError(f"{name} is no record")
+        self._fields, self._name = fields, name
+
+    def get(self, key: str) -> Any:
+        """Return a field as it is."""
+        if key not in self._fields:
+            raise DataError(f"{self._name} lacks {key!r}")
+        return self._fields[key]
+
+    def text(self, key: str, allowed: Sequence[str] | None = None) -> str:
+        """Return a text, one of those allowed."""
+        value = self.get(key)
+        if not isinstance(value, str) or len(value) > LONGEST_TEXT:
+            raise self._wrong(key, "a text")
+        if allowed is not None and value not in allowed:
+            raise self._wrong(key, f"one of {', '.join(allowed)}")
+        return value
+
+    def whole(self, key: str, low: int, high: int) -> int:
+        """Return a whole number, low <= value <= high."""
+        value = self.get(key)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self._wrong(key, "a whole number")
+        if not low <= value <= high:
+            raise self._wrong(key, f"from {low} to {high}")
+        return value
+
+    def number(self, key: str, low: float = -math.inf, high: float = math.inf) -> float:
+        """Return a finite number, low <= value <= high."""
+        value = self.get(key)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._wrong(key, "a number")
+        if not low <= value <= high or not math.isfinite(value):
+            raise self._wrong(key, f"from {low} to {high}")
+        return float(value)
+
+    def part(self, key: str) -> Record:
+        """Return a record within the record."""
+        return Record(self.get(key), f"{self._name}: {key}")
+
+    def parts(self, key: str) -> list[Record]:
+        """Return a list of records."""
+        return [Record(x, f"{self._name}: {key}") for x in self.entries(key)]
+
+    def entries(self, key: str) -> list[Any]:
+        """Return a list."""
+        value = self.get(key)
+        if not isinstance(value, list):
+            raise self._wrong(key, "a list")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts."""
+        entries = self.entries(key)
+        if not all(isinstance(x, str) and len(x) <= LONGEST_TEXT for x in entries):
+            raise self._wrong(key, "a list of texts")
+        return tuple(entries)
+
+    def array(self, key: str, *shape: int) -> FloatArray:
+        """Return finite numbers of a shape, in which -1 is any length."""
+        try:
+            value = np.array(self.get(key))
+        except ValueError:
+            raise self._wrong(key, "numbers of one shape") from None
+        if value.size == 0 and 0 in shape:
+            return np.empty(shape)
+        fits = value.ndim == len(shape) and all(
+            n in (-1, m) for n, m in zip(shape, value.shape, strict=True)
+        )
+        if value.dtype.kind not in "iuf" or not fits or not np.isfinite(value).all():
+            raise self._wrong(key, f"finite numbers of shape {shape}")
+        return value.astype(np.float64)
+
+    def names(self) -> list[str]:
+        """Return the names of the fields."""
+        return list(self._fields)
+
+    def _wrong(self, key: str, wanted: str) -> DataError:
+        return DataError(f"{self._name}: {key} is not {wanted}")
+
+
+def read_json(data: bytes, name: str) -> Record:
+    """Return the record that JSON text holds.
+
+    Parameters
+    ----------
+    data : bytes
+        UTF-8 text.
+    name : str
+        What it is called in messages.
+
+    Returns
+    -------
+    record : Record
+        Its fields.
+
+    Raises
+    ------
+    DataError
+        If it is no JSON, or nested too deeply.
+    """
+    try:
+        return Record(json.loads(data), name)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{name} is no JSON ({error!s:.80})") from None

@@ -1,0 +1,141 @@
+"""Prototypes: the rows that stand for all in an assigner, and searches among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from clusterlens.compute._validation import FloatArray, IntArray
+from clusterlens.compute.estimators.neighbors import NeighborSearch
+
+# Neighbours within the cluster whose mean distance says how odd a row is in it.
+N_WITHIN = 5
+# Rows that are drawn first where not all are kept, and at least of each cluster.
+FIRST_DRAWN = 5_000
+LEAST_OF_CLUSTER = 100
+# Rows that are asked, at most, whether they keep their cluster.
+ASKED = 100_000
+ROUNDS = 10
+
+
+class Prototypes:
+    """Rows with their clusters, and a search among all of them and within clusters.
+
+    Parameters
+    ----------
+    rows : array of float64, shape (n_prototypes, n_features)
+        Their features.
+    codes : array of int, shape (n_prototypes,)
+        Their clusters, 0 to n_clusters - 1.
+    """
+
+    def __init__(self, rows: FloatArray, codes: IntArray) -> None:
+        self.rows, self.codes = rows, codes
+        self._search = NeighborSearch(rows)
+        self._within: dict[int, tuple[IntArray, NeighborSearch]] = {}
+
+    def nearest(
+        self, X: FloatArray, n_found: int, own: IntArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        """Clusters and distances of the nearest of each row of X: (n_rows, n_found).
+
+        `own` (n_rows,) are prototypes that rows are themselves, which are left out.
+        """
+        table, distances = self._search.nearest(X, n_found, own)
+        return self.codes[table], distances
+
+    def mean_distance(
+        self,
+        X: FloatArray,
+        cluster: IntArray,
+        found: tuple[IntArray, FloatArray],
+        own: IntArray | None = None,
+    ) -> FloatArray:
+        """Mean distance of rows to the five nearest of a cluster each: (n_rows,).
+
+        `found` is what `nearest` has given; where it has fewer of the cluster, these
+        are looked for.
+        """
+        codes, distances = found
+        inside = codes == cluster[:, None]
+        inside &= inside.cumsum(axis=1) <= N_WITHIN
+        mean = (distances * inside).sum(axis=1) / N_WITHIN
+        short = inside.sum(axis=1) < N_WITHIN
+        for c in np.unique(cluster[short]):
+            rows = np.flatnonzero(short & (cluster == c))
+            members, search = self._of_cluster(int(c))
+            left_out = None if own is None else _places(members, own[rows])
+            n = len(members) - (own is not None)
+            n = max(1, min(N_WITHIN, n))
+            mean[rows] = search.nearest(X[rows], n, left_out)[1].mean(axis=1)
+        return mean
+
+    def _of_cluster(self, c: int) -> tuple[IntArray, NeighborSearch]:
+        if c not in self._within:
+            members = np.flatnonzero(self.codes == c)
+            self._within[c] = members, NeighborSearch(self.rows[members])
+        return self._within[c]
+
+
+def draw(codes: IntArray, rng: np.random.Generator) -> IntArray:
+    """Draw rows of each cluster in proportion, of small ones more: sorted indices."""
+    chosen = []
+    for c in np.unique(codes):
+        members = np.flatnonzero(codes == c)
+        share = round(FIRST_DRAWN * len(members) / len(codes))
+        n = min(len(members), max(LEAST_OF_CLUSTER, share))
+        chosen.append(rng.choice(members, n, replace=False))
+    return np.sort(np.concatenate(chosen))
+
+
+def add_misplaced(
+    chosen: IntArray,
+    codes: IntArray,
+    assigned: Callable[[IntArray, IntArray], IntArray],
+    least_kept: float,
+    most: int,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Add rows that lose their cluster, until few do (Hart 1968, from a sample on).
+
+    Parameters
+    ----------
+    chosen : array of int
+        Rows to begin with.
+    codes : array of int, shape (n_samples,)
+        Clusters of all rows.
+    assigned : callable
+        From chosen rows and rows asked to the clusters that those assign to these.
+    least_kept : float
+        Share of the rows that is to keep its cluster.
+    most : int
+        Largest number of rows that may be chosen.
+    rng : Generator
+        Draws the rows that are asked and, where too many lose, added.
+
+    Returns
+    -------
+    chosen : array of int
+        Those to begin with come first.
+    """
+    n = len(codes)
+    asked = np.arange(n) if n <= ASKED else rng.choice(n, ASKED, replace=False)
+    for _ in range(ROUNDS):
+        lost = asked[assigned(chosen, asked) != codes[asked]]
+        free = most - len(chosen)
+        if len(lost) <= (1 - least_kept) * len(asked) or free <= 0:
+            break
+        lost = np.setdiff1d(lost, chosen)  # exact copies may be in two clusters
+        if not len(lost):
+            break
+        if len(lost) > free:
+            lost = rng.choice(lost, free, replace=False)
+        chosen = np.concatenate([chosen, lost])
+    return chosen
+
+
+def _places(members: IntArray, own: IntArray) -> IntArray:
+    """Place of each prototype among the sorted members of a cluster, -1 if not one."""
+    places = np.minimum(np.searchsorted(members, own), len(members) - 1)
+    return np.where(members[places] == own, places, -1)

@@ -1,0 +1,129 @@
+"""What a rule says of rows: their cluster, how clear that is, and the next cluster.
+
+Clusters are codes 0 to K - 1 here. How clear is a number that means something only
+within one rule: held-out rows tell how often the rule is right where it has that value.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clusterlens.compute._validation import FloatArray, IntArray
+
+# Neighbours that say how clear a row is where the vote of fewer decides.
+LEAST_SHOWN = 5
+
+
+class Reading(NamedTuple):
+    """Answers of a rule for rows, each of shape (n_rows,); other is -1 if unknown."""
+
+    cluster: IntArray
+    clearness: FloatArray
+    other: IntArray
+
+
+def read_neighbors(
+    codes: IntArray, distances: FloatArray, n_neighbors: int, n_clusters: int
+) -> Reading:
+    """Let the nearest prototypes vote with the inverse of their distance.
+
+    `codes` and `distances` (n_rows, n_found) go by ascending distance. An exact copy of
+    a prototype goes where that one is, as its weight has no bound. Clear is the share
+    of the weight that the cluster has.
+    """
+    weights = _inverse(distances)
+    votes = _votes(codes[:, :n_neighbors], weights[:, :n_neighbors], n_clusters)
+    rows = np.arange(len(codes))
+    enough = votes.max(axis=1) * (1 - 1e-12)
+    cluster = codes[:, 0].astype(np.int64)
+    for j in reversed(range(min(n_neighbors, codes.shape[1]))):
+        cluster = np.where(votes[rows, codes[:, j]] >= enough, codes[:, j], cluster)
+    shown = max(n_neighbors, LEAST_SHOWN)
+    votes = _votes(codes[:, :shown], weights[:, :shown], n_clusters)
+    clearness = votes[rows, cluster] / votes.sum(axis=1)
+    votes[rows, cluster] = 0.0
+    other = np.where(votes.max(axis=1) > 0, votes.argmax(axis=1), -1)
+    return Reading(cluster, clearness, other)
+
+
+def read_centres(
+    X: FloatArray,
+    centres: FloatArray,
+    scales: FloatArray,
+    sizes: IntArray | None = None,
+    own: IntArray | None = None,
+) -> Reading:
+    """Take the cluster whose round Gaussian is densest at the row.
+
+    Parameters
+    ----------
+    X : array, shape (n_rows, n_features)
+        The rows.
+    centres, scales : array, shape (n_clusters, n_features) and (n_clusters,)
+        Mean and root mean square deviation per feature; equal scales give the nearest
+        centre. Clear is the log ratio of the two largest densities.
+    sizes, own : array, shape (n_clusters,) and (n_rows,), optional
+        Rows behind each centre, and the cluster of each row: it is then left out of its
+        own centre.
+    """
+    costs = centre_costs(X, centres, scales, sizes, own)
+    rows = np.arange(len(X))
+    cluster = costs.argmin(axis=1)
+    least = costs[rows, cluster]
+    costs[rows, cluster] = np.inf
+    other = costs.argmin(axis=1)
+    if len(centres) == 1:
+        return Reading(cluster, np.ones(len(X)), np.full(len(X), -1))
+    clearness = np.minimum(costs[rows, other] - least, 1e12)
+    return Reading(cluster, clearness, other)
+
+
+def centre_costs(
+    X: FloatArray,
+    centres: FloatArray,
+    scales: FloatArray,
+    sizes: IntArray | None = None,
+    own: IntArray | None = None,
+) -> FloatArray:
+    """Minus log density of each Gaussian, up to a constant: (n_rows, n_clusters)."""
+    costs = np.empty((len(X), len(centres)))
+    for c, (centre, scale) in enumerate(zip(centres, scales, strict=True)):
+        costs[:, c] = ((X - centre) ** 2).sum(axis=1) / scale**2
+        if sizes is not None:
+            costs[own == c, c] *= left_out_stretch(sizes)[c] ** 2
+    return costs / 2 + X.shape[1] * np.log(scales)
+
+
+def left_out_stretch(sizes: IntArray) -> FloatArray:
+    """How much farther a row is from the centre of the others: (n_clusters,).
+
+    n / (n - 1) times its distance from the centre of all; a row alone in its cluster is
+    as far as can be told.
+    """
+    return np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1), 1e6)
+
+
+def centre_distance(
+    X: FloatArray, centres: FloatArray, scales: FloatArray, cluster: IntArray
+) -> FloatArray:
+    """Distance of rows to the centre of a cluster each, in its scale: (n_rows,)."""
+    distances = np.linalg.norm(X - centres[cluster], axis=1)
+    return np.asarray(distances / scales[cluster], np.float64)
+
+
+def _inverse(distances: FloatArray) -> FloatArray:
+    """Weights (n, m) in proportion to 1 / distance, those of copies alone if any."""
+    nearest = distances[:, :1]
+    copies = (distances == 0).astype(np.float64)
+    return np.divide(nearest, distances, out=copies, where=nearest > 0)
+
+
+def _votes(codes: IntArray, weights: FloatArray, n_clusters: int) -> FloatArray:
+    """Weight of each cluster among the neighbours of each row: (n_rows, n_clusters)."""
+    votes = np.zeros((len(codes), n_clusters))
+    rows = np.arange(len(codes))
+    for j in range(codes.shape[1]):
+        votes[rows, codes[:, j]] += weights[:, j]
+    return votes

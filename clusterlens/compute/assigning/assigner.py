@@ -1,0 +1,188 @@
+"""Assigner: which cluster of a partition a new row belongs to, how surely, or to none.
+
+One for every partition, whatever made it. Rows vote as prototypes, or the centres of
+the clusters decide where these keep the clusters as well. Held-out rows say how often
+that is right and how far from its cluster a row of it may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from clusterlens.compute._run.blocks import run_blocks
+from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
+from clusterlens.compute._validation import FloatArray, Frozen, IntArray
+from clusterlens.compute.assigning._calibration import p_values, shares
+from clusterlens.compute.assigning._prototypes import N_WITHIN, Prototypes
+from clusterlens.compute.assigning._readings import (
+    Reading,
+    centre_costs,
+    centre_distance,
+    read_centres,
+    read_neighbors,
+)
+
+ALPHA = 0.05
+_BLOCK = 16_384
+
+
+class Assigned(NamedTuple):
+    """Answers for rows, each of shape (n_rows,).
+
+    `cluster` and `other` are labels of the partition, the same where there is only one.
+    `share` is how often such rows are assigned right, `margin` that minus how often
+    they are not, at least 0; `p` is the share of the rows of the cluster that are at
+    least as odd.
+    """
+
+    cluster: IntArray
+    share: FloatArray
+    margin: FloatArray
+    other: IntArray
+    p: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Assigner(Frozen):
+    """What tells the clusters of a partition apart, for rows of any number.
+
+    Parameters
+    ----------
+    clusters : array of int, shape (n_clusters,)
+        Labels of the partition, sorted; -1 is noise.
+    sizes : array of int, shape (n_clusters,)
+        Rows of each cluster.
+    rule : {"neighbours", "centres"}
+        What decides.
+    n_neighbors : int
+        Prototypes that vote, with the inverse of their distance; 0 for centres.
+    centres : array of float64, shape (n_clusters, n_features)
+        Means.
+    scales : array of float64, shape (n_clusters,)
+        Root mean square deviation per feature from the mean.
+    rows : array of float64, shape (n_prototypes, n_features)
+        Features of prototypes; none in an assigner without rows.
+    codes : array of int, shape (n_prototypes,)
+        Position of their label in `clusters`.
+    curve : array of float64, shape (2, n_points)
+        How clear a held-out row was, and the share of such that were assigned right.
+    held_out : tuple of arrays of float64
+        For each cluster the sorted oddness of the held-out rows assigned to it.
+    agreement : mapping of str to float
+        Share of the held-out rows that get their label, by rule that was tried.
+    reproduced : float
+        Share of all rows of the partition that keep their label.
+    calibration_error : float
+        Expected calibration error of the shares, NaN where too few rows are held out.
+
+    Notes
+    -----
+    Held out means left out one at a time: of the prototypes, or of the centre. Oddness
+    is the mean distance to the five nearest prototypes of the cluster, without rows the
+    distance to its centre. A row is as odd as by chance where at most a share alpha of
+    the held-out rows of the cluster is as odd: in full conformal prediction every score
+    is taken with the new row among the others, which only makes the scores of the
+    others smaller, so that rows like those seen are called too odd at a rate of at most
+    alpha. That a row may change its cluster, and that the partition was made with the
+    held-out rows, is not allowed for.
+
+    References
+    ----------
+    Vovk, Gammerman & Shafer, Algorithmic learning in a random world, 2005.
+    Hart, The condensed nearest neighbor rule, IEEE Trans. Inf. Theory 14, 1968.
+    """
+
+    clusters: IntArray
+    sizes: IntArray
+    rule: str
+    n_neighbors: int
+    centres: FloatArray
+    scales: FloatArray
+    rows: FloatArray
+    codes: IntArray
+    curve: FloatArray
+    held_out: tuple[FloatArray, ...]
+    agreement: Mapping[str, float]
+    reproduced: float
+    calibration_error: float
+
+    @cached_property
+    def prototypes(self) -> Prototypes:
+        """The searches among the rows, made when first asked for."""
+        return Prototypes(self.rows, self.codes)
+
+    @property
+    def width(self) -> int:
+        """Prototypes to look for: those that vote, and enough of the own cluster."""
+        return max(self.n_neighbors, 2 * N_WITHIN)
+
+    def assign(self, X: FloatArray, run: RunOptions = DEFAULT_RUN) -> Assigned:
+        """Assign rows.
+
+        Parameters
+        ----------
+        X : array of float64, shape (n_rows, n_features)
+            Features, prepared as those of the partition. An answer does not depend on
+            which rows are asked together.
+        run : RunOptions
+            Threads, progress in rows, cancel.
+
+        Returns
+        -------
+        assigned : Assigned
+            One entry per row.
+        """
+        starts = range(0, len(X), _BLOCK)
+        blocks = [(X[start : start + _BLOCK],) for start in starts]
+        work = [len(block[0]) for block in blocks]
+        parts = list(run_blocks(self._assign_block, blocks, work, run))
+        return Assigned(
+            *(np.concatenate(column) for column in zip(*parts, strict=True))
+        )
+
+    def can_judge(self, alpha: float) -> npt.NDArray[np.bool_]:
+        """Which clusters have enough held-out rows to call a row too odd."""
+        return np.array([(len(s) + 1) * alpha >= 1 for s in self.held_out])
+
+    def _assign_block(self, X: FloatArray) -> Assigned:
+        found = None
+        if len(self.rows):
+            found = self.prototypes.nearest(X, min(len(self.rows), self.width))
+        reading = self._read(X, found)
+        alone = len(self.clusters) == 1
+        share = np.ones(len(X)) if alone else shares(self.curve, reading.clearness)
+        if found is None:
+            odd = centre_distance(X, self.centres, self.scales, reading.cluster)
+        else:
+            odd = self.prototypes.mean_distance(X, reading.cluster, found)
+        return Assigned(
+            self.clusters[reading.cluster],
+            share,
+            np.maximum(2 * share - 1, 0.0),
+            self.clusters[self._others(X, reading)],
+            p_values(odd, reading.cluster, self.held_out),
+        )
+
+    def _read(
+        self, X: FloatArray, found: tuple[IntArray, FloatArray] | None
+    ) -> Reading:
+        if self.rule == "centres" or found is None:
+            return read_centres(X, self.centres, self.scales)
+        return read_neighbors(*found, self.n_neighbors, len(self.clusters))
+
+    def _others(self, X: FloatArray, reading: Reading) -> IntArray:
+        """Next cluster of each row: where no neighbour is of one, by the centres."""
+        other = np.array(reading.other)
+        rows = np.flatnonzero(other < 0)
+        if len(self.clusters) == 1 or not len(rows):
+            return np.where(other < 0, reading.cluster, other)
+        costs = centre_costs(X[rows], self.centres, self.scales)
+        costs[np.arange(len(rows)), reading.cluster[rows]] = np.inf
+        other[rows] = costs.argmin(axis=1)
+        return other

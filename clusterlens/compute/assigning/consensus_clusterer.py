@@ -1,0 +1,209 @@
+"""ConsensusClusterer: pool, ranking and assigner behind scikit-learn's interface."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from clusterlens.compute._validation import (
+    UNLABELLED,
+    FloatArray,
+    IntArray,
+    RandomState,
+    check_random_state,
+    check_range,
+)
+from clusterlens.compute.assigning.assigner import Assigned
+from clusterlens.compute.assigning.fitting import fit_assigner
+from clusterlens.compute.consensus.partition import consensus_partition
+from clusterlens.compute.ensemble.agreement import estimate_agreements
+from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
+from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.pool.select_k import select_k
+from clusterlens.compute.pool.specs import Pool
+from clusterlens.compute.ranking.ranking import rank_partitions
+
+WAYS = ("leader", "select")
+# Above, agreements are estimated.
+MOST_COUNTED = 100_000
+_FEWEST = 1e-9
+
+
+class ConsensusClusterer(ClusterMixin, BaseEstimator):
+    """Run a pool of clusterings, take what is most typical of it, and assign new rows.
+
+    Parameters
+    ----------
+    pool : str or sequence, default "default"
+        As in `run_pool`.
+    n_clusters : {"leader", "select"} or int, default "leader"
+        The partition to take: of the model closest to the consensus; of the consensus
+        with the number of clusters that `select_k` finds, or of the leader where none
+        stands out, with a warning; or of the consensus with that many clusters.
+    constraints : Constraints, optional
+        Pairs of samples that should be joined or separated: they count in the ranking,
+        and a partition of the consensus obeys them.
+    novelty : float, optional
+        Rate, between 0 and 1, at which rows like those seen may be called nowhere:
+        `predict` then gives -1 to rows too far from their cluster. Default: never.
+    random_state : int, Generator or None, default 0
+        Seed of everything random.
+    n_jobs : int, optional
+        Most worker processes, 1 for this process alone; as in `run_pool`.
+
+    Attributes
+    ----------
+    labels_ : array of int64, shape (n_samples,)
+        Clusters 0, 1, ...; -1 for what the leader calls noise.
+    n_clusters_ : int
+        Number of clusters, without noise.
+    ensemble_ : Ensemble
+        The partitions of the pool.
+    ranking_ : Ranking
+        Its models, the closest to the consensus first.
+    assigner_ : Assigner
+        What assigns new rows, with the share of the samples that keep their cluster.
+
+    Notes
+    -----
+    X is used as given: scale it before, by `prepare` (of which Segmentation keeps the
+    rules too), or in a Pipeline. Agreements of more than 100,000 samples are estimated.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> X = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=5)[0]
+    >>> model = ConsensusClusterer("quick").fit(X)
+    >>> model.n_clusters_, len(set(model.predict([[9, 1], [8, 0], [0, 8]])))
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        pool: Pool = "default",
+        n_clusters: str | int = "leader",
+        constraints: Constraints | None = None,
+        novelty: float | None = None,
+        random_state: RandomState = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.pool = pool
+        self.n_clusters = n_clusters
+        self.constraints = constraints
+        self.novelty = novelty
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
+        """Cluster the samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite features; at least two samples.
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        self : ConsensusClusterer
+            Fitted.
+        """
+        seed = check_random_state(self.random_state)
+        data = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        self._check_novelty()
+        self._check_n_clusters(len(data))
+        links = check_constraints(self.constraints, len(data))
+        self.ensemble_ = run_pool(data, self.pool, seed, self.n_jobs)
+        counted: Any = self.ensemble_
+        if len(data) > MOST_COUNTED:
+            counted = estimate_agreements(self.ensemble_, random_state=seed)
+        self.ranking_ = rank_partitions(counted, constraints=links)
+        self.labels_ = self._partition(data, links, seed)
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self.assigner_ = fit_assigner(data, self.labels_, random_state=seed)
+        return self
+
+    def predict(self, X: npt.ArrayLike) -> IntArray:
+        """Assign rows to the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Features as those of fit.
+
+        Returns
+        -------
+        labels : array of int64, shape (n_rows,)
+            Clusters; -1 for noise and, with `novelty`, for rows that belong nowhere.
+        """
+        told = self._assign(X)
+        novelty = self._check_novelty()
+        if novelty is None:
+            return told.cluster
+        return np.where(told.p <= novelty, UNLABELLED, told.cluster)
+
+    def predict_margin(self, X: npt.ArrayLike) -> FloatArray:
+        """Say how surely rows are assigned.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Features as those of fit.
+
+        Returns
+        -------
+        margin : array of float64, shape (n_rows,)
+            How often such rows are assigned right minus how often not, in [0, 1].
+        """
+        return self._assign(X).margin
+
+    def _assign(self, X: npt.ArrayLike) -> Assigned:
+        check_is_fitted(self)
+        data = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.assigner_.assign(data)
+
+    def _partition(self, X: FloatArray, links: Constraints, seed: int) -> IntArray:
+        """Return the partition that is asked for, numbered without gaps."""
+        k = self.n_clusters
+        if k == "select":
+            most = min(10, int(0.8 * len(X)))
+            k = select_k(X, range(2, most + 1), seed, n_jobs=self.n_jobs).k or "leader"
+            if k == "leader":
+                warnings.warn(
+                    "n_clusters is 'select', but no number of clusters stands out from "
+                    "structureless data; the partition of the leader is taken.",
+                    stacklevel=3,
+                )
+        if not isinstance(k, str):
+            return consensus_partition(
+                self.ensemble_, k, constraints=links, random_state=seed
+            )
+        labels = np.asarray(self.ensemble_.labels[self.ranking_.order[0]])
+        noise = labels == UNLABELLED
+        if noise.all():
+            return np.zeros(len(labels), np.int64)
+        numbered = np.full(len(labels), UNLABELLED, np.int64)
+        numbered[~noise] = np.unique(labels[~noise], return_inverse=True)[1]
+        return numbered
+
+    def _check_n_clusters(self, n_samples: int) -> None:
+        if isinstance(self.n_clusters, str):
+            if self.n_clusters not in WAYS:
+                raise ValueError(
+                    f"n_clusters is {self.n_clusters!r}; give 'leader', 'select' or a "
+                    "whole number."
+                )
+        else:
+            name = "n_clusters"
+            check_range(self.n_clusters, 1, n_samples, name=name, integer=True)
+
+    def _check_novelty(self) -> float | None:
+        if self.novelty is None:
+            return None
+        return check_range(self.novelty, _FEWEST, 1 - _FEWEST, name="novelty")

@@ -1,0 +1,125 @@
+"""The console command `clusterlens assign`: a table with the clusters of its rows.
+
+clusterlens assign SEGMENTATION TABLE -o FILE [--alpha RATE] [--threads N] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute._run.options import Progress, RunOptions
+from clusterlens.compute._validation import check_range
+from clusterlens.compute.assigning.assigner import ALPHA
+from clusterlens.compute.assigning.storing import load_segmentation
+from clusterlens.compute.assigning.streaming import FileSummary, assign_file
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Assign the rows of a file; return the exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Those after `clusterlens assign`.
+
+    Returns
+    -------
+    status : int
+        0 if the file was written, 2 where arguments or data cannot be used, 130 after
+        Ctrl-C; but for 0 there is no file.
+    """
+    given = _parser().parse_args(arguments)
+    progress = _line if sys.stderr.isatty() else None
+    try:
+        alpha = check_range(given.alpha, 1e-9, 1 - 1e-9, name="--alpha")
+        run = RunOptions(n_jobs=given.threads, progress=progress)
+        segmentation = load_segmentation(given.segmentation)
+        summary = assign_file(
+            segmentation, given.table, given.output, alpha=alpha, run=run
+        )
+    except KeyboardInterrupt:
+        return _refuse("stopped; nothing was written", INTERRUPTED, progress)
+    except (ValueError, OSError, MemoryError) as error:
+        return _refuse(str(error), 2, progress)
+    _end(progress)
+    if given.json:
+        print(json.dumps({"output": str(given.output), **asdict(summary)}))
+    else:
+        print(_words(summary, given.output, alpha))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="clusterlens assign",
+        description="Write the rows of a table with the clusters they belong to.",
+    )
+    parser.add_argument(
+        "segmentation", type=Path, help="a file that Segmentation.save has written"
+    )
+    parser.add_argument("table", type=Path, help="Parquet or CSV, of any length")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="new file, .parquet or .csv; one that is there is not overwritten",
+    )
+    parser.add_argument(
+        "--alpha",
+        type=float,
+        default=ALPHA,
+        metavar="RATE",
+        help=f"rate of 'nowhere' among rows like those seen (default {ALPHA})",
+    )
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="threads (default: all cores)"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="say what became of the rows as JSON"
+    )
+    return parser
+
+
+def _line(done: int, total: int) -> None:
+    print(f"\r{percent(done / total):>4} of the table", end="", file=sys.stderr)
+    sys.stderr.flush()
+
+
+def _end(progress: Progress | None) -> None:
+    if progress is not None:
+        print(file=sys.stderr)
+
+
+def _refuse(sentence: str, status: int, progress: Progress | None) -> int:
+    _end(progress)
+    print(f"clusterlens assign: {sentence}", file=sys.stderr)
+    return status
+
+
+def _words(summary: FileSummary, output: Path, alpha: float) -> str:
+    """Say what became of the rows."""
+    lines = [f"{count(summary.rows, 'row')} written to {output}"]
+    for name, n in summary.clusters.items():
+        lines.append(f"  {name}: {whole(n)} ({percent(n / summary.rows)})")
+    nowhere = percent(summary.nowhere / summary.rows)
+    lines.append(
+        f"  too far from their cluster: {whole(summary.nowhere)} ({nowhere}; up to "
+        f"{percent(alpha)} of rows like those seen)"
+    )
+    if summary.not_assigned:
+        lines.append(f"  not assigned, without a value: {whole(summary.not_assigned)}")
+    for name, n in summary.gaps.items():
+        lines.append(f"  column {name!r}: {count(n, 'cell')} without a known value")
+    if summary.not_used:
+        lines.append(f"  columns not used: {', '.join(map(repr, summary.not_used))}")
+    return "\n".join(lines)

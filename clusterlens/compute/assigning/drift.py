@@ -1,0 +1,217 @@
+"""Drift: whether another table is still like the one that was clustered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import betabinom, chi2_contingency, norm
+
+from clusterlens.compute._numbers import percent
+from clusterlens.compute._validation import UNLABELLED, FloatArray, Frozen, IntArray
+from clusterlens.compute.assigning._kept import Kept
+
+# Of the false alarms of the verdict, half go to columns and half to rows nowhere.
+LEVEL = 0.05
+# What is large: a standard deviation's quarter of a shift has a PSI of about this, ...
+LARGE_PSI = 0.05
+# ... and so many more rows of the table than expected belong nowhere.
+LARGE_NOWHERE = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Drift(Frozen):
+    """What has changed from one table to another.
+
+    Parameters
+    ----------
+    shares : DataFrame
+        One row per cluster: "cluster", "name", share "then" and "now", the "difference"
+        and its 95 % interval, "low" to "high".
+    shares_p : float
+        p-value that all shares are as they were (G-test); no part of the verdict.
+    columns : DataFrame
+        One row per column in use, the most changed first: "column", "psi", the
+        "expected" PSI of an unchanged column, "p" corrected for the number of columns
+        (Holm), and whether it has "moved".
+    nowhere, nowhere_expected : float
+        Share of the rows that belong nowhere, of those of which that can be told, and
+        the share expected of rows like those seen; NaN if it can be told of none.
+    nowhere_p : float
+        p-value that no more rows than expected belong nowhere.
+    verdict : {"keep", "refit"}
+        "refit" if a column has moved, or more rows belong nowhere: p at most 0.025 and
+        the change large, a PSI of 0.05 or a share of 0.02 above what is expected.
+    reason : str
+        Why.
+
+    Notes
+    -----
+    PSI = sum (p - q) ln(p / q) over deciles of the first table, or levels, with a bin
+    for missing values and half a row added to each; expected (B - 1)(1/n + 1/m) without
+    change. The p-value of a column is that of the chi-squared test of the two rows of
+    counts. Intervals are Newcombe's, of Wilson's. The number of rows nowhere is
+    beta-binomial, as its bound was found on a number of held-out rows. Rows must be
+    independent: of a table where each customer stands several times p-values are too
+    small. Both tests at 0.025 give false alarms of at most about 0.05.
+
+    References
+    ----------
+    Newcombe, Interval estimation for the difference between independent proportions,
+    Statistics in Medicine 17, 1998, method 10.
+    """
+
+    shares: pd.DataFrame
+    shares_p: float
+    columns: pd.DataFrame
+    nowhere: float
+    nowhere_expected: float
+    nowhere_p: float
+    verdict: str
+    reason: str
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the columns, the most changed first.
+
+        Returns
+        -------
+        columns : DataFrame
+            `columns`.
+        """
+        return self.columns
+
+    def __repr__(self) -> str:
+        """Say the verdict and its reason."""
+        return f"Drift({self.verdict}: {self.reason})"
+
+
+def measure_drift(
+    kept: Kept, told: pd.DataFrame, values: FloatArray, alpha: float
+) -> Drift:
+    """Compare the rows of a table with those of the segmentation.
+
+    Parameters
+    ----------
+    kept : Kept
+        What the segmentation keeps of its table.
+    told : DataFrame
+        Answers for the rows of the other table, as of `Segmentation.assign`.
+    values : array of float64, shape (n_rows, n_columns)
+        Their columns in use, encoded.
+    alpha : float
+        Rate of "nowhere" with which the answers were made.
+
+    Returns
+    -------
+    drift : Drift
+        Shares, columns, rows that belong nowhere, verdict.
+    """
+    shares, shares_p = _shares(kept, told)
+    columns = _columns(kept, values)
+    rate, expected, p = _nowhere(kept, told, alpha)
+    moved = columns.loc[columns["moved"], "column"].tolist()
+    strange = p <= LEVEL / 2 and rate - expected >= LARGE_NOWHERE
+    reasons = [f"moved: {', '.join(map(repr, moved[:5]))}"] if moved else []
+    if strange:
+        reasons.append(
+            f"{percent(rate)} of the rows belong nowhere, expected {percent(expected)}"
+        )
+    return Drift(
+        shares=shares,
+        shares_p=shares_p,
+        columns=columns,
+        nowhere=rate,
+        nowhere_expected=expected,
+        nowhere_p=p,
+        verdict="refit" if reasons else "keep",
+        reason="; ".join(reasons) or "no column moved, no more rows belong nowhere",
+    )
+
+
+def _shares(kept: Kept, told: pd.DataFrame) -> tuple[pd.DataFrame, float]:
+    """Shares of the clusters then and now, and a joint test."""
+    found = told["cluster"].value_counts()
+    now = found.reindex(kept.clusters, fill_value=0).to_numpy(np.int64)
+    then = kept.counts
+    p, low_p, high_p = _wilson(now, now.sum())
+    q, low_q, high_q = _wilson(then, then.sum())
+    difference = p - q
+    frame = pd.DataFrame(
+        {
+            "cluster": kept.clusters,
+            "name": [kept.names[int(label)] for label in kept.clusters],
+            "then": q,
+            "now": p,
+            "difference": difference,
+            "low": difference - np.hypot(p - low_p, high_q - q),
+            "high": difference + np.hypot(high_p - p, q - low_q),
+        }
+    )
+    return frame, _test(then, now, g_test=True)
+
+
+def _wilson(counts: IntArray, total: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Shares, and Wilson's 95 % intervals."""
+    z = float(norm.ppf(0.975))
+    n = max(int(total), 1)
+    p = counts / n
+    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    return p, middle - half, middle + half
+
+
+def _test(then: IntArray, now: IntArray, g_test: bool = False) -> float:
+    """p-value that two rows of counts have the same shares: chi-squared or G-test."""
+    table = np.array([then, now])
+    table = table[:, table.sum(axis=0) > 0]
+    if table.shape[1] < 2 or not table.sum(axis=1).all():
+        return 1.0
+    kind = 0.0 if g_test else 1.0  # power of the divergence
+    return float(chi2_contingency(table, correction=False, lambda_=kind).pvalue)
+
+
+def _columns(kept: Kept, values: FloatArray) -> pd.DataFrame:
+    """PSI and test of every column."""
+    rows = []
+    for column, x in zip(kept.columns, values.T, strict=True):
+        then, now = column.counts, column.count(x)
+        there = then + now > 0
+        q, p = ((c[there] + 0.5) / (c[there] + 0.5).sum() for c in (then, now))
+        expected = (there.sum() - 1) * (1 / then.sum() + 1 / max(now.sum(), 1))
+        psi = float(((p - q) * np.log(p / q)).sum())
+        rows.append((column.name, psi, expected, _test(then, now)))
+    frame = pd.DataFrame(rows, columns=["column", "psi", "expected", "p"])
+    frame["p"] = _holm(frame["p"].to_numpy())
+    large = frame["psi"] - frame["expected"] >= LARGE_PSI
+    frame["moved"] = (frame["p"] <= LEVEL / 2) & large
+    return frame.sort_values("psi", ascending=False, ignore_index=True)
+
+
+def _holm(p: FloatArray) -> FloatArray:
+    """Correct p-values (k,) for their number, as Holm does."""
+    order = np.argsort(p)
+    steps = p[order] * np.arange(len(p), 0, -1)
+    corrected = np.empty(len(p))
+    corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return corrected
+
+
+def _nowhere(
+    kept: Kept, told: pd.DataFrame, alpha: float
+) -> tuple[float, float, float]:
+    """Share of the rows nowhere, the expected one, and the p-value of so many."""
+    assigner = kept.assigner
+    able = assigner.can_judge(alpha) & (assigner.clusters != UNLABELLED)
+    judged = told["cluster"].isin(assigner.clusters[able].tolist())
+    n = int(judged.sum())
+    if not n:
+        return np.nan, np.nan, 1.0
+    k = int(told.loc[judged, "nowhere"].sum())
+    held_out = [
+        len(s) + 1 for s, can in zip(assigner.held_out, able, strict=True) if can
+    ]
+    below = sum(int(alpha * m + 1e-9) for m in held_out)
+    total = sum(held_out)
+    p = float(betabinom.sf(k - 1, n, below, total - below))
+    return k / n, below / total, p

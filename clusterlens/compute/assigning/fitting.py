@@ -1,0 +1,214 @@
+"""Fitting an assigner: which rule keeps the clusters, and how well it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
+from clusterlens.compute._validation import UNLABELLED, FloatArray, IntArray, read_only
+from clusterlens.compute.assigning._calibration import calibration_error, fit_curve
+from clusterlens.compute.assigning._prototypes import Prototypes, add_misplaced, draw
+from clusterlens.compute.assigning._readings import (
+    LEAST_SHOWN,
+    Reading,
+    centre_distance,
+    left_out_stretch,
+    read_centres,
+    read_neighbors,
+)
+from clusterlens.compute.assigning.assigner import Assigner
+
+NEIGHBORS = (1, 5, 15, 31)
+MOST_PROTOTYPES = 20_000
+LEAST_KEPT = 0.99
+
+
+def fit_assigner(
+    X: FloatArray,
+    labels: IntArray,
+    *,
+    rows: bool = True,
+    random_state: int = 0,
+    run: RunOptions = DEFAULT_RUN,
+) -> Assigner:
+    """Learn from a partition where rows belong.
+
+    Parameters
+    ----------
+    X : array of float64, shape (n_samples, n_features)
+        Features, finite.
+    labels : array of int, shape (n_samples,)
+        The partition; -1 is noise.
+    rows : bool, default True
+        Whether rows may be kept as prototypes. Without, centres and scales decide, and
+        no row is assigned to noise.
+    random_state : int, default 0
+        Draws prototypes where there are too many rows to keep all.
+    run : RunOptions
+        Threads and cancel.
+
+    Returns
+    -------
+    assigner : Assigner
+        With the share of the rows that keep their cluster.
+
+    Notes
+    -----
+    Rules that are tried, each on rows that are left out one at a time: votes of 1, 5,
+    15 or 31 prototypes, the nearest centre, and the densest of round Gaussians. Centres
+    are taken before neighbours where they are right as often and keep 99 % of the rows.
+    Up to 20,000 rows all are prototypes; of more 5,000 are drawn, 100 of each cluster
+    at least, and rows that lose their cluster are added until 99 % keep it, 20,000 in
+    all at most. Time of a neighbour search of n_samples among the prototypes.
+    """
+    rng = np.random.default_rng(random_state)
+    known = np.ones(len(X), np.bool_) if rows else labels != UNLABELLED
+    if not known.any():
+        known[:] = True
+    clusters, codes = np.unique(labels[known], return_inverse=True)
+    kept = _blank(X[known], codes, clusters)
+    few = len(codes) <= MOST_PROTOTYPES
+    judged = np.arange(len(codes)) if few else draw(codes, rng)
+    kept = _with_rule(kept, X[known], codes, judged, rows)
+    run.raise_if_cancelled()
+    if rows:
+        chosen = judged
+        if kept.rule == "neighbours" and not few:
+            chosen = _condensed(kept, X, codes, judged, rng)
+        kept = replace(kept, rows=read_only(X[chosen]), codes=codes[chosen])
+    run.raise_if_cancelled()
+    kept = _calibrated(kept, X[known][judged], codes[judged], random_state)
+    same = kept.assign(X, run.quiet).cluster == labels
+    return replace(kept, reproduced=float(same.mean()))
+
+
+def _blank(X: FloatArray, codes: IntArray, clusters: IntArray) -> Assigner:
+    """Describe the clusters; nothing is known yet about what decides."""
+    sizes = np.bincount(codes)
+    sums = np.zeros((len(clusters), X.shape[1]))
+    np.add.at(sums, codes, X)
+    centres = sums / sizes[:, None]
+    squares = ((X - centres[codes]) ** 2).mean(axis=1)
+    common = np.sqrt(squares.mean()) or 1.0
+    scales = np.sqrt(np.bincount(codes, squares) / sizes)
+    return Assigner(
+        clusters=read_only(clusters),
+        sizes=read_only(sizes),
+        rule="centres",
+        n_neighbors=0,
+        centres=read_only(centres),
+        scales=read_only(np.maximum(scales, 1e-3 * common)),
+        rows=np.empty((0, X.shape[1])),
+        codes=np.empty(0, np.int64),
+        curve=fit_curve(np.empty(0), np.empty(0)),
+        held_out=(np.empty(0),) * len(clusters),
+        agreement={},
+        reproduced=np.nan,
+        calibration_error=np.nan,
+    )
+
+
+def _with_rule(
+    blank: Assigner, X: FloatArray, codes: IntArray, judged: IntArray, rows: bool
+) -> Assigner:
+    """Choose the rule that gives most held-out rows their cluster."""
+    common = np.sqrt(np.average(blank.scales**2, weights=blank.sizes))
+    equal = np.full(len(blank.sizes), common)
+    centred = {
+        "nearest centre": replace(blank, scales=read_only(equal)),
+        "round Gaussians": blank,
+    }
+    right = {
+        name: _mean_right(_without_itself(one, X[judged], codes[judged]), codes[judged])
+        for name, one in centred.items()
+    }
+    best = max(right, key=lambda name: right[name])
+    voted: dict[int, float] = {}
+    if rows and len(judged) > 1:
+        voted = dict(_neighbor_agreement(X[judged], codes[judged], len(blank.sizes)))
+    agreement = right | {f"{k} neighbours": share for k, share in voted.items()}
+    chosen = centred[best]
+    reading = read_centres(X, chosen.centres, chosen.scales)
+    firm = (
+        _mean_right(reading, codes) >= LEAST_KEPT and UNLABELLED not in blank.clusters
+    )
+    if voted and not (firm and right[best] >= max(voted.values())):
+        k = max(voted, key=lambda k: voted[k])
+        chosen = replace(blank, rule="neighbours", n_neighbors=k)
+    return replace(chosen, agreement=agreement)
+
+
+def _without_itself(assigner: Assigner, X: FloatArray, codes: IntArray) -> Reading:
+    centres, scales, sizes = assigner.centres, assigner.scales, assigner.sizes
+    return read_centres(X, centres, scales, sizes, codes)
+
+
+def _neighbor_agreement(
+    X: FloatArray, codes: IntArray, n_clusters: int
+) -> Iterator[tuple[int, float]]:
+    """Yield each number of neighbours, and how often it is right without the row."""
+    width = min(max(NEIGHBORS), len(X) - 1)
+    found = Prototypes(X, codes).nearest(X, width, np.arange(len(X)))
+    for k in NEIGHBORS:
+        if k <= width:
+            yield k, _mean_right(read_neighbors(*found, k, n_clusters), codes)
+
+
+def _mean_right(reading: Reading, codes: IntArray) -> float:
+    return float((reading.cluster == codes).mean())
+
+
+def _condensed(
+    assigner: Assigner,
+    X: FloatArray,
+    codes: IntArray,
+    judged: IntArray,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Add to the drawn rows what keeps 99 % of all in their cluster."""
+
+    def assigned(chosen: IntArray, asked: IntArray) -> IntArray:
+        one = replace(assigner, rows=X[chosen], codes=codes[chosen])
+        found = one.prototypes.nearest(X[asked], one.n_neighbors)
+        return read_neighbors(*found, one.n_neighbors, len(one.sizes)).cluster
+
+    return add_misplaced(judged, codes, assigned, LEAST_KEPT, MOST_PROTOTYPES, rng)
+
+
+def _calibrated(
+    assigner: Assigner, X: FloatArray, codes: IntArray, random_state: int
+) -> Assigner:
+    """Learn shares and oddness from rows (m, d), which are the first prototypes."""
+    reading, odd = _left_out(assigner, X, codes)
+    if reading is None:
+        return assigner
+    right = (reading.cluster == codes).astype(np.float64)
+    scores = [np.sort(odd[reading.cluster == c]) for c in range(len(assigner.sizes))]
+    return replace(
+        assigner,
+        curve=read_only(fit_curve(reading.clearness, right)),
+        held_out=tuple(map(read_only, scores)),
+        calibration_error=calibration_error(reading.clearness, right, random_state),
+    )
+
+
+def _left_out(
+    assigner: Assigner, X: FloatArray, codes: IntArray
+) -> tuple[Reading | None, FloatArray]:
+    """Read rows that are left out one at a time, and how odd they are: (m,)."""
+    own, m = np.arange(len(X)), len(assigner.rows)
+    if m == 1:
+        return None, np.empty(0)
+    reading = _without_itself(assigner, X, codes)
+    if not m:
+        stretch = left_out_stretch(assigner.sizes)[codes]
+        odd = centre_distance(X, assigner.centres, assigner.scales, reading.cluster)
+        return reading, np.where(reading.cluster == codes, odd * stretch, odd)
+    width = min(m - 1, max(assigner.width, LEAST_SHOWN))
+    found = assigner.prototypes.nearest(X, width, own)
+    if assigner.rule == "neighbours":
+        reading = read_neighbors(*found, assigner.n_neighbors, len(assigner.sizes))
+    return reading, assigner.prototypes.mean_distance(X, reading.cluster, found, own)

@@ -1,0 +1,424 @@
+"""Segmentation: a partition that outlives its table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clusterlens.compute._numbers import count, percent
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+from clusterlens.compute._validation import (
+    UNLABELLED,
+    DataError,
+    IntArray,
+    RandomState,
+    check_entries,
+    check_flag,
+    check_labels,
+    check_random_state,
+    check_range,
+    read_only,
+)
+from clusterlens.compute.assigning._baseline import baselines
+from clusterlens.compute.assigning._kept import Kept
+from clusterlens.compute.assigning._stored import write_kept
+from clusterlens.compute.assigning.assigner import ALPHA, Assigned, Assigner
+from clusterlens.compute.assigning.drift import Drift, measure_drift
+from clusterlens.compute.assigning.fitting import fit_assigner
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.preparation import typed_table
+
+COLUMNS = ("cluster", "name", "margin", "nearest other", "nowhere")
+_FEWEST = 1e-9
+
+
+class Segmentation:
+    """A partition of a table, kept for other tables.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The prepared table.
+    labels : array-like of shape (n_samples,)
+        The partition: whole numbers, -1 for noise, or texts.
+    names : mapping or sequence of str, optional
+        Names of clusters: by label, or one for each label in ascending order, noise
+        included. Default: the texts, or "cluster 0", "cluster 1", ...
+    rows : bool, default True
+        Whether rows of the table may be kept as prototypes. Without, centres and scales
+        decide, which loses clusters that are not round; `assigner.reproduced` says how
+        many rows.
+    random_state : int, Generator or None, default 0
+        Draws prototypes of a table of more than 20,000 rows.
+    cancel : callable, optional
+        Asked between steps; True stops.
+
+    Attributes
+    ----------
+    assigner : Assigner
+        What decides, with the share of the rows that keep their cluster
+        (`reproduced`), and the expected calibration error of the margins.
+    names : mapping of int to str
+        Name of each cluster.
+
+    Raises
+    ------
+    DataError
+        If the dataset is not prepared.
+    ValueError
+        If labels or names do not fit it.
+
+    Notes
+    -----
+    Which rule decides, and how margins and the bound for belonging are found, stands
+    with `Assigner`. Time of a neighbour search of the rows among 20,000 at most.
+
+    Examples
+    --------
+    >>> from clusterlens.compute.table.dataset import prepare
+    >>> table = pd.DataFrame({"size": [1.0, 1.2, 1.1, 7.0, 7.1, 7.3]})
+    >>> seg = Segmentation(prepare(table), [0, 0, 0, 1, 1, 1], ["small", "large"])
+    >>> seg.assign({"size": [6.5, 1.3]})["name"].tolist()
+    ['large', 'small']
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        labels: npt.ArrayLike,
+        names: Mapping[Any, str] | Sequence[str] | None = None,
+        *,
+        rows: bool = True,
+        random_state: RandomState = 0,
+        cancel: Cancel | None = None,
+    ) -> None:
+        run = RunOptions(cancel=cancel)
+        if not isinstance(dataset, Dataset):
+            raise DataError(
+                f"dataset is a {type(dataset).__name__}; give a prepared Dataset, as "
+                "prepare returns it."
+            )
+        X = dataset.X
+        checked = check_labels(labels, n_samples=len(X)).astype(np.int64)
+        check_flag(rows, name="rows")
+        seed = check_random_state(random_state)
+        of_rows = checked[dataset.positions[dataset.positions >= 0]]
+        clusters, counts = np.unique(of_rows, return_counts=True)
+        preparation = dataset.preparation
+        frame = dataset.table[dataset.positions >= 0]
+        columns = preparation.columns_
+        self._kept = Kept(
+            title=dataset.name,
+            assigner=fit_assigner(X, checked, rows=rows, random_state=seed, run=run),
+            preparation=preparation,
+            names=_checked_names(names, clusters, labels),
+            row_id=_row_id(dataset),
+            clusters=read_only(clusters),
+            counts=read_only(counts),
+            columns=baselines(
+                [column.name for column in columns],
+                preparation.encode(frame),
+                [len(column.levels) for column in columns],
+            ),
+        )
+
+    @classmethod
+    def of_kept(cls, kept: Kept) -> Self:
+        """Return the segmentation of what one has kept.
+
+        Parameters
+        ----------
+        kept : Kept
+            As read from a file.
+
+        Returns
+        -------
+        segmentation : Segmentation
+            Equal to the one that kept it.
+        """
+        made = cls.__new__(cls)
+        made._kept = kept
+        return made
+
+    @property
+    def kept(self) -> Kept:
+        """Everything that is kept of the table."""
+        return self._kept
+
+    @property
+    def assigner(self) -> Assigner:
+        """What decides where a row belongs."""
+        return self._kept.assigner
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        """Name of each cluster, by label."""
+        return self._kept.names
+
+    def assign(
+        self,
+        table: Any,
+        *,
+        alpha: float = ALPHA,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+        cancel: Cancel | None = None,
+        executor: Executor | None = None,
+    ) -> pd.DataFrame:
+        """Say where the rows of a table belong.
+
+        Parameters
+        ----------
+        table : DataFrame, array-like, Dataset, path, file object or bytes
+            Rows as raw as those of the first table, columns by name in any order.
+        alpha : float, default 0.05
+            Rate at which rows like those seen may be called "nowhere", in (0, 1).
+        n_jobs : int, optional
+            Threads. Default: all cores. The result does not depend on it.
+        progress : callable, optional
+            Called as progress(done, total) in rows.
+        cancel : callable, optional
+            Asked between blocks; True stops.
+        executor : concurrent.futures.Executor, optional
+            Threads to use instead of own ones.
+
+        Returns
+        -------
+        assigned : DataFrame of shape (n_rows, 5)
+            "cluster", its label; "name"; "margin" in [0, 1], how often such rows are
+            assigned right minus how often not; "nearest other", the label of the next
+            cluster; "nowhere", whether the row is too far from its cluster to belong
+            there, missing where the cluster has too few rows to say so, true for noise.
+            Rows whose gaps the preparation does not fill have no entries. What was
+            filled, left out or not used is in `attrs["notes"]`, the number of cells
+            without a known value by column in `attrs["gaps"]`.
+
+        Raises
+        ------
+        DataError
+            If columns are missing, all of which are named, or are of another kind.
+        Cancelled
+            If `cancel` said so.
+
+        Notes
+        -----
+        A row gets the same answer whatever rows it comes with. Levels that the first
+        table did not have count as missing.
+        """
+        run = RunOptions(n_jobs, progress, cancel, executor)
+        alpha = check_range(alpha, _FEWEST, 1 - _FEWEST, name="alpha")
+        frame, notes = typed_table(table, list(self.columns), self._kept.row_id)
+        return self.assign_typed(frame, notes, alpha=alpha, run=run)
+
+    def assign_typed(
+        self,
+        frame: pd.DataFrame,
+        notes: Sequence[str],
+        *,
+        alpha: float,
+        run: RunOptions,
+    ) -> pd.DataFrame:
+        """Say where typed rows belong; see `assign`.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Typed columns, as `typed_table` gives them.
+        notes : sequence of str
+            What was done to them.
+        alpha : float
+            Rate of "nowhere" among rows like those seen.
+        run : RunOptions
+            Threads, progress, cancel.
+
+        Returns
+        -------
+        assigned : DataFrame of shape (n_rows, 5)
+            As that of `assign`.
+        """
+        rows = self._kept.preparation.transform_typed(
+            frame, unknown="missing", gaps="leave out"
+        )
+        notes = [*notes, *rows.notes]
+        found = pd.DataFrame(index=rows.row_ids)
+        if len(rows.X):
+            found = self._frame(self.assigner.assign(rows.X, run), alpha, rows.row_ids)
+        if not rows.kept.all():
+            empty = self._frame(_nothing(self.assigner), alpha, frame.index[:0])
+            found = pd.concat([empty, found]).reindex(frame.index)
+        gaps = zip(self.columns, rows.gaps.tolist(), strict=True)
+        found.attrs |= {"notes": notes, "gaps": {name: n for name, n in gaps if n}}
+        return found
+
+    def drift(
+        self,
+        table: Any,
+        *,
+        alpha: float = ALPHA,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+        cancel: Cancel | None = None,
+        executor: Executor | None = None,
+    ) -> Drift:
+        """Say whether another table is still like the one that was clustered.
+
+        Parameters
+        ----------
+        table : DataFrame, array-like, Dataset, path, file object or bytes
+            Rows as raw as those of the first table.
+        alpha : float, default 0.05
+            Rate at which rows like those seen may be called "nowhere", in (0, 1).
+        n_jobs, progress, cancel, executor
+            As in `assign`.
+
+        Returns
+        -------
+        drift : Drift
+            Shares of the clusters then and now, columns that moved, rows that belong
+            nowhere, and the verdict, "keep" or "refit".
+        """
+        run = RunOptions(n_jobs, progress, cancel, executor)
+        alpha = check_range(alpha, _FEWEST, 1 - _FEWEST, name="alpha")
+        frame, notes = typed_table(table, list(self.columns), self._kept.row_id)
+        told = self.assign_typed(frame, notes, alpha=alpha, run=run)
+        values = self._kept.preparation.encode(frame)
+        return measure_drift(self._kept, told, values, alpha)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the segmentation to one file, which `load_segmentation` opens.
+
+        Parameters
+        ----------
+        path : path
+            File to write; it appears when it is complete.
+
+        Notes
+        -----
+        JSON and Parquet in a zip archive, no pickle. Of the rows of the table it holds
+        the prototypes, as features, without their row ids.
+        """
+        if not isinstance(path, str | os.PathLike):
+            raise DataError(f"path is {path!r:.60}; give the path of a file.")
+        write_kept(self._kept, path)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that another table must have."""
+        return tuple(column.name for column in self._kept.columns)
+
+    @property
+    def number_columns(self) -> tuple[str, ...]:
+        """Names of those that hold numbers, dates not among them."""
+        columns = self._kept.preparation.columns_
+        numeric = [c for c in columns if c.role == "numeric" and c.first_day is None]
+        return tuple(column.name for column in numeric)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the clusters as a table.
+
+        Returns
+        -------
+        clusters : DataFrame
+            One row per cluster: "cluster", "name", "rows" of the first table, their
+            "share", and whether "nowhere can be told" at a rate of 0.05.
+        """
+        kept = self._kept
+        told = kept.assigner.clusters[kept.assigner.can_judge(ALPHA)]
+        return pd.DataFrame(
+            {
+                "cluster": kept.clusters,
+                "name": [kept.names[int(label)] for label in kept.clusters],
+                "rows": kept.counts,
+                "share": kept.counts / kept.counts.sum(),
+                "nowhere can be told": np.isin(kept.clusters, [UNLABELLED, *told]),
+            }
+        )
+
+    def __repr__(self) -> str:
+        """Say the size, and how well it reproduces the partition."""
+        kept = self._kept
+        n = int((kept.clusters != UNLABELLED).sum())
+        return (
+            f"Segmentation({kept.title!r}, {count(n, 'cluster')} of "
+            f"{count(kept.counts.sum(), 'row')}, "
+            f"{count(len(self.assigner.rows), 'prototype')}, "
+            f"{percent(self.assigner.reproduced)} reproduced)"
+        )
+
+    def _frame(self, told: Assigned, alpha: float, index: pd.Index) -> pd.DataFrame:
+        names = pd.Series(self.names, dtype="str")
+        nowhere = pd.array(told.p <= alpha, dtype="boolean")
+        able = self.assigner.can_judge(alpha)
+        unable = self.assigner.clusters[~able]
+        nowhere[np.isin(told.cluster, unable)] = pd.NA
+        nowhere[told.cluster == UNLABELLED] = True
+        other = pd.array(told.other, dtype="Int64")
+        other[told.other == told.cluster] = pd.NA
+        values = (
+            pd.array(told.cluster, dtype="Int64"),
+            names.reindex(told.cluster).array,
+            told.margin,
+            other,
+            nowhere,
+        )
+        return pd.DataFrame(dict(zip(COLUMNS, values, strict=True)), index=index)
+
+
+def _nothing(assigner: Assigner) -> Assigned:
+    """Answers for no rows."""
+    none, labels = np.empty(0), assigner.clusters[:0]
+    return Assigned(labels, none, none, labels, none)
+
+
+def _row_id(dataset: Dataset) -> str | None:
+    ids = [name for name, role in dataset.roles.items() if role == "row id"]
+    return ids[0] if ids else None
+
+
+def _checked_names(names: Any, clusters: IntArray, labels: Any) -> dict[int, str]:
+    """Return a name for each label of a partition."""
+    default = _default_names(clusters, labels)
+    if names is None:
+        return default
+    given: dict[Any, Any]
+    if isinstance(names, Mapping):
+        back = {name: label for label, name in default.items()}
+        given = {back.get(key, key): name for key, name in names.items()}
+    else:
+        listed = check_entries(names, "names")
+        if len(listed) != len(clusters):
+            raise ValueError(
+                f"names has {count(len(listed), 'entry', 'entries')} for "
+                f"{count(len(clusters), 'label')}; give one per label, in ascending "
+                "order."
+            )
+        given = dict(zip(clusters.tolist(), listed, strict=True))
+    for key, name in given.items():
+        if key not in default:
+            raise ValueError(
+                f"names has a name for {key!r}, which is no label; the labels are "
+                f"{', '.join(map(str, clusters[:20].tolist()))}."
+            )
+        if not isinstance(name, str) or not name.strip():
+            raise ValueError(f"names[{key!r}] is {name!r}; give a text.")
+    return default | given
+
+
+def _default_names(clusters: IntArray, labels: Any) -> dict[int, str]:
+    array = np.asarray(labels)
+    texts: list[str] = []
+    if array.dtype.kind in "UTO":
+        known = pd.Series(array, dtype=object).dropna()
+        if len(known) and known.map(lambda entry: isinstance(entry, str)).all():
+            texts = sorted(set(known))
+    names = {
+        int(label): texts[label] if texts and label >= 0 else f"cluster {label}"
+        for label in clusters
+    }
+    return names | ({UNLABELLED: "noise"} if UNLABELLED in names else {})

@@ -1,0 +1,257 @@
+"""Assigning the rows of a file of any length, in constant memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from clusterlens.compute._run.options import RunOptions
+from clusterlens.compute._validation import DataError, Frozen
+from clusterlens.compute.assigning.segmentation import COLUMNS, Segmentation
+from clusterlens.compute.table.batches import Batches, open_batches
+from clusterlens.compute.table.export import free_name, protect
+from clusterlens.compute.table.preparation import typed_table
+
+BATCH = 1 << 17
+PARTS = 1000  # of progress
+_SAFE = {b"clusterlens": b"safe text"}
+_TYPES = (pa.int64(), pa.string(), pa.float64(), pa.int64(), pa.bool_())
+
+
+@dataclass(frozen=True)
+class FileSummary(Frozen):
+    """What became of the rows of a file.
+
+    Parameters
+    ----------
+    rows : int
+        Rows of the file.
+    clusters : dict of str to int
+        Rows by name of the cluster.
+    nowhere : int
+        Rows that are too far from their cluster.
+    not_assigned : int
+        Rows with gaps that the preparation does not fill.
+    gaps : dict of str to int
+        Cells without a value that is known, by column in use, where there are any.
+    not_used : list of str
+        Columns that do not matter.
+    seconds : float
+        Time taken.
+    """
+
+    rows: int
+    clusters: dict[str, int]
+    nowhere: int
+    not_assigned: int
+    gaps: dict[str, int]
+    not_used: list[str]
+    seconds: float
+
+
+def assign_file(
+    segmentation: Segmentation,
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    alpha: float,
+    run: RunOptions,
+) -> FileSummary:
+    """Write the rows of a file with the clusters they belong to.
+
+    Parameters
+    ----------
+    segmentation : Segmentation
+        What decides.
+    source : path
+        Parquet or delimited text, plain or gzipped.
+    target : path
+        New file, whose name ends with .parquet or .csv: all columns of the source, then
+        those of `Segmentation.assign`, whose names get a number where they are taken.
+    alpha : float
+        Rate of "nowhere" among rows like those seen.
+    run : RunOptions
+        Threads, progress in thousandths of the source, cancel.
+
+    Returns
+    -------
+    summary : FileSummary
+        What became of the rows.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read or written, or the target is there already.
+    Cancelled
+        If `cancel` said so; the target does not appear.
+
+    Notes
+    -----
+    Types of text cells are found in each batch of rows. In a Parquet file made of text,
+    columns of numbers that the segmentation uses are numbers, all others text. Text
+    that a spreadsheet would compute gets an apostrophe in a .csv file.
+    """
+    start = time.perf_counter()
+    tally: Counter[Any] = Counter()
+    gaps: Counter[str] = Counter()
+    with open_batches(source, BATCH) as batches:
+        plan = _Plan(segmentation, batches, Path(target).suffix.lower())
+        with _writer(Path(target), plan.schema) as write:
+            for batch in batches.rows:
+                run.raise_if_cancelled()
+                told, columns = plan.assign(batch, alpha, run)
+                write(columns)
+                tally["rows"] += len(told)
+                tally["nowhere"] += int(told["nowhere"].sum())
+                tally.update(told["cluster"].dropna().value_counts().to_dict())
+                gaps.update(told.attrs["gaps"])
+                run.report(round(PARTS * batches.share()), PARTS)
+            if not tally["rows"]:
+                raise DataError(f"{str(source)!r} has no rows; give at least one.")
+    names = segmentation.names
+    return FileSummary(
+        rows=tally["rows"],
+        clusters={name: tally[label] for label, name in names.items()},
+        nowhere=tally["nowhere"],
+        not_assigned=tally["rows"] - sum(tally[label] for label in names),
+        gaps=dict(gaps),
+        not_used=plan.not_used,
+        seconds=time.perf_counter() - start,
+    )
+
+
+class _Plan:
+    """Which columns of a file are read and written, and as what.
+
+    Parameters
+    ----------
+    segmentation : Segmentation
+        What decides.
+    batches : Batches
+        The file.
+    suffix : str
+        That of the file to write.
+    """
+
+    def __init__(
+        self, segmentation: Segmentation, batches: Batches, suffix: str
+    ) -> None:
+        self._segmentation, self._batches = segmentation, batches
+        names = [name.strip() for name in batches.schema.names]
+        segmentation.kept.preparation.check_columns(names)
+        self._places = {name: names.index(name) for name in segmentation.columns}
+        used = set(self._places.values())
+        self.not_used = [name for j, name in enumerate(names) if j not in used]
+        as_numbers = suffix == ".parquet" and not batches.typed
+        self._numbers = segmentation.number_columns if as_numbers else ()
+        self.schema = self._written(batches.schema)
+
+    def assign(
+        self, batch: pa.RecordBatch, alpha: float, run: RunOptions
+    ) -> tuple[pd.DataFrame, list[pa.Array]]:
+        """Return the answers for some rows, and the columns to write."""
+        cells = {name: batch.column(j).to_pandas() for name, j in self._places.items()}
+        comma = self._batches.decimal_comma
+        frame, notes = typed_table(
+            pd.DataFrame(cells), list(cells), decimal_comma=comma
+        )
+        told = self._segmentation.assign_typed(frame, notes, alpha=alpha, run=run.quiet)
+        columns = list(batch.columns)
+        for name in self._numbers:
+            numbers = pd.to_numeric(frame[name], errors="coerce")
+            values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+            columns[self._places[name]] = pa.array(values, from_pandas=True)
+        for name, kind in zip(COLUMNS, _TYPES, strict=True):
+            columns.append(pa.array(told[name], type=kind, from_pandas=True))
+        return told, columns
+
+    def _written(self, schema: pa.Schema) -> pa.Schema:
+        fields = list(schema)
+        for name in self._numbers:
+            place = self._places[name]
+            fields[place] = pa.field(fields[place].name, pa.float64())
+        taken = set(schema.names)
+        for name, kind in zip(COLUMNS, _TYPES, strict=True):
+            fields.append(pa.field(free_name(name, taken), kind))
+        return pa.schema(fields)
+
+
+@contextmanager
+def _writer(
+    target: Path, schema: pa.Schema
+) -> Iterator[Callable[[list[pa.Array]], None]]:
+    """Yield what writes columns of some rows; the file appears when all is well."""
+    if target.suffix.lower() not in (".parquet", ".csv"):
+        raise DataError(
+            f"{target.name!r} ends neither with .parquet nor with .csv; give a name "
+            "that does."
+        )
+    _check_new(target)
+    try:
+        handle, draft = tempfile.mkstemp(".part", target.name, target.parent)
+    except OSError as error:
+        raise DataError(
+            f"{str(target)!r} cannot be written ({error.strerror}); give a file in a "
+            "folder that can be."
+        ) from error
+    os.close(handle)
+    try:
+        if target.suffix.lower() == ".parquet":
+            with pq.ParquetWriter(draft, schema, compression="zstd") as parquet:
+                yield lambda columns: parquet.write_batch(_batch(columns, schema))
+        else:
+            safe = _safe_schema(schema)
+            with pa_csv.CSVWriter(draft, safe) as text:
+                yield lambda columns: text.write_batch(_batch(columns, safe))
+        _check_new(target)
+        os.replace(draft, target)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+
+
+def _check_new(target: Path) -> None:
+    if target.exists():
+        raise DataError(
+            f"{str(target)!r} is there already and is not overwritten; give another "
+            "name, or remove it first."
+        )
+
+
+def _batch(columns: list[pa.Array], schema: pa.Schema) -> pa.RecordBatch:
+    """Put columns together as the types of the file, text safe for a spreadsheet."""
+    if schema.metadata == _SAFE:
+        columns = [_safe(column) for column in columns]
+    return pa.record_batch(columns, schema=schema)
+
+
+def _safe_schema(schema: pa.Schema) -> pa.Schema:
+    """Return the schema of a text file, which holds no lists and no codes."""
+    for field in schema:
+        if pa.types.is_nested(field.type):
+            raise DataError(
+                f"Column {field.name!r} holds lists, which a .csv file cannot; write a "
+                ".parquet file."
+            )
+    names = protect(pa.array(schema.names, pa.string())).to_pylist()
+    kinds = [_safe(pa.array([], field.type)).type for field in schema]
+    return pa.schema(list(zip(names, kinds, strict=True)), metadata=_SAFE)
+
+
+def _safe(column: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    return protect(column) if is_text else column

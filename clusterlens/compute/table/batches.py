@@ -1,0 +1,158 @@
+"""Tables of any length, some rows at a time: Parquet and delimited text.
+
+Nothing is held but the rows at hand. The first lines of text decide how all of it is
+read; types are left to whoever reads the rows.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from clusterlens.compute._validation import DataError
+from clusterlens.compute.table._binary import Content
+from clusterlens.compute.table._delimited import SEPARATORS, sniff_layout
+from clusterlens.compute.table._files import BYTES_LIMIT
+
+_HEAD = 1 << 18
+_BLOCK = 1 << 24
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Batches:
+    """A table that is read some rows at a time.
+
+    Parameters
+    ----------
+    schema : Schema
+        Names and types of the columns; text cells are text.
+    rows : iterator of RecordBatch
+        The rows, once.
+    share : callable
+        Share of the table that has been read, in [0, 1].
+    decimal_comma : bool
+        Whether "1,234" is one and a bit rather than more than a thousand.
+    typed : bool
+        Whether cells have the types of the file; text has none.
+    """
+
+    schema: pa.Schema
+    rows: Iterator[pa.RecordBatch]
+    share: Callable[[], float]
+    decimal_comma: bool
+    typed: bool
+
+
+@contextmanager
+def open_batches(path: str | os.PathLike[str], n_rows: int) -> Iterator[Batches]:
+    """Open a Parquet file or delimited text, plain or gzipped.
+
+    Parameters
+    ----------
+    path : path
+        The file; its content decides on the format.
+    n_rows : int
+        Rows of a batch of Parquet, at most.
+
+    Yields
+    ------
+    batches : Batches
+        To be read until the context ends.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, then or while it is read.
+
+    Notes
+    -----
+    Text must be UTF-8 with one of the usual separators, and is split into blocks of 16
+    MB; `load_table` reads more kinds, whole.
+    """
+    name = repr(Path(path).name)
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(4)
+        if not head:
+            raise DataError(f"{name} is empty; give a table with at least one row.")
+        if head == b"PAR1":
+            with pq.ParquetFile(path) as parquet:
+                yield _of_parquet(parquet, n_rows)
+        else:
+            with Path(path).open("rb") as file:
+                yield _of_text(file, name, head[:2] == _GZIP, Path(path).stat().st_size)
+    except (OSError, EOFError, pa.ArrowException, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
+        raise DataError(
+            f"{name} cannot be read ({said}); give Parquet or UTF-8 text with the same "
+            "number of cells in every line."
+        ) from error
+
+
+def _of_parquet(file: pq.ParquetFile, n_rows: int) -> Batches:
+    total, done = file.metadata.num_rows, 0
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        nonlocal done
+        for batch in file.iter_batches(batch_size=n_rows):
+            done += batch.num_rows
+            yield batch
+
+    def share() -> float:
+        return done / max(total, 1)
+
+    return Batches(file.schema_arrow, rows(), share, False, True)
+
+
+def _of_text(file: io.BufferedReader, name: str, packed: bool, size: int) -> Batches:
+    """Split text by what its first lines say."""
+    head, complete = _head(file, packed)
+    layout = sniff_layout(head, complete, Content(b"", name, BYTES_LIMIT))
+    if layout.separator not in SEPARATORS:
+        raise DataError(
+            f"{name} has cells that blanks separate; save it with commas, tabs or "
+            "semicolons between them."
+        )
+    names = layout.names or [f"column {j}" for j in range(1, layout.width + 1)]
+    file.seek(0)
+    stream = gzip.GzipFile(fileobj=file) if packed else file
+    reader = pa_csv.open_csv(
+        stream,
+        read_options=pa_csv.ReadOptions(
+            skip_rows=layout.first_line, column_names=names, block_size=_BLOCK
+        ),
+        parse_options=pa_csv.ParseOptions(
+            delimiter=layout.separator, newlines_in_values=True
+        ),
+        convert_options=pa_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+        ),
+    )
+
+    def share() -> float:
+        return file.tell() / size
+
+    return Batches(reader.schema, iter(reader), share, layout.decimal_comma, False)
+
+
+def _head(file: io.BufferedReader, packed: bool) -> tuple[str, bool]:
+    """Return the first whole lines, and whether that is all."""
+    file.seek(0)
+    source = gzip.GzipFile(fileobj=file) if packed else file
+    data = bytes(source.read(_HEAD))
+    if len(data) < _HEAD:
+        return data.decode("utf-8-sig"), True
+    cut = data.rfind(b"\n") + 1
+    if not cut:
+        raise OSError("no line end within the first 262,144 bytes")
+    return data[:cut].decode("utf-8-sig"), False

@@ -1,0 +1,123 @@
+"""ConsensusClusterer: scikit-learn's contract, and the answers of what it joins."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import DBSCAN
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import clusterlens as cl
+from clusterlens.compute.assigning.consensus_clusterer import ConsensusClusterer
+
+POOL = [
+    {"clusterer": "k-means", "n_clusters": [2, 3, 4]},
+    {"clusterer": "agglomerative", "n_clusters": 3},
+]
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(150, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(blobs):
+    return ConsensusClusterer(POOL, n_jobs=1).fit(blobs[0])
+
+
+@parametrize_with_checks([ConsensusClusterer(POOL, n_jobs=1)])
+def test_scikit_learn_estimator_checks(estimator, check):
+    check(estimator)
+
+
+def test_the_leader_of_the_pool_is_taken(blobs, model):
+    X, truth = blobs
+    ensemble = cl.run_pool(X, POOL, n_jobs=1)
+    leader = ensemble.labels[cl.rank_partitions(ensemble).order[0]]
+    assert adjusted_rand_score(model.labels_, leader) == 1
+    assert adjusted_rand_score(model.labels_, truth) == 1
+    assert model.n_clusters_ == 3
+    assert model.ranking_.order[0] == cl.rank_partitions(ensemble).order[0]
+
+
+def test_a_number_of_clusters_takes_the_consensus_and_obeys_links(blobs):
+    X, truth = blobs
+    links = cl.Constraints(must_link=[(0, int(np.flatnonzero(truth != truth[0])[0]))])
+    made = ConsensusClusterer(POOL, 2, links, n_jobs=1).fit(X)
+    assert made.n_clusters_ == 2
+    assert links.violations(cl.Ensemble([made.labels_]))[0] == 0
+
+
+def test_without_a_number_that_stands_out_the_leader_is_taken(monkeypatch, blobs):
+    from clusterlens.compute.assigning import consensus_clusterer as module
+
+    class Found:
+        k = None
+
+    monkeypatch.setattr(module, "select_k", lambda *_, **__: Found)
+    with pytest.warns(UserWarning, match="no number of clusters stands out"):
+        made = ConsensusClusterer(POOL, "select", n_jobs=1).fit(blobs[0])
+    assert made.n_clusters_ == 3
+    Found.k = 4
+    assert ConsensusClusterer(POOL, "select", n_jobs=1).fit(blobs[0]).n_clusters_ == 4
+
+
+def test_samples_keep_their_cluster_and_new_rows_get_the_near_one(blobs, model):
+    X, _ = blobs
+    assert (model.predict(X) == model.labels_).all()
+    new, kind = make_blobs(200, centers=[[0, 0], [9, 0], [0, 9]], random_state=1)
+    assert adjusted_rand_score(kind, model.predict(new)) == 1
+    assert model.predict_margin(new).mean() > 0.9
+
+
+def test_novelty_calls_far_rows_nowhere(blobs):
+    X, _ = blobs
+    far = np.array([[40.0, 40.0], [0.0, 0.0]])
+    plain = ConsensusClusterer(POOL, n_jobs=1).fit(X)
+    assert (plain.predict(far) >= 0).all()
+    assert plain.set_params(novelty=0.05).predict(far).tolist()[0] == -1
+    assert plain.predict(far)[1] >= 0
+
+
+def test_noise_of_the_leader_stays_noise():
+    X = make_blobs(120, centers=[[0, 0], [20, 20]], random_state=0)[0]
+    X[:3] = [[60, 0], [-60, 0], [0, 90]]
+    pool = [DBSCAN(eps=eps) for eps in (3.0, 4.0, 5.0)]
+    made = ConsensusClusterer(pool, n_jobs=1).fit(X)
+    assert (made.labels_[:3] == -1).all()
+    assert made.n_clusters_ == 2
+
+
+def test_it_works_in_a_pipeline_and_a_grid_search(blobs):
+    frame = pd.DataFrame(blobs[0], columns=["a", "b"])
+    pipe = make_pipeline(StandardScaler(), ConsensusClusterer(POOL, n_jobs=1))
+    pipe.set_output(transform="pandas")
+    assert adjusted_rand_score(pipe.fit_predict(frame), blobs[1]) == 1
+    assert pipe[-1].feature_names_in_.tolist() == ["a", "b"]
+    search = GridSearchCV(
+        ConsensusClusterer(POOL, n_jobs=1),
+        {"n_clusters": [2, 3]},
+        scoring="adjusted_rand_score",
+        cv=2,
+    ).fit(*blobs)
+    assert search.best_params_ == {"n_clusters": 3}
+
+
+def test_copies_and_pickles_give_the_same_answers(blobs, model):
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(blobs[0]), model.labels_)
+    assert clone(model).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("wrong", [{"n_clusters": "best"}, {"novelty": 1.0}])
+def test_wrong_parameters_are_named(blobs, wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        ConsensusClusterer(POOL, **wrong).fit(blobs[0])

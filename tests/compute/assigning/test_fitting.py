@@ -1,0 +1,135 @@
+"""Which rule an assigner takes, what it keeps of the rows, and what it says of them."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+from clusterlens.compute.assigning import _prototypes
+from clusterlens.compute.assigning import fitting as module
+from clusterlens.compute.assigning.fitting import fit_assigner
+
+
+def groups(n, seed=0, n_features=3):
+    """Rows of three Gaussian groups, and which one each is drawn from."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(3, size=n)
+    return rng.normal(size=(n, n_features)) + 4 * labels[:, None], labels
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(400, noise=0.05, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def large(request):
+    """A partition of more rows than may all be prototypes, and its assigner."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(module, "MOST_PROTOTYPES", 700)
+    patch.setattr(_prototypes, "FIRST_DRAWN", 300)
+    X, _ = make_moons(3000, noise=0.3, random_state=1)
+    labels = (np.sin(3 * X[:, 0]) > X[:, 1]).astype(int)
+    assigner = fit_assigner(X, labels)
+    patch.undo()
+    return X, labels, assigner
+
+
+def test_round_clusters_are_told_by_their_centres():
+    X, labels = groups(300)
+    assigner = fit_assigner(X, labels)
+    assert assigner.rule == "centres"
+    assert assigner.reproduced >= 0.99
+
+
+def test_bent_clusters_are_told_by_neighbours(moons):
+    assigner = fit_assigner(*moons)
+    assert assigner.rule == "neighbours"
+    assert assigner.n_neighbors in module.NEIGHBORS
+    assert assigner.reproduced == 1
+
+
+def test_agreement_is_that_of_rows_left_out_one_by_one(moons):
+    X, labels = moons
+    assigner = fit_assigner(X, labels)
+    nearest = np.linalg.norm(X[:, None] - X, axis=2) + np.diag([np.inf] * len(X))
+    right = labels[nearest.argmin(axis=1)] == labels
+    assert assigner.agreement["1 neighbours"] == right.mean()
+    centres = [
+        [np.delete(X, i, 0)[np.delete(labels, i) == c].mean(0) for c in (0, 1)]
+        for i in range(len(X))
+    ]
+    distances = np.linalg.norm(np.array(centres) - X[:, None], axis=2)
+    right = distances.argmin(axis=1) == labels
+    assert assigner.agreement["nearest centre"] == pytest.approx(right.mean())
+
+
+def test_few_of_many_rows_are_kept_and_nearly_all_keep_their_cluster(large):
+    X, labels, assigner = large
+    assert 300 < len(assigner.rows) <= 700
+    assert assigner.reproduced == (assigner.assign(X).cluster == labels).mean()
+    assert assigner.reproduced >= 0.99
+
+
+def test_prototypes_are_rows_of_the_table_with_their_labels(large):
+    X, labels, assigner = large
+    where = [np.flatnonzero((row == X).all(axis=1))[0] for row in assigner.rows[::50]]
+    assert (labels[where] == assigner.codes[::50]).all()
+
+
+def test_an_assigner_without_rows_keeps_none_and_says_how_many_it_loses(moons):
+    X, labels = moons
+    assigner = fit_assigner(X, labels, rows=False)
+    assert len(assigner.rows) == 0
+    assert assigner.reproduced == (assigner.assign(X).cluster == labels).mean() < 0.95
+
+
+def test_without_rows_nothing_is_assigned_to_noise():
+    X, labels = groups(200)
+    noisy = np.where(np.arange(200) % 10, labels, -1)
+    assert -1 not in fit_assigner(X, noisy, rows=False).clusters
+    assert -1 in fit_assigner(X, noisy).clusters
+
+
+def test_shares_are_calibrated_on_new_rows():
+    X, labels = groups(2000, n_features=2)
+    mixed = np.where(np.random.default_rng(1).random(2000) < 0.2, 0, labels)
+    assigner = fit_assigner(X, mixed)
+    Y, truth = groups(2000, seed=2, n_features=2)
+    truth = np.where(np.random.default_rng(3).random(2000) < 0.2, 0, truth)
+    told = assigner.assign(Y)
+    right = told.cluster == truth
+    assert assigner.calibration_error < 0.05
+    for low, high in ((0.0, 0.9), (0.9, 1.0)):
+        some = (told.share >= low) & (told.share <= high)
+        assert right[some].mean() == pytest.approx(told.share[some].mean(), abs=0.06)
+
+
+def test_rows_like_those_seen_are_too_odd_at_the_stated_rate():
+    rates = []
+    for seed in range(10):
+        X, labels = groups(400, seed)
+        Y, _ = groups(2000, seed + 100)
+        rates.append((fit_assigner(X, labels).assign(Y).p <= 0.05).mean())
+    assert 0.035 < np.mean(rates) < 0.055
+
+
+def test_same_input_gives_the_same_assigner(large, monkeypatch):
+    monkeypatch.setattr(module, "MOST_PROTOTYPES", 700)
+    monkeypatch.setattr(_prototypes, "FIRST_DRAWN", 300)
+    X, labels, assigner = large
+    again = fit_assigner(X, labels)
+    assert (again.rows == assigner.rows).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_few_rows_are_enough(n):
+    X = np.arange(2.0 * n).reshape(n, 2)
+    labels = np.arange(n) // 3
+    assert (fit_assigner(X, labels).assign(X).cluster == labels).all()
+
+
+def test_equal_rows_are_assigned():
+    X = np.ones((30, 2))
+    assigned = fit_assigner(X, np.zeros(30, int)).assign(X)
+    assert (assigned.cluster == 0).all()
+    assert (assigned.p > 0.05).all()
