@@ -126,6 +126,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.estimators.cns.criterion": ["CriterionGrid"],
         "compute.estimators.cns.graph": ["CNSGraph", "LiveSolution", "SmoothingStep"],
         "compute.estimators.fuzzy_c_means": ["FuzzyCMeans"],
+        "compute.estimators.genie": ["Genie"],
         "compute.estimators.knn_mean_shift": ["KNNMeanShift"],
         "compute.estimators.selected_models": [
             "GaussianMixtureBIC",
