@@ -63,9 +63,9 @@ class Genie(ClusterMixin, BaseEstimator):
     Notes
     -----
     The Gini index of k cluster sizes that sum to n is the sum of the differences of all
-    pairs of them, divided by (k - 1) n: 0 where all are equal, up to 1. It is kept up to
-    date in O(log n) per merge. Beside the tree, O(n log n) where the search for a
-    smallest cluster begins anew few times; each time costs O(n) at most.
+    pairs of them, divided by (k - 1) n: 0 where all are equal, up to 1. Each merge
+    takes O(log n) to bring it up to date. Beside the tree, O(n log n) where the search
+    for a smallest cluster begins anew few times; each time costs O(n) at most.
 
     Edges of equal length are taken in the order of their lower end, then of the higher
     one. Other implementations, and trees that break ties in another way, may give other

@@ -34,6 +34,7 @@ from clusterlens.compute.estimators.cns.cns import CNS, largest_neighborhood
 from clusterlens.compute.estimators.features import FeatureLinkage, LandmarkSpectral
 from clusterlens.compute.estimators.fuzzy_c_means import FuzzyCMeans
 from clusterlens.compute.estimators.genie import Genie
+from clusterlens.compute.estimators.graph_communities import GraphCommunities
 from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
 from clusterlens.compute.estimators.sampled_dbscan import SampledDBSCAN
 from clusterlens.compute.estimators.selected_models import (
@@ -43,6 +44,7 @@ from clusterlens.compute.estimators.selected_models import (
 )
 from clusterlens.compute.estimators.selective_nn import SelectiveNN
 from clusterlens.compute.estimators.spanning_trees import MAX_PLAIN_SAMPLES
+from clusterlens.compute.estimators.spherical_k_means import SphericalKMeans
 from clusterlens.compute.estimators.spuds import SPUDS
 from clusterlens.compute.estimators.torque import LISTED, TorqueClustering
 from clusterlens.compute.pool._features import (
@@ -160,6 +162,17 @@ def _table(n: int, parameters: Parameters) -> int | None:
     return given if type(given) is int and given > 0 else None
 
 
+def _links(n: int, parameters: Parameters) -> int | None:
+    """Neighbours that communities are found among."""
+    given = parameters.get("n_neighbors", 15)
+    return min(given, n - 1) if type(given) is int and given > 0 else None
+
+
+def _louvain_seconds(n: int) -> float:
+    """Time to find communities of the graph of 15 neighbours."""
+    return 0.02 + 1.5e-6 * n * np.log2(n + 1)
+
+
 def _torque_table(n: int, parameters: Parameters) -> int | None:
     """Neighbours that Torque looks up; on transformed data they are others."""
     return LISTED if parameters.get("metric", "euclidean") == "euclidean" else None
@@ -221,6 +234,16 @@ CLUSTERERS: dict[str, Clusterer] = {
         meaning=(
             "Groups of k-means found by splitting the widest in two, so that they nest."
         ),
+    ),
+    "spherical k-means": Clusterer(
+        "k-means",
+        "spherical k-means",
+        SphericalKMeans,
+        grid={"n_clusters": [2, 3, 5, 8]},
+        seconds=lambda n, d, p: 0.004 + 1e-8 * _assignments(n, p) * (d + 10),
+        iterations=Iterations(3, 20, 0.004, grows=True),
+        meaning="Rows that point in the same direction from the mean, near or far.",
+        reference="Dhillon & Modha (2001), doi:10.1023/A:1007612920971",
     ),
     "agglomerative": Clusterer(
         "agglomerative",
@@ -499,6 +522,18 @@ CLUSTERERS: dict[str, Clusterer] = {
         meaning=(
             "Dense cores that are left when borders are peeled off, layer by layer."
         ),
+    ),
+    "communities": Clusterer(
+        "neighbour graph",
+        "communities",
+        GraphCommunities,
+        grid={"resolution": [0.05, 0.2, 1.0]},
+        seconds=lambda n, d, p: _pairs(3e-10)(n, d, p) + _louvain_seconds(n),
+        n_bytes=lambda n, d, p: 1e7 + n * (24.0 * d + 1500.0),
+        max_samples=300_000,
+        neighbors=_links,
+        meaning="Groups of any shape with more links among neighbours than by chance.",
+        reference="Blondel et al. (2008), doi:10.1088/1742-5468/2008/10/P10008",
     ),
     "selective neighbours": Clusterer(
         "neighbour graph",
