@@ -126,6 +126,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.estimators.cns.criterion": ["CriterionGrid"],
         "compute.estimators.cns.graph": ["CNSGraph", "LiveSolution", "SmoothingStep"],
         "compute.estimators.fuzzy_c_means": ["FuzzyCMeans"],
+        "compute.estimators.genie": ["Genie"],
+        "compute.estimators.graph_communities": ["GraphCommunities"],
         "compute.estimators.knn_mean_shift": ["KNNMeanShift"],
         "compute.estimators.selected_models": [
             "GaussianMixtureBIC",
@@ -133,6 +135,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
             "KMeansSilhouette",
         ],
         "compute.estimators.selective_nn": ["SelectiveNN"],
+        "compute.estimators.spherical_k_means": ["SphericalKMeans"],
         "compute.estimators.spuds": ["SPUDS"],
         "compute.estimators.torque": ["TorqueClustering"],
         "compute.pool.catalogue": ["CLUSTERERS"],

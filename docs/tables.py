@@ -196,11 +196,13 @@ def clusterers() -> str:
             entry.family,
             "yes" if entry.soft else "",
             "" if entry.max_samples is None else f"{entry.max_samples:,}",
+            entry.meaning,
             entry.reference,
         ]
         for name, entry in cl.CLUSTERERS.items()
     ]
-    return markdown(["name", "family", "soft", "row limit of presets", "source"], rows)
+    heads = ["name", "family", "soft", "row limit of presets", "what it finds"]
+    return markdown([*heads, "source"], rows)
 
 
 def scores() -> str:

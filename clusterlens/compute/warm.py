@@ -23,6 +23,7 @@ from clusterlens.compute.estimators.border_peeling import BorderPeeling
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.estimators.features import FeatureLinkage
+from clusterlens.compute.estimators.genie import Genie
 from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
 from clusterlens.compute.estimators.neighbors import TREE_DIMENSIONS, neighbor_table
 from clusterlens.compute.estimators.spuds import SPUDS
@@ -180,7 +181,7 @@ def _use_features() -> None:
     for X in (_table(), read_only(_table())):
         internal_index("CI", X, np.arange(len(X)) % 3)
         compare_models(Ensemble([np.arange(len(X)) % k for k in (2, 3, 4)]), X)
-        for clusterer in (TorqueClustering, BorderPeeling, KNNMeanShift):
+        for clusterer in (TorqueClustering, BorderPeeling, KNNMeanShift, Genie):
             clusterer().fit(X)
         SPUDS(n_init=1).fit(X[:40])
         FeatureLinkage(n_features=20).fit(X)

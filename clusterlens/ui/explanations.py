@@ -71,7 +71,8 @@ EXPLANATIONS = {
     ),
     "cl-pool": Explanation(
         "Which clusterings will be fitted: families, clusterers, and lists of values.",
-        "Several lists mean every combination. A changed value is outlined; a method "
+        "Several lists mean every combination. Hover over a clusterer to read what "
+        "groups it finds that others do not. A changed value is outlined; a method "
         "that does not fit this size says why.",
         "The consensus is the opinion of these models: whatever is run more often "
         "counts for more.",

@@ -16,6 +16,7 @@ from clusterlens.compute.warm import compile_kernels
 
 # Clusterers with kernels, in the pool and on their own.
 OWN = (
+    "Genie",
     "CNS",
     "Torque",
     "border peeling",

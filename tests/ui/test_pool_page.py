@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.ui.analysis import Analysis
 from clusterlens.ui.history import Step
+from clusterlens.ui.kit import safe
 from clusterlens.ui.memory.store import Store
 from clusterlens.ui.pages.pool import PoolPage
 from clusterlens.ui.session import Session
@@ -63,6 +65,17 @@ def test_without_a_table_the_page_leads_to_one():
     opened.session.look.page = "pool"
     opened.grid.status._handle_msg("data")
     assert opened.session.look.page == "data"
+
+
+def test_a_clusterer_says_what_groups_it_finds():
+    async def scenario(opened):
+        finds = safe(CLUSTERERS["Genie"].meaning)
+        assert f'aria-label="add Genie: {finds}"' in opened.grid._form.body
+        opened.grid._form._handle_msg("add Genie")
+        await opened.rest()
+        assert f"title='{finds}'>Genie</span>" in opened.grid._form.body
+
+    looked_at(scenario)
 
 
 def test_a_table_that_is_not_prepared_is_named():

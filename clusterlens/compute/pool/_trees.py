@@ -14,9 +14,9 @@ from sklearn.cluster import AgglomerativeClustering
 
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators.merges import cut_tree
+from clusterlens.compute.estimators.spanning_trees import MAX_PLAIN_SAMPLES
 from clusterlens.compute.pool.sharing import Arrays, Step
 from clusterlens.compute.pool.spanning import (
-    MAX_PLAIN_SAMPLES,
     single_linkage_merges,
     spanning_tree_step,
 )

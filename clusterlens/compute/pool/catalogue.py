@@ -33,6 +33,8 @@ from clusterlens.compute.estimators.border_peeling import BorderPeeling
 from clusterlens.compute.estimators.cns.cns import CNS, largest_neighborhood
 from clusterlens.compute.estimators.features import FeatureLinkage, LandmarkSpectral
 from clusterlens.compute.estimators.fuzzy_c_means import FuzzyCMeans
+from clusterlens.compute.estimators.genie import Genie
+from clusterlens.compute.estimators.graph_communities import GraphCommunities
 from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
 from clusterlens.compute.estimators.sampled_dbscan import SampledDBSCAN
 from clusterlens.compute.estimators.selected_models import (
@@ -41,6 +43,8 @@ from clusterlens.compute.estimators.selected_models import (
     KMeansSilhouette,
 )
 from clusterlens.compute.estimators.selective_nn import SelectiveNN
+from clusterlens.compute.estimators.spanning_trees import MAX_PLAIN_SAMPLES
+from clusterlens.compute.estimators.spherical_k_means import SphericalKMeans
 from clusterlens.compute.estimators.spuds import SPUDS
 from clusterlens.compute.estimators.torque import LISTED, TorqueClustering
 from clusterlens.compute.pool._features import (
@@ -49,6 +53,7 @@ from clusterlens.compute.pool._features import (
     landmark_spectral_labels,
     landmark_steps,
 )
+from clusterlens.compute.pool._genie import genie_cut, genie_steps
 from clusterlens.compute.pool._spectral import spectral_labels, spectral_steps
 from clusterlens.compute.pool._trees import agglomerative_steps, cut_agglomerative
 from clusterlens.compute.pool.clusterer import (
@@ -60,7 +65,6 @@ from clusterlens.compute.pool.clusterer import (
 from clusterlens.compute.pool.optics import optics_labels, optics_steps
 from clusterlens.compute.pool.sharing import Share
 from clusterlens.compute.pool.spanning import (
-    MAX_PLAIN_SAMPLES,
     dbscan_labels,
     dbscan_steps,
     hdbscan_labels,
@@ -158,6 +162,17 @@ def _table(n: int, parameters: Parameters) -> int | None:
     return given if type(given) is int and given > 0 else None
 
 
+def _links(n: int, parameters: Parameters) -> int | None:
+    """Neighbours that communities are found among."""
+    given = parameters.get("n_neighbors", 15)
+    return min(given, n - 1) if type(given) is int and given > 0 else None
+
+
+def _louvain_seconds(n: int) -> float:
+    """Time to find communities of the graph of 15 neighbours."""
+    return 0.02 + 1.5e-6 * n * np.log2(n + 1)
+
+
 def _torque_table(n: int, parameters: Parameters) -> int | None:
     """Neighbours that Torque looks up; on transformed data they are others."""
     return LISTED if parameters.get("metric", "euclidean") == "euclidean" else None
@@ -194,6 +209,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         seconds=lambda n, d, p: 0.004 + 8e-9 * _assignments(n, p) * (d + 10),
         iterations=Iterations(20, 70, 0.004, grows=True),
         reference="Arthur & Vassilvitskii (2007), k-means++",
+        meaning="Round groups of similar width, the ones nearest to their centres.",
     ),
     "mini-batch k-means": Clusterer(
         "k-means",
@@ -202,6 +218,9 @@ CLUSTERERS: dict[str, Clusterer] = {
         grid={"n_clusters": [3, 6]},
         seconds=lambda n, d, p: 0.007 + 1e-6 * n + 1e-9 * n * _k(p) * (d + 10),
         reference="Sculley (2010), Web-scale k-means clustering",
+        meaning=(
+            "Groups of k-means from small draws of rows, a rougher and faster answer."
+        ),
     ),
     "bisecting k-means": Clusterer(
         "k-means",
@@ -212,6 +231,19 @@ CLUSTERERS: dict[str, Clusterer] = {
             0.003 + 1e-3 * _k(p) + 1.5e-8 * n * (d + 10) * np.log2(_k(p) + 1)
         ),
         reference="Steinbach, Karypis & Kumar (2000)",
+        meaning=(
+            "Groups of k-means found by splitting the widest in two, so that they nest."
+        ),
+    ),
+    "spherical k-means": Clusterer(
+        "k-means",
+        "spherical k-means",
+        SphericalKMeans,
+        grid={"n_clusters": [2, 3, 5, 8]},
+        seconds=lambda n, d, p: 0.004 + 1e-8 * _assignments(n, p) * (d + 10),
+        iterations=Iterations(3, 20, 0.004, grows=True),
+        meaning="Rows that point in the same direction from the mean, near or far.",
+        reference="Dhillon & Modha (2001), doi:10.1023/A:1007612920971",
     ),
     "agglomerative": Clusterer(
         "agglomerative",
@@ -231,6 +263,10 @@ CLUSTERERS: dict[str, Clusterer] = {
         reference="Müllner (2011), Modern hierarchical, agglomerative clustering",
         share=Share(agglomerative_steps, cut_agglomerative),
         beyond=_on_features,
+        meaning=(
+            "Groups that nest: compact ones by Ward, average and complete linkage, "
+            "chains of any shape by single linkage."
+        ),
     ),
     "agglomerative on features": Clusterer(
         "agglomerative",
@@ -244,6 +280,24 @@ CLUSTERERS: dict[str, Clusterer] = {
         n_bytes=lambda n, d, p: 1e8 + 24.0 * n * (d + 1),
         share=Share(feature_tree_steps, feature_tree_labels),
         reference="Zhang, Ramakrishnan & Livny (1996), BIRCH, cluster features",
+        meaning=(
+            "The trees of agglomerative clustering for tables too large for all "
+            "distances."
+        ),
+    ),
+    "Genie": Clusterer(
+        "spanning tree",
+        "Genie {gini_threshold}",
+        Genie,
+        grid={"gini_threshold": [0.1, 0.3, 0.5], "n_clusters": [2, 3, 5, 8]},
+        seconds=lambda n, d, p: 0.01 + n * n * (1.5e-9 + 4.5e-10 * d),
+        max_samples=300_000,
+        share=Share(genie_steps, genie_cut, lambda n, d, p: 0.001 + 1e-7 * n),
+        reference="Gagolewski, Bartoszuk & Cena (2016), doi:10.1016/j.ins.2016.05.003",
+        meaning=(
+            "Groups of any shape, as by single linkage, but of similar sizes, so "
+            "that outliers take no cluster of their own."
+        ),
     ),
     "Birch": Clusterer(
         "agglomerative",
@@ -254,6 +308,10 @@ CLUSTERERS: dict[str, Clusterer] = {
         n_bytes=lambda n, d, p: 1e7 + 0.5 * n * n,
         max_samples=50_000,
         reference="Zhang, Ramakrishnan & Livny (1996)",
+        meaning=(
+            "Groups of Ward's kind from small balls of rows, which smooth single "
+            "rows away."
+        ),
     ),
     "DBSCAN": Clusterer(
         "density",
@@ -265,6 +323,9 @@ CLUSTERERS: dict[str, Clusterer] = {
         max_samples=300_000,
         share=Share(dbscan_steps, dbscan_labels, lambda n, d, p: 0.001 + 3e-7 * n),
         reference="Ester, Kriegel, Sander & Xu (1996)",
+        meaning=(
+            "Dense groups of any shape at one density; rows in sparse places are noise."
+        ),
     ),
     "DBSCAN on a sample": Clusterer(
         "density",
@@ -275,6 +336,9 @@ CLUSTERERS: dict[str, Clusterer] = {
         n_bytes=lambda n, d, p: 1e8 + 24.0 * n * (d + 1),
         least_samples=MAX_PLAIN_SAMPLES,
         reference="Jang & Jiang (2019), DBSCAN++, arXiv:1810.13105",
+        meaning=(
+            "Dense groups of a large table at a scale that does not shrink as it grows."
+        ),
     ),
     "HDBSCAN": Clusterer(
         "density",
@@ -289,6 +353,10 @@ CLUSTERERS: dict[str, Clusterer] = {
         max_samples=300_000,
         share=Share(hdbscan_steps, hdbscan_labels, lambda n, d, p: 0.002 + 1e-6 * n),
         reference="Campello, Moulavi & Sander (2013)",
+        meaning=(
+            "Dense groups of any shape, each at the density that suits it; the rest "
+            "is noise."
+        ),
     ),
     "OPTICS": Clusterer(
         "density",
@@ -303,6 +371,9 @@ CLUSTERERS: dict[str, Clusterer] = {
         max_samples=300_000,
         share=Share(optics_steps, optics_labels, lambda n, d, p: 0.001 + 1e-7 * n),
         reference="Ankerst, Breunig, Kriegel & Sander (1999)",
+        meaning=(
+            "Dense groups as valleys of an ordering by density, where densities differ."
+        ),
     ),
     "mean shift": Clusterer(
         "density",
@@ -314,6 +385,10 @@ CLUSTERERS: dict[str, Clusterer] = {
         ),
         max_samples=20_000,
         reference="Comaniciu & Meer (2002)",
+        meaning=(
+            "One group for each hill of the density; their number comes from the "
+            "radius."
+        ),
     ),
     "Gaussian mixture": Clusterer(
         "mixture",
@@ -327,6 +402,9 @@ CLUSTERERS: dict[str, Clusterer] = {
         n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
         soft=True,
         reference="Dempster, Laird & Rubin (1977)",
+        meaning=(
+            "Stretched and overlapping groups of different widths, with memberships."
+        ),
     ),
     "Bayesian mixture": Clusterer(
         "mixture",
@@ -340,6 +418,9 @@ CLUSTERERS: dict[str, Clusterer] = {
         n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
         soft=True,
         reference="Blei & Jordan (2006), Variational inference for DP mixtures",
+        meaning=(
+            "Gaussian groups, of which those that the rows do not need stay empty."
+        ),
     ),
     "fuzzy c-means": Clusterer(
         "k-means",
@@ -352,6 +433,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         n_bytes=lambda n, d, p: 1e7 + 24.0 * n * (d + 2 * _k(p)),
         soft=True,
         reference="Bezdek, Ehrlich & Full (1984), FCM",
+        meaning="Round groups with memberships, for rows that lie between two.",
     ),
     "spectral": Clusterer(
         "affinity",
@@ -373,6 +455,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         ),
         beyond=_on_landmarks,
         reference="von Luxburg (2007), A tutorial on spectral clustering",
+        meaning=("Groups of any shape that few links of the neighbour graph connect."),
     ),
     "spectral on landmarks": Clusterer(
         "affinity",
@@ -389,6 +472,7 @@ CLUSTERERS: dict[str, Clusterer] = {
             lambda n, d, p: 0.012 + 1e-7 * n * _k(p),
         ),
         reference="Chen & Cai (2011), doi:10.1609/aaai.v25i1.7900",
+        meaning=("Spectral clustering of large tables, through a thousand landmarks."),
     ),
     "affinity propagation": Clusterer(
         "affinity",
@@ -399,6 +483,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         n_bytes=lambda n, d, p: 1e7 + 34.0 * n * n,
         max_samples=2_000,
         reference="Frey & Dueck (2007)",
+        meaning="Many small groups, each around a row that stands for it.",
     ),
     "CNS": Clusterer(
         "neighbour graph",
@@ -410,6 +495,9 @@ CLUSTERERS: dict[str, Clusterer] = {
         soft=True,
         neighbors=_cns_table,
         reference="Hofmeyr (2025), arXiv:2503.09134",
+        meaning=(
+            "Groups by random walks among neighbours, with memberships; it sets itself."
+        ),
     ),
     "Torque": Clusterer(
         "agglomerative",
@@ -419,6 +507,9 @@ CLUSTERERS: dict[str, Clusterer] = {
         seconds=_pairs(5e-10),
         neighbors=_torque_table,
         reference="Yang & Lin (2024), Autonomous clustering",
+        meaning=(
+            "Groups whose links have a large product of size and distance; sets itself."
+        ),
     ),
     "border peeling": Clusterer(
         "density",
@@ -428,6 +519,21 @@ CLUSTERERS: dict[str, Clusterer] = {
         seconds=_pairs(2e-9),
         neighbors=_table,
         reference="Averbuch-Elor, Bar & Cohen-Or (2020), Border-peeling clustering",
+        meaning=(
+            "Dense cores that are left when borders are peeled off, layer by layer."
+        ),
+    ),
+    "communities": Clusterer(
+        "neighbour graph",
+        "communities",
+        GraphCommunities,
+        grid={"resolution": [0.05, 0.2, 1.0]},
+        seconds=lambda n, d, p: _pairs(3e-10)(n, d, p) + _louvain_seconds(n),
+        n_bytes=lambda n, d, p: 1e7 + n * (24.0 * d + 1500.0),
+        max_samples=300_000,
+        neighbors=_links,
+        meaning="Groups of any shape with more links among neighbours than by chance.",
+        reference="Blondel et al. (2008), doi:10.1088/1742-5468/2008/10/P10008",
     ),
     "selective neighbours": Clusterer(
         "neighbour graph",
@@ -437,6 +543,9 @@ CLUSTERERS: dict[str, Clusterer] = {
         seconds=_pairs(1e-9),
         neighbors=_table,
         reference="Hofmeyr (2025), arXiv:2503.09134, methods compared",
+        meaning=(
+            "Groups of the neighbour graph, by the links that stay after a selection."
+        ),
     ),
     "kNN mean shift": Clusterer(
         "density",
@@ -444,6 +553,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         KNNMeanShift,
         seconds=_pairs(1.5e-9),
         reference="Duong, Beck, Azzag & Lebbah (2016)",
+        meaning="Hills of the density, at the scale of the nearest neighbours.",
     ),
     "SPUDS": Clusterer(
         "affinity",
@@ -453,6 +563,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         n_bytes=lambda n, d, p: 9.0 * n * n,
         max_samples=5_000,
         reference="Hofmeyr (2019), arXiv:1703.09975",
+        meaning="Spectral groups, with number and scale chosen by the data.",
     ),
     "k-means by silhouette": Clusterer(
         "k-means",
@@ -460,6 +571,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         KMeansSilhouette,
         seconds=lambda n, d, p: 0.5 + 3e-5 * n * (d + 5) + 6e-8 * min(n, 10_000) ** 2,
         reference="Rousseeuw (1987), Silhouettes",
+        meaning="Round groups, with the number that the silhouette prefers.",
     ),
     "mixture by BIC": Clusterer(
         "mixture",
@@ -468,6 +580,7 @@ CLUSTERERS: dict[str, Clusterer] = {
         seconds=lambda n, d, p: 0.3 + 4e-5 * n * (d + 5),
         soft=True,
         reference="Fraley & Raftery (2002), Model-based clustering",
+        meaning="Gaussian groups, with number and shape that the BIC prefers.",
     ),
     "HDBSCAN by DBCV": Clusterer(
         "density",
@@ -476,5 +589,6 @@ CLUSTERERS: dict[str, Clusterer] = {
         seconds=_pairs(3e-8),
         max_samples=20_000,
         reference="Moulavi et al. (2014), Density-based clustering validation",
+        meaning="Dense groups, with the settings that an index of density prefers.",
     ),
 }

@@ -83,6 +83,8 @@ class Clusterer:
         Whether fitted models give memberships (`predict_proba`).
     reference : str, optional
         The paper that describes the algorithm.
+    meaning : str, optional
+        Why this one: what groups it finds that others do not, in one sentence.
     share : Share, optional
         What the models take from steps that a pool computes once.
     neighbors : callable, optional
@@ -108,6 +110,7 @@ class Clusterer:
     iterations: Iterations | None = None
     soft: bool = False
     reference: str = ""
+    meaning: str = ""
     share: Share | None = None
     neighbors: Callable[[int, Parameters], int | None] | None = None
     beyond: Callable[[Mapping[str, Any]], list[dict[str, Any]]] | None = None

@@ -18,43 +18,48 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import cdist
-from sklearn.cluster import HDBSCAN
-from sklearn.cluster._hdbscan._linkage import MST_edge_dtype, make_single_linkage
+from sklearn.cluster._hdbscan._linkage import make_single_linkage
 from sklearn.cluster._hdbscan._tree import tree_to_labels
 
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators.merges import components_of_merges
-from clusterlens.compute.pool._boruvka import spanning_tree
+from clusterlens.compute.estimators.spanning_trees import (
+    MAX_PLAIN_SAMPLES,
+    N_NEIGHBORS,
+    Edges,
+    core_distances,
+    grown_edges,
+    n_neighbors,
+    plain_edges,
+    shortest_first,
+)
 from clusterlens.compute.pool._neighbors import neighbors_step
 from clusterlens.compute.pool.sharing import Arrays, Step
 
-MAX_PLAIN_SAMPLES = 15_000
 MAX_TREE_FEATURES = 12
-# Neighbours that a tree begins from, and in the graph that stands for all pairs.
-_NEIGHBORS = 15
 _METHOD = "cluster_selection_method"
-
-Edges = npt.NDArray[Any]
 
 
 def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
-    """Return the step that finds the merges of the samples, the closest first."""
+    """Return the step of the merges of the samples and of the edges that make them.
+
+    Both are records, one a merge, the closest first.
+    """
     key = f"spanning-tree-{min_samples}"
     title = f"spanning tree, min_samples={min_samples}"
-    n_neighbors = max(_NEIGHBORS, min_samples - 1)
+    listed = n_neighbors(min_samples)
 
     def n_bytes(n: int, d: int, size: int) -> float:
-        return 1e7 + n * (400.0 + 16.0 * (n_neighbors + d))
+        return 1e7 + n * (400.0 + 16.0 * (listed + d))
 
     if n <= MAX_PLAIN_SAMPLES:
         make = partial(_plain_tree, min_samples=min_samples)
         return Step(key, title, make, seconds=_plain_seconds, n_bytes=n_bytes)
-    table = neighbors_step(n_neighbors)
+    table = neighbors_step(listed)
     if d <= MAX_TREE_FEATURES:
         note = (
             f"The {title} is grown from the table of neighbours and a k-d tree; ties "
@@ -70,7 +75,7 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
             note=note,
         )
     note = (
-        f"The {title} is that of the graph of {_NEIGHBORS} neighbours, as the "
+        f"The {title} is that of the graph of {N_NEIGHBORS} neighbours, as the "
         f"data have more than {whole(MAX_PLAIN_SAMPLES)} samples and "
         f"{MAX_TREE_FEATURES} "
         "features; regions that it leaves apart are joined near their centres."
@@ -162,45 +167,40 @@ def _by_first_appearance(group: IntArray) -> IntArray:
 
 
 def _plain_tree(X: FloatArray, size: int, *, min_samples: int) -> Arrays:
-    """Merges of scikit-learn's own tree, one record (n_samples - 1,) each."""
-    largest = max(2, len(X) // 2)  # the fewest clusters to look at
-    model = HDBSCAN(min_cluster_size=largest, min_samples=min_samples, copy=True)
-    return (model.fit(X)._single_linkage_tree_,)
+    """Tree of all pairs, as scikit-learn finds it."""
+    return _with_merges(plain_edges(X, min_samples))
 
 
 def grown_tree(
     X: FloatArray, size: int, neighbors: Arrays, *, min_samples: int
 ) -> Arrays:
-    """Merges of the same tree, grown from the neighbour table; one record each."""
-    # So many and no more, that ties are broken in the same way in every pool.
-    n_neighbors = max(_NEIGHBORS, min_samples - 1)
-    table, distances = (array[:, :n_neighbors] for array in neighbors)
-    core = _core_distances(distances, min_samples)
-    edges, lengths = spanning_tree(X, table, distances, core)
-    return (_single_linkage(edges[:, 0], edges[:, 1], lengths),)
+    """Tree of all pairs, grown from the neighbour table."""
+    table, distances = neighbors
+    return _with_merges(grown_edges(X, table, distances, min_samples))
 
 
 def _graph_tree(
     X: FloatArray, size: int, neighbors: Arrays, *, min_samples: int
 ) -> Arrays:
-    """Merges of a tree of the neighbour graph; records (n_samples - 1,)."""
+    """Tree of the neighbour graph."""
     table, distances = neighbors
-    core = _core_distances(distances, min_samples)
-    ends = np.repeat(np.arange(len(X)), _NEIGHBORS)
-    others = table[:, :_NEIGHBORS].ravel()
-    lengths = distances[:, :_NEIGHBORS].ravel()
+    core = core_distances(distances, min_samples)
+    ends = np.repeat(np.arange(len(X)), N_NEIGHBORS)
+    others = table[:, :N_NEIGHBORS].ravel()
+    lengths = distances[:, :N_NEIGHBORS].ravel()
     start, end, weight = _forest(ends, others, lengths, core)
     joins = _joins(X, core, _components(start, end, len(X)))
-    return (
-        _single_linkage(
-            *(np.concatenate(p) for p in zip((start, end, weight), joins, strict=True))
-        ),
+    edges = shortest_first(
+        np.concatenate([start, joins[0]]),
+        np.concatenate([end, joins[1]]),
+        np.concatenate([weight, joins[2]]),
     )
+    return _with_merges(edges)
 
 
-def _core_distances(distances: FloatArray, min_samples: int) -> FloatArray:
-    """Distance (n_samples,) within which each has min_samples samples, itself one."""
-    return distances[:, min_samples - 2] if min_samples > 1 else 0 * distances[:, 0]
+def _with_merges(edges: Edges) -> Arrays:
+    """Merges of single linkage (n_samples - 1,) and the edges themselves."""
+    return make_single_linkage(edges), edges
 
 
 def _forest(
@@ -246,15 +246,6 @@ def _joins(
         end.append(j)
         weight.append(max(lengths.min(), core[i], core[j]))
     return np.array(start, int), np.array(end, int), np.array(weight, float)
-
-
-def _single_linkage(start: Any, end: Any, weight: Any) -> Edges:
-    """Merges, closest first, of the edges of a spanning tree."""
-    order = np.argsort(weight, kind="stable")
-    edges = np.empty(len(order), MST_edge_dtype)
-    for field, values in zip(MST_edge_dtype.names, (start, end, weight), strict=True):
-        edges[field] = np.asarray(values)[order]
-    return make_single_linkage(edges)
 
 
 def _plain_seconds(n: int, d: int, size: int) -> float:

@@ -51,6 +51,7 @@ WORDS = {
     "affinity": "graph",
     "copies": "runs each",
     "bin_seeding": "seeds on a grid",
+    "gini_threshold": "inequality of sizes up to",
 }
 SHARE_WORDS = {
     "samples": "of rows",
@@ -338,6 +339,11 @@ def _own_pools(draft: PoolDraft) -> str:
     return f"Keep this pool as {name_field('save', 'name of this pool')}{own}"
 
 
+def _finds(clusterer: str) -> str:
+    """Return what groups a clusterer finds, as safe text."""
+    return safe(CLUSTERERS[clusterer].meaning)
+
+
 class _Blocks:
     """The markup of one state of the pool."""
 
@@ -376,7 +382,12 @@ class _Blocks:
         lines = [self._row(k) for k in rows]
         used = {self.entries[k].clusterer for k in rows}
         offers = [
-            link(f"+ {safe(name)}", f"add {safe(name)}", kind="dashed")
+            link(
+                f"+ {safe(name)}",
+                f"add {safe(name)}",
+                kind="dashed",
+                name=f"add {safe(name)}: {_finds(name)}",
+            )
             for name, entry in CLUSTERERS.items()
             if entry.family == family and name not in used
         ]
@@ -408,7 +419,7 @@ class _Blocks:
         models = str(self._models(at)) if self.counts else "…"
         return (
             f"<div style='display:flex;gap:8px;align-items:center'>{toggle}"
-            f"<span class='{off}'>{name}</span></div>"
+            f"<span class='{off}' title='{_finds(entry.clusterer)}'>{name}</span></div>"
             f"<div><div class='{off}'>{self._settings(at, entry)}</div>{note}</div>"
             f"<div class='number {'warn' if beyond else 'muted'}'>{limit}</div>"
             f"<div class='number {off}'><b>{models}</b></div>"

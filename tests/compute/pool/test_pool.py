@@ -160,6 +160,12 @@ def test_default_pool_has_five_families_of_similar_size(X):
     assert counts.max() <= 2 * counts.min()
 
 
+@pytest.mark.parametrize("name", CLUSTERERS)
+def test_every_clusterer_says_what_it_finds_and_where_it_is_from(name):
+    assert CLUSTERERS[name].meaning.endswith(".")
+    assert CLUSTERERS[name].reference
+
+
 def test_paper_pool_has_the_models_of_the_paper():
     specs = pool_specs("paper", (500, 2))
     counts = {

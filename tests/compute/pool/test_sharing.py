@@ -131,7 +131,7 @@ def test_the_plan_names_each_step_and_whom_it_serves():
 
 
 @pytest.mark.parametrize(
-    "name", ["CNS", "Torque", "border peeling", "selective neighbours"]
+    "name", ["CNS", "Torque", "border peeling", "selective neighbours", "communities"]
 )
 def test_own_estimators_take_the_shared_table(X, name, monkeypatch):
     pool = [

@@ -8,9 +8,9 @@ from sklearn.cluster import DBSCAN, HDBSCAN, AgglomerativeClustering
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 
+from clusterlens.compute.estimators._boruvka import spanning_tree
 from clusterlens.compute.estimators.neighbors import neighbor_table
 from clusterlens.compute.pool import _trees, optics, spanning
-from clusterlens.compute.pool._boruvka import spanning_tree
 from clusterlens.compute.pool.optics import make_graph_ordering, make_ordering
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.spanning import (

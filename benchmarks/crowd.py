@@ -1,0 +1,252 @@
+"""Which models should vote? Presets beside each other on labelled research sets.
+
+    python -m benchmarks.crowd fit --data FOLDER --keep FOLDER --most 2000
+    python -m benchmarks.crowd compare --keep FOLDER
+    python -m benchmarks.crowd cost
+
+`fit` runs all candidate models on every set once and keeps their labels; it resumes.
+`compare` takes each preset from them. A fixed seed splits the sets into halves: presets
+are chosen on one of them, and the other one tells what the choice is worth. For each
+preset and half it prints means over the sets of adjusted Rand indices with the labels:
+of the leader (the model closest to the consensus, number of clusters unknown), with
+equal votes and with equal votes of the families, of the best model, of the mean model,
+and of the consensus partition at the leader's number of clusters; then on which share
+of the sets the leader is worse than that of the first preset by more than 0.05.
+
+Features are scaled to standard deviation 1; rows with missing values are left out, and
+labels of rows that a source calls noise count as a group. `cost` prints the seconds of
+processor time of each preset on 10,000 x 10.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import adjusted_rand_score
+
+from clusterlens.compute.consensus.partition import consensus_partition
+from clusterlens.compute.ensemble.agreement import count_agreements
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.pool.specs import POOLS
+from clusterlens.compute.ranking.ranking import rank_partitions
+
+HALVES_SEED = 28
+FEWEST = 30  # rows without missing values
+NUMBERS = [2, 3, 4, 5, 6, 8, 10]
+THRESHOLDS = [0.1, 0.3, 0.5]
+TODAY = [dict(grid) for grid in POOLS["default"]]
+
+
+def genie(
+    n_clusters: Sequence[int], min_samples: int = 1, thresholds: Sequence[float] = ()
+) -> dict[str, Any]:
+    """Return a grid of Genie."""
+    return {
+        "clusterer": "Genie",
+        "gini_threshold": list(thresholds or THRESHOLDS),
+        "n_clusters": list(n_clusters),
+        "min_samples": min_samples,
+    }
+
+
+def communities(*resolutions: float) -> dict[str, Any]:
+    """Return a grid of communities."""
+    return {"clusterer": "communities", "resolution": list(resolutions)}
+
+
+def spherical(*numbers: int) -> dict[str, Any]:
+    """Return a grid of spherical k-means."""
+    return {"clusterer": "spherical k-means", "n_clusters": list(numbers)}
+
+
+def without(*clusterers: str) -> list[dict[str, Any]]:
+    """Return today's preset without some clusterers."""
+    return [grid for grid in TODAY if grid["clusterer"] not in clusterers]
+
+
+FEW = [2, 3, 5, 8]
+PRESETS: dict[str, list[dict[str, Any]]] = {
+    "today": TODAY,
+    "+ Genie": [*TODAY, genie(FEW)],
+    "+ Genie, all k": [*TODAY, genie(NUMBERS)],
+    "+ Genie 0.3, all k": [*TODAY, genie(NUMBERS, 1, [0.3])],
+    "+ Genie, core of 5": [*TODAY, genie(FEW, 5)],
+    "+ communities": [*TODAY, communities(0.05, 0.1, 0.2, 0.5, 1.0)],
+    "+ few communities": [*TODAY, communities(0.05, 0.1, 0.2)],
+    "+ spherical": [*TODAY, spherical(*FEW)],
+    "+ Genie, communities": [*TODAY, genie(FEW), communities(0.05, 0.1, 0.2, 0.5, 1.0)],
+    "+ Genie, few communities": [*TODAY, genie(FEW), communities(0.05, 0.1, 0.2)],
+    "+ Genie core of 5, communities": [
+        *TODAY,
+        genie(FEW, 5),
+        communities(0.05, 0.1, 0.2, 0.5, 1.0),
+    ],
+    "+ all k, communities": [*TODAY, genie(NUMBERS), communities(0.05, 0.1, 0.2)],
+    "+ Genie, communities, spherical": [
+        *TODAY,
+        genie(FEW),
+        communities(0.05, 0.1, 0.2),
+        spherical(*FEW),
+    ],
+    "no OPTICS, + Genie, communities": [
+        *without("OPTICS", "affinity propagation"),
+        genie(FEW),
+        communities(0.05, 0.1, 0.2),
+    ],
+}
+UNION = [
+    *TODAY,
+    genie(NUMBERS),
+    genie(FEW, 5),
+    communities(0.05, 0.1, 0.2, 0.5, 1.0),
+    spherical(*FEW),
+]
+
+
+def read(path: Path) -> tuple[Any, Any]:
+    """Features (n, d), scaled to standard deviation 1, and labels (n,) of a set."""
+    found = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+    table = found.dropna()
+    X = table.drop(columns="label").to_numpy(float)
+    X = X[:, X.std(axis=0) > 0]
+    return (X - X.mean(0)) / X.std(0), pd.factorize(table["label"])[0]
+
+
+def fit(data: Path, keep: Path, most: int) -> None:
+    """Run all candidates on every set of at most so many rows."""
+    keep.mkdir(parents=True, exist_ok=True)
+    manifest = pd.read_csv(data / "MANIFEST.csv").sort_values("n")
+    named = ~manifest["name"].str.endswith(".labels")  # labels alone
+    for row in manifest[named & (manifest["n"] <= most)].itertuples():
+        place = keep / f"{row.collection}-{row.name}.npz"
+        if place.exists():
+            continue
+        X, labels_true = read(data / row.file)
+        if len(X) < FEWEST:
+            continue
+        start = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ensemble = run_pool(X, UNION, n_jobs=1)
+        print(f"{place.stem} {X.shape} {time.process_time() - start:.1f} s", flush=True)
+        np.savez_compressed(
+            place,
+            labels=ensemble.labels.astype(np.int16),
+            families=np.array(ensemble.families),
+            specs=np.array([json.dumps(spec) for spec in ensemble.specs]),
+            labels_true=labels_true,
+        )
+
+
+def takes_part(spec: Mapping[str, Any], preset: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a model of the union is one of a preset's."""
+    own = ("Genie", "communities", "spherical k-means")
+    for grid in preset:
+        if grid["clusterer"] != spec["clusterer"]:
+            continue
+        if spec["clusterer"] not in own:
+            return True
+        if all(
+            spec[key] in (value if isinstance(value, list) else [value])
+            for key, value in grid.items()
+        ):
+            return True
+    return False
+
+
+def judge(found: Any, preset: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the columns of a preset on one set."""
+    rows = [takes_part(json.loads(s), preset) for s in found["specs"]]
+    labels, families = found["labels"][rows], found["families"][rows].tolist()
+    truth = found["labels_true"]
+    values = np.array([adjusted_rand_score(truth, one) for one in labels])
+    ensemble = Ensemble(labels.astype(int), families=families)
+    leader = int(np.argmin(rank_partitions(count_agreements(ensemble)).values))
+    k = max(2, int(ensemble.n_clusters[leader]))
+    _, at, sizes = np.unique(families, return_inverse=True, return_counts=True)
+    votes = ensemble.with_weights(1 / sizes[at])
+    by_family = int(np.argmin(rank_partitions(count_agreements(votes)).values))
+    partition = consensus_partition(ensemble, k, random_state=0)
+    return {
+        "models": len(rows) and float(sum(rows)),
+        "largest family": float(sizes.max() / sizes.sum()),
+        "leader": float(values[leader]),
+        "leader by family": float(values[by_family]),
+        "best": float(values.max()),
+        "mean": float(values.mean()),
+        "consensus": float(adjusted_rand_score(truth, partition)),
+    }
+
+
+def compare(keep: Path, names: Sequence[str]) -> None:
+    """Print every preset on both halves."""
+    places = sorted(keep.glob("*.npz"))
+    order = np.random.default_rng(HALVES_SEED).permutation(len(places))
+    halves = {
+        "the half that chooses": order[: len(places) // 2],
+        "the other half": order[len(places) // 2 :],
+    }
+    for title, half in halves.items():
+        tables = {name: [] for name in names}
+        for at in half:
+            with np.load(places[at]) as file:
+                found = dict(file)
+            for name in names:
+                tables[name].append(judge(found, PRESETS[name]))
+        print_half(title, {name: pd.DataFrame(t) for name, t in tables.items()})
+
+
+def print_half(title: str, tables: dict[str, pd.DataFrame]) -> None:
+    """Print the means of every preset over the sets of a half."""
+    first = next(iter(tables.values()))
+    print(f"\n{title}: {len(first)} sets")
+    rows = {}
+    for name, table in tables.items():
+        rows[name] = table.mean()
+        rows[name]["worse"] = (table["leader"] < first["leader"] - 0.05).mean()
+        rows[name]["better"] = (table["leader"] > first["leader"] + 0.05).mean()
+    print(pd.DataFrame(rows).T.round(3).to_string(), flush=True)
+
+
+def cost(names: Sequence[str]) -> None:
+    """Print what each preset costs on 10,000 x 10."""
+    rng = np.random.default_rng(0)
+    centres = 3 * rng.normal(size=(8, 10))
+    X = rng.normal(size=(10_000, 10)) + centres[rng.integers(0, 8, 10_000)]
+    run_pool(X[:500], UNION, n_jobs=1)
+    for name in names:
+        start = sum(os.times()[:4])
+        ensemble = run_pool(X, PRESETS[name], n_jobs=1)
+        seconds = sum(os.times()[:4]) - start
+        print(f"{name:32s} {ensemble.n_partitions:4d} models {seconds:6.1f} s")
+
+
+def main() -> None:
+    """Do one of the three."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["fit", "compare", "cost"])
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--most", type=int, default=10_000, help="rows of a set")
+    parser.add_argument("--presets", nargs="*", default=list(PRESETS))
+    chosen = parser.parse_args()
+    if chosen.what == "fit":
+        fit(chosen.data, chosen.keep, chosen.most)
+    elif chosen.what == "compare":
+        compare(chosen.keep, chosen.presets)
+    else:
+        cost(chosen.presets)
+
+
+if __name__ == "__main__":
+    main()

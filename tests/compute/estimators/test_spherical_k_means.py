@@ -1,0 +1,80 @@
+"""Spherical k-means against its two conditions and scikit-learn's contract."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from clusterlens.compute.estimators.spherical_k_means import SphericalKMeans, unit_rows
+
+
+@parametrize_with_checks([SphericalKMeans(3)])
+def test_estimator_keeps_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def rays():
+    """Three rays from the origin, at all lengths."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 60)
+    directions = np.array([[1, 0, 0], [0, 1, 0], [-1, -1, 1.0]])[truth]
+    X = directions + 0.1 * rng.normal(size=directions.shape)
+    return X * rng.uniform(0.1, 50, len(X))[:, None], truth
+
+
+def test_rays_are_found_whatever_the_lengths(rays):
+    X, truth = rays
+    labels = SphericalKMeans(3, n_init=3, random_state=0).fit_predict(X)
+    assert adjusted_rand_score(truth, labels) == 1
+
+
+def test_a_fit_satisfies_both_conditions(rays):
+    X, _ = rays
+    model = SphericalKMeans(4, random_state=1).fit(X)
+    rows = X / np.linalg.norm(X, axis=1, keepdims=True)
+    cosines = rows @ model.cluster_centers_.T
+    np.testing.assert_array_equal(model.labels_, cosines.argmax(axis=1))
+    assert model.mean_cosine_ == pytest.approx(cosines.max(axis=1).mean())
+    for k, centre in enumerate(model.cluster_centers_):
+        total = rows[model.labels_ == k].sum(axis=0)
+        np.testing.assert_allclose(centre, total / np.linalg.norm(total), atol=1e-12)
+
+
+def test_more_starts_are_never_worse(rays):
+    X, _ = rays
+    one, many = (
+        SphericalKMeans(5, n_init=n, random_state=3).fit(X).mean_cosine_ for n in (1, 8)
+    )
+    assert many >= one
+
+
+def test_as_many_clusters_as_directions_are_all_used():
+    X = np.repeat(np.eye(4), 3, axis=0) * np.arange(1, 13)[:, None]
+    labels = SphericalKMeans(4, random_state=0).fit_predict(X)
+    assert sorted(np.bincount(labels)) == [3, 3, 3, 3]
+
+
+def test_rows_become_directions_at_any_size():
+    rows = unit_rows(np.array([[3e200, 4e200], [3e-200, 4e-200], [0, 0]]))
+    np.testing.assert_allclose(rows, [[0.6, 0.8], [0.6, 0.8], [0, 0]])
+
+
+def test_a_row_of_zeros_takes_no_part():
+    X = [[0, 0], [1, 0], [2, 0], [0, 3], [0, 4]]
+    model = SphericalKMeans(2, n_init=5, random_state=0).fit(X)
+    assert sorted(model.cluster_centers_.tolist()) == [[0, 1], [1, 0]]
+    assert model.labels_[1] == model.labels_[2] != model.labels_[3] == model.labels_[4]
+
+
+@pytest.mark.parametrize(
+    ("X", "parameters", "says"),
+    [
+        (np.eye(3), {"n_clusters": 4}, "n_clusters"),
+        (np.eye(3), {"n_clusters": 2, "n_init": 0}, "n_init"),
+        (np.eye(3), {"n_clusters": 2, "max_iter": 0}, "max_iter"),
+    ],
+)
+def test_what_cannot_be_clustered_is_refused(X, parameters, says):
+    with pytest.raises(ValueError, match=says):
+        SphericalKMeans(**parameters).fit(X)
