@@ -24,6 +24,10 @@ from clusterlens.compute.ensemble.ensemble import (
 )
 from clusterlens.compute.ranking._evidence import likelihoods
 
+# A model that suits the analyst still breaks about this share of the answers.
+ERROR_RATE = 0.2
+
+_NOISE = ERROR_RATE * (1 - ERROR_RATE)  # variance of an answer given the right model
 _MOST_SAMPLES = 2_000  # that pairs are drawn from
 _COMPANY = 64
 _CANDIDATES = 4_000
@@ -153,15 +157,14 @@ def typicality(ensemble: Ensemble, samples: IntArray) -> FloatArray:
 class Asking:
     """Candidate pairs and what is known of the models that answer them.
 
-    Expected answers (n_pairs, n_models), weights of the models (n_models,), variance of
-    an answer given the right model, appeal of the pairs, and what an answer must change
-    at least on average over all pairs to be worth asking for.
+    Expected answers (n_pairs, n_models), weights of the models (n_models,), appeal of
+    the pairs, and what an answer must change at least, on average over all pairs, to be
+    worth asking for.
     """
 
     pairs: PairArray
     expected: npt.NDArray[Any]
     weights: FloatArray
-    noise: float
     appeal: FloatArray | float = 1.0
     least_change: float = 0.0
 
@@ -175,14 +178,12 @@ def ask_by_evidence(
     likely = likelihoods(ensemble, known)
     ends, place = np.unique(pairs, return_inverse=True)
     typical = typicality(ensemble, ends)[place.reshape(pairs.shape)].prod(axis=1)
-    contrast = 1 - 2 * likely.error_rate
     return Asking(
         pairs,
         expected_answers(ensemble, pairs),
         likely.weights,
-        likely.error_rate * (1 - likely.error_rate) / contrast**2,
         typical**_TYPICAL,
-        _WORTH_ASKING / (2 * contrast),
+        _WORTH_ASKING / (2 * (1 - 2 * likely.error_rate)),
     )
 
 
@@ -208,7 +209,6 @@ class Question:
 def most_informative(
     expected: npt.NDArray[Any],
     weights: FloatArray,
-    noise: float,
     independent: Independence,
     run: RunOptions,
     appeal: FloatArray | float = 1.0,
@@ -230,7 +230,7 @@ def most_informative(
         run.raise_if_cancelled()
         open_ = independent.free & (variance > _NEGLIGIBLE)
         # A pair resolves at least its own variance; rounding must not say less.
-        share = np.maximum(resolves, variance**2) / (variance + noise)
+        share = np.maximum(resolves, variance**2) / (variance + _NOISE)
         best = int(np.where(open_, share * appeal, 0.0).argmax())
         if not open_[best]:
             return
@@ -238,7 +238,7 @@ def most_informative(
         across = split @ towards
         independent.take(best)
         yield Question(best, float(share[best] / total), float(np.abs(across).mean()))
-        given = variance[best] + noise
+        given = variance[best] + _NOISE
         onto, further = across / given, split @ (unknown @ (gram @ towards))
         resolves += onto * (onto * (towards @ gram @ towards) - 2 * further)
         variance -= given * onto**2

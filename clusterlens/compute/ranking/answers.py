@@ -293,7 +293,6 @@ def _first_question(asking: Asking, known: Constraints) -> int | None:
         most_informative(
             asking.expected,
             asking.weights,
-            asking.noise,
             Independence(known, asking.pairs),
             DEFAULT_RUN,
             asking.appeal,

@@ -35,6 +35,7 @@ from clusterlens.compute.ranking._evidence import (
     check_weight,
 )
 from clusterlens.compute.ranking._questions import (
+    ERROR_RATE,
     Asking,
     Independence,
     Question,
@@ -45,10 +46,6 @@ from clusterlens.compute.ranking._questions import (
     most_informative,
 )
 
-# A model that suits the analyst still breaks about this share of the answers.
-ERROR_RATE = 0.2
-
-_NOISE = ERROR_RATE * (1 - ERROR_RATE)  # variance of an answer given the right model
 _CANDIDATES = 20_000
 
 
@@ -101,6 +98,9 @@ def suggest_pairs(
         Number of pairs, at least 1.
     random_state : int, default 0
         Seed of the draw of candidate pairs.
+    constraint_weight : float or "evidence", default 1.0
+        How the answers are used. "evidence": only pairs worth asking are suggested, see
+        the Notes. How much a share weighs does not matter.
     progress, cancel
         As in `count_agreements`; progress counts pairs.
 
@@ -109,7 +109,8 @@ def suggest_pairs(
     suggestions : tuple of Suggestion
         Most informative first. Whatever the answers to some of them and so far, none
         follows from the others; fewer than n only if no such pair is left. Where the
-        models agree, the rest are pairs that check what all of them share.
+        models agree, the rest are pairs that check what all of them share; not where
+        answers are evidence: then there may be none.
 
     Raises
     ------
@@ -130,11 +131,18 @@ def suggest_pairs(
     from clusters of random models. O(T²) time for each candidate, O(T) for each
     candidate and suggestion, O(T) memory for each candidate.
 
-    In a ranking an answer weighs `constraint_weight` over the number of answers. Over
+    Answers as evidence: a model weighs what its likelihood is, see `answer_posterior`;
+    one that calls an end of the pair noise expects either answer. What is compared is
+    multiplied by the root of how typical both ends are of their clusters (sum C² / sum
+    C of their consensus with other samples), as an analyst cannot tell samples at a
+    doubtful rim. No batch splits the models twice alike, and it ends where an answer
+    would change the consensus by less than 0.001 on average. Candidates are up to 4,000 pairs.
+
+    In a ranking by share an answer weighs `constraint_weight` over their number. Over
     nine UCI sets and two pools, ten answers raised the rank correlation with the
     classes by 0.08 on average at weight 0.2, by 0.10 at 0.5 and by 0.08 at 1, the
-    default there, but lowered it on 1, 6 and 7 of the 18: prefer 0.2 to 0.5 for a few
-    answers (`benchmarks/discotec_answers.py`).
+    default there, but lowered it on 1, 6 and 7 of the 18
+    (`benchmarks/discotec_answers.py`). `benchmarks/answers.py` compares both ways.
 
     References
     ----------
@@ -159,7 +167,7 @@ def suggest_pairs(
     run.raise_if_cancelled()
     chosen: list[Question] = []
     for question in most_informative(
-        asking.expected, asking.weights, asking.noise, independent, run, asking.appeal
+        asking.expected, asking.weights, independent, run, asking.appeal
     ):
         run.report(len(chosen), n)
         if question.changes < asking.least_change:
@@ -167,6 +175,9 @@ def suggest_pairs(
         chosen.append(question)
         if len(chosen) == n:
             break
+        if by_evidence:
+            asked = asking.expected[question.position]
+            independent.free &= (asking.expected != asked).any(axis=1)
     every = [question.position for question in chosen]
     if not by_evidence:
         shares = asking.expected.mean(axis=1)
@@ -191,7 +202,7 @@ def _ask_by_share(
     broken = known.violations(ensemble)[first] * known.n_pairs
     weights = (ERROR_RATE / (1 - ERROR_RATE)) ** (broken - broken.min())
     joined = joined_pairs(ensemble.codes[first], pairs)
-    return Asking(pairs, joined, weights / weights.sum(), _NOISE)
+    return Asking(pairs, joined, weights / weights.sum())
 
 
 def _checks(shares: FloatArray, n: int, independent: Independence) -> IntArray:
