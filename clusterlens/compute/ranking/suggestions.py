@@ -136,7 +136,8 @@ def suggest_pairs(
     multiplied by the root of how typical both ends are of their clusters (sum C² / sum
     C of their consensus with other samples), as an analyst cannot tell samples at a
     doubtful rim. No batch splits the models twice alike, and it ends where an answer
-    would change the consensus by less than 0.001 on average. Candidates are up to 4,000 pairs.
+    would change the consensus by less than 0.001 on average. There are up to 4,000
+    candidates.
 
     In a ranking by share an answer weighs `constraint_weight` over their number. Over
     nine UCI sets and two pools, ten answers raised the rank correlation with the
