@@ -326,7 +326,7 @@ def rank_partitions(
     answers at weight 1 lowered the rank correlation with the classes in 7 of 18 cases,
     nine UCI sets with two pools each; at 0.2, which the app uses, in 1
     (`benchmarks/discotec_answers.py`).
-    "evidence" gains more and harms less (`benchmarks/answers.py`).
+    "evidence" leads to much the same leader as 1 (`benchmarks/answers.py`).
 
     Notes
     -----
