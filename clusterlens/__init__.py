@@ -58,6 +58,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.ensemble.overlaps": ["sample_disagreement"],
         "compute.ensemble.storing": ["load_ensemble"],
         "compute.ensemble.votes": ["mean_consensus", "votes_together"],
+        "compute.ranking.answers": ["AnswerPosterior", "answer_posterior"],
         "compute.ranking.hubs": ["Hubs", "find_hubs"],
         "compute.ranking.model_map": ["ModelMap", "map_models"],
         "compute.ranking.preview": ["LinkPreview", "preview_link"],

@@ -42,6 +42,7 @@ RESULTS = {
     *("Preparation", "ProgressiveRanking", "Projection", "Ranking"),
     *("ResampledConsensus", "Robustness", "SampleDiscordance", "SampleReport"),
     *(
+        "AnswerPosterior",
         "ColumnDistribution",
         "ColumnSummary",
         "LinkPreview",
@@ -178,6 +179,7 @@ def right_arguments(name):
         "constraints_from_json": linked
         | {"text": cl.constraints_to_json(constraints(), ROW_IDS)},
         "constraints_from_labels": {"labels": LABELS},
+        "answer_posterior": over | {"constraints": constraints()},
         "constraints_to_csv": linked | {"constraints": constraints()},
         "constraints_to_json": linked | {"constraints": constraints()},
         "cross_tab": {"a": LABELS, "b": np.arange(N) % 2},

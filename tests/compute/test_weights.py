@@ -143,6 +143,8 @@ def test_trees_orders_and_pairs_to_ask_obey_weights():
     asked, other = (cl.suggest_pairs(e, n=5) for e in (weighted, repeated))
     assert [one.pair for one in asked] == [one.pair for one in other]
     assert [one.joined for one in asked] == [one.joined for one in other]
+    ours, theirs = (cl.answer_posterior(e, None) for e in (weighted, repeated))
+    assert ours.entropy == pytest.approx(theirs.entropy)
 
 
 def test_estimates_obey_weights():
@@ -238,6 +240,7 @@ def test_too_few_votes_to_compare_are_refused():
 
 
 COUNT_VOTES = {
+    "answer_posterior",
     "agreement_cost",
     "agreement_seconds",
     "agreement_tree",

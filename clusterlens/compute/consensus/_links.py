@@ -89,8 +89,8 @@ def linked_rows(
     constraints : Constraints
         At least one pair.
     n_clusters : int
-        Number of clusters asked for. There will be fewer where the ensemble tells fewer
-        groups apart and the links need no more, or where must-links leave fewer units.
+        Number of clusters asked for. There will be fewer where the ensemble and the
+        links tell fewer groups apart, or where must-links leave fewer units.
 
     Returns
     -------
@@ -115,7 +115,8 @@ def linked_rows(
     unit = unit_of[first][distinct >= rows.n_rows]
     apart = _apart(unit_of, constraints)
     most = min(n_clusters, own.n_rows - len(unit) + apart.shape[0])
-    for number in range(min(rows.n_rows, most), most + 1):
+    useful = _useful_clusters(group, unit_of, apart)
+    for number in range(min(useful, most), most + 1):
         try:
             colours = colour_graph(apart, number)
         except NoColouringError as error:
@@ -148,6 +149,29 @@ def _apart(unit_of: IntArray, constraints: Constraints) -> csr_array:
     graph = csr_array(edges)
     graph.data[:] = 1
     return graph
+
+
+def _useful_clusters(group: IntArray, unit_of: IntArray, apart: csr_array) -> int:
+    """Count the clusters that can be filled before equal samples are split in vain.
+
+    `group` and `unit_of` give the row and the unit of each sample, -1 for no unit. Each
+    row needs a cluster, more where cannot-links keep units apart that hold only this
+    row; units that hold several rows may gain by one each.
+    """
+    linked = unit_of >= 0
+    lowest = np.full(apart.shape[0], len(group))
+    highest = np.full(apart.shape[0], -1)
+    np.minimum.at(lowest, unit_of[linked], group[linked])
+    np.maximum.at(highest, unit_of[linked], group[linked])
+    pure = lowest == highest
+    single = np.flatnonzero(pure)
+    rows = np.unique(lowest[single])
+    count = len(apart.indptr) - 1 - len(single)
+    count += len(np.setdiff1d(group[~linked], rows))
+    for row in rows:
+        equal = single[lowest[single] == row]
+        count += _enough_colours(apart[equal][:, equal].tocsr(), 0)
+    return count
 
 
 def colour_graph(apart: csr_array, n_colours: int) -> IntArray:

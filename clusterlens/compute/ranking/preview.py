@@ -18,8 +18,8 @@ from clusterlens.compute.ensemble.constraints import (
     check_constraints,
 )
 from clusterlens.compute.ensemble.ensemble import check_ensemble
+from clusterlens.compute.ranking._evidence import Weight, charge_for
 from clusterlens.compute.ranking.ranking import RankArray, Ranking, rank_values
-from clusterlens.compute.ranking.scores import violation_charge
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ def preview_link(
     ranking: Ranking,
     pair: Sequence[int],
     constraints: Constraints | None = None,
-    constraint_weight: float = 1.0,
+    constraint_weight: Weight = 1.0,
 ) -> LinkPreview:
     """Say how the models would rank if a pair became a must-link or a cannot-link.
 
@@ -53,7 +53,7 @@ def preview_link(
         Two different samples.
     constraints : Constraints, optional
         The links as they stand.
-    constraint_weight : float, default 1.0
+    constraint_weight : float or "evidence", default 1.0
         Charge for breaking all links, as of the ranking.
 
     Returns
@@ -106,7 +106,7 @@ def _checked_pair(pair: Sequence[int], n_samples: int) -> list[int]:
 def _ranks_with(
     ranking: Ranking,
     known: Constraints,
-    weight: float,
+    weight: Weight,
     must: list[list[int]],
     cannot: list[list[int]],
 ) -> RankArray | None:
@@ -121,10 +121,11 @@ def _ranks_with(
 
 
 def ranks_under(
-    ranking: Ranking, constraints: Constraints | None, constraint_weight: float
+    ranking: Ranking, constraints: Constraints | None, constraint_weight: Weight
 ) -> RankArray:
     """Rank of each partition by the same score under other links, (n_partitions,)."""
-    charge = violation_charge(ranking.ensemble, constraints, constraint_weight)
+    scores = ranking.unconstrained
+    charge = charge_for(ranking.ensemble, constraints, constraint_weight, scores)
     sign = -1 if ranking.greater_is_better else 1
-    values = ranking.unconstrained + sign * charge
+    values = scores + sign * charge
     return read_only(rank_values(values, ranking.greater_is_better))

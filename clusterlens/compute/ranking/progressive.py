@@ -45,8 +45,14 @@ from clusterlens.compute.ensemble.pairs import (
     pair_layout,
 )
 from clusterlens.compute.ranking._contributions import mean_costs
+from clusterlens.compute.ranking._evidence import (
+    Weight,
+    charge_for,
+    check_weight,
+    posterior_under,
+)
 from clusterlens.compute.ranking.ranking import SCORES, Ranking, rank_partitions
-from clusterlens.compute.ranking.scores import Variant, pair_costs, violation_charge
+from clusterlens.compute.ranking.scores import Variant, pair_costs
 from clusterlens.compute.ranking.uncertainty import (
     Uncertainty,
     check_confidence,
@@ -143,7 +149,7 @@ def rank_progressively(
     score: str = "discotec-binary",
     threshold: int | None = None,
     constraints: Constraints | None = None,
-    constraint_weight: float = 1.0,
+    constraint_weight: Weight = 1.0,
     *,
     confidence: float = 0.95,
     first_size: int = FIRST_SIZE,
@@ -168,8 +174,8 @@ def rank_progressively(
         as joined. Default the mean over all pairs, known exactly from cluster sizes.
     constraints : Constraints, optional
         Pairs that should be joined or separated; their charge is exact.
-    constraint_weight : float, default 1.0
-        Charge for breaking all of them, at least 0.
+    constraint_weight : float or "evidence", default 1.0
+        Charge for breaking all of them, as in `rank_partitions`.
     confidence : float, default 0.95
         Of the intervals, between 0 and 1.
     first_size : int, default 2048
@@ -233,7 +239,7 @@ def rank_progressively(
     budget = int(check_range(max_comparisons, 0, np.inf, name="max_comparisons"))
     seed = check_random_state(random_state)
     exact = check_flag(exact, name="exact")
-    charge = violation_charge(ensemble, constraints, constraint_weight)
+    check_weight(constraint_weight)
     violated = check_constraints(constraints).violations(ensemble)
     run = RunOptions(n_jobs, progress, cancel, executor)
     variant = SCORES[score].variant
@@ -245,9 +251,12 @@ def rank_progressively(
         sample = _Sample(ensemble, variant, threshold, sizes, seed)
         while not settled and sample.size < sizes[-1]:
             sample.grow(run)
-            values, covariance = sample.estimate()
+            scores, covariance = sample.estimate()
+            values = scores + charge_for(
+                ensemble, constraints, constraint_weight, scores
+            )
             uncertainty = make_uncertainty(
-                values + charge,
+                values,
                 covariance,
                 sample.layout.group,
                 sample.size,
@@ -255,8 +264,13 @@ def rank_progressively(
                 norm.isf,
                 len(sizes),
             )
-            charged = (values + charge, values, violated)
-            ranking = Ranking(ensemble, score, *charged, False, False, uncertainty)
+            charged = (values, scores, violated)
+            posterior = posterior_under(
+                constraint_weight, ensemble, scores, values, False
+            )
+            ranking = Ranking(
+                ensemble, score, *charged, False, False, uncertainty, posterior
+            )
             look = _look(ranking, uncertainty)
             settled = look.settled
             yield look

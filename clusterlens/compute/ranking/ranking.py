@@ -26,13 +26,18 @@ from clusterlens.compute._validation import (
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.ranking._evidence import (
+    Weight,
+    charge_for,
+    check_weight,
+    posterior_under,
+)
 from clusterlens.compute.ranking.scores import (
     Variant,
     average_ari,
     average_nmi,
     discotec,
     partitions_of,
-    violation_charge,
 )
 from clusterlens.compute.ranking.uncertainty import (
     Uncertainty,
@@ -104,6 +109,9 @@ class Ranking(Frozen):
         False if the score is an estimate.
     uncertainty : Uncertainty, optional
         How far an estimate may be off; None if exact.
+    posterior : array of float, shape (n_partitions,), optional
+        Where constraints are evidence: probability of each partition, see
+        `answer_posterior`.
     """
 
     ensemble: Ensemble
@@ -114,11 +122,13 @@ class Ranking(Frozen):
     greater_is_better: bool
     exact: bool = True
     uncertainty: Uncertainty | None = None
+    posterior: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
-        for name in ("values", "unconstrained", "violated"):
-            object.__setattr__(self, name, read_only(np.asarray(getattr(self, name))))
+        for name in ("values", "unconstrained", "violated", "posterior"):
+            if (array := getattr(self, name)) is not None:
+                object.__setattr__(self, name, read_only(np.asarray(array)))
 
     @property
     def intervals(self) -> FloatArray:
@@ -168,9 +178,9 @@ class Ranking(Frozen):
             Columns model, family, n_clusters, n_noise (samples called noise), score,
             unconstrained, violated, rank and copies (partitions of the ensemble
             identical to this one, itself included), one row per partition; the index is
-            its position in the ensemble. Where the ensemble has weights, votes. An
-            estimate adds low, high, rank_low and
-            rank_high: what the score and the rank may be.
+            its position in the ensemble. Where the ensemble has weights, votes; where
+            constraints are evidence, posterior. An estimate adds low, high, rank_low
+            and rank_high: what the score and the rank may be.
         """
         group = distinct_partitions(self.ensemble)[1]
         frame = pd.DataFrame(
@@ -188,6 +198,8 @@ class Ranking(Frozen):
         )
         if (self.ensemble.weights != 1).any():
             frame["votes"] = self.ensemble.votes
+        if self.posterior is not None:
+            frame["posterior"] = self.posterior
         if self.uncertainty is not None:
             frame[["low", "high"]] = self.intervals
             frame[["rank_low", "rank_high"]] = self.rank_ranges
@@ -263,7 +275,7 @@ def rank_partitions(
     score: str = "discotec-binary",
     threshold: int | None = None,
     constraints: Constraints | None = None,
-    constraint_weight: float = 1.0,
+    constraint_weight: Weight = 1.0,
     *,
     confidence: float = 0.95,
     n_jobs: int | None = None,
@@ -285,9 +297,10 @@ def rank_partitions(
         as joined. Default the mean.
     constraints : Constraints, optional
         Pairs that should be joined or separated.
-    constraint_weight : float, default 1.0
+    constraint_weight : float or "evidence", default 1.0
         Charge for breaking all of them: added to a score that is better when lower,
-        subtracted from one that is better when greater. See the Warnings.
+        subtracted from one that is better when greater. See the Warnings. "evidence":
+        the charge grows with the number of answers, see `answer_posterior`.
     confidence : float, default 0.95
         Of the intervals where the agreements are estimates, between 0 and 1.
     n_jobs, progress, cancel, executor
@@ -313,6 +326,7 @@ def rank_partitions(
     answers at weight 1 lowered the rank correlation with the classes in 7 of 18 cases,
     nine UCI sets with two pools each; at 0.2, which the app uses, in 1
     (`benchmarks/discotec_answers.py`).
+    "evidence" leads to much the same leader as 1 (`benchmarks/answers.py`).
 
     Notes
     -----
@@ -342,8 +356,9 @@ def rank_partitions(
     check_confidence(confidence)
     partitions = partitions_of(ensemble)
     violated = check_constraints(constraints).violations(partitions)
-    charge = violation_charge(partitions, constraints, constraint_weight)
+    check_weight(constraint_weight)
     scores = chosen.values(ensemble, **run)
+    charge = charge_for(partitions, constraints, constraint_weight, scores)
     values = scores - charge if chosen.greater_is_better else scores + charge
     exact = isinstance(ensemble, Ensemble) or ensemble.exact or chosen.linear
     uncertainty = None
@@ -360,6 +375,9 @@ def rank_partitions(
         chosen.greater_is_better,
         exact,
         uncertainty,
+        posterior_under(
+            constraint_weight, partitions, scores, values, chosen.greater_is_better
+        ),
     )
 
 

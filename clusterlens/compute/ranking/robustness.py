@@ -30,10 +30,11 @@ from clusterlens.compute.ensemble.agreement import (
     count_agreements,
     count_samples,
 )
-from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.overlaps import partition_overlaps, select_partitions
 from clusterlens.compute.ensemble.pairs import joined_votes, pair_layout, sum_costs
+from clusterlens.compute.ranking._evidence import Weight, charge_for, check_weight
 from clusterlens.compute.ranking.ranking import (
     SCORES,
     RankArray,
@@ -45,7 +46,6 @@ from clusterlens.compute.ranking.scores import (
     discotec,
     pair_costs,
     partitions_of,
-    violation_charge,
 )
 
 _FEWEST = 3  # two partitions are equally far from their consensus
@@ -220,7 +220,7 @@ def rank_robustness(
     ensemble: Ensemble | Agreement,
     score: str = "discotec-binary",
     constraints: Constraints | None = None,
-    constraint_weight: float = 1.0,
+    constraint_weight: Weight = 1.0,
     *,
     threshold: int | None = None,
     n_jobs: int | None = None,
@@ -239,8 +239,9 @@ def rank_robustness(
         A name in `SCORES`.
     constraints : Constraints, optional
         Pairs that should be joined or separated, the same in every ranking.
-    constraint_weight : float, default 1.0
-        Charge for breaking all of them.
+    constraint_weight : float or "evidence", default 1.0
+        Charge for breaking all of them, as in `rank_partitions`; "evidence" is weighed
+        against the scores in the whole pool.
     threshold : int, optional
         For "discotec-binary": agreement count from 0 to T + 1 from which a pair counts
         as joined; a smaller pool, or one of other votes, joins the pairs that the same
@@ -300,7 +301,8 @@ def rank_robustness(
     >>> robustness.reasons
     ("Without 'b' 2 of 5 models are left, too few...",)
     """
-    charge = violation_charge(partitions_of(ensemble), constraints, constraint_weight)
+    check_weight(constraint_weight)
+    check_constraints(constraints, partitions_of(ensemble).n_samples)
     makeups = score_makeups(
         ensemble,
         score,
@@ -310,7 +312,8 @@ def rank_robustness(
         cancel=cancel,
         executor=executor,
     )
-    return rank_makeups(makeups, charge)
+    links = constraints, constraint_weight
+    return rank_makeups(makeups, charge_for(makeups.ensemble, *links, makeups.whole))
 
 
 def score_makeups(

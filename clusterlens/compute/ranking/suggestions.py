@@ -8,12 +8,8 @@ The cost does not depend on the number of samples beyond drawing some of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
@@ -26,7 +22,6 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.ensemble.constraints import (
     Constraints,
-    PairArray,
     check_constraints,
 )
 from clusterlens.compute.ensemble.ensemble import (
@@ -34,16 +29,24 @@ from clusterlens.compute.ensemble.ensemble import (
     check_ensemble,
     distinct_partitions,
 )
+from clusterlens.compute.ranking._evidence import (
+    EVIDENCE,
+    Weight,
+    check_weight,
+)
+from clusterlens.compute.ranking._questions import (
+    ERROR_RATE,
+    Asking,
+    Independence,
+    Question,
+    ask_by_evidence,
+    candidate_pairs,
+    implied_pairs,
+    joined_pairs,
+    most_informative,
+)
 
-# A model that suits the analyst still breaks about this share of the answers.
-ERROR_RATE = 0.2
-
-_NOISE = ERROR_RATE * (1 - ERROR_RATE)  # variance of an answer given the right model
-_MOST_SAMPLES = 2_000  # that pairs are drawn from
 _CANDIDATES = 20_000
-_NEGLIGIBLE = 1e-9  # conditional variance of a pair that tells nothing new
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ def suggest_pairs(
     n: int = 10,
     random_state: RandomState = 0,
     *,
+    constraint_weight: Weight = 1.0,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> tuple[Suggestion, ...]:
@@ -94,6 +98,9 @@ def suggest_pairs(
         Number of pairs, at least 1.
     random_state : int, default 0
         Seed of the draw of candidate pairs.
+    constraint_weight : float or "evidence", default 1.0
+        How the answers are used. "evidence": only pairs worth asking are suggested, see
+        the Notes. How much a share weighs does not matter.
     progress, cancel
         As in `count_agreements`; progress counts pairs.
 
@@ -102,7 +109,8 @@ def suggest_pairs(
     suggestions : tuple of Suggestion
         Most informative first. Whatever the answers to some of them and so far, none
         follows from the others; fewer than n only if no such pair is left. Where the
-        models agree, the rest are pairs that check what all of them share.
+        models agree, the rest are pairs that check what all of them share; not where
+        answers are evidence: then there may be none.
 
     Raises
     ------
@@ -123,11 +131,19 @@ def suggest_pairs(
     from clusters of random models. O(T²) time for each candidate, O(T) for each
     candidate and suggestion, O(T) memory for each candidate.
 
-    In a ranking an answer weighs `constraint_weight` over the number of answers. Over
+    Answers as evidence: a model weighs what its likelihood is, see `answer_posterior`;
+    one that calls an end of the pair noise expects either answer. What is compared is
+    multiplied by the root of how typical both ends are of their clusters (sum C² / sum
+    C of their consensus with other samples), as an analyst cannot tell samples at a
+    doubtful rim. No batch splits the models twice alike, and it ends where an answer
+    would change the consensus by less than 0.001 on average. There are up to 4,000
+    candidates.
+
+    In a ranking by share an answer weighs `constraint_weight` over their number. Over
     nine UCI sets and two pools, ten answers raised the rank correlation with the
     classes by 0.08 on average at weight 0.2, by 0.10 at 0.5 and by 0.08 at 1, the
-    default there, but lowered it on 1, 6 and 7 of the 18: prefer 0.2 to 0.5 for a few
-    answers (`benchmarks/discotec_answers.py`).
+    default there, but lowered it on 1, 6 and 7 of the 18
+    (`benchmarks/discotec_answers.py`). `benchmarks/answers.py` compares both ways.
 
     References
     ----------
@@ -143,168 +159,54 @@ def suggest_pairs(
     """
     run = RunOptions(progress=progress, cancel=cancel)
     ensemble = check_ensemble(ensemble).voters
-    seed = check_random_state(random_state)
+    rng = np.random.default_rng(check_random_state(random_state))
     n = check_range(n, 1, np.inf, name="n", integer=True)
-    known = check_constraints(constraints)
-    weights = _trust(ensemble, known)
-    pairs = _candidates(ensemble, np.random.default_rng(seed))
-    pairs = pairs[~_implied(known, pairs, ensemble.n_samples)]
-    first, _ = distinct_partitions(ensemble)
-    joined = _joined(ensemble.codes[first], pairs)
-    independent = _Independence(known, pairs)
+    known = check_constraints(constraints, ensemble.n_samples)
+    by_evidence = check_weight(constraint_weight) == EVIDENCE
+    asking = (ask_by_evidence if by_evidence else _ask_by_share)(ensemble, known, rng)
+    independent = Independence(known, asking.pairs)
     run.raise_if_cancelled()
-    chosen, information = _most_informative(joined, weights, n, independent, run)
-    rest = _checks(joined.mean(axis=1), n - len(chosen), independent)
+    chosen: list[Question] = []
+    for question in most_informative(
+        asking.expected, asking.weights, independent, run, asking.appeal
+    ):
+        run.report(len(chosen), n)
+        if question.changes < asking.least_change:
+            break
+        chosen.append(question)
+        if len(chosen) == n:
+            break
+        if by_evidence:
+            asked = asking.expected[question.position]
+            independent.free &= (asking.expected != asked).any(axis=1)
+    every = [question.position for question in chosen]
+    if not by_evidence:
+        shares = asking.expected.mean(axis=1)
+        every += _checks(shares, n - len(chosen), independent).tolist()
     run.report(n, n)
-    every = np.append(chosen, rest).astype(np.int64)
-    votes = _joined(ensemble.codes, pairs[every]) @ ensemble.votes
-    shares = joined[every] @ weights
+    resolved = [question.resolves for question in chosen] + [0.0] * n
+    votes = joined_pairs(ensemble.codes, asking.pairs[every]) @ ensemble.votes
+    shares = asking.expected[every] @ asking.weights
     return tuple(
-        _suggestion(ensemble, known, pairs[k], int(vote), resolved, share)
-        for k, vote, resolved, share in zip(
-            every,
-            votes,
-            np.append(information, np.zeros(len(rest))),
-            shares,
-            strict=True,
-        )
+        _suggestion(ensemble, known, asking.pairs[k], int(vote), part, share)
+        for k, vote, part, share in zip(every, votes, resolved, shares, strict=False)
     )
 
 
-def _trust(ensemble: Ensemble, known: Constraints) -> FloatArray:
-    """Weight of each distinct partition given the answers, shape (n_models,), sum 1."""
+def _ask_by_share(
+    ensemble: Ensemble, known: Constraints, rng: np.random.Generator
+) -> Asking:
+    """Models lose a fixed factor with every answer that they break."""
+    pairs = candidate_pairs(ensemble, rng, _CANDIDATES)
+    pairs = pairs[~implied_pairs(known, pairs, ensemble.n_samples)]
     first, _ = distinct_partitions(ensemble)
     broken = known.violations(ensemble)[first] * known.n_pairs
     weights = (ERROR_RATE / (1 - ERROR_RATE)) ** (broken - broken.min())
-    return weights / weights.sum()
+    joined = joined_pairs(ensemble.codes[first], pairs)
+    return Asking(pairs, joined, weights / weights.sum())
 
 
-def _candidates(ensemble: Ensemble, rng: np.random.Generator) -> PairArray:
-    """Distinct pairs (i, j), i < j, shape (n_pairs, 2), in random order."""
-    size = min(ensemble.n_samples, _MOST_SAMPLES)
-    samples = np.sort(rng.choice(ensemble.n_samples, size, replace=False))
-    if size * (size - 1) // 2 <= _CANDIDATES:
-        local = np.stack(np.triu_indices(size, k=1), axis=1)
-    else:
-        anywhere = rng.integers(0, size, (_CANDIDATES // 2, 2))
-        shares = ensemble.votes / ensemble.n_votes
-        inside = _pairs_inside_clusters(ensemble.codes[:, samples], shares, rng)
-        local = np.sort(np.concatenate([anywhere, inside]), axis=1)
-        local = np.unique(local[local[:, 0] < local[:, 1]], axis=0)
-    return samples[rng.permutation(local)]
-
-
-def _pairs_inside_clusters(
-    codes: npt.NDArray[Any], shares: FloatArray, rng: np.random.Generator
-) -> PairArray:
-    """Pairs of samples that a random vote joins; with many clusters others are rare.
-
-    Each model, shape (n_samples,) of codes, gives by its share of the votes a random
-    sample and a random one of its cluster.
-    """
-    n_samples = codes.shape[1]
-    drawn = rng.multinomial(_CANDIDATES // 2, shares)
-    pairs = []
-    for row, count in zip(codes, drawn, strict=True):
-        order = np.argsort(row, kind="stable")
-        sizes = np.bincount(row)
-        starts = np.cumsum(sizes) - sizes
-        one = rng.integers(0, n_samples, count)
-        other = starts[row[one]] + rng.integers(0, sizes[row[one]])
-        pairs.append(np.stack([one, order[other]], axis=1))
-    return np.concatenate(pairs)
-
-
-def _implied(known: Constraints, pairs: PairArray, n_samples: int) -> BoolArray:
-    """Say for each pair, shape (n_pairs,), whether the answers so far settle it."""
-    return _settled(known.must_link, known.cannot_link, pairs, n_samples)
-
-
-def _settled(
-    must: PairArray, cannot: PairArray, pairs: PairArray, n_samples: int
-) -> BoolArray:
-    """Say for each pair whether links settle it: a path with at most one cannot."""
-    graph = coo_array(
-        (np.ones(len(must), dtype=np.int8), (must[:, 0], must[:, 1])),
-        shape=(n_samples, n_samples),
-    )
-    group = connected_components(graph, directed=False)[1].astype(np.int64)
-    ends, apart = (np.sort(group[some], axis=1) for some in (pairs, cannot))
-    keys = ends[:, 0] * n_samples + ends[:, 1]
-    separated = np.isin(keys, apart[:, 0] * n_samples + apart[:, 1])
-    return separated | (ends[:, 0] == ends[:, 1])
-
-
-class _Independence:
-    """Which pairs may still be asked: no answers to the taken ones settle them.
-
-    A pair is settled at worst if all taken pairs became must-links, or all but one on
-    the way between its ends; so none may close a cycle with them.
-    """
-
-    def __init__(self, known: Constraints, pairs: PairArray) -> None:
-        every = np.concatenate([pairs, known.must_link, known.cannot_link])
-        names, compact = np.unique(every, return_inverse=True)
-        links = compact.reshape(-1, 2).astype(np.int64)
-        ends = np.cumsum([len(pairs), len(known.must_link)])
-        self.pairs, self.must, self.cannot = np.split(links, ends)
-        self.n_samples = len(names)
-        self.free = np.ones(len(pairs), dtype=bool)
-
-    def take(self, k: int) -> None:
-        """Take pair k, and bar those that answers could then settle."""
-        self.must = np.append(self.must, self.pairs[[k]], axis=0)
-        self.free &= ~_settled(self.must, self.cannot, self.pairs, self.n_samples)
-
-
-def _joined(codes: npt.NDArray[Any], pairs: PairArray) -> BoolArray:
-    """Say for each pair which models join it, shape (n_pairs, n_models)."""
-    return (codes[:, pairs[:, 0]] == codes[:, pairs[:, 1]]).T
-
-
-def _most_informative(
-    joined: BoolArray,
-    weights: FloatArray,
-    n: int,
-    independent: _Independence,
-    run: RunOptions,
-) -> tuple[list[int], list[float]]:
-    """Up to n pairs and the share of the disagreement that each of them resolves.
-
-    With the splits F, shape (n_pairs, n_models), and the covariance S of what is not
-    known of the models, pair i has the variance v_i = (F S F')_ii, and an answer to it
-    resolves (F S F'F S F')_ii over that and the noise. An answer takes an outer product
-    from S, so both follow from two products of F and a vector for each pair taken.
-    """
-    split = (joined - joined @ weights[:, None]) * np.sqrt(weights)
-    gram = split.T @ split
-    variance = np.einsum("ij,ij->i", split, split)
-    resolves = np.einsum("ij,ij->i", split @ gram, split)
-    total, unknown = variance.sum(), np.eye(len(weights))
-    chosen: list[int] = []
-    shares: list[float] = []
-    while len(chosen) < n and independent.free.any():
-        run.raise_if_cancelled()
-        run.report(len(chosen), n)
-        open_ = independent.free & (variance > _NEGLIGIBLE)
-        # A pair resolves at least its own variance; rounding must not say less.
-        share = np.maximum(resolves, variance**2) / (variance + _NOISE)
-        best = int(np.where(open_, share, 0.0).argmax())
-        if not open_[best]:
-            break
-        chosen.append(best)
-        independent.take(best)
-        shares.append(float(share[best] / total))
-        towards = unknown @ split[best]
-        given = variance[best] + _NOISE
-        onto, across = split @ towards / given, split @ (unknown @ (gram @ towards))
-        resolves += onto * (onto * (towards @ gram @ towards) - 2 * across)
-        variance -= given * onto**2
-        unknown -= np.outer(towards, towards) / given
-    return chosen, shares
-
-
-def _checks(shares: FloatArray, n: int, independent: _Independence) -> IntArray:
+def _checks(shares: FloatArray, n: int, independent: Independence) -> IntArray:
     """Up to n more pairs, by turns of those that most models join and separate."""
     turns = (shares >= 0.5, shares < 0.5)
     taken: list[int] = []

@@ -15,6 +15,7 @@ from clusterlens.compute.consensus._links import (
     linked_rows,
 )
 from clusterlens.compute.consensus._lloyd import best_of_starts, one_hot_rows
+from clusterlens.compute.consensus._transfers import Transfers
 from clusterlens.compute.consensus.density import one_hot_loss
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
@@ -139,6 +140,78 @@ def test_equal_samples_are_told_apart_where_links_ask_for_it():
     links = Constraints(cannot_link=[(0, 1), (1, 2), (0, 2)])
     labels = consensus_partition(ensemble, 3, constraints=links)
     assert len(set(labels[:3].tolist())) == 3
+
+
+def test_equal_samples_held_apart_leave_all_clusters_that_were_asked_for():
+    ensemble = Ensemble([[0, 0, 0, 0], [0, 1, 0, 1], [0, 1, 0, 1]])
+    links = Constraints(cannot_link=[(0, 1), (0, 2)])
+    labels = consensus_partition(ensemble, 3, constraints=links)
+    assert labels.tolist() == [0, 1, 2, 1]
+    assert one_hot_loss(ensemble, labels) == 0
+
+
+@pytest.mark.filterwarnings("ignore:n_clusters is")
+def test_equal_samples_are_not_split_in_vain():
+    ensemble = Ensemble([[0, 0, 0, 1, 1, 1]])
+    links = Constraints(must_link=[(0, 1)], cannot_link=[(0, 3)])
+    labels = consensus_partition(ensemble, 4, constraints=links)
+    assert labels.tolist() == [0, 0, 0, 1, 1, 1]
+    mixed = Constraints(must_link=[(0, 3)])
+    labels = consensus_partition(ensemble, 4, constraints=mixed)
+    assert labels.tolist() == [0, 1, 1, 0, 2, 2]
+
+
+SMALL = [  # label matrix, clusters, must-links, cannot-links
+    (
+        [
+            [0, 0, 2, 0, 2, 0],
+            [0, 1, 0, 1, 2, 1],
+            [1, 0, 2, 2, 1, 2],
+            [1, 1, 0, 2, 0, 2],
+        ],
+        4,
+        [],
+        [(5, 3), (1, 4), (1, 2), (5, 1)],
+    ),
+    (
+        [[0, 1, 0, 1, 0, 0], [1, 0, 0, 0, 0, 0], [1, 1, 0, 1, 0, 0]],
+        3,
+        [(2, 1)],
+        [(3, 2), (2, 5)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("labels", "k", "must", "cannot"), SMALL)
+def test_problems_that_passes_alone_leave_unsolved_are_solved(labels, k, must, cannot):
+    ensemble, links = Ensemble(labels), Constraints(must, cannot)
+    lowest = min(
+        one_hot_loss(ensemble, some)
+        for some in product(range(k), repeat=6)
+        if not broken(links, np.array(some))
+    )
+    found = consensus_partition(ensemble, k, constraints=links)
+    assert one_hot_loss(ensemble, found) == pytest.approx(lowest)
+
+
+@settings(deadline=None, max_examples=40)
+@given(problem=linked_problems(), seed=st.integers(0, 99))
+def test_transfers_lower_the_loss_by_what_they_say_and_break_nothing(problem, seed):
+    ensemble, links, k = problem
+    if not links.n_pairs:
+        return
+    linked = linked_rows(*one_hot_rows(ensemble), links, k)
+    lloyd = LinkedLloyd(linked, RunOptions())
+    start = lloyd.start(linked.n_clusters, np.random.default_rng(seed))
+    before = lloyd.run(start, max_iter=300)
+    after = Transfers(linked, lloyd.masses).lower_loss(before)
+    labels = after.labels[linked.group]
+    assert broken(links, labels) == 0
+    assert after.loss <= before.loss + 1e-9
+    assert len(np.unique(labels)) == linked.n_clusters
+    lost = one_hot_loss(ensemble, before.labels[linked.group])
+    gained = lost - one_hot_loss(ensemble, labels)
+    assert gained == pytest.approx(before.loss - after.loss)
 
 
 def test_must_links_may_leave_fewer_clusters_and_say_so():

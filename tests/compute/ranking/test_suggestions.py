@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.answers import answer_posterior
 from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.ranking.suggestions import ERROR_RATE, suggest_pairs
-from tests.definitions import label_matrices
+from tests.definitions import agreement_counts, label_matrices
 
 
 def planted(n_samples, n_partitions, n_clusters, seed):
@@ -226,3 +227,61 @@ def test_suggestions_serve_a_ranking():
     pairs = [s.pair for s in suggest_pairs(ensemble)]
     ranking = rank_partitions(ensemble, constraints=answer(truth, pairs))
     assert ranking.violated.max() > ranking.violated.min()
+
+
+EVIDENCE = {"constraint_weight": "evidence"}
+
+
+def test_by_evidence_the_first_pair_says_most_where_an_analyst_can_tell():
+    truth, ensemble = planted(30, 9, 4, seed=1)
+    known = answer(truth, [(0, 1), (2, 3), (4, 5), (6, 7)])
+    # The likelihoods of the answers alone: equal scores make a flat prior.
+    flat = answer_posterior(ensemble, known, score="discotec-tv")
+    prior = answer_posterior(ensemble, None, score="discotec-tv")
+    weights = flat.values / prior.values
+    weights /= weights.sum()
+    best = suggest_pairs(ensemble, known, n=1, **EVIDENCE)[0]
+    pairs = list(combinations(range(30), 2))
+    splits = np.array([split(ensemble, pair) for pair in pairs], dtype=float)
+    covariance = np.cov(splits, bias=True, aweights=weights)
+    resolved = (covariance**2).sum(axis=1) / (
+        covariance.diagonal() + ERROR_RATE * (1 - ERROR_RATE)
+    )
+    shares = agreement_counts(ensemble.labels) / 9
+    typical = (shares**2).sum(axis=1) / shares.sum(axis=1)
+    told = resolved * [np.sqrt(typical[i] * typical[j]) for i, j in pairs]
+    settled = {tuple(pair) for pair in [*known.must_link, *known.cannot_link]}
+    told[[pair in settled for pair in pairs]] = 0
+    assert told[pairs.index(best.pair)] == pytest.approx(told.max())
+
+
+def test_by_evidence_nothing_is_asked_that_models_agree_on():
+    same = Ensemble([[0, 0, 1, 1, 2, 2]] * 3)
+    assert len(suggest_pairs(same)) > 0
+    assert suggest_pairs(same, **EVIDENCE) == ()
+    truth, ensemble = planted(40, 9, 4, seed=1)
+    ensemble = Ensemble([*ensemble.labels, truth])
+    every = [pair for pair in combinations(range(40), 2) if sum(pair) % 5]
+    assert suggest_pairs(ensemble, answer(truth, every), **EVIDENCE) == ()
+
+
+def test_by_evidence_no_question_is_asked_twice():
+    truth, ensemble = planted(60, 9, 4, seed=3)
+    known, asked = Constraints(), []
+    for _ in range(4):
+        batch = [s.pair for s in suggest_pairs(ensemble, known, n=6, **EVIDENCE)]
+        splits = {split(ensemble, pair).tobytes() for pair in batch}
+        assert len(splits) == len(batch)
+        asked += batch
+        known = answer(truth, asked)
+    assert len(set(asked)) == len(asked)
+
+
+def test_by_evidence_noise_tells_nothing_of_a_pair():
+    labels = np.tile(np.repeat([0, 1, 2], 4), (4, 1))
+    labels[2:, 8:] = 1
+    labels[0, :8] = -1
+    ensemble = Ensemble(labels)
+    (one,) = suggest_pairs(ensemble, n=1, **EVIDENCE)
+    assert one.pair[0] >= 4 > one.pair[0] - 4
+    assert one.pair[1] >= 8

@@ -1,0 +1,259 @@
+"""What answers gain: the leader and the consensus after 0 to 20 of them.
+
+    python -m benchmarks.answers --data FOLDER --cache POOLS            # other half
+    python -m benchmarks.answers --data FOLDER --cache POOLS --half chosen
+
+FOLDER holds labelled tables, the label last, and MANIFEST.csv with collection, name,
+file and n of each. Tables of up to 3,000 rows are taken, copies once; missing values
+become medians, columns are standardised, more than 100 are projected on 100 principal
+components. Every table gets the default pool, kept in POOLS; those of which no model
+reaches an adjusted Rand index of 0.15 are left out. A fixed seed halves the tables:
+constants were chosen on one half, the other half chose nothing.
+
+Questions come in batches of five, answered by the classes, or one in ten wrongly:
+*evidence* and *share* are `suggest_pairs` with and without this constraint_weight,
+*random* are random pairs. The links then rank the models: by a share of weight 0.2, 1
+or 100, or as evidence. Printed are the mean adjusted Rand index with the classes, and,
+in brackets, the share of tables that answers made worse by more than 0.05, of
+
+- the leader;
+- the consensus partition, k-means at the number of clusters of the leader: *links*
+  obeys the links (leader of weight 0.2), *votes* counts the votes of the posterior,
+  *both* does both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.decomposition import PCA
+from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import StandardScaler
+
+from clusterlens.compute.consensus.partition import consensus_partition
+from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
+from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.ranking.ranking import rank_partitions
+from clusterlens.compute.ranking.suggestions import suggest_pairs
+
+COPIES = {
+    "clm96": "banknote_authentication breast_cancer_wisconsin_prognostic dermatology "
+    "ecoli glass_identification heart_disease image_segmentation ionosphere iris "
+    "statlog_image_segmentation user_knowledge_modeling wine wine_customer yeast zoo",
+    "uci": "dermatology34 oliveoil.labels",
+}
+HALVES = ("chosen", "other")
+MOST_ROWS = 3_000
+WORTH = 0.15  # adjusted Rand index that a model of the pool reaches at least
+ANSWERS = (5, 10, 20)
+BATCH = 5
+WRONG = (0.0, 0.1)
+SEEDS = 2
+WEIGHTS: tuple[Any, ...] = (0.2, 1.0, 100.0, "evidence")
+HARM = 0.05
+Asker = Callable[[Ensemble, Constraints, int, int], list[tuple[int, int]]]
+
+
+def tables(folder: Path, half: str) -> list[tuple[str, Path]]:
+    """Names and paths of the tables of one half, in alphabetical order."""
+    listed = pd.read_csv(folder / "MANIFEST.csv").query(f"n <= {MOST_ROWS}")
+    paths = {
+        f"{row.collection}__{row.title}": folder / row.file
+        for row in listed.rename(columns={"name": "title"}).itertuples()
+        if row.title not in COPIES.get(row.collection, "").split()
+    }
+    names = sorted(paths)
+    chosen = np.random.default_rng(27).permutation(names)[: len(names) // 2]
+    return [(n, paths[n]) for n in names if (n in chosen) == (half == HALVES[0])]
+
+
+def pool_of(name: str, path: Path, cache: Path) -> tuple[Ensemble, np.ndarray]:
+    """Pool and classes of a table, from the cache if they are there."""
+    kept = cache / f"{name}.npz"
+    if not kept.exists():
+        read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
+        frame = read(path)
+        ensemble = run_pool(features(frame.iloc[:, :-1]), n_jobs=1)
+        classes = pd.factorize(frame["label"])[0]
+        np.savez(kept, labels=ensemble.labels, names=ensemble.names, y=classes)
+    stored = np.load(kept)
+    return Ensemble(stored["labels"], stored["names"].tolist()), stored["y"]
+
+
+def features(frame: pd.DataFrame) -> np.ndarray:
+    """Standardised features, at most 100."""
+    values = frame.apply(pd.to_numeric, errors="coerce").astype(float)
+    X = values.fillna(values.median()).fillna(0.0).to_numpy()
+    X = StandardScaler().fit_transform(X[:, X.std(axis=0) > 0])
+    return PCA(100, random_state=0).fit_transform(X) if X.shape[1] > 100 else X
+
+
+def suggested(weight: Any) -> Asker:
+    """Asker of the pairs that `suggest_pairs` names."""
+
+    def ask(ensemble: Ensemble, known: Constraints, n: int, seed: int):
+        found = suggest_pairs(
+            ensemble, known, n=n, random_state=seed, constraint_weight=weight
+        )
+        return [one.pair for one in found]
+
+    return ask
+
+
+def random_pairs(ensemble: Ensemble, known: Constraints, n: int, seed: int):
+    """Distinct random pairs; two with the same ends are as good as impossible."""
+    rng = np.random.default_rng(seed)
+    return [tuple(sorted(rng.choice(ensemble.n_samples, 2, False))) for _ in range(n)]
+
+
+ASKERS: dict[str, Asker] = {
+    "evidence": suggested("evidence"),
+    "share": suggested(1.0),
+    "random": random_pairs,
+}
+
+
+def answered(
+    ensemble: Ensemble, classes: np.ndarray, ask: Asker, wrong: float, seed: int
+) -> Iterator[tuple[int, Constraints]]:
+    """Yield the number of answers and the links; contradictions are not accepted."""
+    rng = np.random.default_rng([seed, 7])
+    links: tuple[list, list] = ([], [])
+    known, n_asked = Constraints(), 0
+    for n_answers in ANSWERS:
+        while n_asked < n_answers:
+            pairs = ask(ensemble, known, BATCH, 1000 * seed + n_asked)
+            for i, j in pairs:
+                together = (classes[i] == classes[j]) != (rng.random() < wrong)
+                links[not together].append((i, j))
+                try:
+                    known = Constraints(*links)
+                except ConstraintError:
+                    links[not together].pop()
+            n_asked += BATCH
+        yield n_answers, known
+
+
+def leader_of(agreement: Agreement, known: Constraints | None, weight: Any):
+    """Ranking by a weight and its leader."""
+    ranking = rank_partitions(agreement, constraints=known, constraint_weight=weight)
+    return ranking, int(ranking.order[0])
+
+
+def consensus_of(
+    ensemble: Ensemble, model: int, known: Constraints | None = None
+) -> np.ndarray:
+    """Consensus at the number of clusters of a model, or the fewest that obey."""
+    k = max(int(ensemble.n_clusters[model]), 2)
+    while True:
+        try:
+            return consensus_partition(ensemble, k, constraints=known, n_init=3)
+        except ConstraintError:
+            k += 1
+
+
+def measure(name: str, ensemble: Ensemble, classes: np.ndarray) -> Iterator[dict]:
+    """Rows of one table: adjusted Rand indices of leaders and consensus partitions."""
+    agreement = count_agreements(ensemble, n_jobs=1)
+    ari = [adjusted_rand_score(classes, row) for row in ensemble.labels]
+    if max(ari) < WORTH:
+        return
+    _, first = leader_of(agreement, None, 1.0)
+    plain = adjusted_rand_score(classes, consensus_of(ensemble, first))
+    yield row_of(name, None, "leader", "none", ari[first])
+    yield row_of(name, None, "leader", "best of the pool", max(ari))
+    yield row_of(name, None, "consensus", "none", plain)
+    for asker, ask in ASKERS.items():
+        for wrong in WRONG:
+            for seed in range(SEEDS):
+                streams = answered(ensemble, classes, ask, wrong, seed)
+                for n_answers, known in streams:
+                    case = (asker, wrong, n_answers)
+                    for weight in WEIGHTS:
+                        _, leader = leader_of(agreement, known, weight)
+                        yield row_of(name, case, "leader", str(weight), ari[leader])
+                    if seed == 0:
+                        for kind, labels in partitions(agreement, known).items():
+                            value = adjusted_rand_score(classes, labels)
+                            yield row_of(name, case, "consensus", kind, value)
+
+
+def partitions(agreement: Agreement, known: Constraints) -> dict[str, np.ndarray]:
+    """Consensus partitions by the ways in which they listen."""
+    ensemble = agreement.ensemble
+    _, shared = leader_of(agreement, known, 0.2)
+    ranking, leader = leader_of(agreement, known, "evidence")
+    voting = ensemble.with_weights(ranking.posterior * ensemble.n_partitions)
+    return {
+        "links": consensus_of(ensemble, shared, known),
+        "votes": consensus_of(voting, leader),
+        "both": consensus_of(voting, leader, known),
+    }
+
+
+def row_of(name: str, case: tuple | None, what: str, method: str, value: float) -> dict:
+    """One value as a row."""
+    asker, wrong, n_answers = case or ("", 0.0, 0)
+    return {
+        "table": name,
+        "asker": asker,
+        "wrong": wrong,
+        "answers": n_answers,
+        "what": what,
+        "method": method,
+        "ari": float(value),
+    }
+
+
+def report(rows: pd.DataFrame) -> None:
+    """Print means over the tables, and how many of them were harmed."""
+    print(f"{rows['table'].nunique()} tables: {', '.join(rows['table'].unique())}")
+    plain = rows.query("answers == 0").groupby(["what", "method"])["ari"].mean()
+    print("\nwithout answers\n" + plain.round(3).to_string())
+    base = rows.query("answers == 0 and method == 'none'")
+    base = base.set_index(["what", "table"])["ari"]
+    keys = ["what", "asker", "method", "wrong", "answers", "table"]
+    each = rows.query("answers > 0").groupby(keys)["ari"].mean().reset_index("table")
+    each["harmed"] = [
+        value < base[what, table] - HARM
+        for (what, *_), table, value in zip(
+            each.index, each["table"], each["ari"], strict=True
+        )
+    ]
+    cells = each.groupby(level=keys[:-1], sort=False)
+    text = cells["ari"].mean().map("{:.3f}".format)
+    text += cells["harmed"].mean().map(" ({:.2f})".format)
+    print("\n" + text.unstack(["wrong", "answers"]).to_string())
+
+
+def main() -> None:
+    """Measure the tables that are not in the cache yet, and print all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--half", choices=HALVES, default="other")
+    parser.add_argument("--rows", type=int, default=MOST_ROWS, help="largest table")
+    given = parser.parse_args()
+    given.cache.mkdir(parents=True, exist_ok=True)
+    warnings.filterwarnings("ignore", category=UserWarning)
+    rows: list[dict] = []
+    for name, path in tables(given.data, given.half):
+        ensemble, classes = pool_of(name, path, given.cache)
+        if ensemble.n_samples <= given.rows:
+            rows += list(measure(name, ensemble, classes))
+            print(name, flush=True)
+    (given.cache / f"{given.half}.json").write_text(json.dumps(rows))
+    report(pd.DataFrame(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""Evidence: what answers say about the models, given that some answers mislead.
+
+A model is charged on the scale of the score, so that one order holds both what the pool
+agrees on and what was answered, and the posterior of the models is a function of the
+charged scores alone: exp(-score / temperature), normalised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import betainc, logsumexp, softmax
+
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    check_range,
+    is_auto,
+)
+from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
+from clusterlens.compute.ensemble.ensemble import (
+    NOISE,
+    Ensemble,
+    distinct_partitions,
+)
+from clusterlens.compute.ranking.scores import violation_charge
+
+EVIDENCE = "evidence"
+Weight = float | Literal["evidence"]
+ErrorRate = float | Literal["auto"]
+
+# Rates at which the right model of a pool contradicts answers. Below the floor a few
+# answers would seem certain; from one half on they would count against themselves.
+LOWEST_RATE, HIGHEST_RATE = 0.02, 0.5
+_RIGHT, _WRONG = 8.0, 2.0  # answers that the prior of the rate is worth
+_RATES = 32
+_COIN = float(np.log(0.5))  # what a model that says nothing certain gives an answer
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Likelihoods of the answers under each partition, by the rate of errors.
+
+    Attributes
+    ----------
+    n_answers : int
+        Number of answers.
+    rates, log_prior : array of float, shape (n_rates,)
+        Rates of errors and the logarithms of their probabilities.
+    log_likelihood : array of float, shape (n_rates, n_partitions)
+        Of all answers.
+    temperature : float
+        Spread of the scores: what a factor e of likelihood is worth.
+    """
+
+    n_answers: int
+    rates: FloatArray
+    log_prior: FloatArray
+    log_likelihood: FloatArray
+    temperature: float
+
+    @property
+    def log_marginal(self) -> FloatArray:
+        """Log-likelihood of each partition over all rates, shape (n_partitions,)."""
+        joint = self.log_prior[:, None] + self.log_likelihood
+        return np.asarray(logsumexp(joint, axis=0))
+
+    @property
+    def charge(self) -> FloatArray:
+        """Charge of each partition (n_partitions,), 0 for the one that fits best."""
+        fit = self.log_marginal
+        return self.temperature * (fit.max() - fit)
+
+    def error_rate(self, prior: FloatArray) -> float:
+        """Mean of the posterior of the rate, given the prior of the partitions."""
+        weighted = logsumexp(self.log_likelihood, axis=1, b=prior)
+        return float(softmax(self.log_prior + weighted) @ self.rates)
+
+    def log_odds_of_coins(self, prior: FloatArray) -> float:
+        """Log odds that all answers are coin tosses against that a model fits them."""
+        pool = logsumexp(self.log_marginal, b=prior)
+        return float(self.n_answers * _COIN - pool)
+
+
+@dataclass(frozen=True)
+class Likelihoods:
+    """Share of each distinct partition, shape (n_models,), by the answers alone."""
+
+    weights: FloatArray
+    error_rate: float
+
+
+def likelihoods(ensemble: Ensemble, constraints: Constraints) -> Likelihoods:
+    """Weigh the distinct partitions of an ensemble, all with votes, by the answers.
+
+    What asks for answers starts from this: a model that the pool does not favour may
+    still be the right one.
+    """
+    evidence = weigh_answers(ensemble, constraints, np.zeros(ensemble.n_partitions))
+    first, _ = distinct_partitions(ensemble)
+    prior = np.zeros(ensemble.n_partitions)
+    prior[first] = 1 / len(first)
+    weights = softmax(evidence.log_marginal[first])
+    return Likelihoods(weights, evidence.error_rate(prior))
+
+
+def weigh_answers(
+    ensemble: Ensemble,
+    constraints: Constraints | None,
+    scores: FloatArray,
+    error_rate: ErrorRate = "auto",
+) -> Evidence:
+    """Take links as answers, given the scores of the partitions without links.
+
+    O(n_partitions (n_pairs + n_rates)) time.
+    """
+    rates, log_prior = _rates(error_rate)
+    known = check_constraints(constraints, ensemble.n_samples)
+    broken, silent = _outcomes(ensemble, known)
+    kept = known.n_pairs - broken - silent
+    log_likelihood = (
+        np.outer(np.log(rates), broken)
+        + np.outer(np.log1p(-rates), kept)
+        + _COIN * silent
+    )
+    spread = temperature(ensemble, scores)
+    return Evidence(known.n_pairs, rates, log_prior, log_likelihood, spread)
+
+
+def temperature(ensemble: Ensemble, scores: FloatArray) -> float:
+    """Standard deviation of the scores of the distinct partitions that vote, or 1."""
+    spread = float(scores[_distinct_voters(ensemble)].std())
+    return spread if spread > np.finfo(float).eps else 1.0
+
+
+def charge_for(
+    ensemble: Ensemble,
+    constraints: Constraints | None,
+    weight: Weight,
+    scores: FloatArray,
+) -> FloatArray:
+    """Charge of each partition (T,) for the links, as a share or as evidence."""
+    weight = check_weight(weight)
+    if isinstance(weight, str):
+        return weigh_answers(ensemble, constraints, scores).charge
+    return violation_charge(ensemble, constraints, weight)
+
+
+def posterior_under(
+    weight: Weight,
+    ensemble: Ensemble,
+    scores: FloatArray,
+    values: FloatArray,
+    greater_is_better: bool,
+) -> FloatArray | None:
+    """`probabilities` where links are evidence, else None."""
+    if weight != EVIDENCE:
+        return None
+    return probabilities(ensemble, scores, values, greater_is_better)
+
+
+def check_weight(weight: Weight) -> Weight:
+    """Return the weight of links if it is a number or "evidence"."""
+    if not isinstance(weight, str):
+        return check_range(weight, 0.0, np.inf, name="constraint_weight")
+    if weight != EVIDENCE:
+        raise ValueError(
+            f"constraint_weight is {weight!r}; give a number of at least 0, or "
+            f"{EVIDENCE!r}."
+        )
+    return weight
+
+
+def probabilities(
+    ensemble: Ensemble,
+    scores: FloatArray,
+    values: FloatArray,
+    greater_is_better: bool,
+) -> FloatArray:
+    """Probability of each partition (T,), given its charged score; the sum is 1.
+
+    Copies share that of one partition; those without a vote have none.
+    """
+    voters = _distinct_voters(ensemble)
+    oriented = values if greater_is_better else -values
+    group = distinct_partitions(ensemble)[1]
+    mass = np.zeros(group.max() + 1)
+    spread = temperature(ensemble, scores)
+    mass[group[voters]] = softmax(oriented[voters] / spread)
+    votes = ensemble.votes > 0
+    copies = np.bincount(group, votes)
+    return np.where(votes, mass[group] / np.maximum(copies[group], 1), 0.0)
+
+
+def _distinct_voters(ensemble: Ensemble) -> IntArray:
+    """Position of the first copy with a vote of each partition that has votes."""
+    group = distinct_partitions(ensemble)[1]
+    voters = np.flatnonzero(ensemble.votes)
+    return voters[np.unique(group[voters], return_index=True)[1]]
+
+
+def _rates(error_rate: ErrorRate) -> tuple[FloatArray, FloatArray]:
+    """Rates of errors and the logarithms of their probabilities, each (n_rates,)."""
+    if not is_auto(error_rate):
+        limits = LOWEST_RATE, HIGHEST_RATE
+        given = check_range(error_rate, *limits, name="error_rate")
+        return np.array([given]), np.zeros(1)
+    edges = np.linspace(LOWEST_RATE, HIGHEST_RATE, _RATES + 1)
+    mass = np.diff(betainc(_WRONG, _RIGHT, edges))
+    return (edges[1:] + edges[:-1]) / 2, np.log(mass / mass.sum())
+
+
+def _outcomes(ensemble: Ensemble, known: Constraints) -> tuple[IntArray, IntArray]:
+    """Answers that each partition breaks, and those it says nothing certain about.
+
+    Both of shape (n_partitions,). A label of noise, or none, is not certain. Copies
+    are one model, also where only one of them calls its cluster noise.
+    """
+    first, group = distinct_partitions(ensemble)
+    links = np.concatenate([known.must_link, known.cannot_link])
+    must = np.arange(len(links)) < len(known.must_link)
+    labels = ensemble.labels[first[:, None, None], links]
+    silent = (labels == NOISE).any(axis=2)
+    broken = ~silent & ((labels[..., 0] == labels[..., 1]) != must)
+    return broken.sum(axis=1)[group], silent.sum(axis=1)[group]

@@ -1,0 +1,315 @@
+"""Answers as evidence: how probable each model is, given what an analyst said.
+
+Ten answers decide more than one, some answers mislead, and no model of the pool may fit
+them: the posterior says how much of each.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+from scipy.special import entr
+
+from clusterlens.compute._run.options import DEFAULT_RUN, Cancel, Progress
+from clusterlens.compute._validation import FloatArray, Frozen, IntArray, read_only
+from clusterlens.compute.ensemble.agreement import Agreement
+from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.ensemble.overlaps import partition_overlaps
+from clusterlens.compute.ranking._evidence import (
+    ErrorRate,
+    probabilities,
+    weigh_answers,
+)
+from clusterlens.compute.ranking._questions import (
+    Asking,
+    Independence,
+    ask_by_evidence,
+    most_informative,
+)
+from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
+
+_NONE_FITS = 3.0  # odds of coin tosses against the pool
+_FEW = 0.1  # chance of another leader
+_LITTLE = 0.01  # change of the consensus
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AnswerPosterior(Frozen):
+    """Probability of each partition of an ensemble, given answers.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        The T partitions.
+    constraints : Constraints
+        The answers.
+    values : array of float64, shape (n_partitions,)
+        Probabilities, sum 1. Copies of a partition share what one would have; those
+        without a vote have 0. `ensemble.with_weights(values * n_partitions)` is the
+        ensemble in which models vote as the answers say.
+    error_rate : float
+        Share of answers that the right model of the pool contradicts: what was given,
+        or the mean of its posterior.
+    odds_of_chance : float
+        Odds that the answers fit no model better than coin tosses would, before
+        either is preferred; above 3 `none_fits` says so.
+    """
+
+    ensemble: Ensemble
+    constraints: Constraints
+    values: FloatArray
+    error_rate: float
+    odds_of_chance: float
+
+    @property
+    def none_fits(self) -> bool:
+        """Whether no model of the pool fits the answers better than chance."""
+        return self.odds_of_chance > _NONE_FITS
+
+    @property
+    def entropy(self) -> float:
+        """Entropy of the probabilities of distinct partitions in nats; 0 is certain."""
+        return float(entr(self._masses).sum())
+
+    @property
+    def n_effective(self) -> float:
+        """Effective number of models: 1 / sum p² over distinct partitions, from 1."""
+        return float(1 / (self._masses**2).sum())
+
+    @cached_property
+    def groups(self) -> IntArray:
+        """Group of near-copies of each partition, shape (n_partitions,), from 0.
+
+        Average linkage of the adjusted Rand indices, cut at 0.95. O(n T²) time.
+        """
+        alike = partition_overlaps(self.ensemble).adjusted_rand
+        if len(alike) < 2:
+            return np.zeros(1, np.int64)
+        apart = squareform(np.clip(1 - alike, 0, 2), checks=False)
+        groups = fcluster(linkage(apart, "average"), 0.05, "distance")
+        return read_only(pd.factorize(groups)[0].astype(np.int64))
+
+    @cached_property
+    def group_values(self) -> FloatArray:
+        """Probability of each group of near-copies, shape (n_groups,), sum 1.
+
+        All groups are as probable before any score or answer, however many models
+        they have, so that near-copies do not add up.
+        """
+        first, group = distinct_partitions(self.ensemble)
+        of_first = self.groups[first]
+        sizes = np.bincount(of_first, self._voting[first])
+        mass = np.bincount(group, self.values)
+        sums = np.bincount(of_first, mass) / np.maximum(sizes, 1)
+        return read_only(sums / sums.sum())
+
+    @property
+    def expected_change(self) -> float:
+        """Expected mean absolute change of the consensus by the next answer, in [0, 1].
+
+        Of the best next question, over pairs of samples, both answers weighed; 0 where
+        no question is left.
+        """
+        return self._next[0]
+
+    @property
+    def leader_change(self) -> float:
+        """Chance that the next answer makes another partition the most probable."""
+        return self._next[1]
+
+    @property
+    def enough(self) -> bool:
+        """Whether the next answer will hardly change the leader and the consensus.
+
+        A chance below 0.1, a change below 0.01, and a model that fits.
+        """
+        calm = self.leader_change < _FEW and self.expected_change < _LITTLE
+        return calm and not self.none_fits
+
+    @cached_property
+    def _voting(self) -> IntArray:
+        """Whether a partition or a copy of it has a vote, 0 or 1, (n_partitions,)."""
+        first, group = distinct_partitions(self.ensemble)
+        votes = np.bincount(group, self.ensemble.votes, minlength=len(first))
+        return (votes[group] > 0).astype(np.int64)
+
+    @property
+    def _masses(self) -> FloatArray:
+        """Probability of each distinct partition."""
+        group = distinct_partitions(self.ensemble)[1]
+        return np.bincount(group, self.values).astype(float)
+
+    @cached_property
+    def _next(self) -> tuple[float, float]:
+        """Expected change of the consensus and chance of another leader."""
+        voters = self.ensemble.voters
+        asking = ask_by_evidence(voters, self.constraints, np.random.default_rng(0))
+        best = _first_question(asking, self.constraints)
+        if best is None:
+            return 0.0, 0.0
+        group = distinct_partitions(voters)[1]
+        weights = np.bincount(group, self.values[self.ensemble.votes > 0]).astype(float)
+        contrast = 1 - 2 * self.error_rate
+        split = asking.expected - asking.expected @ weights[:, None]
+        covariance = split @ (weights * split[best])
+        return (
+            float(2 * contrast * np.abs(covariance).mean()),
+            _leader_change(weights, self.error_rate + contrast * asking.expected[best]),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per partition, most probable first.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns model, family, posterior and broken (share of the answers that the
+            partition breaks); the index is the position.
+        """
+        frame = pd.DataFrame(
+            {
+                "model": self.ensemble.names,
+                "family": self.ensemble.families,
+                "posterior": self.values,
+                "broken": self.constraints.violations(self.ensemble),
+            }
+        )
+        order = np.argsort(-self.values, kind="stable")
+        return frame.rename_axis("position").iloc[order]
+
+    def __repr__(self) -> str:
+        """Say the leader, its probability, the number of answers and their errors."""
+        leader = int(self.values.argmax())
+        return (
+            f"AnswerPosterior({self.ensemble.names[leader]}: {self.values[leader]:.2f}"
+            f", {self.constraints.n_pairs} answers, error rate {self.error_rate:.2f})"
+        )
+
+
+def answer_posterior(
+    ensemble: Ensemble | Agreement,
+    constraints: Constraints | None,
+    error_rate: ErrorRate = "auto",
+    score: str = "discotec-binary",
+    *,
+    threshold: int | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    executor: Executor | None = None,
+) -> AnswerPosterior:
+    """Weigh the partitions of an ensemble by the answers of an analyst.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or Agreement
+        T >= 2 partitions, or their counted agreements, which make the call instant.
+    constraints : Constraints or None
+        The answers: "together" is a must-link, "apart" a cannot-link.
+    error_rate : float or "auto", default "auto"
+        Share of answers that the right model of the pool contradicts, from 0.02 to 0.5;
+        "auto" estimates it with the posterior.
+    score : str, default "discotec-binary"
+        A name in `SCORES`: what is typical of the pool is more probable at first.
+    threshold : int, optional
+        As in `rank_partitions`.
+    n_jobs, progress, cancel, executor
+        As in `count_agreements`.
+
+    Returns
+    -------
+    posterior : AnswerPosterior
+        Probabilities, rate of errors, and what one more answer may change.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the constraints name other samples.
+
+    Notes
+    -----
+    With the score s_t (lower is better), its standard deviation tau over the distinct
+    partitions, and q answers of which t breaks b_t and says nothing certain about h_t,
+
+        p_t ~ exp(-s_t / tau) · mean over e of e^b_t (1 - e)^(q - b_t - h_t) / 2^h_t,
+
+    where e has the Beta prior of 2 wrong and 8 right answers, cut to 0.02 to 0.5. The
+    spread of the scores is the scale, so that all scores are as sharp. Rates are not
+    the analyst's alone: contested pairs are asked, about which the best model of the
+    pool is often wrong. A label of noise, or none, says nothing certain.
+
+    In other words p_t ~ exp(-v_t / tau) with the values v_t of `rank_partitions(...,
+    constraint_weight="evidence")`, which has the same order. O(T q) time given the
+    agreements.
+
+    References
+    ----------
+    Van Craenendonck, T., Blockeel, H. Constraint-based clustering selection. Machine
+    Learning 106 (2017), doi:10.1007/s10994-017-5643-7 (choosing by constraints).
+    Dawid, A. P., Skene, A. M. Maximum likelihood estimation of observer error-rates.
+    Applied Statistics 28 (1979).
+
+    Examples
+    --------
+    >>> ensemble = Ensemble([[0, 0, 1, 1], [0, 0, 0, 1], [0, 1, 1, 1]])
+    >>> answers = Constraints(must_link=[(0, 2)], cannot_link=[(2, 3)])
+    >>> answer_posterior(ensemble, answers).values.round(2).tolist()
+    [0.37, 0.59, 0.04]
+    """
+    ranking = rank_partitions(
+        ensemble,
+        score,
+        threshold,
+        n_jobs=n_jobs,
+        progress=progress,
+        cancel=cancel,
+        executor=executor,
+    )
+    partitions, scores = ranking.ensemble, ranking.unconstrained
+    known = check_constraints(constraints, partitions.n_samples)
+    evidence = weigh_answers(partitions, known, scores, error_rate)
+    greater = SCORES[score].greater_is_better
+    charge = -evidence.charge if greater else evidence.charge
+    prior = probabilities(partitions, scores, scores, greater)
+    return AnswerPosterior(
+        partitions,
+        known,
+        read_only(probabilities(partitions, scores, scores + charge, greater)),
+        evidence.error_rate(prior),
+        float(np.exp(evidence.log_odds_of_coins(prior))),
+    )
+
+
+def _first_question(asking: Asking, known: Constraints) -> int | None:
+    """Position of the most informative pair, None if none is worth asking."""
+    question = next(
+        most_informative(
+            asking.expected,
+            asking.weights,
+            Independence(known, asking.pairs),
+            DEFAULT_RUN,
+            asking.appeal,
+        ),
+        None,
+    )
+    worth = question is not None and question.changes >= asking.least_change
+    return question.position if question is not None and worth else None
+
+
+def _leader_change(weights: FloatArray, joins: FloatArray) -> float:
+    """Chance that an answer, "joined" with chances (n_models,), changes the leader."""
+    leader = weights.argmax()
+    return float(
+        sum(
+            weights @ likelihood
+            for likelihood in (joins, 1 - joins)
+            if (weights * likelihood).argmax() != leader
+        )
+    )
