@@ -100,4 +100,4 @@ def imported() -> set[str]:
 
 
 def test_imported_packages_and_declared_ones_are_the_same():
-    assert declared() <= imported() <= declared("dask", "large", "metis")
+    assert declared() <= imported() <= declared("dask", "large", "metis", "excel")

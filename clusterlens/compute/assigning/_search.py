@@ -25,7 +25,6 @@ Conditions = tuple[Condition, ...]
 Box = dict[int, tuple[float, float]]
 
 LEAST_GAIN = 0.02  # of precision x recall, that a condition has to bring
-_REFINED = 3  # lists of conditions whose bounds are moved
 _ROUNDS = 3
 _GRID = np.linspace(0.01, 0.99, 50)
 _LEAST_LEAF = 0.05  # rows of a leaf, as a share of the rows of the cluster
@@ -43,20 +42,21 @@ class RuleSearch:
     def find(self, values: FloatArray, inside: Mask, half: Mask) -> Conditions:
         """Return the conditions of a cluster, empty if none are better than that.
 
-        What one half of the rows (n, c) proposes the other one prunes; all of them move
-        the bounds of the best few, and choose.
+        What one half of the rows (n, c) proposes the other one prunes; all of them
+        choose, and move the bounds.
         """
         proposed: dict[Conditions, float] = {}
         for own in (half, ~half):
-            if inside[own].any() and inside[~own].any() and not inside[own].all():
-                for path in self._paths(values[own], inside[own]):
-                    pruned = self._pruned(path, values[~own], inside[~own])
-                    proposed[pruned] = proposed.get(
-                        pruned, self._merit(pruned, values, inside)
-                    )
-        best = sorted(proposed, key=proposed.__getitem__, reverse=True)[:_REFINED]
-        found = [self._refined(conditions, values, inside) for conditions in best]
-        merit, conditions = max(found, key=lambda pair: pair[0], default=(0.0, ()))
+            x, y, others = values[own], inside[own], inside[~own]
+            if y.all() or not (y.any() and others.any()):
+                continue
+            paths, unseen = self._paths(x, y), values[~own]
+            for pruned in {self._pruned(path, unseen, others): None for path in paths}:
+                proposed[pruned] = self._merit(pruned, values, inside)
+        if not proposed:
+            return ()
+        best = max(proposed, key=proposed.__getitem__)
+        merit, conditions = self._refined(best, values, inside)
         return conditions if merit > inside.mean() else ()
 
     def holding(self, conditions: Sequence[Condition], values: FloatArray) -> Mask:
@@ -96,8 +96,11 @@ class RuleSearch:
                 if np.isfinite(getattr(moved[i], side)):
                     trials = self._moved(moved, i, side, values)
                     merits = [self._merit(trial, values, inside) for trial in trials]
-                    if trials and max(merits) > best:
-                        best, moved = max(merits), list(trials[np.argmax(merits)])
+                    ties = np.flatnonzero(np.equal(merits, max(merits)))
+                    if max(merits) > best:
+                        # In the middle of equals a bound is furthest from the rows.
+                        best = max(merits)
+                        moved = list(trials[ties[len(ties) // 2]])
             if best == before:
                 break
         return best, tuple(moved)
@@ -113,7 +116,7 @@ class RuleSearch:
         return [(*before, old.moved(side, b), *after) for b in sorted(bounds)]
 
     def _paths(self, values: FloatArray, inside: Mask) -> Iterator[Conditions]:
-        """Yield the merged and rounded conditions of every node of some trees."""
+        """Yield the merged and rounded conditions of the nodes of two trees."""
         columns = list(zip(values.T, self.sources, strict=True))
         keys = [_level_keys(x, inside, source) for x, source in columns]
         ordered = [_ordered(x, key) for x, key in zip(values.T, keys, strict=True)]
@@ -185,11 +188,11 @@ def _ordered(values: FloatArray, keys: FloatArray) -> FloatArray:
 
 
 def _boxes(tree: Any) -> Iterator[Box]:
-    """Yield for every node but the root the range of each column on its path."""
+    """Yield the range of each column on the path to nodes richer than the root."""
     stack: list[tuple[int, Box]] = [(0, {})]
     while stack:
         node, box = stack.pop()
-        if box:
+        if tree.value[node, 0, 1] > tree.value[0, 0, 1]:
             yield box
         if tree.children_left[node] >= 0:
             j, cut = int(tree.feature[node]), float(tree.threshold[node])

@@ -69,7 +69,7 @@ def _write_answers(
     columns: Sequence[Sequence[Any]],
     row_ids: pd.Index,
 ) -> None:
-    """Write one line per row: answers by column, how many are known, scores, cluster."""
+    """Write one line per row: answers by column, how many known, scores, cluster."""
     sheet.freeze_panes = "B2"
     names = [question.source.name for question in [*numbers, *levels]]
     heads = ["row", *names, "answers"]

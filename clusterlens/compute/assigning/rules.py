@@ -43,7 +43,7 @@ from clusterlens.compute.table.export import free_name
 
 FIRST, SECOND, JUDGING = 0, 1, 2  # the halves that search, and the rows left
 _SHARES = (0.35, 0.7)  # where the halves end
-_MOST_SEARCHED = 20_000
+_MOST_SEARCHED = 10_000
 _LEAST_GOOD = 0.5  # precision and recall of a good rule
 
 
@@ -309,14 +309,14 @@ def describe_clusters(
     -----
     The rows of each cluster are split at random. 70 % of them search, in two halves. On
     each half trees of depth 2 `max_conditions`, one cluster against the rest, with and
-    without balanced weights, propose the paths to all their nodes. Conditions on one
-    column merge into one, with bounds rounded to two significant digits (finer where
-    that is more than a fifth of the standard deviation). The other half prunes them:
-    conditions go while that raises precision x recall - 0.02 for each condition. Both
-    halves together move the bounds of the three best, one at a time, and choose.
+    without balanced weights, propose the paths to all nodes richer than the root.
+    Conditions on one column merge into one, with bounds rounded to two significant
+    digits (finer where that is more than a fifth of the standard deviation). The other
+    half prunes them: conditions go while that raises precision x recall - 0.02 for each
+    condition. Both halves together choose the best, and move its bounds one at a time.
 
     The 30 % of rows left judge: precision, recall, lift, and what is lost without a
-    condition. Of many rows, 20,000 search and all others judge. A missing value meets
+    condition. Of many rows, 10,000 search and all others judge. A missing value meets
     no condition. A rule is good if precision and recall are at least one half; others
     are shown, but not used. Time O(n_clusters n_columns n log n) for the n rows that
     search, and linear in all rows.

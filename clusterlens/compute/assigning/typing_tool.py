@@ -209,7 +209,9 @@ class TypingTool(Frozen):
         Raises
         ------
         DataError
-            If a column is not there, openpyxl is not, or Excel cannot hold a value.
+            If a column is not there, or Excel cannot hold a value.
+        ImportError
+            If openpyxl is not installed (extra `excel`).
 
         Notes
         -----

@@ -48,7 +48,9 @@ def by_duckdb(query, table, name="rows"):
     engine.register("source", table.reset_index(drop=True))
     quoted = name.replace('"', '""')
     engine.execute(f'CREATE TABLE "{quoted}" AS SELECT * FROM source')
-    return [row[-1] for row in engine.execute(query).fetchall()]
+    last = engine.execute(f"DESCRIBE {query}").fetchall()[-1][0].replace('"', '""')
+    found = engine.execute(f'SELECT "{last}" FROM ({query})').fetchall()
+    return [cluster for (cluster,) in found]
 
 
 def as_list(clusters):

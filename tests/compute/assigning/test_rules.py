@@ -63,8 +63,8 @@ def test_a_set_of_levels_is_found_whatever_their_order():
     assert condition.levels == ("b", "e", "g")
     assert rules.right == 1
     assert rules.texts[1] == (
-        "letter is b, e or g: 100% of them are in cluster 1, which has 100% of its rows "
-        "there."
+        "letter is b, e or g: 100% of them are in cluster 1, which has 100% of its "
+        "rows there."
     )
 
 

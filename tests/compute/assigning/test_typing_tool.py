@@ -1,4 +1,4 @@
-"""Typing tool: its discriminant, its accuracy, and one cluster in SQL, Excel, Python."""
+"""Typing tool: discriminant, accuracy, and one cluster in SQL, Excel and Python."""
 
 import shutil
 import subprocess
