@@ -23,7 +23,15 @@ from clusterlens.ui.address import (
     restore_look,
     to_query,
 )
-from clusterlens.ui.components import Connection, Keys, Query, Text, TextSize, go_on
+from clusterlens.ui.components import (
+    Connection,
+    Keys,
+    Query,
+    Text,
+    TextSize,
+    Theme,
+    go_on,
+)
 from clusterlens.ui.explanations import GLOSSARY
 from clusterlens.ui.kit import link, pmu, pn, progress_bar, quoting, safe
 from clusterlens.ui.leaving import enter, leave
@@ -45,7 +53,7 @@ from clusterlens.ui.panels.result_chip import ResultChip
 from clusterlens.ui.results import RESULTS
 from clusterlens.ui.sending import send_everything
 from clusterlens.ui.session import Session
-from clusterlens.ui.style import ACCENT, COLUMN, TOLD, scaled
+from clusterlens.ui.style import ACCENT, COLUMN, SMALL_BUTTON, TOLD, scaled
 from clusterlens.ui.style import THEME as THEME_CONFIG
 from clusterlens.ui.uploads import FileTaker
 
@@ -71,6 +79,8 @@ OVERLAY = """
 :host { position: absolute !important; left: 50%%; transform: translateX(-50%%);
   width: min(760px, 94%%) !important; z-index: 30; %s; }
 """
+# Under the cards, for the work under way: what comes and goes must change no picture.
+FOOT = "calc(var(--cl-scale, 1) * 38px)"
 RAIL = scaled("""
 nav { padding-top: 6px; font-size: 12px; text-align: center; }
 nav p { margin: 8px 0 2px; color: color-mix(in srgb, currentColor 68%, transparent); }
@@ -139,7 +149,7 @@ class Shell:
             styles={
                 **COLUMN,
                 "flex": "1 1 0",
-                "padding": "8px",
+                "padding": f"8px 8px {FOOT}",
                 "position": "relative",
             },
             sizing_mode="stretch_both",
@@ -158,6 +168,7 @@ class Shell:
                 *self._results(),
                 _saved(session),
                 keys,
+                Theme(),
                 FileTaker(session.receive, everywhere=True, width=1, height=1),
                 _query(session),
                 _connection(session),
@@ -190,6 +201,8 @@ class Shell:
         self._rail.body = _rail(session.look.page)
 
     def _go(self, page: str) -> None:
+        if page != self.session.look.page:
+            self.session.jobs.dismiss(*self.session.jobs.notices)
         self.session.look.page = page
 
     @property
@@ -483,8 +496,8 @@ def _help(session: Session) -> Text:
 def _job_bar(session: Session) -> pmu.Paper:
     """Return the bar that shows the work under way, with Cancel."""
     jobs = session.jobs
-    text = Text(width=420, height=24, sizing_mode="fixed", margin=(6, 0))
-    bar = Text(css_classes=["cl-bar"], margin=(16, 16))
+    text = Text(margin=0, styles={"flex": "0 1 auto", "white-space": "nowrap"})
+    bar = Text(css_classes=["cl-bar"], margin=(0, 16), styles={"flex": "1 1 120px"})
     cancel = pmu.Button(
         label="Cancel",
         size="small",
@@ -492,17 +505,26 @@ def _job_bar(session: Session) -> pmu.Paper:
         color="error",
         on_click=lambda event: jobs.cancel(),
         css_classes=["cl-cancel"],
+        sx=SMALL_BUTTON,
+        margin=0,
     )
     paper = pmu.Paper(
-        pn.Row(text, bar, cancel, margin=0, sizing_mode="stretch_width"),
+        pn.Row(
+            text,
+            bar,
+            cancel,
+            margin=0,
+            sizing_mode="stretch_width",
+            styles={"align-items": "center"},
+        ),
         visible=False,
         css_classes=["cl-job"],
-        sx={"padding": "2px 12px"},
+        sx={"padding": "1px 12px"},
         styles=TOLD,
-        elevation=6,
+        elevation=0,
         margin=0,
         sizing_mode="stretch_width",
-        stylesheets=[OVERLAY % "bottom: 14px"],
+        stylesheets=[OVERLAY % "bottom: 1px"],
     )
 
     def show(*events: Any) -> None:

@@ -154,7 +154,8 @@ table.profile th { font-size: 11.5px; }
 .strip { display: flex; flex-direction: column; gap: 4px; }
 .strip .tab { writing-mode: vertical-rl; padding: 14px 8px; border-bottom: 0;
   border-left: 2px solid transparent; }
-.keys { background: #fff; color: #14181d; border-radius: 8px; padding: 14px 22px;
+.keys { background: var(--panel-surface-color, #fff);
+  color: var(--panel-on-surface-color, #14181d); border-radius: 8px; padding: 14px 22px;
   box-shadow: 0 6px 30px rgba(0, 0, 0, .4); margin: 0 auto; display: grid; gap: 0 28px;
   grid-template-columns: minmax(200px, 1fr) minmax(0, 1.6fr); }
 .keys .words { max-height: 62vh; overflow-y: auto; }
@@ -249,7 +250,9 @@ button.about { all: unset; cursor: pointer; display: inline-block; width: 16px;
 button.about:hover { border-color: #0b8a8a; color: inherit; }
 button.about:focus-visible { outline-offset: 1px; }
 div.about { max-width: 430px; border: 0; border-radius: 8px; padding: 14px 20px;
-  background: #fff; color: #14181d; box-shadow: 0 6px 30px rgba(0, 0, 0, .4);
+  background: var(--panel-surface-color, #fff);
+  color: var(--panel-on-surface-color, #14181d);
+  box-shadow: 0 6px 30px rgba(0, 0, 0, .4);
   white-space: normal; font-weight: 400; font-size: 14px; line-height: 1.45; }
 div.about dl { display: block; font-size: 14px; }
 div.about dt { font-weight: 700; color: inherit; margin-top: 8px; }
