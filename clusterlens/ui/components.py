@@ -229,7 +229,7 @@ class Keys(JSComponent):
 
     _esm = """
 const OPEN = ['listbox', 'option', 'menu', 'menuitem', 'dialog'];
-const STEERED = ['combobox', 'slider', 'radio'];
+const STEERED = ['combobox', 'slider', 'radio', 'application'];
 const STEERS = /^(space|enter|home|end|page.*|arrow.*)$/;
 const NO_TEXT = /^(checkbox|radio|button|submit|range)$/;
 const PRESSABLE = /^(BUTTON|A|SUMMARY)$/;
