@@ -51,6 +51,19 @@ const tellClicks = (box, model) => {
 """
 
 
+# Lets arrow keys lead from button to button in a row of them, which Tab enters once.
+LEAD_ALONG = """
+const leadAlong = (box) => box.addEventListener('keydown', (event) => {
+  const by = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+  const row = by && event.target.closest('[data-roving]');
+  if (!row) return;
+  const buttons = [...row.querySelectorAll('button')];
+  buttons[buttons.indexOf(event.target) + by]?.focus();
+  event.preventDefault();
+});
+"""
+
+
 class Text(JSComponent):
     """Markup that fits the theme; buttons with `data-do` tell what they are for.
 
@@ -64,6 +77,7 @@ class Text(JSComponent):
 
     _esm = (
         TELL_CLICKS
+        + LEAD_ALONG
         + """
 export function render({model}) {
   const box = document.createElement('div');
@@ -102,6 +116,7 @@ export function render({model}) {
     }
   });
   tellClicks(box, model);
+  leadAlong(box);
   model.on('body', write);
   place(); write();
   if (model.scrolls) new ResizeObserver(reach).observe(box);
@@ -243,6 +258,7 @@ export function render({model}) {
   // was just used keeps the focus.
   const takes = (event, key, name) => event.composedPath().some((part) =>
     writes(part) || has(part, OPEN) || (steers(part) && STEERS.test(key))
+    || ('roving' in (part.dataset ?? {}) && /^arrow(left|right)$/.test(key))
     || (part.tagName === 'SELECT' && name === key));
   const pressable = (event) => event.composedPath().some((e) =>
     PRESSABLE.test(e.tagName) || e.getAttribute?.('role') === 'button');

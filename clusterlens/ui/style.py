@@ -18,6 +18,16 @@ RING = {
             }
         }
     },
+    "MuiOutlinedInput": {
+        "styleOverrides": {
+            "root": {
+                "&:has(:focus-visible)": {
+                    "outline": "2px solid #0b8a8a",
+                    "outlineOffset": "1px",
+                }
+            }
+        }
+    },
 }
 THEME = {
     "light": {
