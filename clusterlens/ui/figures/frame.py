@@ -291,25 +291,28 @@ class Frame:
 
     def zoom(self, factor: float, right: float, down: float) -> None:
         """Show a factor of the ranges in view; what lies at a place stays there."""
-        view = np.array(self.view())
         point = np.array(self._at(right, down))[:, None]
-        self._steer(point + factor * (view - point))
+        self._steer(point + factor * (np.array(self._steered()) - point))
 
     def pan(self, right: float, down: float) -> None:
         """Move what is in view by parts of its width and height."""
-        view = np.array(self.view())
+        view = np.array(self._steered())
         by = np.ptp(view, axis=1) * (right, down if self._downwards else -down)
         self._steer(view + by[:, None])
 
     def reset(self) -> None:
         """Show all there is."""
+        self._look_at(None)
+
+    def _steered(self) -> View:
+        """The ranges in view, or those on their way there."""
         leader = self._beside or self
-        if leader._whole is not None:
-            leader.follow(leader._whole)
+        coming = leader._zoom or leader._whole
+        return coming if coming and leader._waits else self.view()
 
     def _at(self, right: float, down: float) -> tuple[float, float]:
         """Return the place in data units of parts of the width and height in view."""
-        (x0, x1), (y0, y1) = self.view()
+        (x0, x1), (y0, y1) = self._steered()
         up = down if self._downwards else 1 - down
         return x0 + right * (x1 - x0), y0 + up * (y1 - y0)
 
@@ -327,7 +330,18 @@ class Frame:
         sizes = sizes * max(1.0, *(least / sizes))
         start = np.clip(view.mean(axis=1) - sizes / 2, low, high - sizes)
         x, y = np.column_stack([start, start + sizes]).tolist()
-        leader.follow(whole, (tuple(x), tuple(y)))
+        self._look_at((tuple(x), tuple(y)))
+
+    def _look_at(self, zoom: View | None) -> None:
+        """Show a part of all there is, or all of it, and tell of it at once.
+
+        A picture that comes before the browser has moved would go back otherwise.
+        """
+        leader = self._beside or self
+        if leader._whole is not None:
+            leader.follow(leader._whole, zoom)
+            x, y = zoom or (None, None)
+            leader._told(x=x, y=y)
 
     def put(self, change: Callable[[], None]) -> None:
         """Change models of the figure, in the document's turn where there is one."""

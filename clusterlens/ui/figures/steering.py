@@ -12,9 +12,9 @@ from clusterlens.ui.figures.frame import Frame
 
 # Of the range in view, for one press of a key.
 _ZOOM, _PAN = 1.5, 0.25
-_HOW = (
-    "Arrow keys move a cursor, with Shift further, and beyond the edge what is shown; "
-    "Enter clicks there; plus and minus zoom; 0 or Home shows all."
+HOW = (
+    "Arrow keys move a cursor and, beyond the edge or with Shift, what is shown; Enter "
+    "clicks there; plus and minus zoom; 0 or Home shows all."
 )
 
 
@@ -43,12 +43,12 @@ class Steering(JSComponent):
     """
 
     words = param.String("", doc="What the figure shows; plain text, read out.")
-    how = param.String(_HOW, doc="What the keys do; plain text, read out.")
+    how = param.String(HOW, constant=True, doc="What the keys do, read out.")
 
     _esm = """
 const STEPS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1],
   ArrowDown: [0, 1]};
-const [NEAR, FAR] = [8, 64];  // pixels
+const PIXELS = 8;
 export function render({model}) {
   const box = document.createElement('div');
   const cursor = document.createElement('div');
@@ -64,17 +64,18 @@ export function render({model}) {
     cursor.style.left = `${100 * at[0]}%`;
     cursor.style.top = `${100 * at[1]}%`;
   };
-  const move = (step, pixels) => {
+  const pan = (step) => model.send_msg({pan: step});
+  const move = (step) => {
     const size = [box.clientWidth, box.clientHeight];
-    const next = at.map((part, axis) => part + step[axis] * pixels / size[axis]);
-    if (next.some((part) => part < 0 || part > 1)) model.send_msg({pan: step});
+    const next = at.map((part, axis) => part + step[axis] * PIXELS / size[axis]);
+    if (next.some((part) => part < 0 || part > 1)) pan(step);
     next.forEach((part, axis) => { at[axis] = Math.min(1, Math.max(0, part)); });
     place();
   };
   box.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const {key, shiftKey} = event;
-    if (STEPS[key]) move(STEPS[key], shiftKey ? FAR : NEAR);
+    if (STEPS[key]) (shiftKey ? pan : move)(STEPS[key]);
     else if (key === 'Enter') model.send_msg({click: at});
     else if (key === '+' || key === '=') model.send_msg({zoom: 1, at});
     else if (key === '-') model.send_msg({zoom: -1, at});
@@ -88,16 +89,14 @@ export function render({model}) {
     if (box.matches(':focus')) said.textContent = model.words;
   };
   box.addEventListener('blur', () => { said.textContent = ''; });
-  model.on(['words', 'how'], tell);
+  model.on('words', tell);
   tell(); place();
   box.append(cursor, said);
   return box;
 }"""
 
-    def __init__(self, frame: Frame, **params: Any) -> None:
-        super().__init__(
-            margin=0, sizing_mode="stretch_both", stylesheets=[_CSS], **params
-        )
+    def __init__(self, frame: Frame) -> None:
+        super().__init__(margin=0, sizing_mode="stretch_both", stylesheets=[_CSS])
         self._frame = frame
 
     def _handle_msg(self, data: Any) -> None:
@@ -113,9 +112,9 @@ export function render({model}) {
             frame.reset()
 
 
-def steered(frame: Frame, **params: Any) -> tuple[pn.Column, Steering]:
+def steered(frame: Frame) -> tuple[pn.Column, Steering]:
     """Return the place of a figure that keys steer, and what steers it."""
-    steering = Steering(frame, **params)
+    steering = Steering(frame)
     place = pn.Column(
         frame.pane,
         steering,

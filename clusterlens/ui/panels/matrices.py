@@ -221,10 +221,8 @@ class BinarisedMatrix(Matrix):
 
 def _spoken(title: str, picture: Heatmap, edges: Edges, marks: Marks) -> str:
     """Say what a matrix shows: what is in view, how much is joined, the links."""
-    seen, parts = (
-        picture.tile.values,
-        [f"{title} of {counted(picture.n_samples, 'row')}."],
-    )
+    seen = picture.tile.values
+    parts = [f"{title} of {counted(picture.n_samples, 'row')}."]
     if (np.array(edges.spans) != (0, picture.n_samples)).any():
         (r0, r1), (c0, c1) = edges.spans
         parts.append(
