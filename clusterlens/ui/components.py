@@ -216,6 +216,7 @@ export function render({model}) {
     const half = `calc(${50 / (model.end - model.start + 1)}% - 8px)`;
     input.style.cssText = 'position:absolute;left:2px;margin:0;width:16px;' +
       'writing-mode:vertical-lr;accent-color:#0b8a8a;cursor:pointer;' +
+      'color-scheme:var(--cl-scheme);' +
       `top:${half};bottom:${half};height:calc(100% - 2 * ${half})`;
     input.min = model.start;
     input.max = model.end;
@@ -468,14 +469,19 @@ export function render({model, view}) {
   const page = view.model.document.roots().find((root) => 'dark_theme' in root.data);
   const dark = matchMedia('(prefers-color-scheme: dark)');
   let following = false;
+  // For what the browser draws by itself.
+  const draw = () => document.documentElement.style.setProperty(
+    '--cl-scheme', page.data.dark_theme ? 'dark' : 'light');
   const follow = () => {
     const chosen = localStorage.getItem(NAME);
     following = true;
     page.data.dark_theme = chosen ? chosen === 'dark' : dark.matches;
     following = false;
+    draw();
   };
   const keep = () => {
     if (!following) localStorage.setItem(NAME, page.data.dark_theme ? 'dark' : 'light');
+    draw();
   };
   follow();
   page.data.properties.dark_theme.change.connect(keep);

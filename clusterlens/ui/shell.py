@@ -33,6 +33,7 @@ from clusterlens.ui.components import (
     go_on,
 )
 from clusterlens.ui.explanations import GLOSSARY
+from clusterlens.ui.figures.steering import HOW
 from clusterlens.ui.kit import link, pmu, pn, progress_bar, quoting, safe
 from clusterlens.ui.leaving import enter, leave
 from clusterlens.ui.manual import MISSING, manual_address
@@ -76,11 +77,21 @@ HEADINGS = {"fuzzy": "LAB", "lessons": "LEARN"}
 OF_SHELL = ("?", "a")
 # Over the page, so that nothing moves when it comes and goes.
 OVERLAY = """
-:host { position: absolute !important; left: 50%%; transform: translateX(-50%%);
-  width: min(760px, 94%%) !important; z-index: 30; %s; }
+:host { position: absolute !important; left: 50%; transform: translateX(-50%);
+  width: min(760px, 94%) !important; z-index: 30; top: 60px; }
 """
-# Under the cards, for the work under way: what comes and goes must change no picture.
-FOOT = "calc(var(--cl-scale, 1) * 38px)"
+# Under the cards, for notices and the work under way: what comes and goes there changes
+# no picture, and a line of it covers nothing. More lines grow upwards over the cards.
+FOOT = "calc(var(--cl-scale, 1) * 34px)"
+TOLD_AT_FOOT = """
+:host { position: absolute !important; inset: auto 8px 2px; width: auto !important;
+  z-index: 30; display: flex; flex-wrap: wrap; align-items: center;
+  justify-content: center; gap: 2px 8px; pointer-events: none; }
+"""
+IN_FOOT = """
+:host { width: auto !important; flex: %s; max-height: 40vh; overflow-y: auto;
+  pointer-events: auto; }
+"""
 RAIL = scaled("""
 nav { padding-top: 6px; font-size: 12px; text-align: center; }
 nav p { margin: 8px 0 2px; color: color-mix(in srgb, currentColor 68%, transparent); }
@@ -138,11 +149,15 @@ class Shell:
         )
         content = pn.Column(
             body,
-            _job_bar(session),
-            pn.Column(
-                interrupted(session),
-                _notices(session),
-                stylesheets=[OVERLAY % "top: 8px"],
+            pn.Row(
+                pn.Column(
+                    interrupted(session),
+                    _notices(session),
+                    stylesheets=[IN_FOOT % "0 1 auto"],
+                    margin=0,
+                ),
+                _job_bar(session),
+                stylesheets=[TOLD_AT_FOOT],
                 margin=0,
             ),
             _help(session),
@@ -481,11 +496,11 @@ def _help(session: Session) -> Text:
     )
     place = Text(
         f"<div class='keys'><div><h2>Keys</h2><table>{rows}</table>"
-        f"<p>{manual}</p></div>"
+        f"<p>Tab leads to the map and the matrices. {HOW}</p><p>{manual}</p></div>"
         f"<div><h2>Words</h2><dl class='words' tabindex='0'>{words}</dl></div></div>",
         visible=False,
         css_classes=["cl-keys"],
-        stylesheets=[OVERLAY % "top: 60px"],
+        stylesheets=[OVERLAY],
     )
     session.look.param.watch(
         lambda event: setattr(place, "visible", event.new), ["help"]
@@ -496,8 +511,22 @@ def _help(session: Session) -> Text:
 def _job_bar(session: Session) -> pmu.Paper:
     """Return the bar that shows the work under way, with Cancel."""
     jobs = session.jobs
-    text = Text(margin=0, styles={"flex": "0 1 auto", "white-space": "nowrap"})
-    bar = Text(css_classes=["cl-bar"], margin=(0, 16), styles={"flex": "1 1 120px"})
+    text = Text(
+        margin=0,
+        align="center",
+        styles={
+            "flex": "0 1 auto",
+            "min-width": "0",
+            "white-space": "nowrap",
+            "overflow": "hidden",
+        },
+    )
+    bar = Text(
+        css_classes=["cl-bar"],
+        margin=(0, 16, 5, 16),
+        align="center",
+        styles={"flex": "1 1 90px"},
+    )
     cancel = pmu.Button(
         label="Cancel",
         size="small",
@@ -505,7 +534,7 @@ def _job_bar(session: Session) -> pmu.Paper:
         color="error",
         on_click=lambda event: jobs.cancel(),
         css_classes=["cl-cancel"],
-        sx=SMALL_BUTTON,
+        sx={**SMALL_BUTTON, "height": "26px"},
         margin=0,
     )
     paper = pmu.Paper(
@@ -515,7 +544,6 @@ def _job_bar(session: Session) -> pmu.Paper:
             cancel,
             margin=0,
             sizing_mode="stretch_width",
-            styles={"align-items": "center"},
         ),
         visible=False,
         css_classes=["cl-job"],
@@ -523,8 +551,7 @@ def _job_bar(session: Session) -> pmu.Paper:
         styles=TOLD,
         elevation=0,
         margin=0,
-        sizing_mode="stretch_width",
-        stylesheets=[OVERLAY % "bottom: 1px"],
+        stylesheets=[IN_FOOT % "1 1 330px; max-width: 620px"],
     )
 
     def show(*events: Any) -> None:
@@ -538,8 +565,8 @@ def _job_bar(session: Session) -> pmu.Paper:
             waiting = f" · {shown.waiting} waiting" if shown.waiting else ""
             compiling = f" · {warm.said()}" if warm.said() else ""
             text.body = (
-                f"<p><b>{safe(shown.title)}</b>{steps} · {shown.seconds:.0f} s"
-                f"{waiting}{compiling}</p>"
+                f"<p class='cut'><b>{safe(shown.title)}</b>{steps} · "
+                f"{shown.seconds:.0f} s{waiting}{compiling}</p>"
             )
         paper.visible = shown is not None
 

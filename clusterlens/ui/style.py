@@ -28,6 +28,12 @@ RING = {
             }
         }
     },
+    # It stands in a gap of the line around its field, but not in one of the ring.
+    "MuiInputLabel": {
+        "styleOverrides": {
+            "root": {"&.Mui-focused": {"backgroundColor": "var(--panel-surface-color)"}}
+        }
+    },
 }
 THEME = {
     "light": {
@@ -172,15 +178,14 @@ table.profile th { font-size: 11.5px; }
 .keys dl { display: block; font-size: 13px; }
 .keys dt { color: inherit; font-weight: 700; margin-top: 6px; }
 .notice { box-shadow: 0 3px 14px rgba(0, 0, 0, .25); display: flex;
-  overflow-wrap: anywhere; gap: 12px; justify-content: space-between; padding: 7px 12px;
-  border-radius: 6px; margin-bottom: 6px; border-left: 4px solid #0b8a8a;
-  background: #e3f1f1; color: #14181d; }
+  overflow-wrap: anywhere; gap: 12px; justify-content: space-between; padding: 4px 12px;
+  border-radius: 6px; margin-top: 3px; border-left: 4px solid var(--cl-tone, #0b8a8a);
+  background: color-mix(in srgb, var(--cl-tone, #0b8a8a) 12%,
+    var(--panel-surface-color, #fff)); color: var(--panel-on-surface-color, #14181d); }
 .notice > button, .notice .acts { flex: none; }
 .notice .acts { display: flex; gap: 14px; align-items: baseline; }
-.notice.error { border-color: #c62828;
-  background: #fbe7e6; }
-.notice.warning { border-color: #d9822b;
-  background: #fdf0e1; }
+.notice.error { --cl-tone: #c62828; }
+.notice.warning { --cl-tone: #d9822b; }
 .failed { border: 1px solid #d9822b; border-radius: 6px; padding: 8px 10px;
   background: color-mix(in srgb, #d9822b 10%, transparent); }
 .empty { border: 1px dashed color-mix(in srgb, currentColor 35%, transparent);
