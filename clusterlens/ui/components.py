@@ -51,6 +51,19 @@ const tellClicks = (box, model) => {
 """
 
 
+# Lets arrow keys lead from button to button in a row of them, which Tab enters once.
+LEAD_ALONG = """
+const leadAlong = (box) => box.addEventListener('keydown', (event) => {
+  const by = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+  const row = by && event.target.closest('[data-roving]');
+  if (!row) return;
+  const buttons = [...row.querySelectorAll('button')];
+  buttons[buttons.indexOf(event.target) + by]?.focus();
+  event.preventDefault();
+});
+"""
+
+
 class Text(JSComponent):
     """Markup that fits the theme; buttons with `data-do` tell what they are for.
 
@@ -64,6 +77,7 @@ class Text(JSComponent):
 
     _esm = (
         TELL_CLICKS
+        + LEAD_ALONG
         + """
 export function render({model}) {
   const box = document.createElement('div');
@@ -102,6 +116,7 @@ export function render({model}) {
     }
   });
   tellClicks(box, model);
+  leadAlong(box);
   model.on('body', write);
   place(); write();
   if (model.scrolls) new ResizeObserver(reach).observe(box);
@@ -201,6 +216,7 @@ export function render({model}) {
     const half = `calc(${50 / (model.end - model.start + 1)}% - 8px)`;
     input.style.cssText = 'position:absolute;left:2px;margin:0;width:16px;' +
       'writing-mode:vertical-lr;accent-color:#0b8a8a;cursor:pointer;' +
+      'color-scheme:var(--cl-scheme);' +
       `top:${half};bottom:${half};height:calc(100% - 2 * ${half})`;
     input.min = model.start;
     input.max = model.end;
@@ -228,22 +244,32 @@ class Keys(JSComponent):
     wanted = param.List(default=[], doc="Names of the keys to take.")
 
     _esm = """
-const ROLES = ['textbox', 'combobox', 'listbox', 'option', 'spinbutton', 'slider',
-  'menu', 'menuitem', 'dialog'];
+const OPEN = ['listbox', 'option', 'menu', 'menuitem', 'dialog'];
+const STEERED = ['combobox', 'slider', 'radio', 'application'];
+const STEERS = /^(space|enter|home|end|page.*|arrow.*)$/;
+const NO_TEXT = /^(checkbox|radio|button|submit|range)$/;
 const PRESSABLE = /^(BUTTON|A|SUMMARY)$/;
 export function render({model}) {
-  const typing = (event) => event.composedPath().some((e) => e.isContentEditable
-    || ROLES.includes(e.getAttribute?.('role')) || /^(TEXTAREA|SELECT)$/.test(e.tagName)
-    || (e.tagName === 'INPUT' && !/^(checkbox|radio|button|submit)$/.test(e.type)));
+  const has = (part, roles) => roles.includes(part.getAttribute?.('role'));
+  const writes = (part) => part.isContentEditable || part.tagName === 'TEXTAREA'
+    || has(part, ['textbox', 'spinbutton'])
+    || (part.tagName === 'INPUT' && !NO_TEXT.test(part.type));
+  const steers = (part) => has(part, STEERED) || /^(radio|range)$/.test(part.type);
+  // What has the focus takes the keys that it answers to, and no others: a select that
+  // was just used keeps the focus.
+  const takes = (event, key, name) => event.composedPath().some((part) =>
+    writes(part) || has(part, OPEN) || (steers(part) && STEERS.test(key))
+    || ('roving' in (part.dataset ?? {}) && /^arrow(left|right)$/.test(key))
+    || (part.tagName === 'SELECT' && name === key));
   const pressable = (event) => event.composedPath().some((e) =>
     PRESSABLE.test(e.tagName) || e.getAttribute?.('role') === 'button');
   const onKey = (event) => {
-    if (event.isComposing || event.defaultPrevented || typing(event)) return;
+    if (event.isComposing || event.defaultPrevented) return;
     const key = event.key === ' ' ? 'space' : event.key.toLowerCase();
     const name = (event.ctrlKey || event.metaKey ? 'ctrl+' : '')
       + (event.altKey ? 'alt+' : '')
       + (event.shiftKey && /^[a-z]$/.test(key) ? 'shift+' : '') + key;
-    if (!model.wanted.includes(name)) return;
+    if (!model.wanted.includes(name) || takes(event, key, name)) return;
     if (['space', 'enter'].includes(name) && pressable(event)) return;
     event.preventDefault();
     model.send_msg(name);
@@ -422,6 +448,47 @@ export function render({model, view}) {
   model.on('remove', () => {
     removed = true;
     window.removeEventListener('cl-gone', renew);
+  });
+  return document.createElement('span');
+}"""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+
+
+class Theme(JSComponent):
+    """Keeps the page dark or light as it was chosen in this browser.
+
+    What was chosen stays over a reload; until something is, the page is as the system
+    wishes, and follows when that changes.
+    """
+
+    _esm = """
+const NAME = 'cl-theme';
+export function render({model, view}) {
+  const page = view.model.document.roots().find((root) => 'dark_theme' in root.data);
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  let following = false;
+  // For what the browser draws by itself.
+  const draw = () => document.documentElement.style.setProperty(
+    '--cl-scheme', page.data.dark_theme ? 'dark' : 'light');
+  const follow = () => {
+    const chosen = localStorage.getItem(NAME);
+    following = true;
+    page.data.dark_theme = chosen ? chosen === 'dark' : dark.matches;
+    following = false;
+    draw();
+  };
+  const keep = () => {
+    if (!following) localStorage.setItem(NAME, page.data.dark_theme ? 'dark' : 'light');
+    draw();
+  };
+  follow();
+  page.data.properties.dark_theme.change.connect(keep);
+  dark.addEventListener('change', follow);
+  model.on('remove', () => {
+    page.data.properties.dark_theme.change.disconnect(keep);
+    dark.removeEventListener('change', follow);
   });
   return document.createElement('span');
 }"""

@@ -173,7 +173,9 @@ class Derived:
             self._again = True
             while self._again:
                 self._again = False
-                self._tell({})
+                seen: dict[str, Any] = {}
+                self._tell(seen)
+                self._jobs.attend_to(seen)
         finally:
             self._refreshing = False
 

@@ -2,7 +2,8 @@
 
 `act` does actions, one at a time in the order asked for. `live` has one slot per name:
 a newer wish takes the place of an older one. `idle` begins when neither an action nor
-anything for the screen is under way; it stops for actions and begins again by itself.
+anything for the screen is under way; it stops for actions, and for what a page in sight
+waits for if none does for it, and begins again by itself.
 Work runs on threads, but for actions that only wait; results, progress
 and errors reach the page on the server's event loop only.
 """
@@ -15,7 +16,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -158,6 +159,7 @@ class Jobs(param.Parameterized):
         self._next_live: dict[str, _Wish] = {}
         self._idle: dict[str, _Wish] = {}
         self._idle_job: tuple[str, Job] | None = None
+        self._in_sight: frozenset[str] = frozenset()
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
         self._told_at = float("-inf")
@@ -286,6 +288,13 @@ class Jobs(param.Parameterized):
             self._idle_job[1].displaced = True
             self._idle_job[1].stop.set()
 
+    def attend_to(self, slots: Iterable[str]) -> None:
+        """Let work of other slots than those in sight give way to work of these."""
+        self._in_sight = frozenset(slots)
+        waits = self._in_sight & (self._idle.keys() | self._live.keys())
+        if waits and self._idle_job and self._idle_job[0] not in self._in_sight:
+            self._displace_idle()
+
     async def _serve_idle(self) -> None:
         rested: _Wish | None = None
         try:
@@ -295,7 +304,11 @@ class Jobs(param.Parameterized):
                     await self._drawn.wait()
                 if self._closed:
                     return
-                slot, wish = next(iter(self._idle.items()))
+                slot = next(
+                    (slot for slot in self._idle if slot in self._in_sight),
+                    next(iter(self._idle)),
+                )
+                wish = self._idle[slot]
                 if wish.rests and rested is not wish:
                     self._idle_job, rested = ("", Job("")), wish
                     await asyncio.sleep(wish.rests)
@@ -431,9 +444,9 @@ class Jobs(param.Parameterized):
             notice = Notice(severity, text)
             self.notices = (*(n for n in self.notices if n != notice), notice)
 
-    def dismiss(self, notice: Notice) -> None:
-        """Take a message off the screen."""
-        self.notices = tuple(n for n in self.notices if n != notice)
+    def dismiss(self, *notices: Notice) -> None:
+        """Take messages off the screen."""
+        self.notices = tuple(n for n in self.notices if n not in notices)
 
     def fail(self, title: str, error: BaseException) -> None:
         """Turn an error into a message; unexpected ones also go to the server's log."""

@@ -92,13 +92,21 @@ def mark(colour: str, name: str) -> str:
 
 
 def link(
-    text: str, does: str, *, kind: str = "link", css: str = "", name: str = ""
+    text: str,
+    does: str,
+    *,
+    kind: str = "link",
+    css: str = "",
+    name: str = "",
+    beside: bool = False,
 ) -> str:
     """Return markup of a button in a `Text`; all of it must be safe.
 
-    A name says more than a text that is too short to be understood alone.
+    A name says more than a text that is too short to be understood alone. One that is
+    `beside` another, in a row with `data-roving`, is reached by arrow keys, not by Tab.
     """
     more = f' aria-label="{name}" title="{name}"' if name else ""
+    more += ' tabindex="-1"' if beside else ""
     return f'<button class="{kind} {css}" data-do="{does}"{more}>{text}</button>'
 
 

@@ -23,8 +23,17 @@ from clusterlens.ui.address import (
     restore_look,
     to_query,
 )
-from clusterlens.ui.components import Connection, Keys, Query, Text, TextSize, go_on
+from clusterlens.ui.components import (
+    Connection,
+    Keys,
+    Query,
+    Text,
+    TextSize,
+    Theme,
+    go_on,
+)
 from clusterlens.ui.explanations import GLOSSARY
+from clusterlens.ui.figures.steering import HOW
 from clusterlens.ui.kit import link, pmu, pn, progress_bar, quoting, safe
 from clusterlens.ui.leaving import enter, leave
 from clusterlens.ui.manual import MISSING, manual_address
@@ -45,7 +54,7 @@ from clusterlens.ui.panels.result_chip import ResultChip
 from clusterlens.ui.results import RESULTS
 from clusterlens.ui.sending import send_everything
 from clusterlens.ui.session import Session
-from clusterlens.ui.style import ACCENT, COLUMN, TOLD, scaled
+from clusterlens.ui.style import ACCENT, COLUMN, SMALL_BUTTON, TOLD, scaled
 from clusterlens.ui.style import THEME as THEME_CONFIG
 from clusterlens.ui.uploads import FileTaker
 
@@ -68,8 +77,20 @@ HEADINGS = {"fuzzy": "LAB", "lessons": "LEARN"}
 OF_SHELL = ("?", "a")
 # Over the page, so that nothing moves when it comes and goes.
 OVERLAY = """
-:host { position: absolute !important; left: 50%%; transform: translateX(-50%%);
-  width: min(760px, 94%%) !important; z-index: 30; %s; }
+:host { position: absolute !important; left: 50%; transform: translateX(-50%);
+  width: min(760px, 94%) !important; z-index: 30; top: 60px; }
+"""
+# Under the cards, for notices and the work under way: what comes and goes there changes
+# no picture, and a line of it covers nothing. More lines grow upwards over the cards.
+FOOT = "calc(var(--cl-scale, 1) * 34px)"
+TOLD_AT_FOOT = """
+:host { position: absolute !important; inset: auto 8px 2px; width: auto !important;
+  z-index: 30; display: flex; flex-wrap: wrap; align-items: center;
+  justify-content: center; gap: 2px 8px; pointer-events: none; }
+"""
+IN_FOOT = """
+:host { width: auto !important; flex: %s; max-height: 40vh; overflow-y: auto;
+  pointer-events: auto; }
 """
 RAIL = scaled("""
 nav { padding-top: 6px; font-size: 12px; text-align: center; }
@@ -128,18 +149,22 @@ class Shell:
         )
         content = pn.Column(
             body,
-            _job_bar(session),
-            pn.Column(
-                interrupted(session),
-                _notices(session),
-                stylesheets=[OVERLAY % "top: 8px"],
+            pn.Row(
+                pn.Column(
+                    interrupted(session),
+                    _notices(session),
+                    stylesheets=[IN_FOOT % "0 1 auto"],
+                    margin=0,
+                ),
+                _job_bar(session),
+                stylesheets=[TOLD_AT_FOOT],
                 margin=0,
             ),
             _help(session),
             styles={
                 **COLUMN,
                 "flex": "1 1 0",
-                "padding": "8px",
+                "padding": f"8px 8px {FOOT}",
                 "position": "relative",
             },
             sizing_mode="stretch_both",
@@ -158,6 +183,7 @@ class Shell:
                 *self._results(),
                 _saved(session),
                 keys,
+                Theme(),
                 FileTaker(session.receive, everywhere=True, width=1, height=1),
                 _query(session),
                 _connection(session),
@@ -190,6 +216,8 @@ class Shell:
         self._rail.body = _rail(session.look.page)
 
     def _go(self, page: str) -> None:
+        if page != self.session.look.page:
+            self.session.jobs.dismiss(*self.session.jobs.notices)
         self.session.look.page = page
 
     @property
@@ -468,11 +496,11 @@ def _help(session: Session) -> Text:
     )
     place = Text(
         f"<div class='keys'><div><h2>Keys</h2><table>{rows}</table>"
-        f"<p>{manual}</p></div>"
+        f"<p>Tab leads to the map and the matrices. {HOW}</p><p>{manual}</p></div>"
         f"<div><h2>Words</h2><dl class='words' tabindex='0'>{words}</dl></div></div>",
         visible=False,
         css_classes=["cl-keys"],
-        stylesheets=[OVERLAY % "top: 60px"],
+        stylesheets=[OVERLAY],
     )
     session.look.param.watch(
         lambda event: setattr(place, "visible", event.new), ["help"]
@@ -483,8 +511,22 @@ def _help(session: Session) -> Text:
 def _job_bar(session: Session) -> pmu.Paper:
     """Return the bar that shows the work under way, with Cancel."""
     jobs = session.jobs
-    text = Text(width=420, height=24, sizing_mode="fixed", margin=(6, 0))
-    bar = Text(css_classes=["cl-bar"], margin=(16, 16))
+    text = Text(
+        margin=0,
+        align="center",
+        styles={
+            "flex": "0 1 auto",
+            "min-width": "0",
+            "white-space": "nowrap",
+            "overflow": "hidden",
+        },
+    )
+    bar = Text(
+        css_classes=["cl-bar"],
+        margin=(0, 16, 5, 16),
+        align="center",
+        styles={"flex": "1 1 90px"},
+    )
     cancel = pmu.Button(
         label="Cancel",
         size="small",
@@ -492,17 +534,24 @@ def _job_bar(session: Session) -> pmu.Paper:
         color="error",
         on_click=lambda event: jobs.cancel(),
         css_classes=["cl-cancel"],
+        sx={**SMALL_BUTTON, "height": "26px"},
+        margin=0,
     )
     paper = pmu.Paper(
-        pn.Row(text, bar, cancel, margin=0, sizing_mode="stretch_width"),
+        pn.Row(
+            text,
+            bar,
+            cancel,
+            margin=0,
+            sizing_mode="stretch_width",
+        ),
         visible=False,
         css_classes=["cl-job"],
-        sx={"padding": "2px 12px"},
+        sx={"padding": "1px 12px"},
         styles=TOLD,
-        elevation=6,
+        elevation=0,
         margin=0,
-        sizing_mode="stretch_width",
-        stylesheets=[OVERLAY % "bottom: 14px"],
+        stylesheets=[IN_FOOT % "1 1 330px; max-width: 620px"],
     )
 
     def show(*events: Any) -> None:
@@ -516,8 +565,8 @@ def _job_bar(session: Session) -> pmu.Paper:
             waiting = f" · {shown.waiting} waiting" if shown.waiting else ""
             compiling = f" · {warm.said()}" if warm.said() else ""
             text.body = (
-                f"<p><b>{safe(shown.title)}</b>{steps} · {shown.seconds:.0f} s"
-                f"{waiting}{compiling}</p>"
+                f"<p class='cut'><b>{safe(shown.title)}</b>{steps} · "
+                f"{shown.seconds:.0f} s{waiting}{compiling}</p>"
             )
         paper.visible = shown is not None
 

@@ -18,6 +18,22 @@ RING = {
             }
         }
     },
+    "MuiOutlinedInput": {
+        "styleOverrides": {
+            "root": {
+                "&:has(:focus-visible)": {
+                    "outline": "2px solid #0b8a8a",
+                    "outlineOffset": "1px",
+                }
+            }
+        }
+    },
+    # It stands in a gap of the line around its field, but not in one of the ring.
+    "MuiInputLabel": {
+        "styleOverrides": {
+            "root": {"&.Mui-focused": {"backgroundColor": "var(--panel-surface-color)"}}
+        }
+    },
 }
 THEME = {
     "light": {
@@ -154,22 +170,22 @@ table.profile th { font-size: 11.5px; }
 .strip { display: flex; flex-direction: column; gap: 4px; }
 .strip .tab { writing-mode: vertical-rl; padding: 14px 8px; border-bottom: 0;
   border-left: 2px solid transparent; }
-.keys { background: #fff; color: #14181d; border-radius: 8px; padding: 14px 22px;
+.keys { background: var(--panel-surface-color, #fff);
+  color: var(--panel-on-surface-color, #14181d); border-radius: 8px; padding: 14px 22px;
   box-shadow: 0 6px 30px rgba(0, 0, 0, .4); margin: 0 auto; display: grid; gap: 0 28px;
   grid-template-columns: minmax(200px, 1fr) minmax(0, 1.6fr); }
 .keys .words { max-height: 62vh; overflow-y: auto; }
 .keys dl { display: block; font-size: 13px; }
 .keys dt { color: inherit; font-weight: 700; margin-top: 6px; }
 .notice { box-shadow: 0 3px 14px rgba(0, 0, 0, .25); display: flex;
-  overflow-wrap: anywhere; gap: 12px; justify-content: space-between; padding: 7px 12px;
-  border-radius: 6px; margin-bottom: 6px; border-left: 4px solid #0b8a8a;
-  background: #e3f1f1; color: #14181d; }
+  overflow-wrap: anywhere; gap: 12px; justify-content: space-between; padding: 4px 12px;
+  border-radius: 6px; margin-top: 3px; border-left: 4px solid var(--cl-tone, #0b8a8a);
+  background: color-mix(in srgb, var(--cl-tone, #0b8a8a) 12%,
+    var(--panel-surface-color, #fff)); color: var(--panel-on-surface-color, #14181d); }
 .notice > button, .notice .acts { flex: none; }
 .notice .acts { display: flex; gap: 14px; align-items: baseline; }
-.notice.error { border-color: #c62828;
-  background: #fbe7e6; }
-.notice.warning { border-color: #d9822b;
-  background: #fdf0e1; }
+.notice.error { --cl-tone: #c62828; }
+.notice.warning { --cl-tone: #d9822b; }
 .failed { border: 1px solid #d9822b; border-radius: 6px; padding: 8px 10px;
   background: color-mix(in srgb, #d9822b 10%, transparent); }
 .empty { border: 1px dashed color-mix(in srgb, currentColor 35%, transparent);
@@ -249,7 +265,9 @@ button.about { all: unset; cursor: pointer; display: inline-block; width: 16px;
 button.about:hover { border-color: #0b8a8a; color: inherit; }
 button.about:focus-visible { outline-offset: 1px; }
 div.about { max-width: 430px; border: 0; border-radius: 8px; padding: 14px 20px;
-  background: #fff; color: #14181d; box-shadow: 0 6px 30px rgba(0, 0, 0, .4);
+  background: var(--panel-surface-color, #fff);
+  color: var(--panel-on-surface-color, #14181d);
+  box-shadow: 0 6px 30px rgba(0, 0, 0, .4);
   white-space: normal; font-weight: 400; font-size: 14px; line-height: 1.45; }
 div.about dl { display: block; font-size: 14px; }
 div.about dt { font-weight: 700; color: inherit; margin-top: 8px; }

@@ -1,6 +1,7 @@
 """The served app and a real browser."""
 
 import os
+from contextlib import contextmanager
 
 import pytest
 
@@ -50,9 +51,9 @@ def server(tmp_path_factory):
         served.end()
 
 
-@pytest.fixture
-def app(page, server):
-    """The app in a fresh browser session; fails on script errors and foreign hosts."""
+@contextmanager
+def opened(page, server):
+    """Open the app in a page; fail on script errors and foreign hosts."""
     errors, foreign = [], []
     page.on("pageerror", lambda error: errors.append(error.stack))
     page.on(
@@ -68,3 +69,10 @@ def app(page, server):
     yield page
     assert not errors, "script errors in the page"
     assert not foreign, "requests to another host"
+
+
+@pytest.fixture
+def app(page, server):
+    """The app in a fresh browser session."""
+    with opened(page, server) as app:
+        yield app

@@ -36,7 +36,7 @@ FOCUSED = """() => {
     at: box(part), card: card && box(card), css: card?.className,
     before: other?.isConnected && { at: box(other), css: other.className },
     ring: ringed(part) || ringed(part.closest(".Mui-focusVisible"))
-      || !!part.closest(".Mui-focused"),
+      || ringed(part.closest(".MuiOutlinedInput-root")),
     markup: part.outerHTML.slice(0, 150),
   };
 }"""

@@ -378,3 +378,34 @@ def test_what_the_analyst_turns_to_does_not_wait_for_more_of_a_run():
         await bench.rest()
 
     run(main())
+
+
+@pytest.mark.parametrize("lane", ["live", "idle"])
+def test_what_is_watched_does_not_wait_behind_checks_of_what_was_left(lane):
+    begun, seen, order = threading.Event(), threading.Event(), []
+
+    def check(job, score):
+        begun.set()
+        if not (seen.is_set() or job.stop.wait(5)):
+            order.append("the check goes on")
+        if job.cancelled():
+            raise Cancelled
+        order.append("check")
+
+    def draw(job, score):
+        seen.set()
+        order.append("card")
+
+    bench = Bench(
+        check=Node(("score",), check, "idle"), card=Node(("score",), draw, lane)
+    )
+
+    async def main():
+        leave = bench.derived.watch(["check"], lambda results: None)
+        await asyncio.to_thread(begun.wait, 20)
+        leave()
+        bench.derived.watch(["card"], lambda results: None)
+        await bench.rest()
+
+    run(main())
+    assert order == ["card", "check"]

@@ -398,3 +398,50 @@ def test_work_stops_when_its_server_ends():
 
     run(main())
     assert ended.wait(20)
+
+
+@pytest.mark.parametrize("lane", ["idle", "live"])
+def test_what_is_in_sight_does_not_wait_behind_idle_work_of_another_page(lane):
+    jobs, seen = Jobs(), threading.Event()
+    order = []
+
+    def check(job):
+        if not seen.is_set():
+            until_stopped(job)
+        order.append("other")
+
+    def draw(job):
+        seen.set()
+        order.append("in sight")
+
+    async def main():
+        jobs.attend_to(["other"])
+        jobs.idle("other", "Checking", check, lambda *_: None)
+        await until(lambda: jobs.shown)
+        jobs.idle("left", "Checking", lambda job: order.append("left"), lambda *_: None)
+        wish = jobs.idle if lane == "idle" else jobs.live
+        wish("card", "Drawing", draw, lambda *_: None)
+        jobs.attend_to(["card"])
+        await until(lambda: jobs.at_rest)
+
+    run(main())
+    assert order == ["in sight", "other", "left"]
+
+
+def test_idle_work_of_another_page_goes_on_while_nothing_in_sight_waits():
+    jobs, go_on, told = Jobs(), threading.Event(), []
+
+    async def main():
+        jobs.idle(
+            "other",
+            "Checking",
+            lambda job: (go_on.wait(20), job.stop.is_set()),
+            lambda value, _: told.append(value),
+        )
+        await until(lambda: jobs.shown)
+        jobs.attend_to(["card"])
+        go_on.set()
+        await until(lambda: jobs.at_rest)
+
+    run(main())
+    assert told == [(True, False)]

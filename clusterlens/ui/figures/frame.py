@@ -165,6 +165,7 @@ class Frame:
         self._waits = self._in_hand = False
         self._task: asyncio.Task[None] | None = None
         self._document = pn.state.curdoc
+        self._clicked: list[Callable[[float, float], None]] = []
         self._changes: list[Callable[[], None]] = []
         self.figure = figure(
             x_range=beside.figure.x_range if beside else Range1d(0, 1),
@@ -278,8 +279,69 @@ class Frame:
 
     def on_click(self, told: Callable[[float, float], None]) -> None:
         """Call with the place of every click, quick and held ones included."""
+        self._clicked.append(told)
         for kind in _CLICKS:
             self.figure.on_event(kind, lambda event: told(event.x, event.y))
+
+    def click(self, right: float, down: float) -> None:
+        """Click at parts of the width and of the height in view, from its corner."""
+        x, y = self._at(right, down)
+        for told in self._clicked:
+            told(x, y)
+
+    def zoom(self, factor: float, right: float, down: float) -> None:
+        """Show a factor of the ranges in view; what lies at a place stays there."""
+        point = np.array(self._at(right, down))[:, None]
+        self._steer(point + factor * (np.array(self._steered()) - point))
+
+    def pan(self, right: float, down: float) -> None:
+        """Move what is in view by parts of its width and height."""
+        view = np.array(self._steered())
+        by = np.ptp(view, axis=1) * (right, down if self._downwards else -down)
+        self._steer(view + by[:, None])
+
+    def reset(self) -> None:
+        """Show all there is."""
+        self._look_at(None)
+
+    def _steered(self) -> View:
+        """The ranges in view, or those on their way there."""
+        leader = self._beside or self
+        coming = leader._zoom or leader._whole
+        return coming if coming and leader._waits else self.view()
+
+    def _at(self, right: float, down: float) -> tuple[float, float]:
+        """Return the place in data units of parts of the width and height in view."""
+        (x0, x1), (y0, y1) = self._steered()
+        up = down if self._downwards else 1 - down
+        return x0 + right * (x1 - x0), y0 + up * (y1 - y0)
+
+    def _steer(self, view: np.ndarray) -> None:
+        """Look at ranges, of shape (2, 2), within all there is; all of it if larger."""
+        leader = self._beside or self
+        if (whole := leader._whole) is None:
+            return
+        low, high = np.array(whole).T
+        sizes = np.ptp(view, axis=1)
+        if (sizes >= high - low).any():
+            self.reset()
+            return
+        least = np.array([leader._least(size) for size in high - low])
+        sizes = sizes * max(1.0, *(least / sizes))
+        start = np.clip(view.mean(axis=1) - sizes / 2, low, high - sizes)
+        x, y = np.column_stack([start, start + sizes]).tolist()
+        self._look_at((tuple(x), tuple(y)))
+
+    def _look_at(self, zoom: View | None) -> None:
+        """Show a part of all there is, or all of it, and tell of it at once.
+
+        A picture that comes before the browser has moved would go back otherwise.
+        """
+        leader = self._beside or self
+        if leader._whole is not None:
+            leader.follow(leader._whole, zoom)
+            x, y = zoom or (None, None)
+            leader._told(x=x, y=y)
 
     def put(self, change: Callable[[], None]) -> None:
         """Change models of the figure, in the document's turn where there is one."""

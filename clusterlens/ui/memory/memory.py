@@ -83,7 +83,7 @@ class Memory(param.Parameterized):
     history : History
         What is kept.
     look : Look
-        What is looked at, kept with every change of the history.
+        What is looked at, kept with every change of the history or of the page.
     notify : callable
         `(severity, text)`, to tell the analyst something.
     """
@@ -116,6 +116,8 @@ class Memory(param.Parameterized):
         self._kept = Kept(steps=history.steps)
         self._writer: asyncio.Task[None] | None = None
         self._behind = False
+        # The page that the store says was looked at last.
+        self._page = ""
         # What the store says that this page has under way, and since when.
         self._noted: dict[str, Intent] = {}
         self._noted_at = 0.0
@@ -123,6 +125,7 @@ class Memory(param.Parameterized):
         self._context = contextvars.copy_context()
         if store is not None:
             history.param.watch(self._wake, ["steps", "cursor"])
+            look.param.watch(self._wake, ["page"])
             _MEMORIES.add(self)
 
     @property
@@ -144,7 +147,9 @@ class Memory(param.Parameterized):
         """Let the writer see to it that the store holds what the history holds."""
         if self.store is None or (self._writer and not self._writer.done()):
             return
-        if self._behind or not self._is_kept() or self._is_to_note():
+        if not (self._is_kept() and self._is_left_here()) or (
+            self._behind or self._is_to_note()
+        ):
             self._writer = asyncio.get_running_loop().create_task(self._catch_up())
 
     retry = _wake
@@ -157,6 +162,10 @@ class Memory(param.Parameterized):
     def _is_kept(self) -> bool:
         kept, history = self._kept, self._history
         return kept.steps == history.steps and kept.cursor == history.cursor
+
+    def _is_left_here(self) -> bool:
+        """Whether the analysis, if it is kept, would open on the page that is shown."""
+        return self.analysis is None or self._page == self._look.page
 
     def begin(
         self,
@@ -261,6 +270,8 @@ class Memory(param.Parameterized):
                 if not self._is_kept():
                     self.state = "saving"
                     await self._write()
+                elif not self._is_left_here():
+                    await self._write_look()
                 elif self._is_to_note():
                     await self._note()
                 else:
@@ -274,15 +285,23 @@ class Memory(param.Parameterized):
                 return
         self.param.update(state="saved", problem="")
 
+    async def _write_look(self) -> None:
+        """Write what is looked at, for when the analysis is opened again."""
+        analysis, page, look = self.analysis, self._look.page, plain_look(self._look)
+        await _on_thread(lambda: self.store.write_look(analysis, look))
+        self._page = page
+
     async def _write(self) -> None:
         """Write what the store does not hold yet; other pages are told."""
         history, look = self._history, plain_look(self._look)
+        page = self._look.page
         steps, cursor, kept = history.steps, history.cursor, self._kept
         _, ended = self._to_note()
         self._kept = await _on_thread(
             lambda: _write(self.store, kept, steps, cursor, look, self.files, ended)
         )
         self._forget(ended)
+        self._page = page
         if self._kept.id != kept.id:
             self.interrupted = ()
         self.param.update(analysis=self._kept.id, saved_at=time.time())
@@ -346,7 +365,7 @@ class Memory(param.Parameterized):
 
     def adopt(self, kept: Kept) -> None:
         """Take an analysis that was read from the store as the one on this page."""
-        self._kept = kept
+        self._kept, self._page = kept, self._look.page
         self.param.update(
             state="saved",
             problem="",

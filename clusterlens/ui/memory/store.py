@@ -323,6 +323,13 @@ class Store:
             _end(db, ended)
         return stored.revision + 1
 
+    def write_look(self, analysis: str, look: Mapping[str, Any]) -> None:
+        """Write what is looked at; it is no change of the analysis."""
+        with self._turn() as db:
+            sql = "UPDATE analysis SET look = ? WHERE id = ?"
+            if db.execute(sql, (as_text(look), analysis)).rowcount:
+                seal(db, analysis)
+
     def note(
         self, analysis: str, intents: Sequence[Intent], ended: Collection[str] = ()
     ) -> None:

@@ -180,14 +180,20 @@ def _row(k: int, state: LinkState) -> str:
         f"<line x1='0' y1='4' x2='22' y2='4' stroke='{LINK_COLOURS[kind]}' "
         f"stroke-width='3' stroke-dasharray='{_STROKES[kind]}'/></svg>"
     )
-    swap = f"<span title='make it a {TITLES[OTHER[kind]]}'>⇌</span>"
-    remove = "<span title='remove the link'>✕</span>"
-    show = link(rows, f"show {k}")
+    other = TITLES[OTHER[kind]]
+    said = f"{TITLES[kind]} of rows {rows}"
+    shown = f"Show the {said}{', broken' if state.broken else ''}"
+    show = link(rows, f"show {k}", name=shown)
+    swap = link(
+        "⇌", f"swap {k}", css="cl-swap", name=f"Make the {said} a {other}", beside=True
+    )
+    remove = link(
+        "✕", f"remove {k}", css="cl-remove", name=f"Remove the {said}", beside=True
+    )
     return (
-        f"<tr><td>{stroke}</td><td class='ends'>{show}</td>"
+        f"<tr data-roving><td>{stroke}</td><td class='ends'>{show}</td>"
         f"<td class='name'>{TITLES[kind]}</td><td>{verdict}</td>"
-        f"<td class='name'>{link(swap, f'swap {k}', css='cl-swap')}&ensp;"
-        f"{link(remove, f'remove {k}', css='cl-remove')}</td></tr>"
+        f"<td class='name'>{swap}&ensp;{remove}</td></tr>"
     )
 
 

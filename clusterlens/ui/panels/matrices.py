@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import count as counted
+from clusterlens.compute._numbers import whole
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.matrix import (
@@ -15,6 +17,7 @@ from clusterlens.ui.figures.matrix import (
     MatrixFigure,
     cell_pixels,
 )
+from clusterlens.ui.figures.steering import Steering, steered
 from clusterlens.ui.jobs import Job
 from clusterlens.ui.kit import badge, card, pn, select
 from clusterlens.ui.look import Brush
@@ -54,10 +57,12 @@ class Matrix(Panel):
     drawn = ("matrix_edges", "link_marks")
     also = ("order",)
     figure: MatrixFigure
+    steering: Steering
 
     def square(self) -> pn.Column:
         """Return the place of the figure."""
-        inner = pn.Column(self.figure.pane, styles=_SQUARE, margin=0)
+        place, self.steering = steered(self.figure)
+        inner = pn.Column(place, styles=_SQUARE, margin=0)
         return pn.Column(inner, styles=_PLACE, sizing_mode="stretch_both", margin=0)
 
     def tap(self, row: int, column: int) -> None:
@@ -91,8 +96,9 @@ class Matrix(Panel):
 
         self.session.jobs.live("brush", "Selecting samples", union, brush)
 
-    def draw(self, picture: Heatmap, edges: Edges, marks: Marks) -> None:
-        """Put the pixels, the edges and the links on screen."""
+    def draw(self, title: str, picture: Heatmap, edges: Edges, marks: Marks) -> None:
+        """Put the pixels, the edges and the links on screen, and say what they are."""
+        self.steering.words = _spoken(title, picture, edges, marks)
         self.figure.show(picture, self.session.look.matrix_view)
         self.figure.show_edges(edges)
         self.figure.mark(marks.cells, marks.colours)
@@ -147,7 +153,7 @@ class ConsensusMatrix(Matrix):
             f"<p class='muted sides'><span class='cut'>Share of the {voters(ensemble)} "
             f"that join a pair.</span>{_scale(consensus.palette)}</p>"
         )
-        self.draw(consensus, matrix_edges, link_marks)
+        self.draw("Consensus matrix", consensus, matrix_edges, link_marks)
 
 
 class BinarisedMatrix(Matrix):
@@ -210,7 +216,24 @@ class BinarisedMatrix(Matrix):
             f"<p class='muted cut'>{_FILLED}Filled: joined by at least "
             f"{threshold_in_force} of {voters(ensemble)}.{sampled}</p>"
         )
-        self.draw(binarised, matrix_edges, link_marks)
+        self.draw("Binarised matrix", binarised, matrix_edges, link_marks)
+
+
+def _spoken(title: str, picture: Heatmap, edges: Edges, marks: Marks) -> str:
+    """Say what a matrix shows: what is in view, how much is joined, the links."""
+    seen = picture.tile.values
+    parts = [f"{title} of {counted(picture.n_samples, 'row')}."]
+    if (np.array(edges.spans) != (0, picture.n_samples)).any():
+        (r0, r1), (c0, c1) = edges.spans
+        parts.append(
+            f"In view: rows {whole(r0 + 1)} to {whole(r1)}, "
+            f"columns {whole(c0 + 1)} to {whole(c1)} in its order."
+        )
+    if np.isfinite(seen).any():
+        parts.append(f"Mean of what is in view: {np.nanmean(seen):.2f}.")
+    if marks.cells:
+        parts.append(f"{counted(len(marks.cells), 'mark')} of links.")
+    return " ".join(parts)
 
 
 def _scale(palette: list[str]) -> str:

@@ -32,13 +32,17 @@ CSS = scaled("""
 @media (max-width: 1250px) { .result .more { display: none; } }
 .menu { position: fixed; inset: 46px 300px auto auto; margin: 0; width: 300px;
   padding: 6px;
-  border: 0; border-radius: 8px; background: #fff; color: #14181d;
+  border: 0; border-radius: 8px; background: var(--panel-surface-color, #fff);
+  color: var(--panel-on-surface-color, #14181d);
   box-shadow: 0 6px 30px rgba(0, 0, 0, .35); white-space: normal; }
 .menu button { all: unset; box-sizing: border-box; display: block; width: 100%;
   padding: 7px 10px; border-radius: 5px; cursor: pointer; font-size: 13.5px; }
-.menu button:hover, .menu button:focus-visible { background: #e3f1f1; }
-.menu small { display: block; font-size: 12px; color: #586069; }
-.menu p { margin: 4px 10px; font-size: 12px; color: #586069; }
+.menu button:hover, .menu button:focus-visible {
+  background: color-mix(in srgb, #0b8a8a 12%, transparent); }
+.menu small, .menu p { font-size: 12px;
+  color: color-mix(in srgb, currentColor 72%, transparent); }
+.menu small { display: block; }
+.menu p { margin: 4px 10px; }
 """)
 
 

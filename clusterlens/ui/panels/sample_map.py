@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import percent, whole
+from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.components import Text
@@ -20,6 +20,7 @@ from clusterlens.ui.figures.sample_map import (
     MapFigure,
     inside,
 )
+from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit import badge, card, link, mark, pmu, safe, select
 from clusterlens.ui.look import Brush
 from clusterlens.ui.moves import pick, toggle_linking
@@ -87,9 +88,10 @@ class SampleMap(Panel):
             on_click=lambda event: setattr(look, "map_of", "models"),
             description="Show how near the models are to each other",
         )
+        place, self._steering = steered(self._figure)
         return card(
             "Map of samples",
-            self._figure.pane,
+            place,
             self._legend,
             note=self.status,
             buttons=[self._colour, self._link, models],
@@ -119,6 +121,7 @@ class SampleMap(Panel):
             self._figure.contradict(projection.coordinates[contradiction.value])
         self._link.variant = "contained" if linking.value else "outlined"
         self._figure.number(legend.places, legend.numbers)
+        self._steering.words = _spoken(map_picture, legend, projection, states)
         self._offer(samples.value)
         bar = _linking_bar(linking.value, pair.value, samples.value)
         self._legend.body = (
@@ -230,6 +233,33 @@ def _strokes(states: Sequence[LinkState]) -> str:
     if any(state.broken for state in drawn):
         strokes.append(f"<b style='color:{LINK_COLOURS['cannot']}'>⊗</b> broken")
     return "".join(f"{stroke}&ensp;" for stroke in strokes)
+
+
+def _spoken(
+    picture: Picture,
+    legend: Legend,
+    projection: Projection,
+    states: Sequence[LinkState],
+) -> str:
+    """Say what the map shows: samples, what colours them, axes, links, the zoom."""
+    first, second = map(percent, projection.explained)
+    if legend.by == "disagreement":
+        colours = "coloured by the disagreement of the pool"
+    else:
+        named = [f"{name}: {whole(size)}" for _, name, size in legend.entries]
+        more = [f"{len(named) - LEGEND_ENTRIES} more"] * (len(named) > LEGEND_ENTRIES)
+        colours = f"by colour {', '.join([*named[:LEGEND_ENTRIES], *more])}"
+    parts = [
+        f"Map of {count(len(projection.coordinates), 'sample')}, {colours}.",
+        f"To the right principal component 1, {first} of the variance, upwards "
+        f"component 2, {second}.",
+    ]
+    if drawn := [state for state in states if state.ends]:
+        n_broken = sum(state.broken for state in drawn)
+        parts.append(f"{count(len(drawn), 'link')}, {n_broken} broken.")
+    if picture.view != picture.whole:
+        parts.append("Zoomed in.")
+    return " ".join(parts)
 
 
 def _described(

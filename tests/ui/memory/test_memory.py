@@ -78,6 +78,32 @@ def test_an_analysis_is_opened_where_it_was_left_without_running_its_pool(
     assert run(main()).jobs.notices == ()
 
 
+def test_an_analysis_is_opened_on_the_page_that_was_left(tmp_path, quick_pool):
+    async def main():
+        session = await begun(tmp_path)
+        store, name = session.memory.store, session.memory.analysis
+        (before,) = store.entries()
+        revision = store.revision(name)
+        session.look.page = "pool"
+        session.look.param.update(page="consensus", tab="links")
+        await session.memory.settled()
+        assert store.entries() == [before]
+        assert store.revision(name) == revision
+        return (await opened(tmp_path, name)).look
+
+    look = run(main())
+    assert (look.page, look.tab) == ("consensus", "links")
+
+
+def test_the_page_of_an_analysis_that_is_gone_is_no_error(tmp_path, quick_pool):
+    async def main():
+        session = await begun(tmp_path)
+        session.memory.store.write_look("no such analysis", {"page": "consensus"})
+        assert len(session.memory.store.entries()) == 1
+
+    run(main())
+
+
 def test_thirty_actions_are_undone_to_the_start_and_redone_to_the_end(
     tmp_path, quick_pool
 ):

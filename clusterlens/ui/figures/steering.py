@@ -1,0 +1,125 @@
+"""Steering: a figure by keys, for those who use no pointer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel as pn
+import param
+from panel.custom import JSComponent
+
+from clusterlens.ui.figures.frame import Frame
+
+# Of the range in view, for one press of a key.
+_ZOOM, _PAN = 1.5, 0.25
+HOW = (
+    "Arrow keys move a cursor and, beyond the edge or with Shift, what is shown; Enter "
+    "clicks there; plus and minus zoom; 0 or Home shows all."
+)
+
+
+_CSS = """
+:host { position: absolute !important; inset: 0; pointer-events: none; z-index: 3; }
+div[role] { height: 100%; position: relative; }
+div[role]:focus-visible { outline: 2px solid #0b8a8a; outline-offset: -2px; }
+.cursor { position: absolute; width: 19px; height: 19px; translate: -50% -50%;
+  display: none; border: 2px solid #14181d; outline: 2px solid #fff; border-radius: 50%;
+  box-sizing: border-box; }
+.cursor::after { content: ""; position: absolute; inset: 6px; border-radius: 50%;
+  background: #14181d; outline: 1px solid #fff; }
+div[role]:focus-visible > .cursor { display: block; }
+.said { position: absolute; width: 1px; height: 1px; overflow: hidden;
+  clip-path: inset(50%); }
+"""
+
+
+class Steering(JSComponent):
+    """Lies over a figure, takes the keys and shows a cursor while it has the focus.
+
+    Parameters
+    ----------
+    frame : Frame
+        What it steers. Its axes, if any, lie outside of the frame that is steered.
+    """
+
+    words = param.String("", doc="What the figure shows; plain text, read out.")
+    how = param.String(HOW, constant=True, doc="What the keys do, read out.")
+
+    _esm = """
+const STEPS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1],
+  ArrowDown: [0, 1]};
+const PIXELS = 8;
+export function render({model}) {
+  const box = document.createElement('div');
+  const cursor = document.createElement('div');
+  const said = document.createElement('div');
+  box.tabIndex = 0;
+  box.setAttribute('role', 'application');
+  box.setAttribute('aria-roledescription', 'figure');
+  said.setAttribute('aria-live', 'polite');
+  said.className = 'said';
+  cursor.className = 'cursor';
+  const at = [0.5, 0.5];  // of the width from the left, of the height from the top
+  const place = () => {
+    cursor.style.left = `${100 * at[0]}%`;
+    cursor.style.top = `${100 * at[1]}%`;
+  };
+  const pan = (step) => model.send_msg({pan: step});
+  const move = (step) => {
+    const size = [box.clientWidth, box.clientHeight];
+    const next = at.map((part, axis) => part + step[axis] * PIXELS / size[axis]);
+    if (next.some((part) => part < 0 || part > 1)) pan(step);
+    next.forEach((part, axis) => { at[axis] = Math.min(1, Math.max(0, part)); });
+    place();
+  };
+  box.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const {key, shiftKey} = event;
+    if (STEPS[key]) (shiftKey ? pan : move)(STEPS[key]);
+    else if (key === 'Enter') model.send_msg({click: at});
+    else if (key === '+' || key === '=') model.send_msg({zoom: 1, at});
+    else if (key === '-') model.send_msg({zoom: -1, at});
+    else if (key === '0' || key === 'Home') model.send_msg({reset: true});
+    else return;
+    event.preventDefault();
+  });
+  // The label names it where it gets the focus; later words are told while it has it.
+  const tell = () => {
+    box.setAttribute('aria-label', `${model.words} ${model.how}`);
+    if (box.matches(':focus')) said.textContent = model.words;
+  };
+  box.addEventListener('blur', () => { said.textContent = ''; });
+  model.on('words', tell);
+  tell(); place();
+  box.append(cursor, said);
+  return box;
+}"""
+
+    def __init__(self, frame: Frame) -> None:
+        super().__init__(margin=0, sizing_mode="stretch_both", stylesheets=[_CSS])
+        self._frame = frame
+
+    def _handle_msg(self, data: Any) -> None:
+        frame = self._frame
+        if "pan" in data:
+            right, down = data["pan"]
+            frame.pan(_PAN * right, _PAN * down)
+        elif "click" in data:
+            frame.click(*data["click"])
+        elif "zoom" in data:
+            frame.zoom(_ZOOM ** -data["zoom"], *data["at"])
+        elif "reset" in data:
+            frame.reset()
+
+
+def steered(frame: Frame) -> tuple[pn.Column, Steering]:
+    """Return the place of a figure that keys steer, and what steers it."""
+    steering = Steering(frame)
+    place = pn.Column(
+        frame.pane,
+        steering,
+        styles={"position": "relative", "flex": "1 1 0", "min-height": "0"},
+        sizing_mode="stretch_both",
+        margin=0,
+    )
+    return place, steering

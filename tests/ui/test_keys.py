@@ -1,0 +1,207 @@
+"""Keys of the page in a real browser: wherever the focus is, in map and matrices."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from benchmarks.pages import SAMPLES
+from clusterlens.ui.memory.store import Store
+from tests.ui.conftest import opened
+from tests.ui.test_accessible import open_iris
+from tests.ui.test_main_job import FIGURE, LONG, choose, picture
+from tests.ui.test_workbench import until
+from tests.ui.test_zooming import FILLED, MAPPED, MATRICES
+
+STEP = 8
+# The ranges of a figure and those of all it shows, low to high.
+RANGES = f"""css => {{
+  const {{x_range, y_range}} = ({FIGURE})(css), ends = [];
+  for (const axis of [x_range, y_range])
+    for (const [one, other] of [['start', 'end'], ['reset_start', 'reset_end']])
+      ends.push([axis[one], axis[other]].sort((a, b) => a - b));
+  return ends;
+}}"""
+# Whether a figure shows a part of the width of all there is.
+SHOWS = f"""([css, part]) => {{
+  const [[low, high], [first, last]] = ({RANGES})(css);
+  return Math.abs((high - low) / (last - first) - part) < 1e-3;
+}}"""
+
+
+@pytest.fixture(scope="module")
+def page(browser, browser_context_args):
+    """The page of all tests here, each of which turns to Consensus first."""
+    with browser.new_context(**browser_context_args) as context:
+        yield context.new_page()
+
+
+@pytest.fixture(scope="module")
+def iris(page, server):
+    page.set_default_timeout(LONG)
+    with opened(page, server) as app:
+        open_iris(app)
+        yield app
+
+
+@pytest.fixture
+def app(iris):
+    iris.locator(".cl-nav-consensus button").click()
+    expect(iris.locator(".cl-ranking-table")).to_be_visible()
+    return iris
+
+
+def test_what_was_chosen_in_a_select_is_undone_by_the_next_key(app):
+    score = app.locator(".cl-score").get_by_role("combobox")
+    before = score.inner_text()
+    choose(app, ".cl-score", "Average adjusted Rand index")
+    expect(score).to_have_text("Average adjusted Rand index")
+    expect(score).to_be_focused()
+    app.keyboard.press("Control+z")
+    expect(score).to_have_text(before)
+    app.keyboard.press("Control+Shift+z")
+    expect(score).to_have_text("Average adjusted Rand index")
+    app.keyboard.press("Control+z")
+    expect(score).to_have_text(before)
+
+
+def test_a_select_and_a_field_keep_the_keys_that_are_theirs(app):
+    front = app.locator(".cl-ranking-table .ranked.front")
+    leader = front.inner_text()
+    app.locator(".cl-score").get_by_role("combobox").focus()
+    app.keyboard.press("ArrowDown")
+    app.keyboard.press("Escape")
+    app.keyboard.press("?")
+    expect(app.locator(".cl-keys")).to_be_visible()
+    app.keyboard.press("?")
+    assert front.inner_text() == leader
+    app.locator(".cl-nav-pool button").click()
+    app.get_by_label("Seed").fill("12")
+    app.keyboard.press("Control+z")
+    app.keyboard.press("a")
+    expect(app.locator(".cl-undo button")).to_be_enabled()
+    expect(app.locator(".cl-keys")).to_be_hidden()
+    assert app.evaluate("getComputedStyle(document.documentElement).fontSize") == "16px"
+
+
+def steer(app: Page, css: str, before: str):
+    """Go by Tab from what stands before a figure to it; return it."""
+    picture(app, css)
+    app.wait_for_function(SHOWS, arg=[css, 1])
+    app.locator(before).focus()
+    app.keyboard.press("Tab")
+    figure = app.locator(f"{css} [role=application]")
+    expect(figure).to_be_focused()
+    return figure
+
+
+@pytest.mark.parametrize(
+    ("css", "before", "words", "zoomed"),
+    [
+        (
+            ".cl-map",
+            ".cl-map-of-models button",
+            r"Map of 150 samples, by colour .*cluster 1: \d+.*Arrow keys",
+            "Zoomed in.",
+        ),
+        (
+            ".cl-binarised-matrix",
+            ".cl-order-by [role=combobox]",
+            "Binarised matrix of 150 rows.*Arrow keys",
+            "In view: rows ",
+        ),
+        (
+            ".cl-consensus-matrix",
+            ".cl-shading [role=combobox]",
+            "Consensus matrix of 150 rows.*Arrow keys",
+            "In view: rows ",
+        ),
+    ],
+    ids=["map", "binarised", "consensus"],
+)
+def test_a_figure_is_steered_as_fast_as_keys_are_pressed(
+    app, css, before, words, zoomed
+):
+    leader = app.locator(".cl-ranking-table .ranked.front").inner_text()
+    figure = steer(app, css, before)
+    expect(figure).to_have_accessible_name(re.compile(words))
+    for key in "+++":
+        app.keyboard.press(key)
+    app.wait_for_function(SHOWS, arg=[css, 1.5**-3])
+    expect(figure.locator("[aria-live=polite]")).to_contain_text(zoomed)
+    app.keyboard.press("-")
+    app.wait_for_function(SHOWS, arg=[css, 1.5**-2])
+    (left, right), _, (low, high), _ = app.evaluate(RANGES, css)
+    for key in ("Shift+ArrowRight", "Shift+ArrowDown"):
+        app.keyboard.press(key)
+    down = -1 if css == ".cl-map" else 1
+    app.wait_for_function(
+        f"""([css, x, y]) => {{
+          const [[left, right], , [low, high]] = ({RANGES})(css);
+          return Math.abs(left - x) + Math.abs(low - y) < 1e-3 * (right - left);
+        }}""",
+        arg=[css, left + (right - left) / 4, low + down * (high - low) / 4],
+    )
+    if css == ".cl-map":
+        app.wait_for_function(MAPPED, arg=css)
+    else:
+        app.wait_for_function(FILLED, arg=[MATRICES, 150])
+    app.keyboard.press("Home")
+    app.wait_for_function(SHOWS, arg=[css, 1])
+    app.keyboard.press("+")
+    app.wait_for_function(SHOWS, arg=[css, 1 / 1.5])
+    app.keyboard.press("0")
+    app.wait_for_function(SHOWS, arg=[css, 1])
+    app.keyboard.press("Tab")
+    expect(figure).not_to_be_focused()
+    assert app.locator(".cl-ranking-table .ranked.front").inner_text() == leader
+
+
+def test_a_sample_is_reached_and_clicked_by_keys(app):
+    figure = steer(app, ".cl-map", ".cl-map-of-models button")
+    box = figure.bounding_box()
+    places = app.wait_for_function(SAMPLES).json_value()
+    x, y = places[len(places) // 2]
+    for right, back, pixels in (
+        ("ArrowRight", "ArrowLeft", x - box["x"] - box["width"] / 2),
+        ("ArrowDown", "ArrowUp", y - box["y"] - box["height"] / 2),
+    ):
+        for _ in range(round(abs(pixels) / STEP)):
+            app.keyboard.press(right if pixels > 0 else back)
+    app.keyboard.press("Enter")
+    expect(app.locator(".cl-inspector")).to_contain_text("Disagreement")
+
+
+def test_a_link_costs_one_tab_and_its_buttons_have_names(app):
+    app.get_by_role("tab", name="Links").first.click()
+    rows = app.locator(".cl-links tr[data-roving]")
+    for n_links, key in enumerate("mc", 1):
+        app.locator(".cl-suggestions button[data-do]").first.click()
+        app.keyboard.press(key)
+        expect(rows).to_have_count(n_links)
+    shown = rows.nth(0).get_by_role("button", name="Show the must-link")
+    swap = rows.nth(0).get_by_role("button", name=" a cannot-link")
+    remove = rows.nth(0).get_by_role("button", name="Remove the must-link of rows")
+    expect(rows.nth(0).get_by_role("button")).to_have_count(3)
+    shown.focus()
+    app.keyboard.press("ArrowRight")
+    expect(swap).to_be_focused()
+    app.keyboard.press("ArrowRight")
+    expect(remove).to_be_focused()
+    app.keyboard.press("ArrowLeft")
+    app.keyboard.press("ArrowLeft")
+    expect(shown).to_be_focused()
+    app.keyboard.press("Tab")
+    expect(rows.nth(1).get_by_role("button", name="Show the cannot")).to_be_focused()
+
+
+def test_an_analysis_opens_on_the_page_that_was_left(app, server):
+    app.locator(".cl-nav-report button").click()
+    store = Store(server.home)
+    newest, *_ = store.entries()
+    until(app, lambda: store.read(newest.id).look["page"] == "report")
+    with app.context.new_page() as again:
+        again.goto(f"{server.address}/app")
+        again.locator(".cl-recent .cl-open").first.click()
+        expect(again.locator(".cl-page-report").first).to_be_visible()
+    store.close()

@@ -1,0 +1,105 @@
+"""Steering: what the keys of a figure do to its ranges."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clusterlens.compute.consensus.tiles import Tile
+from clusterlens.ui.figures.matrix import Heatmap, MatrixFigure, full_view
+from clusterlens.ui.figures.sample_map import MapFigure
+from clusterlens.ui.figures.steering import Steering
+from clusterlens.ui.look import Viewport
+from tests.ui.loop import run
+
+
+class Told(list):
+    """Keeps what it is told."""
+
+    def __call__(self, *what, **more):
+        self.append(what or more)
+
+
+def framed(whole):
+    """Return a matrix that shows a whole, with its steering."""
+    tapped = Told()
+    frame = MatrixFigure(Told(), tapped, Told(), value="agreement", css="c")
+    frame._n = 100
+    frame.follow(whole)
+    return frame, Steering(frame), tapped
+
+
+def test_zooming_stays_at_the_cursor_and_within_the_whole():
+    async def main():
+        whole = full_view(100)
+        frame, steering, tapped = framed(whole)
+        before = frame._at(0.9, 0.2)
+        steering._handle_msg({"zoom": 1, "at": [0.9, 0.2]})
+        assert frame._at(0.9, 0.2) == pytest.approx(before)
+        for _ in range(30):
+            steering._handle_msg({"pan": [1, 0]})
+        assert frame.view()[0][1] == pytest.approx(whole[0][1])
+        for _ in range(30):
+            steering._handle_msg({"zoom": 1, "at": [0.5, 0.5]})
+        assert np.ptp(frame.view(), axis=1) == pytest.approx([4, 4])
+        steering._handle_msg({"reset": True})
+        assert frame.view() == whole
+        steering._handle_msg({"click": [0.999, 0.5]})
+        row = int(np.mean(whole[1]))
+        assert tapped == [(row, 99)]
+
+    run(main())
+
+
+def test_down_is_down_in_matrices_and_maps():
+    async def main():
+        matrix, *_ = framed(full_view(100))
+        plane = MapFigure(Told(), Told(), Told(), Told())
+        plane.follow(((0.0, 1.0), (0.0, 1.0)))
+        for frame, sign in ((matrix, 1), (plane, -1)):
+            steering = Steering(frame)
+            steering._handle_msg({"zoom": 1, "at": [0.5, 0.5]})
+            before = frame.view()[1][0]
+            steering._handle_msg({"pan": [0, 1]})
+            assert sign * (frame.view()[1][0] - before) > 0
+
+    run(main())
+
+
+def test_a_picture_that_was_on_its_way_takes_no_key_back():
+    async def main():
+        port = Viewport(width=200, height=200)
+
+        def told(**seen):
+            nonlocal port
+            port = replace(port, **seen)
+
+        frame = MatrixFigure(told, Told(), Told(), value="agreement", css="c")
+        steering, whole = Steering(frame), full_view(100)
+        edges = np.arange(101)
+        tile = Tile(np.ones((100, 100)), edges, edges, "consensus", None, True, None)
+        picture = Heatmap(tile, 100, ["#000000", "#ffffff"])
+        frame.show(picture, port)
+        for moved in ({"zoom": 1, "at": [0.5, 0.5]}, {"pan": [1, 0]}, {"reset": True}):
+            steering._handle_msg(moved)
+            steered = frame.view()
+            frame.show(picture, port)
+            assert frame.view() == steered
+            assert (port.zoom or whole) == steered
+
+    run(main())
+
+
+def test_keys_add_up_before_the_browser_has_moved():
+    async def main():
+        frame, steering, _ = framed(full_view(100))
+        coming = []
+        frame.put = coming.append
+        for _ in range(3):
+            steering._handle_msg({"zoom": 1, "at": [0.5, 0.5]})
+        for change in coming:
+            change()
+        whole = np.ptp(full_view(100), axis=1)
+        assert np.ptp(frame.view(), axis=1) == pytest.approx(whole / 1.5**3)
+
+    run(main())
