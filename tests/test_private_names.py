@@ -29,14 +29,17 @@ NAMES = {
     "_rebuild": "numba.core.compiler:CompileResult",
     "_reduce": "numba.core.compiler:CompileResult",
     "_send_msg": "panel.custom:ReactComponent",
-    "_single_linkage_tree_": "sklearn.cluster:HDBSCAN.fit",
     "_tornado": "bokeh.server.server:BaseServer.__init__",
     "_unstable_default_values": Div(),
     "_validate": "param:Parameter",
     "_validate_params": "sklearn.base:BaseEstimator",
 }
 MODULES = {
-    "sklearn.cluster._hdbscan._linkage": ("MST_edge_dtype", "make_single_linkage"),
+    "sklearn.cluster._hdbscan._linkage": (
+        "MST_edge_dtype",
+        "make_single_linkage",
+        "mst_from_data_matrix",
+    ),
     "sklearn.cluster._hdbscan._tree": ("tree_to_labels",),
     "sklearn.utils._param_validation": ("validate_parameter_constraints",),
 }

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import kmeans_plusplus
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from clusterlens.compute._validation import FloatArray, IntArray, check_range
+from clusterlens.compute.estimators._random import legacy_random_state
 
 
 class SphericalKMeans(ClusterMixin, BaseEstimator):
@@ -25,7 +25,7 @@ class SphericalKMeans(ClusterMixin, BaseEstimator):
         Starts, of which the best is kept.
     max_iter : int, default 300
         Most iterations of a start.
-    random_state : int, RandomState or None, default None
+    random_state : int, RandomState, Generator or None, default None
         Seed of the starts, by k-means++.
 
     Attributes
@@ -97,7 +97,7 @@ class SphericalKMeans(ClusterMixin, BaseEstimator):
         check_range(self.n_clusters, 1, len(data), name="n_clusters", integer=True)
         check_range(self.n_init, 1, np.inf, name="n_init", integer=True)
         check_range(self.max_iter, 1, np.inf, name="max_iter", integer=True)
-        rows, random = unit_rows(data), check_random_state(self.random_state)
+        rows, random = unit_rows(data), legacy_random_state(self.random_state)
         self.mean_cosine_ = -np.inf
         for _ in range(self.n_init):
             centres, _ = kmeans_plusplus(rows, self.n_clusters, random_state=random)
