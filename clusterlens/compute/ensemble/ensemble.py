@@ -368,6 +368,17 @@ class Ensemble(Frozen):
             return self.labels[models]
         return self.select(models)
 
+    # Nothing takes an ensemble for an array of labels by mistake.
+    __iter__ = None
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[np.object_]:
+        """Return the ensemble as one object, shape ()."""
+        whole = np.empty((), np.object_)
+        whole[()] = self
+        return whole
+
     def replace(self, **changes: Any) -> Ensemble:
         """Return the ensemble with other values of some arguments.
 
