@@ -112,7 +112,8 @@ class KMeansSilhouette(ClusterMixin, BaseEstimator):
         for n_clusters in range(2, most + 1):
             model = KMeans(n_clusters, n_init=self.n_init, random_state=random)
             labels = model.fit_predict(data)
-            score = float(internal_index("SI", data[part], labels[part]))
+            width = internal_index("SI", data[part], labels[part], n_jobs=1)
+            score = float(width)
             if score > max(scores):
                 self.labels_ = labels.astype(np.int64)
             scores.append(score)
