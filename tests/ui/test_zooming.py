@@ -371,6 +371,7 @@ def test_another_pair_of_classes_is_seen_whole(app, tmp_path):
     before = state(app, ".cl-class-pair")["view"]
     turn(app, ".cl-class-pair", 6)
     wait_until_narrower(app, ".cl-class-pair", np.ptp(before[0]))
+    app.wait_for_function(MAPPED, arg=".cl-class-pair", timeout=LONG)
     app.locator(".cl-label-pairs button").last.click()
     app.wait_for_function(
         f"(css) => {{ {FIND}; const {{x_range}} = figureView(css).model; "

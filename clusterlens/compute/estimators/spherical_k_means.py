@@ -25,7 +25,7 @@ class SphericalKMeans(ClusterMixin, BaseEstimator):
         Starts, of which the best is kept.
     max_iter : int, default 300
         Most iterations of a start.
-    random_state : int, RandomState, Generator or None, default None
+    random_state : int, RandomState, Generator or None, default 0
         Seed of the starts, by k-means++.
 
     Attributes
@@ -66,7 +66,7 @@ class SphericalKMeans(ClusterMixin, BaseEstimator):
         n_clusters: int = 8,
         n_init: int = 1,
         max_iter: int = 300,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_init = n_init

@@ -88,5 +88,5 @@ def test_vertices_without_edges_fill_the_smallest_parts():
 
 def test_missing_metis_is_named_with_the_way_out(monkeypatch):
     monkeypatch.setitem(sys.modules, "pymetis", None)
-    with pytest.raises(ImportError, match=r"clusterlens\[metis\].*cspa-spectral"):
+    with pytest.raises(ImportError, match=r"'.\[metis\]'.*cspa-spectral"):
         import_metis()
