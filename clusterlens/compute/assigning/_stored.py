@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clusterlens.compute._drafts import draft_of
 from clusterlens.compute.assigning._kept import Kept
 from clusterlens.compute.table.plain_preparation import preparation_to_plain
 
@@ -28,15 +28,9 @@ ABOUT, ROWS, ODD = "segmentation.json", "prototypes.parquet", "held-out.parquet"
 
 def write_kept(kept: Kept, path: str | os.PathLike[str]) -> None:
     """Write a segmentation; the file appears when it is complete."""
-    target = Path(path)
     data = _pack(kept)
-    handle, draft = tempfile.mkstemp(".part", target.name, target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(draft).replace(target)
-    finally:
-        Path(draft).unlink(missing_ok=True)
+    with draft_of(Path(path)) as draft:
+        draft.write_bytes(data)
 
 
 def _pack(kept: Kept) -> bytes:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from clusterlens.compute._drafts import draft_of
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import DataError, Frozen
 from clusterlens.compute.assigning.segmentation import COLUMNS, Segmentation
@@ -200,15 +200,14 @@ def _writer(
             "that does."
         )
     _check_new(target)
-    try:
-        handle, draft = tempfile.mkstemp(".part", target.name, target.parent)
-    except OSError as error:
-        raise DataError(
-            f"{str(target)!r} cannot be written ({error.strerror}); give a file in a "
-            "folder that can be."
-        ) from error
-    os.close(handle)
-    try:
+    with ExitStack() as stack:
+        try:
+            draft = stack.enter_context(draft_of(target))
+        except OSError as error:
+            raise DataError(
+                f"{str(target)!r} cannot be written ({error.strerror}); give a file in "
+                "a folder that can be."
+            ) from error
         if target.suffix.lower() == ".parquet":
             with pq.ParquetWriter(draft, schema, compression="zstd") as parquet:
                 yield lambda columns: parquet.write_batch(_batch(columns, schema))
@@ -217,9 +216,6 @@ def _writer(
             with pa_csv.CSVWriter(draft, safe) as text:
                 yield lambda columns: text.write_batch(_batch(columns, safe))
         _check_new(target)
-        os.replace(draft, target)
-    finally:
-        Path(draft).unlink(missing_ok=True)
 
 
 def _check_new(target: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from clusterlens.compute._drafts import draft_of
 
 FORMAT = 1
 KEY = b"clusterlens.ensemble"
@@ -43,14 +44,8 @@ def write_ensemble(ensemble: Any, path: str | os.PathLike[str]) -> None:
             arrays[f"label {t}"] = pa.array(labels, mask=gaps[t])
     table = pa.table(arrays)
     table = table.replace_schema_metadata({KEY: json.dumps(_about(ensemble))})
-    target = Path(path)
-    handle, draft = tempfile.mkstemp(".part", target.name, target.parent)
-    os.close(handle)
-    try:
+    with draft_of(Path(path)) as draft:
         pq.write_table(table, draft, compression="zstd")
-        Path(draft).replace(target)
-    finally:
-        Path(draft).unlink(missing_ok=True)
 
 
 def _about(ensemble: Any) -> dict[str, Any]:
