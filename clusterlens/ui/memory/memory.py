@@ -42,7 +42,7 @@ from clusterlens.ui.shapes import choice
 _EXPECTED = (OSError, ValueError, MemoryError)
 _LOG = logging.getLogger(__name__)
 _THREADS = ThreadPoolExecutor(4, thread_name_prefix="memory")
-# How far work is is noted at most this often.
+# How far work is is noted at most this often, after the first time.
 _NOTE_SECONDS = 2.0
 # The memories of this process, so that pages on one analysis see each other's actions.
 _MEMORIES: WeakSet[Memory] = WeakSet()
@@ -203,11 +203,12 @@ class Memory(param.Parameterized):
     def _to_note(self) -> tuple[list[Intent], set[str]]:
         """What the store shall say of what is under way, and ids of what has ended."""
         is_due = time.monotonic() - self._noted_at >= _NOTE_SECONDS
-        intents = [
-            i
-            for i in self.under_way
-            if i.id not in self._noted or (is_due and self._noted[i.id] != i)
-        ]
+        intents = []
+        for intent in self.under_way:
+            noted = self._noted.get(intent.id)
+            # That anything is known of how far it is waits for nothing.
+            if noted is None or (noted != intent and (is_due or not noted.total)):
+                intents.append(intent)
         return intents, self._noted.keys() - {i.id for i in self.under_way}
 
     async def _note(self) -> None:

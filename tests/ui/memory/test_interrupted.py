@@ -113,6 +113,22 @@ async def running(folder) -> tuple[Session, asyncio.Task]:
     return session, task
 
 
+def test_the_first_that_is_known_of_how_far_a_run_is_is_noted_at_once(
+    tmp_path, held_pool
+):
+    async def main():
+        session, task = await running(tmp_path)
+        for done in (1, 2):
+            session.memory.progress("run pool", "Run the pool", done, 14)
+            await session.memory.settled()
+        (noted,) = session.memory.store.under_way(session.memory.analysis)[0]
+        assert (noted.done, noted.total) == (1, 14)
+        held_pool.set()
+        assert await task
+
+    run(main())
+
+
 def test_a_killed_run_is_offered_with_its_pool_and_gives_the_same_again(
     killed, quick_pool
 ):
