@@ -1,6 +1,7 @@
 """The workbench in a real browser: one screen, nothing lost, nothing stale."""
 
 import random
+import re
 from collections.abc import Callable
 
 import pytest
@@ -126,9 +127,11 @@ def test_back_and_forward_lead_through_the_pages_and_to_the_analysis_before(
     is_on("Data")
     app.locator(".cl-nav-pool button").click()
     is_on("Pool")
+    first = re.search(r"analysis=\w+", app.url)[0]
     app.locator(".cl-state").get_by_role("button", name="another table").click()
     load(app, write_blobs(tmp_path, rows=100, name="others.csv"))
     expect(app.locator(".cl-state")).to_contain_text("others")
+    expect(app).not_to_have_url(re.compile(first), timeout=LONG)
     expect(app.locator(".cl-saved")).to_contain_text("saved")
     app.go_back()
     expect(app.locator(".cl-state")).to_contain_text("blobs", timeout=LONG)

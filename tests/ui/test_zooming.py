@@ -282,11 +282,12 @@ def test_zoom_links_and_order_hold_together_and_outlive_a_reload(app, tmp_path):
     wait_until_narrower(app, MATRICES[0], before / 2)
     zoomed = cells.assert_shown(order)["view"]
     app.locator(".cl-ranking-table .ranked").last.click()
-    app.wait_for_function(
-        f"([css, rings]) => String(({STATE})(css).rings[0].x) !== rings",
-        arg=[MATRICES[0], ",".join(map(str, rings["x"]))],
-        timeout=LONG,
-    )
+    for css in MATRICES:
+        app.wait_for_function(
+            f"([css, rings]) => String(({STATE})(css).rings[0].x) !== rings",
+            arg=[css, ",".join(map(str, rings["x"]))],
+            timeout=LONG,
+        )
     assert cells_in_view(app)[0]["view"] == zoomed
     expect(app).to_have_url(re.compile("matrix_view"), timeout=LONG)
     app.reload()
