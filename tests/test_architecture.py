@@ -139,6 +139,7 @@ PLACES = [
     "components",
     "kit",
     "drafts",
+    "settings",
     "form",
     "literals",
     "look",

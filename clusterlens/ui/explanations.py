@@ -115,7 +115,8 @@ EXPLANATIONS = {
         "and not there.",
     ),
     "cl-consensus-matrix": Explanation(
-        "For each pair of samples the share of models that put them together.",
+        "For each pair of samples the share of models that put them together: the "
+        "consensus or co-association matrix.",
         "Bright blocks are groups the pool agrees on; a pixel is the mean over its "
         "pairs, and exact at every size.",
         "Blocks depend on the order of the samples, and agreement is not truth.",
@@ -131,22 +132,24 @@ EXPLANATIONS = {
     "cl-threshold": Explanation(
         "How many models must agree on a pair, and the ranks of the three leaders at "
         "every such number.",
-        "Drag the line or press Mean or Majority. Lines that cross mean that the order "
-        "rests on this choice.",
-        "No threshold is the right one; the published rule is the mean.",
+        "Drag the line or press Average or Majority. Lines that cross mean that the "
+        "order rests on this choice.",
+        "No threshold is the right one; the published rule is the mean agreement (mean "
+        "of the co-association matrix).",
         f"{_CONSENSUS}, Algorithm 1",
     ),
     "cl-ranking": Explanation(
         "The distinct partitions, closest to the consensus first.",
-        "Teal is the distance, orange the charge for broken links; range: ranks "
-        "without any one family; maj.: rank if a majority must agree.",
+        "Teal is the distance (DISCOTEC), orange the charge for broken links. Without "
+        "a family: ranks when any one is left out; if most agree: rank at a majority "
+        "threshold.",
         "A low rank may be a lonely model that is right. Look at the end, too.",
         f"{_CONSENSUS}, equation 3 and Algorithm 1",
     ),
     "cl-map-models": Explanation(
         "The models among themselves, each as one point.",
         "Models that found similar partitions lie near each other; a click selects "
-        "one.",
+        "one. Groups of models that found nearly the same are near-copies (hubs).",
         "A plane cannot keep all distances, and a lonely model may be the right one.",
     ),
     "cl-model-table-card": Explanation(
@@ -157,8 +160,9 @@ EXPLANATIONS = {
     ),
     "cl-inspector": Explanation(
         "Whatever was clicked: a model, a sample, a selection, or the links.",
-        "Columns are sorted by effect, in standard deviations of all samples; samples "
-        "are “doubtful” that are joined more often with another cluster.",
+        "Columns are sorted by effect, in standard deviations. Inside: the share of "
+        "models that keep two rows of the cluster together (cluster consensus). "
+        "“Doubtful” samples are joined more often with another cluster.",
         "An effect describes a cluster; it does not say what made it.",
         f"{_MONTI} (cluster and item consensus)",
     ),
@@ -178,7 +182,8 @@ EXPLANATIONS = {
         f"{_MONTI}; Senbabaoglu et al., 2014, doi:10.1038/srep06207 (PAC)",
     ),
     "cl-profile": Explanation(
-        "Each cluster with its size, its consensus, and the means of its columns.",
+        "Each cluster with its size, the means of its columns, and the share of models "
+        "that keep two of its rows together (cluster consensus).",
         "Colour is the effect, brown below and teal above the mean of all samples.",
         "Columns made the clusters, so differences in them prove nothing.",
         _MONTI,
@@ -217,7 +222,8 @@ EXPLANATIONS = {
     ),
     "cl-cns-reading": Explanation(
         "Where the walks that begin at one sample stop.",
-        "Shares of the walks that stop at a seed, with the raw membership beside them.",
+        "Shares of the walks that end at a seed (absorption probability), with the raw "
+        "membership beside them.",
         "Most walks stop at no seed: raw memberships all lie near 1/K.",
         _CNS,
     ),
@@ -385,6 +391,8 @@ GLOSSARY = {
     "consensus partition": "One partition made from the consensus of an ensemble.",
     "consistency": "Share of the nearest neighbours of a cluster's rows that are in "
     "the cluster.",
+    "copies without groups": "Tables as wide and long as yours with columns shuffled, "
+    "or drawn from one Gaussian or evenly from a box: the null reference.",
     "DBCV": "Score of clusters of any shape by the density inside and between them.",
     "DISCOTEC": "Scores of a model by its distance to the consensus of its pool; lower "
     "is more typical.",
@@ -396,6 +404,7 @@ GLOSSARY = {
     "model": "One fitted clustering of the pool.",
     "must-link": "Your statement that two rows belong to the same cluster.",
     "NDC": "Normalised degree of concordance of two fuzzy partitions.",
+    "near-copies": "Models that found nearly the same partition: a hub.",
     "noise": "Samples that a density model puts into no cluster, with label -1.",
     "PAC": "Share of pairs that resampled clusterings neither join nor part clearly; "
     "low is clear.",
@@ -403,8 +412,6 @@ GLOSSARY = {
     "pool": "The models that are asked to cluster a table.",
     "run": "A prepared table, a pool with its seed, and what the pool found.",
     "stable": "Of a cluster: found again in other samples of the rows, and more so "
-    "than clusters of structureless copies.",
-    "structureless copies": "Tables as wide and long as yours with columns shuffled, "
-    "or drawn from one Gaussian or evenly from a box.",
+    "than clusters of copies without groups (bootstrap Jaccard).",
     "threshold": "How many models must agree on a pair.",
 }

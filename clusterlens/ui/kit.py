@@ -91,6 +91,12 @@ def mark(colour: str, name: str) -> str:
     return f'<span class="dot" style="background:{colour}"></span>{name}'
 
 
+def told_apart(lead: str, tail: str) -> str:
+    """Return markup of a name in two parts; where it is cut, the first gives way."""
+    ends = f"<span>{safe(lead)}</span><span>{safe(tail)}</span>"
+    return f"<span class='told-apart'>{ends}</span>"
+
+
 def link(
     text: str,
     does: str,

@@ -101,7 +101,9 @@ button.chip:focus-visible { outline-color: #fff !important; outline-offset: -2px
   color: inherit; }
 .stroke { display: inline-block; width: 20px; margin-right: 5px;
   vertical-align: middle; }
-.scale-of { display: inline-block; width: 72px; height: 9px; }
+.scale-of { display: inline-block; width: 40px; height: 9px; }
+@media (max-width: 1150px) { .scale-of { width: 20px; }
+  .sides:has(> .cl-scale) { font-size: 11px; gap: 2px; } }
 .dot { display: inline-block; width: 10px; height: 10px; border-radius: 50%;
   margin-right: 6px; flex: none; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -156,6 +158,13 @@ table.profile td.number { font-size: 13px; }
 .cut { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .cut > button.link { display: inline-block; max-width: 100%; overflow: hidden;
   text-overflow: ellipsis; vertical-align: bottom; }
+.told-apart { display: flex; gap: 0 .3em; min-width: 0; max-width: 100%; }
+.told-apart > span { flex: 0 1 auto; min-width: 0; overflow: hidden;
+  text-overflow: ellipsis; white-space: pre; }
+/* What two names share gives way first, what tells them apart last. */
+.told-apart > span:first-child { flex-shrink: 100000; min-width: 1.6em; }
+.told-apart > span:first-child:has(+ span:empty) { flex-shrink: 1; }
+.told-apart > span:empty { display: none; }
 td.cut { max-width: 110px; } table.rows .cut { max-width: 180px; }
 .brief { display: inline-block; max-width: 150px; vertical-align: bottom; }
 .sides { display: flex; justify-content: space-between; gap: 6px; }
@@ -362,7 +371,11 @@ DENSE = {
         "fontSize": "calc(13px * var(--cl-scale, 1))",
     },
     "& .MuiInputLabel-root": {"fontSize": "calc(13px * var(--cl-scale, 1))"},
-    "& .MuiSelect-select": {"paddingTop": "4px", "paddingBottom": "4px"},
+    "& .MuiSelect-select": {
+        "paddingTop": "4px",
+        "paddingBottom": "4px",
+        "fontSize": "calc(13px * var(--cl-scale, 1))",
+    },
 }
 # A title keeps its width, whatever Panel sets; what stands beside it gives way.
 TITLE_CSS = ":host { min-width: max-content !important; }"

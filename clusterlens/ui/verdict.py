@@ -165,16 +165,16 @@ def _centres(check: LabelCheck) -> str:
 
 def _density(found: LabelEvidence | None) -> str:
     if found is None:
-        return "DBCV is being measured, or was not asked for."
+        return "It is being measured (DBCV), or was not asked for."
     if found.dbcv.reason:
-        return f"No DBCV: {found.dbcv.reason}."
+        return f"Not measured (DBCV): {found.dbcv.reason}."
     return (
-        f"DBCV {fixed(found.dbcv)} against {fixed(found.shuffled['dbcv'].mean())} of "
+        f"{fixed(found.dbcv)} (DBCV) against {fixed(found.shuffled['dbcv'].mean())} of "
         f"these labels shuffled, {max(density_gain(found), 0):.0%} of the way to 1: "
         f"{_DENSE[1]:.0%} is in part, {_DENSE[0]:.0%} yes; iris has "
         f"{fixed(_DBCV['iris'])}, nested rings {fixed(_DBCV['rings'])}. It finds "
-        "groups of any shape, which CH<sub>btwn</sub> cannot: nested rings score 0 "
-        "there."
+        "groups of any shape, which the score of round groups (CH<sub>btwn</sub>) "
+        "cannot: nested rings score 0 there."
     )
 
 

@@ -30,7 +30,7 @@ def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
     expect(coach).to_contain_text("stands at rank 34", timeout=LONG)
     app.keyboard.press("Control+z")
     majority = expect(app.locator(".cl-page-lessons .cl-threshold-text"))
-    majority.to_contain_text("by the mean rule", timeout=LONG)
+    majority.to_contain_text("the average agreement", timeout=LONG)
     coach.get_by_role("button", name="Back").click()
     expect(coach.locator("h1")).to_have_text("Find the rings")
     state.to_contain_text("rings")

@@ -26,7 +26,8 @@ SHOW_ROWS = """async ([esm, css, heads, rows]) => {
   host.style.cssText = 'position:fixed;top:0;width:345px;height:200px';
   const root = host.attachShadow({mode: 'open'});
   root.innerHTML = `<style>${css}</style>`;
-  const model = {rows, heads, selected: null, on: () => {}, send_msg: () => {}};
+  const ignore = {on: () => {}, send_msg: () => {}};
+  const model = {rows, heads, terms: {}, selected: null, ...ignore};
   root.append(render({model}));
   const last = [...root.querySelectorAll('.ranked .tail')].at(-1);
   while (!last.textContent) await new Promise(requestAnimationFrame);

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.pages import places_at_rest
+from clusterlens.ui.words import score_words
 from tests.ui.test_main_job import (
     FIGURE,
     LONG,
@@ -97,7 +98,7 @@ def test_keys_undo_redo_and_step_through_the_models(app, tmp_path):
     app.get_by_role("button", name="Majority").click()
     expect(app.locator(".cl-threshold")).to_contain_text("chosen")
     app.keyboard.press("Control+z")
-    expect(app.locator(".cl-threshold")).to_contain_text("by the mean rule")
+    expect(app.locator(".cl-threshold")).to_contain_text("the average agreement")
     app.keyboard.press("Control+Shift+Z")
     expect(app.locator(".cl-threshold")).to_contain_text("chosen")
     app.keyboard.press("?")
@@ -195,10 +196,10 @@ def test_a_file_of_links_can_be_dropped_on_the_button_that_takes_it(app, tmp_pat
 
 def test_the_score_on_screen_is_the_one_in_force_also_after_undo(app, tmp_path):
     open_run(app, tmp_path)
-    choose(app, ".cl-score", "Average adjusted Rand index")
-    expect(app.locator(".cl-score")).to_contain_text("Average adjusted Rand index")
+    choose(app, ".cl-score", score_words("aari"))
+    expect(app.locator(".cl-score")).to_contain_text("likeness to the other")
     app.locator(".cl-undo button").click()
-    expect(app.locator(".cl-score")).to_contain_text("DISCOTEC, binary")
+    expect(app.locator(".cl-score")).to_contain_text("distance to the consensus")
 
 
 def ranges(app: Page, css: str) -> list[float]:
@@ -300,7 +301,7 @@ def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(
         lambda: app.keyboard.press("ArrowUp"),
         lambda: rows.nth(draw.randrange(n_rows)).click(),
         lambda: app.get_by_role("button", name="Majority").click(),
-        lambda: app.get_by_role("button", name="Mean", exact=True).click(),
+        lambda: app.get_by_role("button", name="Average", exact=True).click(),
         lambda: undo_and_redo(app),
         lambda: app.get_by_role("button", name="Toggle theme").click(),
         lambda: there_and_back(app),

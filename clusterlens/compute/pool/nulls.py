@@ -120,7 +120,7 @@ class NullAgreement(Frozen):
         test = f"p = {self.p_value:.2g}, from {copies}"
         if self.p_value <= LEVEL:
             text = (
-                f"This pool agrees more on the data than on structureless copies "
+                f"This pool agrees more on the data than on copies without groups "
                 f"({test}). That is not proof of clusters: curves and skewed data "
                 "agree more too."
             )
@@ -132,7 +132,7 @@ class NullAgreement(Frozen):
             )
         else:
             text = (
-                f"This pool agrees no more on the data than structureless copies can "
+                f"This pool agrees no more on the data than copies without groups can "
                 f"({test}): its agreement is no evidence of structure."
             )
         if failed:

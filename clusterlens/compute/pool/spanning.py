@@ -50,7 +50,7 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
     Both are records, one a merge, the closest first.
     """
     key = f"spanning-tree-{min_samples}"
-    title = f"spanning tree, min_samples={min_samples}"
+    title = f"tree of nearest neighbours (spanning tree, min_samples={min_samples})"
     listed = n_neighbors(min_samples)
 
     def n_bytes(n: int, d: int, size: int) -> float:
@@ -62,8 +62,8 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
     table = neighbors_step(listed)
     if d <= MAX_TREE_FEATURES:
         note = (
-            f"The {title} is grown from the table of neighbours and a k-d tree; ties "
-            "may be broken another way than by scikit-learn."
+            f"Shared step: {title}, grown from the table of neighbours and a k-d tree; "
+            "ties may be broken another way than by scikit-learn."
         )
         return Step(
             f"grown-{key}",
@@ -75,7 +75,7 @@ def spanning_tree_step(n: int, d: int, min_samples: int) -> Step:
             note=note,
         )
     note = (
-        f"The {title} is that of the graph of {N_NEIGHBORS} neighbours, as the "
+        f"Shared step: {title}, that of the graph of {N_NEIGHBORS} neighbours, as the "
         f"data have more than {whole(MAX_PLAIN_SAMPLES)} samples and "
         f"{MAX_TREE_FEATURES} "
         "features; regions that it leaves apart are joined near their centres."

@@ -52,7 +52,7 @@ READINGS = {  # mean similarity of at least -> what it is called, after Hennig (
     0.6: "a pattern, its members doubtful",
     0.0: "not to be trusted",
 }
-NO_MORE = "as stable as clusters of structureless data"
+NO_MORE = "as stable as clusters of copies without groups"
 _NAMED = 0.6  # what is less stable is not to be trusted, whatever copies reach
 _LIKE = 2.0  # clusters up to so many times as large are of the same kind
 _UNDRAWN = -2

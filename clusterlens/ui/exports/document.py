@@ -484,7 +484,7 @@ def _found_again(found: Findings) -> str:
         "<p class='muted'>Found again: mean Jaccard similarity with the nearest "
         f"cluster of {found.stability.n_resamples} bootstrap samples (Hennig 2007). "
         f"Beside it what clusters as large reach in {found.stability.n_copies} "
-        "copies of the table without groups (structureless data): "
+        "copies of the table without groups (null reference): "
         f"{found.stability.stable.sum()} of {len(found.stability.clusters)} clusters "
         "are stable beyond that.</p>"
     )

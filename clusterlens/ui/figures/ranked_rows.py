@@ -20,21 +20,32 @@ HEADS = {
     "model": "model",
     "k": "k",
     "distance": "distance",
-    "range": "range",
-    "majority": "maj.",
+    "range": "without a family",
+    "majority": "if most agree",
+    "first": "1",
+    "last": "",
+}
+# What experts call the columns.
+TERMS = {
+    "distance": "score",
+    "range": "ranks without any one family of models: leave-one-family-out",
+    "majority": "rank if more than half of the models must agree: majority threshold",
 }
 ROW_CSS = scaled("""
 .ranking { height: 100%; display: flex; flex-direction: column; font-size: 13px; }
 .rows, .heads { overflow-y: auto; scrollbar-gutter: stable; scrollbar-width: thin; }
 .heads { overflow: hidden; flex: none; }
 .rows { flex: 1 1 0; min-height: 0; position: relative; }
-.row { display: grid; align-items: center; height: 26px; gap: 0 8px; cursor: pointer;
-  grid-template-columns: 24px minmax(0, 1fr) 20px 54px 44px 24px; padding: 0 4px;
+.row { display: grid; align-items: center; height: 26px; gap: 0 7px; cursor: pointer;
+  grid-template-columns: 24px minmax(0, 1fr) 20px 50px 48px 30px; padding: 0 4px;
   content-visibility: auto; border-bottom: 1px solid
   color-mix(in srgb, currentColor 16%, transparent);
   font-variant-numeric: tabular-nums; }
-.row.head { cursor: default; font-size: 12px; }
+.row.head { cursor: default; font-size: 11px; line-height: 1.15; height: auto;
+  align-items: end; padding-bottom: 3px; }
 .row.head > * { opacity: .75; }
+.axis { display: flex; justify-content: space-between; font-size: 10px;
+  border-bottom: 1px solid currentColor; margin-right: 3px; }
 .row > .rank, .row > .k, .row > .majority { text-align: right; }
 .row > .model { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .ranked > .model { display: flex; gap: 0 4px; }
@@ -70,7 +81,8 @@ ROW_CSS = scaled("""
 class RankedRows(JSComponent):
     """A list of models in the order of a score; a click says the number of its row."""
 
-    heads = param.Dict(default=HEADS, doc="Titles of the columns.")
+    heads = param.Dict(default=HEADS, doc="Titles of the columns; ends of the ranks.")
+    terms = param.Dict(default=TERMS, doc="Titles of the columns for experts.")
     # As text, since each value of a list would be looked at twice on its way.
     rows = param.String(
         "[]",
@@ -147,10 +159,15 @@ export function render({model}) {
     cell.setAttribute('role', 'columnheader');
     // The look of a cell is not that of its head.
     if (part === 'distance' || part === 'range') cell.className = '';
+    cell.title = model.terms[part] || '';
     at[part] = cell;
   }
   const title = () => {
     for (const part of PARTS) at[part].textContent = model.heads[part];
+    // Ranks from first to last, as they are placed below.
+    const axis = at.range.appendChild(make('div', 'axis'));
+    for (const end of ['first', 'last'])
+      axis.appendChild(make('span')).textContent = model.heads[end];
   };
   const mark = () => made.forEach(({row}, k) => {
     const front = k === model.selected;

@@ -24,9 +24,9 @@ LESSON = Lesson(
     steps=(
         Task(
             title="A score near nothing",
-            text="Every point knows its ring, so the labels are right. CH_btwn asks "
-            "of each pair of classes whether they lie apart, compared with labels "
-            "dealt at random. 1 is far apart, 0 is chance.",
+            text="Every point knows its ring, so the labels are right. The score of "
+            "round groups (CH_btwn) asks of each pair of classes whether they lie "
+            "apart, compared with labels dealt at random. 1 is far apart, 0 is chance.",
             task="Click the pair of <b>0</b> and <b>2</b>, the inner and the outer "
             "ring, in the table of pairs.",
             target="cl-label-pairs",
@@ -44,9 +44,9 @@ LESSON = Lesson(
             target="cl-judged",
             done=looks(judged="model:0"),
             way=(look(judged="model:0"),),
-            after="<b>0.93</b> for a wrong answer. But look at the other scale: DBCV, "
-            "which follows density, gives the cake <b>−0.70</b>, and its labels "
-            "shuffled −0.75.",
+            after="<b>0.93</b> for a wrong answer. But look at the other scale: dense "
+            "groups (DBCV), which follows density, gives the cake <b>−0.70</b>, and "
+            "its labels shuffled −0.75.",
         ),
         Task(
             title="Ask density",

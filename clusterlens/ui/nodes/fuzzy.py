@@ -152,7 +152,7 @@ def _add_soft(add: Callable[..., None], samples: Dataset, ensemble: Ensemble) ->
         options = {key: value for key, value in spec.items() if key != "clusterer"}
         shares = f"cl.CNS(**{options!r}).fit(dataset.X).seed_shares_"
         made = partial(_seed_shares, samples.X, options)
-        add(f"shares {name}", f"{name}, share of seed stops", "soft", shares, made)
+        add(f"shares {name}", f"{name}, where walks end", "soft", shares, made)
         title = f"{name}, raw memberships"
         add(f"model {name}", title, "soft", code, partial(_given, rows))
 

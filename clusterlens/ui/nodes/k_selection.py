@@ -37,7 +37,7 @@ NODES = {
         ("samples", "random_state"),
         k_selection,
         "live",
-        "Comparing numbers of clusters with structureless data",
+        "Comparing numbers of clusters with copies without groups",
         asked_for=True,
         keep=8,
     ),

@@ -50,7 +50,7 @@ NODES = {
         ("samples", "pool", "random_state"),
         null_check,
         "live",
-        "Comparing with structureless data",
+        "Comparing with copies without groups",
         asked_for=True,
         keep=8,
     ),

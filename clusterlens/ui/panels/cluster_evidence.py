@@ -95,7 +95,7 @@ def _how(found: ClusterSeparation | None) -> str:
         sample = f" {badge(rows, kind='estimate')}"
     return (
         "<p class='how'>Bar: this table. Line: what clusters of copies without groups "
-        f"reach (structureless data). Brown: no more than by chance.{sample}</p>"
+        f"reach (null reference). Brown: no more than by chance.{sample}</p>"
     )
 
 

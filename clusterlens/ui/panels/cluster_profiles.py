@@ -150,7 +150,8 @@ def _heads(columns: list[str], stable: bool) -> str:
         else ""
     )
     return (
-        "<tr><th>cluster</th><th class='number'>samples</th><th>held together</th>"
+        "<tr><th>cluster</th><th class='number'>samples</th><th title='share of models "
+        "that keep two of its rows together: cluster consensus'>agreement inside</th>"
         f"<th>nearest</th>{comes}{cells}</tr>"
     )
 
@@ -171,7 +172,7 @@ def _row(
     name = mark(cluster_colour(cluster), f"<b>{safe(chosen.names[cluster])}</b>")
     together = (
         f"<div class='track'><div style='width:{100 * within:.0f}%;"
-        f"background:#0b7d7d'></div></div>{within:.2f}"
+        f"background:#0b7d7d'></div></div>{percent(within)}"
         if size > 1
         else "<span title='one sample has no pairs'>–</span>"
     )

@@ -49,8 +49,9 @@ class CNSCertainty(Panel):
             lambda value: setattr(look, "cns_certain", value),
         )
         how = Text(
-            "<p class='how'>Samples by their share of seed stops at the likeliest "
-            "seed; the slider draws the line. Undecided: reaches no seed.</p>"
+            "<p class='how'>Samples by the share of their random walks that end at "
+            "the likeliest seed; the slider draws the line. Undecided: none ends at "
+            "one.</p>"
         )
         return card(
             "Certainty",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from clusterlens.compute._numbers import count, whole
@@ -131,8 +132,10 @@ class CNSHeadline(Panel):
             f"{best}.</p><p>{_exactness(cns_summary)} <span class='muted'>The "
             "criterion compares settings on this table; it is no test that clusters "
             f"exist. {_higher(cns_automatic.value, cns_criterion.value)}"
-            f"Between clusters: less than {cns_certain.value:.0%} of the seed stops at "
-            f"one seed. {self._copier()} {_limits(n)}</span></p>"
+            f"Between clusters: less than {cns_certain.value:.0%} of the "
+            "<span title='absorption probability, among walks that stop at a seed'>"
+            f"random walks from a row</span> end at one seed. {self._copier()} "
+            f"{_limits(n)}</span></p>"
             f"{_empty_seeds(cns_summary)}"
         )
 
@@ -204,10 +207,20 @@ def _undecided(summary: Summary) -> str:
 
 
 def _exactness(summary: Summary) -> str:
-    bound = f"no membership is off by more than {number(summary.error_bound)}, proven"
+    bound = f"exact to {_bound(summary.error_bound)}"
     if summary.solution.preview:
-        return badge(f"preview: {bound}", kind="estimate")
-    return badge(bound)
+        bound = f"preview: {bound}"
+    told = "proven error bound: no membership is off by more"
+    kind = "estimate" if summary.solution.preview else ""
+    return badge(f"<span title='{told}'>{bound}</span>", kind=kind)
+
+
+def _bound(error: float) -> str:
+    """Write a bound as a decimal that is not below it, rounded up to one digit."""
+    if not 0 < error < 1:
+        return number(error)
+    digits = -math.floor(math.log10(error))
+    return f"{math.ceil(error * 10**digits) / 10**digits:.{digits}f}"
 
 
 def _empty_seeds(summary: Summary) -> str:

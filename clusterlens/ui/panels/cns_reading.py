@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute._numbers import count, percent
 from clusterlens.compute.estimators.cns.graph import LiveSolution
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.components import Text
@@ -72,9 +72,10 @@ def _absorption(solution: LiveSolution, at: int) -> str:
         else ""
     )
     return (
-        "<p>A walk that starts here and stops at a seed stops at "
-        f"<b>seed {first + 1}</b> with probability <b>{shares[first]:.2f}</b>.</p>"
-        "<table><tr><th></th><th colspan='2'>of its seed stops</th>"
+        f"<p>Of the random walks from this row that end at a seed, "
+        f"<b>{percent(shares[first])}</b> end at <b>seed {first + 1}</b>.</p>"
+        "<table><tr><th></th><th colspan='2' title='absorption probability'>where they "
+        "end</th>"
         f"<th class='number'>membership</th></tr>{rows}</table>{rest}"
         f"<p class='muted'>{solution.stop_share[at]:.1%} of the walks stop at a seed; "
         "the others count for every cluster alike, which draws each membership to "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.fuzzy.adjusted import AdjustedIndex
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.ui.components import Text
@@ -142,6 +142,7 @@ def _floored(sides: tuple[Side, Side] | None) -> str:
         return ""
     cells = sum(side.partition.memberships.size for side in sides)
     return (
-        f"<p class='warn'>Fit and Sym rest on a floor here: {whole(floored)} of "
-        f"{count(cells, 'membership')} were raised to 10<sup>−6</sup>.</p>"
+        f"<p class='warn' title='Fit and Sym rest on this floor'>{whole(floored)} zero "
+        f"memberships of {whole(cells)} were raised to 10<sup>−6</sup> for Fit and Sym."
+        "</p>"
     )

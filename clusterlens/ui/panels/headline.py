@@ -17,9 +17,10 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.jobs import explain
 from clusterlens.ui.kit import badge, card, excerpt, link, safe
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.partition_verdict import COPIES_IN_WORDS
 from clusterlens.ui.words import duration, span
 
-EQUAL = {"models": "models", "families": "families", "hubs": "hubs"}
+EQUAL = {"models": "models", "families": "families", "hubs": "groups of near-copies"}
 # Near-copies of the leader that are so many, with so much of the votes, decide.
 FEWEST_COPIES = 3
 DECIDING_SHARE = 1 / 3
@@ -141,7 +142,7 @@ def _outvoted(copies: Result, ranking: Ranking, run: Run) -> str:
     if len(alike) < FEWEST_COPIES or share < DECIDING_SHARE:
         return ""
     name = safe(ensemble.names[ranking.order[0]])
-    offer = link("give hubs equal votes", "hubs", css="cl-vote-hubs")
+    offer = link("count near-copies as one", "hubs", css="cl-vote-hubs")
     return (
         f"<span class='cl-near-copies'><b>{len(alike)} near-copies of {name} hold "
         f"{share:.0%} of the votes</b>; {offer}.</span> "
@@ -220,23 +221,23 @@ def _gaps(ensemble: Ensemble) -> str:
 
 
 def _null_chip(result: Result, seconds: Result) -> str:
-    """Offer to compare with structureless data, or say what came of it."""
+    """Offer to compare with copies without groups, or say what came of it."""
     css = "cl-null-check"
     if not seconds.ready:
         return "<span class='muted'>No pool was run, so none is run on copies.</span>"
     if result.ready:
         return f"<span class='pill {css}'>{safe(result.value.sentence)}</span>"
     if result.state == "pending":
-        return f"<span class='pill {css}'>comparing with structureless data …</span>"
+        return f"<span class='pill {css}'>comparing with {COPIES_IN_WORDS} …</span>"
     if result.state == "failed":
         return (
-            f"<span class='pill {css}'>structureless data: "
+            f"<span class='pill {css}'>{COPIES_IN_WORDS}: "
             f"{safe(explain(result.error))} "
             f"{link('try again', 'null_check')}</span>"
         )
     cost = duration(seconds.value)
     return link(
-        f"Would copies without groups agree as much? <b>Check, {cost}</b>",
+        f"Compare with copies without groups, <b>{cost}</b>",
         "null_check",
         kind="pill",
         css=css,

@@ -14,6 +14,7 @@ from clusterlens.ui.kit import card, link, pn, safe
 from clusterlens.ui.nodes.clusters import Tree
 from clusterlens.ui.palette import cluster_colour, ink_on
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.partition_verdict import COPIES_IN_WORDS
 from clusterlens.ui.partitions import Choice
 from clusterlens.ui.style import COLUMN
 from clusterlens.ui.words import duration
@@ -149,14 +150,14 @@ def _say(selection: Result, seconds: Result) -> str:
             f"<span class='spare'>{safe(notes)}</span></span>"
         )
     if selection.state == "pending":
-        return "<span class='muted'>Comparing with structureless data …</span>"
+        return f"<span class='muted'>Comparing with {COPIES_IN_WORDS} …</span>"
     if selection.state == "failed":
         again = link("Try again", "k_selection")
         return f"{safe(explain(selection.error))} {again}"
     if not seconds.ready:
         return "<span class='muted'>Too few samples to compare numbers.</span>"
     button = link(
-        f"Does a k stand out against structureless data? <b>Find out, "
+        f"Does a k stand out against copies without groups? <b>Find out, "
         f"{duration(seconds.value)}</b>",
         "k_selection",
         kind="pill",

@@ -115,9 +115,10 @@ def _badges(check: LabelCheck, found: LabelEvidence | None, result: Result) -> s
             return f"{text} <span class='muted'>measuring density …</span>"
         return f"{text} {link('Measure density', 'evidence')}"
     if found.dbcv.reason:
-        return f"{text} <span class='muted'>no DBCV: {safe(found.dbcv.reason)}</span>"
+        why = f"dense groups (DBCV) not measured: {safe(found.dbcv.reason)}"
+        return f"{text} <span class='muted'>{why}</span>"
     if not found.dbcv.exact:
-        size = f"DBCV from {whole(found.dbcv.n_used)} rows"
+        size = f"dense groups (DBCV) from {whole(found.dbcv.n_used)} rows"
         return f"{text} {badge(size, kind='estimate')}"
     return text
 
@@ -129,7 +130,8 @@ def draw_scales(lines: list[_Line]) -> str:
     high = 1.0, max([0.4, *_values(known)])
     own = next(line for line in lines if line.kind == "own")
     words = (
-        f"{own.name}: CH between {fixed(own.score)}, DBCV {fixed(own.dbcv)}, among "
+        f"{own.name}: round groups (CH between) {fixed(own.score)}, dense groups "
+        f"(DBCV) {fixed(own.dbcv)}, among "
         + ", ".join(f"{a.name} {a.score:.2f} and {a.dbcv:.2f}" for a in lines)
     )
     canvas = Canvas((0, 1), (0, 1), words, room=(4, 32, 4, 22))
@@ -137,12 +139,12 @@ def draw_scales(lines: list[_Line]) -> str:
     def place(value: float, side: int) -> float:
         return (value - low[side]) / (high[side] - low[side])
 
-    for x, title, meaning in (
-        (_LEFT, "CH<sub>btwn</sub>", "round groups"),
-        (_RIGHT, "DBCV", "any shape"),
+    for x, title, meaning, place_of, shift in (
+        (_LEFT, "round groups", "CH<sub>btwn</sub>", "end", 30),
+        (_RIGHT, "dense groups", "DBCV", "start", -30),
     ):
         canvas.line([(x, 0), (x, 1)], opacity=0.4)
-        canvas.text(x, 1.075, title, bold=True)
+        canvas.text(x, 1.075, title, bold=True, place=place_of, shift=shift)
         canvas.text(x, -0.05, meaning, muted=True)
     for line in lines:
         _join(canvas, line, place(line.score, 0), place(line.dbcv, 1))

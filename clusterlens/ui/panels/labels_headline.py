@@ -191,7 +191,7 @@ def _scored(check: LabelCheck, evidence: Result) -> str:
         shuffled = evidence.value.shuffled["score"]
         spread = fixed(2 * shuffled.std())
         chance = f"; shuffled: {fixed(shuffled.mean())} ± {spread}"
-    return f"CH<sub>btwn</sub> {fixed(check.score)} (at most 1{chance})."
+    return f"Round groups {fixed(check.score)} (CH<sub>btwn</sub>, at most 1{chance})."
 
 
 def _passes(judge: Result, again: Result, apart: Result) -> str:

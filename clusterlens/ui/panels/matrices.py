@@ -150,8 +150,9 @@ class ConsensusMatrix(Matrix):
     ) -> None:
         """Show the matrix in view."""
         self._note.body = (
-            f"<p class='muted sides'><span class='cut'>Share of the {voters(ensemble)} "
-            f"that join a pair.</span>{_scale(consensus.palette)}</p>"
+            "<p class='muted sides'><span class='cut' title='share of the "
+            f"{voters(ensemble)}; the co-association matrix'>Models that put two "
+            f"rows together</span>{_scale(consensus.palette)}</p>"
         )
         self.draw("Consensus matrix", consensus, matrix_edges, link_marks)
 
@@ -213,8 +214,8 @@ class BinarisedMatrix(Matrix):
             text = "estimated: pairs of each pixel sampled"
             sampled = " " + badge(text, kind="estimate")
         self._note.body = (
-            f"<p class='muted cut'>{_FILLED}Filled: joined by at least "
-            f"{threshold_in_force} of {voters(ensemble)}.{sampled}</p>"
+            f"<p class='muted cut'>{_FILLED}Together in at least "
+            f"{threshold_in_force} of {voters(ensemble)}{sampled}</p>"
         )
         self.draw("Binarised matrix", binarised, matrix_edges, link_marks)
 

@@ -84,11 +84,11 @@ class MapOfModels(Panel):
         )
         more = len(families) - LEGEND_ENTRIES
         marks += f"&ensp;and {more} more" if more > 0 else ""
-        found = count(hubs.n_hubs, "hub")
+        found = count(hubs.n_hubs, "group of near-copies", "groups of near-copies")
         self._legend.body = (
             f"<p>{marks}&ensp;<span class='muted'>distance: 1 − adjusted Rand index, "
-            f"{percent(model_map.shown)} of it shown · {found} · square: leader · "
-            "hollow: no vote</span></p>"
+            f"{percent(model_map.shown)} of it shown · <span title='hubs'>{found}"
+            "</span> · square: leader · hollow: no vote</span></p>"
         )
 
 
@@ -124,7 +124,9 @@ def _draw(
         )
     for hub in range(hubs.n_hubs) if hubs.n_hubs > 1 else ():
         place = xy[hubs.labels == hub].mean(axis=0)
-        canvas.text(*place, f"hub {hub + 1}", place="above", muted=True, shift=16)
+        canvas.text(
+            *place, f"near-copies {hub + 1}", place="above", muted=True, shift=16
+        )
     return canvas.markup()
 
 

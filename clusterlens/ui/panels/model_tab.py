@@ -20,7 +20,7 @@ from clusterlens.ui.palette import cluster_colour, cluster_name
 from clusterlens.ui.panels.saving import SaveButton
 from clusterlens.ui.panels.tab import Tab, effect_rows
 from clusterlens.ui.partitions import Choice
-from clusterlens.ui.words import number
+from clusterlens.ui.settings import plain_settings
 
 SHOWN_COLUMNS = 6
 
@@ -104,8 +104,8 @@ class ModelTab(Tab):
         )
         if shown.model is not None and np.isfinite(ensemble.seconds[shown.model]):
             seconds = ensemble.seconds[shown.model]
-            settings = safe(_settings(ensemble, shown.model))
-            facts["fit"] = f"{settings} · {seconds:.2f} s"
+            settings = safe(plain_settings(ensemble.specs[shown.model]))
+            facts["fit"] = " · ".join(filter(None, (settings, f"{seconds:.2f} s")))
         if held.ready:
             doubtful = int(held.value.doubtful.sum())
             facts["doubtful"] = f"{whole(doubtful)} nearer to another cluster"
@@ -144,7 +144,7 @@ class ModelTab(Tab):
         within = ""
         if held.ready and size > 1:
             at = np.flatnonzero(held.value.clusters == cluster)[0]
-            within = f"held together {held.value.within[at]:.2f}"
+            within = _inside(float(held.value.within[at]))
         if profiles.ready:
             body = effect_rows(profiles.value.top(cluster, SHOWN_COLUMNS))
             body = f"<table class='profile'>{body}</table>"
@@ -173,6 +173,12 @@ class ModelTab(Tab):
         )
 
 
+def _inside(share: float) -> str:
+    """Say how the models hold a cluster together."""
+    told = f"{percent(share)} of models keep two of its rows together"
+    return f"<span title='{told} (cluster consensus)'>inside {percent(share)}</span>"
+
+
 def _score(model: int, ranking: Ranking) -> dict[str, str]:
     """Say how a model scores beside the others."""
     value, others = ranking.values[model], np.sort(ranking.values)
@@ -182,14 +188,3 @@ def _score(model: int, ranking: Ranking) -> dict[str, str]:
         "score": f"<b>{value:.3f}</b><span class='muted'>{beyond} · median "
         f"{np.median(others):.3f}</span>"
     }
-
-
-def _settings(ensemble: Ensemble, model: int) -> str:
-    """Write the parameters of a model."""
-    spec = ensemble.specs[model] if ensemble.specs is not None else {}
-    parts = [
-        f"{name}={value if name == 'random_state' else number(value)}"
-        for name, value in spec.items()
-        if name != "clusterer"
-    ]
-    return ", ".join(parts)

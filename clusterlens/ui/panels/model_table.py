@@ -203,7 +203,7 @@ def _trust(chosen: list[str], judged: Result, check: Result) -> str:
     if judged.ready and check.ready and judged.value.is_label_column:
         found = check.value
         score = f"{fixed(found.score)} {error(found.standard_error)}"
-        value = f" {badge(f'CH_btwn of the classes {score}', kind='cl-label-trust')}"
+        value = f" {badge(f'round groups (CH_btwn) {score}', kind='cl-label-trust')}"
     way = link(words, "labels", css="cl-to-labels")
     return f" Compared with the classes:{value} {way}"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.consensus.cluster_consensus import ClusterConsensus
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.components import Excerpt
@@ -406,7 +406,9 @@ def _holding(chosen: Chosen, held: ClusterConsensus, ensemble: Ensemble) -> str:
     within = held.within[real]
     best, least = real[within.argmax()], real[within.argmin()]
     names = [safe(chosen.names[int(held.clusters[k])]) for k in (best, least)]
+    highest, lowest = (percent(held.within[k]) for k in (best, least))
     return (
-        f"The {voters(ensemble)} hold {names[0]} together best "
-        f"({held.within[best]:.2f}), {names[1]} least ({held.within[least]:.2f})."
+        f"<span title='cluster consensus'>Agreement inside</span>: {highest} of the "
+        f"{voters(ensemble)} keep two rows of {names[0]} together, the most, and "
+        f"{lowest} two of {names[1]}, the least."
     )

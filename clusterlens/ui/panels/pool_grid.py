@@ -36,30 +36,13 @@ from clusterlens.ui.kit import card, link, pmu, pn, safe
 from clusterlens.ui.memory.pools import LONGEST_NAME
 from clusterlens.ui.nodes.pools import Count
 from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.settings import HIDDEN, WORDS, named, plain_value
 
-WORDS = {
-    "n_clusters": "k",
-    "n_components": "components",
-    "eps": "radius",
-    "threshold": "node radius",
-    "bandwidth": "radius",
-    "min_cluster_size": "smallest cluster",
-    "min_samples": "core of",
-    "xi": "steepness of a valley",
-    "covariance_type": "covariance",
-    "n_neighbors": "neighbours",
-    "affinity": "graph",
-    "copies": "runs each",
-    "bin_seeding": "seeds on a grid",
-    "gini_threshold": "inequality of sizes up to",
-}
 SHARE_WORDS = {
     "samples": "of rows",
     "pair distances": "of all pairs are nearer",
     "neighbour distances": "of rows have 5 neighbours nearer",
 }
-# Settings that change no partition.
-HIDDEN = ("copy",)
 FAMILIES = tuple(dict.fromkeys(entry.family for entry in CLUSTERERS.values()))
 ROW = (
     "display:grid;grid-template-columns:8.5em 13em minmax(0,1fr) 4.4em 3.5em;"
@@ -454,29 +437,35 @@ class _Blocks:
         )
 
     def _setting(self, at: int, entry: Entry, name: str) -> str:
-        word = f"<span class='muted'>{safe(WORDS.get(name, name))}</span> "
+        before, after = (
+            f"<span class='muted'>{safe(word)}</span> " if word else ""
+            for word in WORDS.get(name, (name, ""))
+        )
         value = entry.settings[name]
         if name == "copies":
-            return f"{self._chip(str(value))}{self._field(at, name)}{word}"
+            return f"{before}{self._chip(value)}{self._field(at, name)}{after}"
         chips = "".join(
-            self._chip(write_value(one), f"remove {at} {safe(name)} {k}")
+            self._chip(one, f"remove {at} {safe(name)} {k}")
             for k, one in enumerate(value)
         )
-        return f"{word}{chips}{self._field(at, name)}{self._meaning(name, value)}"
+        after = self._meaning(name, value) or after
+        return f"{before}{chips}{self._field(at, name)}{after}"
 
-    def _chip(self, text: str, does: str = "") -> str:
+    def _chip(self, value: Any, does: str = "") -> str:
+        typed = safe(write_value(value))
         take_out = (
-            f'<button data-do="{does}" aria-label="take {safe(text)} out">×</button>'
+            f'<button data-do="{does}" aria-label="take {typed} out">×</button>'
             if does
             else ""
         )
-        return f"<span class='chip'>{safe(text)}{take_out}</span>"
+        text = safe(plain_value(value))
+        return f"<span class='chip' title='{typed}'>{text}{take_out}</span>"
 
     def _field(self, at: int, name: str) -> str:
         wrong, text = "", ""
         if self.rejected and (self.rejected.entry, self.rejected.setting) == (at, name):
             wrong, text = "wrong", self.rejected.text
-        label = f"add to {WORDS.get(name, name)} of {self.entries[at].clusterer}"
+        label = f"add to {named(name)} of {self.entries[at].clusterer}"
         return (
             f'<input class="field {wrong}" placeholder="+" value="{safe(text)}" '
             f'data-enter="enter {at} {safe(name)}" aria-label="{safe(label)}"> '
@@ -494,5 +483,5 @@ class _Blocks:
             come_to = f" = {known[0]} to {known[-1]} here"
         of = SHARE_WORDS[shares[0].get("of", SHARES.get(name, "samples"))]
         if "root" in shares[0]:
-            of = "for n rows"
+            of = "of the number of rows"
         return f"<span class='muted'>{of}{come_to}</span>"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.make_up import pool_make_up
@@ -20,13 +20,14 @@ from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.ranked_rows import HEADS, RankedRows
 from clusterlens.ui.kit import card, link, pn, safe, select
 from clusterlens.ui.panels.panel import TO_A_RUN, Panel
-from clusterlens.ui.words import span, telling
+from clusterlens.ui.settings import plain_settings
+from clusterlens.ui.words import score_words, span, telling
 
 _NUMBER_OF_CLUSTERS = re.compile(r" k=\d+(?= |$)")
 VOTES = {
-    "each model": "models",
-    "families equal": "families",
-    "hubs equal": "hubs",
+    "every model equally": "models",
+    "every family equally": "families",
+    "near-copies as one": "hubs",
 }
 
 
@@ -74,7 +75,7 @@ class RankingTable(Panel):
         self._score = self.control(
             select(
                 "Score",
-                {entry.title: key for key, entry in SCORES.items()},
+                {score_words(key): key for key in SCORES},
                 css="cl-score",
                 margin=(8, 0, 4, 0),
                 sizing_mode="stretch_width",
@@ -84,7 +85,7 @@ class RankingTable(Panel):
         )
         self._votes = self.control(
             select(
-                "Votes",
+                "Who votes",
                 VOTES,
                 css="cl-votes",
                 margin=(8, 0, 4, 0),
@@ -209,7 +210,8 @@ def _alike(copies: np.ndarray, rows: np.ndarray) -> str:
 def heads(ranking: Ranking) -> dict[str, str]:
     """Titles of the columns; of a score that is higher for better, no distance."""
     word = "likeness" if ranking.greater_is_better else "distance"
-    return {**HEADS, "distance": word}
+    last = whole(ranking.ensemble.n_partitions)
+    return {**HEADS, "distance": word, "first": "1", "last": last}
 
 
 def _counted_from(links: tuple[Link, ...], since: tuple[Link, ...]) -> str:
@@ -285,7 +287,8 @@ def _told_of(
     intervals, ranges = ranking.intervals, ranking.rank_ranges
     for model, n, n_broken in zip(rows.tolist(), times, broken, strict=True):
         value = ranking.values[model]
-        parts = [ensemble.names[model], ensemble.families[model], f"score {value:.4f}"]
+        known = ensemble.names[model], plain_settings(ensemble.specs[model])
+        parts = [*filter(None, known), ensemble.families[model], f"score {value:.4f}"]
         if n > 1:
             parts.append(f"one of {n} equal models, all of rank {ranking.ranks[model]}")
         if n_links:

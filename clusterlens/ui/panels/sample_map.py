@@ -65,7 +65,14 @@ class SampleMap(Panel):
             styles={"flex": "none"},
         )
         self._colour = self.control(
-            select("Colour", COLOURS, css="cl-colour-by", width=190),
+            select(
+                "Colour",
+                COLOURS,
+                css="cl-colour-by",
+                max_width=190,
+                min_width=80,
+                sizing_mode="stretch_width",
+            ),
             lambda: look.colour_by,
             lambda key: setattr(look, "colour_by", key),
         )
@@ -79,7 +86,7 @@ class SampleMap(Panel):
             description="Link two samples (L)",
         )
         models = pmu.Button(
-            label="Models",
+            label="Map of models",
             icon="hub",
             size="small",
             variant="outlined",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute._numbers import count as counted
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import percent, whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels
@@ -89,13 +89,13 @@ class SelectionTab(Tab):
         """Write what is known of the selection."""
         read, names = selection_reading, model_names.value or {}
         total = len(read.brush)
-        held = f"{read.within:.2f}" if total > 1 else "–"
-        rest = "" if np.isnan(read.rest) else f" · rest {read.rest:.2f}"
+        held = percent(read.within) if total > 1 else "–"
+        rest = "" if np.isnan(read.rest) else f" · rest {percent(read.rest)}"
         self.text.body = (
             f"<p><b style='font-size:15px'>{counted(total, 'sample')} brushed</b> "
             f"{badge(safe(read.brush.source))} "
             f"{link('Clear', 'clear', css='cl-clear')}</p>"
-            f"<dl><dt>held together</dt><dd><b>{held}</b>"
+            f"<dl><dt title='mean consensus'>agreement inside</dt><dd><b>{held}</b>"
             f"<span class='muted'>{rest}</span></dd></dl>"
             f"<h3>In the clusters of {safe(looked_at.title)}</h3><table>"
             + "".join(

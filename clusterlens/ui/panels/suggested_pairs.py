@@ -20,7 +20,10 @@ class SuggestedPairs(Panel):
 
     def build(self) -> Any:
         self._text = Text(does=self._take, css_classes=["cl-suggestions"])
-        head = Text("<h3>Most informative next pairs</h3>")
+        head = Text(
+            "<h3>Most informative next pairs</h3><p class='muted'>What each answers of "
+            "all that the models still disagree about.</p>"
+        )
         return pn.Column(
             head, self.status, self._text, margin=0, sizing_mode="stretch_width"
         )
@@ -48,6 +51,6 @@ def _entry(some: Suggestion, samples: Dataset) -> str:
     settled = percent(some.information)
     return (
         f"<p class='between'>{link(rows, f'{i} {j}')}"
-        f"<span class='muted'>settles {settled} of what is open</span></p>"
+        f"<span class='muted' title='expected information'>answers {settled}</span></p>"
         f"<p class='muted'>{safe(some.reason)}</p>"
     )

@@ -9,12 +9,19 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.components import Text
 from clusterlens.ui.derived import Result
 from clusterlens.ui.figures.threshold import ThresholdFigure, legend
-from clusterlens.ui.kit import card, link, pn, safe
+from clusterlens.ui.kit import card, link, pn, safe, told_apart
 from clusterlens.ui.nodes.agreement import Leaders
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.style import COLUMN
-from clusterlens.ui.words import voters
+from clusterlens.ui.words import telling, voters
 
+_AVERAGE = (
+    "<span title='the mean rule: the mean of the co-association matrix, rounded up to "
+    "a number of models'>the average agreement</span>"
+)
+_LEADER = (
+    ".leader { display: flex; align-items: center; gap: 5px; } svg { flex: none; }"
+)
 _STROKES = {"solid": "none", "dashed": "6 3", "dotdash": "2 2 7 2"}
 
 
@@ -34,7 +41,10 @@ class Threshold(Panel):
             css_classes=["cl-threshold-text"],
         )
         self._legend = Text(
-            sizing_mode="fixed", width=150, css_classes=["cl-threshold-legend"]
+            stylesheets=[_LEADER],
+            sizing_mode="fixed",
+            width=190,
+            css_classes=["cl-threshold-legend"],
         )
         place = pn.Column(
             self._figure.pane,
@@ -67,23 +77,23 @@ class Threshold(Panel):
             majority=self._majority(),
             threshold=threshold_in_force,
         )
-        rule = "by the mean rule" if threshold.value is None else "chosen"
+        rule = _AVERAGE if threshold.value is None else "chosen"
         self._text.body = (
             "<h2>Agreement needed</h2>"
             f"<p>{link('−', 'less', name='one less')} <b>{threshold_in_force}</b> "
             f"{link('+', 'more', name='one more')} of {voters(ensemble)} "
             f"<span class='muted'>{rule}</span></p>"
-            f"<p>{link('Mean', 'mean', css='cl-threshold-mean')} · "
+            f"<p>{link('Average', 'mean', css='cl-threshold-mean')} · "
             f"{link('Majority', 'majority', css='cl-threshold-majority')}</p>"
         )
         names = [ensemble.names[t] for t in leaders.models]
         lines = "".join(
-            f"<p class='cut' title='{safe(name)}'>"
+            f"<p class='leader' title='{safe(name)}'>"
             f"<svg width='26' height='8' role='img' aria-label='{dash} line'>"
             "<line x1='0' y1='4' x2='26' y2='4' stroke='currentColor' "
-            f"stroke-dasharray='{_STROKES[dash]}' stroke-width='1.6'/></svg> "
-            f"{safe(name)}</p>"
-            for name, dash in legend(names)
+            f"stroke-dasharray='{_STROKES[dash]}' stroke-width='1.6'/></svg>"
+            f"{told_apart(*parts)}</p>"
+            for (name, dash), parts in zip(legend(names), telling(names), strict=False)
         )
         self._legend.body = f"<p class='muted'>rank of the leaders</p>{lines}"
 

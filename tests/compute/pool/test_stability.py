@@ -76,7 +76,7 @@ def test_four_parts_of_uniform_noise_are_not(seed):
     # They come back as stable clusters do, but so do those of noise.
     assert (frame["jaccard"] > 0.75).all()
     assert not frame["stable"].any()
-    assert (frame["reading"] == "as stable as clusters of structureless data").all()
+    assert (frame["reading"] == "as stable as clusters of copies without groups").all()
 
 
 def test_copies_count_with_their_most_stable_cluster_of_like_size():
