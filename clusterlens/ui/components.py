@@ -534,7 +534,7 @@ const find = (root, name) => {
   return null;
 };
 export function render({model}) {
-  let shown = null, timer = 0;
+  let shown = null, timer = 0, looks = 0;
   const clear = () => {
     clearInterval(timer);
     if (shown) shown.style.outline = shown.style.outlineOffset = '';
@@ -542,12 +542,15 @@ export function render({model}) {
   };
   // The part may be drawn long after the wish to point at it, or be drawn anew.
   const point = () => {
-    if (shown?.isConnected) return;
-    shown = find(document, model.target);
-    if (!shown) return;
-    shown.style.outline = '2px solid #e07b00';
-    shown.style.outlineOffset = '2px';
-    shown.scrollIntoView({block: 'nearest', inline: 'nearest'});
+    if (!shown?.isConnected) {
+      shown = find(document, model.target);
+      if (!shown) return;
+      shown.style.outline = '2px solid #e07b00';
+      shown.style.outlineOffset = '2px';
+      looks = 5;
+    }
+    // What arrives above it pushes it out of sight at first.
+    if (looks-- > 0) shown.scrollIntoView({block: 'nearest', inline: 'nearest'});
   };
   const move = () => {
     clear();

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import panel as pn
@@ -71,6 +71,19 @@ def select(label: str, options: Any, *, css: str, **params: Any) -> pmu.Select:
     )
 
 
+def enlarger(clicked: Callable[[Any], Any], **params: Any) -> pmu.IconButton:
+    """Return the button that gives a figure the room of its page, or takes it back."""
+    return pmu.IconButton(
+        icon="open_in_full",
+        size="small",
+        margin=0,
+        on_click=clicked,
+        description="Enlarge, or as it was (Esc)",
+        css_classes=["cl-enlarge"],
+        **params,
+    )
+
+
 def excerpt(lines: str, *line: str) -> str:
     """Return the body of an Excerpt: what is said first is what is cut last."""
     return f"<div class='lines'>{lines}</div><div class='line'>{''.join(line)}</div>"
@@ -92,8 +105,8 @@ def mark(colour: str, name: str) -> str:
 
 
 def told_apart(lead: str, tail: str) -> str:
-    """Return markup of a name in two parts; where it is cut, the first gives way."""
-    ends = f"<span>{safe(lead)}</span><span>{safe(tail)}</span>"
+    """Return markup of a name in two parts; the first gives way, at its beginning."""
+    ends = f"<span><bdi>{safe(lead)}</bdi></span><span>{safe(tail)}</span>"
     return f"<span class='told-apart'>{ends}</span>"
 
 
@@ -205,10 +218,13 @@ def card(
     )
 
 
-def table(frame: Any, *, css: str, **options: Any) -> pn.widgets.Tabulator:
+def table(
+    frame: Any, *, css: str, columns: Sequence[dict[str, Any]] = (), **options: Any
+) -> pn.widgets.Tabulator:
     """Return a dense table; columns sort only where the options allow it.
 
-    Its columns, formatters and editors are set once; only its rows change.
+    Its columns, formatters and editors are set once; only its rows change. `columns`
+    are more settings of some of them, each with its `field`.
     """
     options.setdefault("disabled", True)
     options.setdefault("sizing_mode", "stretch_width")
@@ -217,7 +233,7 @@ def table(frame: Any, *, css: str, **options: Any) -> pn.widgets.Tabulator:
         show_index=False,
         theme="simple",
         stylesheets=[TABLE_CSS],
-        configuration={"columnDefaults": {"headerSort": False}},
+        configuration={"columnDefaults": {"headerSort": False}, "columns": columns},
         css_classes=[css],
         margin=(4, 0),
         **options,

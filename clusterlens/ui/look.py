@@ -238,6 +238,11 @@ class Look(param.Parameterized):
     fuzzy_sort = param.String("", doc="All pairs are sorted by likeness to this one.")
     fuzzy_sample = param.Integer(None, allow_None=True, doc="Sample that is read.")
     fuzzy_view = param.ClassSelector(class_=Viewport, default=Viewport())
+    enlarged = param.Selector(
+        default="",
+        objects=["", "map", "matrices"],
+        doc="What has all the room of the page Consensus; empty for none.",
+    )
     table_open = param.Boolean(
         False, doc="Whether the ranking is a table over the whole page."
     )

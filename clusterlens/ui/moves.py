@@ -63,6 +63,8 @@ def clear(session: Session) -> None:
     look = session.look
     if look.help:
         look.help = False
+    elif look.enlarged:
+        look.enlarged = ""
     elif look.refused:
         look.refused = ()
     elif look.pair:
@@ -178,6 +180,12 @@ def _suggested_after(session: Session) -> tuple[tuple[int, ...], ...]:
     if pair in queue:
         return fresh or queue[queue.index(pair) + 1 :]
     return ()
+
+
+def toggle_enlarged(session: Session, figure: str) -> None:
+    """Give a figure all the room of its page, or take it back."""
+    look = session.look
+    look.enlarged = "" if look.enlarged == figure else figure
 
 
 def toggle_large(session: Session) -> None:

@@ -22,7 +22,7 @@ WORDS = {
     "covariance_type": ("", "covariance"),
     "linkage": ("", "linkage"),
     "n_neighbors": ("", "neighbours"),
-    "affinity": ("graph of", ""),
+    "affinity": ("graph", ""),
     "copies": ("", "runs each"),
     "bin_seeding": ("seeds on a grid", ""),
     "gini_threshold": ("inequality of sizes up to", ""),
@@ -47,6 +47,8 @@ def plain_value(value: Any) -> str:
             return f"{root}, at least {rest['at_least']}" if rest else root
         case {"share": share, "at_most": most}:
             return f"{100 * share:g} %, at most {most}"
+        case str():
+            return value.replace("_", " ")
     return write_value(value)
 
 
@@ -58,5 +60,6 @@ def plain_settings(spec: Mapping[str, Any]) -> str:
             continue
         before, after = WORDS.get(name, (name.replace("_", " "), ""))
         text = str(value) if name == "random_state" else number(value)
+        text = text.replace("_", " ")
         parts.append(" ".join(filter(None, (before, text, after))))
     return " · ".join(parts)

@@ -93,6 +93,8 @@ IN_FOOT = """
   pointer-events: auto; }
 """
 RAIL = scaled("""
+:host { width: calc(78px * var(--cl-scale, 1)) !important; overflow: hidden auto;
+  flex: 0 0 calc(78px * var(--cl-scale, 1)) !important; scrollbar-width: none; }
 nav { padding-top: 6px; font-size: 12px; text-align: center; }
 nav p { margin: 8px 0 2px; color: color-mix(in srgb, currentColor 68%, transparent); }
 nav button { all: unset; box-sizing: border-box; width: 100%; min-height: 52px;
@@ -105,7 +107,6 @@ nav span { display: block; font: 20px/1.2 "Material Icons";
   font-feature-settings: "liga"; }
 """)
 TEMPLATE = Path(__file__).with_name("page.html")
-RAIL_WIDTH = 72
 WARM_AFTER_SECONDS = 1
 MAKE_AFTER_SECONDS = 2
 # How much larger text is for a projector.
@@ -135,9 +136,7 @@ class Shell:
         self.pages = {key: page(session) for key, _, _, page in PAGES}
         self._rail = Text(
             does=self._go,
-            width=RAIL_WIDTH,
             sizing_mode="stretch_height",
-            styles={"flex": f"0 0 {RAIL_WIDTH}px"},
             stylesheets=[RAIL],
             css_classes=["cl-rail"],
         )
@@ -398,8 +397,7 @@ def _saved(session: Session) -> Text:
         styles={"color": "white", "align-self": "center", "flex": "none", **TOLD},
         # As wide as what it says: the names beside it have what is left.
         stylesheets=[":host { width: max-content !important; white-space: nowrap; }"],
-        sizing_mode="fixed",
-        width=170,
+        sizing_mode=None,
         height=26,
         margin=(0, 0, 0, 8),
     )

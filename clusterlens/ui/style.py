@@ -72,6 +72,7 @@ div:focus-visible { outline-offset: -2px; }
 b, span, button, td, th, dd, figcaption { unicode-bidi: plaintext; }
 h2 { font-size: 15px; font-weight: 700; margin: 0; white-space: nowrap; }
 @media (max-width: 1350px) { h2 { font-size: 13.5px; } }
+@media (max-width: 1150px) { h2 { font-size: 12.5px; } }
 @media (max-height: 800px) { .spare, .how { display: none; } }
 h2 small { font-weight: 400; }
 p { margin: 2px 0; }
@@ -91,7 +92,7 @@ button.chip { all: unset; cursor: pointer; padding: 2px 11px; border-radius: 12p
 .chips > .chip:has(> bdi) { display: flex; gap: 4px; flex: 0 1 auto; min-width: 0;
   overflow: hidden; }
 .chips > .chip:first-child { flex-shrink: 6; }
-.chips bdi { min-width: 1em; max-width: 12em; }
+.chips bdi { min-width: 1em; }
 button.chip:hover { background: rgba(0, 0, 0, .2); }
 button.chip:focus-visible { outline-color: #fff !important; outline-offset: -2px; }
 .badge { display: inline-block; padding: 1px 9px; border-radius: 10px; font-size: 12px;
@@ -162,9 +163,10 @@ table.profile td.number { font-size: 13px; }
 .told-apart > span { flex: 0 1 auto; min-width: 0; overflow: hidden;
   text-overflow: ellipsis; white-space: pre; }
 /* What two names share gives way first, what tells them apart last. */
-.told-apart > span:first-child { flex-shrink: 100000; min-width: 1.6em; }
+.told-apart > span:first-child { flex-shrink: 100000; min-width: 1.6em;
+  direction: rtl; unicode-bidi: isolate; text-align: left; }
 .told-apart > span:first-child:has(+ span:empty) { flex-shrink: 1; }
-.told-apart > span:empty { display: none; }
+.told-apart > span:empty, .told-apart > span:has(> bdi:empty) { display: none; }
 td.cut { max-width: 110px; } table.rows .cut { max-width: 180px; }
 .brief { display: inline-block; max-width: 150px; vertical-align: bottom; }
 .sides { display: flex; justify-content: space-between; gap: 6px; }
@@ -372,8 +374,7 @@ DENSE = {
     },
     "& .MuiInputLabel-root": {"fontSize": "calc(13px * var(--cl-scale, 1))"},
     "& .MuiSelect-select": {
-        "paddingTop": "4px",
-        "paddingBottom": "4px",
+        "padding": "4px 26px 4px 9px !important",
         "fontSize": "calc(13px * var(--cl-scale, 1))",
     },
 }

@@ -12,6 +12,7 @@ import param
 import pytest
 from playwright.sync_api import expect
 
+from clusterlens.compute._numbers import percent
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.analysis import Analysis
@@ -232,7 +233,7 @@ def test_a_click_reads_where_the_walks_of_the_sample_stop():
         shares = solution.seed_shares[7]
         seed = shares.argmax()
         body = opened.reading._text.body
-        assert f"seed {seed + 1}</b> with probability <b>{shares[seed]:.2f}" in body
+        assert f"<b>{percent(shares[seed])}</b> end at <b>seed {seed + 1}</b>" in body
         assert f"{solution.memberships[7, seed]:.3f}" in body
         opened.map._tap(1e6, 1e6, unit=1e-3)
         await opened.rest()

@@ -112,7 +112,7 @@ def test_numbers_are_those_of_the_library():
         check = label_match(ds.X, ds.labels_true, n_permutations="adaptive")
         shown = opened.value("label_check")
         assert shown.score == check.score
-        assert f"{fixed(check.score)} (at most 1" in opened.headline._text.body
+        assert f"Round groups {fixed(check.score)} (CH" in opened.headline._text.body
         for score in check.pairs["score"]:
             assert f">{fixed(score)}</button>" in opened.pairs._table.body
         reached = pool_agreement(opened.session.analysis.ensemble, ds.labels_true)

@@ -3,6 +3,15 @@
 from playwright.sync_api import expect
 
 LONG = 90_000
+# Whether nothing lies over the middle of an element.
+IS_ON_TOP = """(part) => {
+  const {x, y, width, height} = part.getBoundingClientRect();
+  let at = document.elementFromPoint(x + width / 2, y + height / 2);
+  while (at?.shadowRoot?.elementFromPoint(x + width / 2, y + height / 2))
+    at = at.shadowRoot.elementFromPoint(x + width / 2, y + height / 2);
+  for (; at && at !== part; ) at = at.parentNode || at.host;
+  return at === part;
+}"""
 
 
 def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
@@ -37,3 +46,20 @@ def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
     app.get_by_role("button", name="Data", exact=True).click()
     state.to_contain_text("blobs")
     expect(app.locator(".cl-undo button")).to_be_enabled()
+
+
+def test_on_a_narrow_page_neither_coach_nor_drawer_covers_what_is_to_be_done(app):
+    app.set_viewport_size({"width": 1024, "height": 768})
+    app.get_by_role("button", name="Lessons", exact=True).click()
+    app.locator("button.lesson", has_text="One link can outweigh").click()
+    coach = app.locator(".cl-coach")
+    leader = app.locator(".cl-page-lessons .cl-ranking-table .ranked.front")
+    expect(leader).to_be_visible(timeout=2 * LONG)
+    coach.get_by_role("button", name="Next").click()
+    expect(coach.locator("h1")).to_have_text("Say what you know", timeout=LONG)
+    cannot = app.locator(".cl-page-lessons .cl-cannot")
+    expect(cannot).to_have_css("outline-style", "solid", timeout=LONG)
+    for part in (cannot, coach.locator(".task")):
+        assert part.evaluate(IS_ON_TOP), part
+    cannot.click()
+    expect(coach).to_contain_text("One pair of", timeout=LONG)

@@ -9,7 +9,7 @@ STAYS = (
     *("profile_query", "profile_sort", "typical_first"),
     *("column", "column_query", "column_role", "pool_draft", "pool_as_text"),
     *("report_without", "report_with"),
-    *("map_of", "table_open", "table_columns", "table_sort"),
+    *("map_of", "enlarged", "table_open", "table_columns", "table_sort"),
     *("cns_metric", "cns_certain", "fuzzy_case", "fuzzy_model", "fuzzy_side"),
     *("fuzzy_hidden", "fuzzy_precision", "fuzzy_set_model"),
 )

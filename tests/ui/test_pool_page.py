@@ -40,7 +40,7 @@ class Opened:
     @property
     def chips(self) -> list[str]:
         """Texts of the chips, in order."""
-        pattern = r"<span class='chip'>([^<]*)"
+        pattern = r"<span class='chip'[^>]*>([^<]*)"
         return re.findall(pattern, self.grid._form.body)
 
     @property

@@ -38,6 +38,7 @@ def test_what_a_model_was_fitted_with_is_told_without_code(spec, words):
         ({"share": 0.02, "at_most": 100}, "2 %, at most 100"),
         ({"share": 0.02}, "2 %"),
         (4, "4"),
+        ("nearest_neighbors", "nearest neighbors"),
     ],
 )
 def test_rules_are_read_as_words_and_not_as_formulas(value, words):

@@ -60,8 +60,8 @@ def test_equal_votes_of_hubs_are_one_step_that_is_seen_and_undone():
         assert session.analysis.run.votes == "hubs"
         assert session.analysis.ensemble.votes.tolist() == [1] * 6 + [2] * 3
         assert session.history.undoable.title == "Set what has equal votes"
-        assert "hubs have equal votes" in headline.body
-        assert "near-copies" not in headline.body
+        assert "groups of near-copies have equal votes" in headline.body
+        assert "near-copies of" not in headline.body
         assert panels["RankingTable"]._votes.value == "hubs"
         assert "of 12 votes" in panels["Threshold"]._text.body
         ranking = session.derived.get("ranking").value

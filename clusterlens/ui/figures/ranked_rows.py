@@ -37,7 +37,8 @@ ROW_CSS = scaled("""
 .heads { overflow: hidden; flex: none; }
 .rows { flex: 1 1 0; min-height: 0; position: relative; }
 .row { display: grid; align-items: center; height: 26px; gap: 0 7px; cursor: pointer;
-  grid-template-columns: 24px minmax(0, 1fr) 20px 50px 48px 30px; padding: 0 4px;
+  grid-template-columns: 24px minmax(0, 1fr) 20px 50px calc(48px * var(--cl-scale, 1))
+    calc(30px * var(--cl-scale, 1)); padding: 0 4px;
   content-visibility: auto; border-bottom: 1px solid
   color-mix(in srgb, currentColor 16%, transparent);
   font-variant-numeric: tabular-nums; }

@@ -60,8 +60,8 @@ LESSON = Lesson(
             title="Let links alone decide",
             text="What a model is charged for broken links is yours to choose. The "
             "usual 0.20 bends the order; the published method charges 1.",
-            task="Press <b>take 1</b> below the list of links.",
-            target="cl-link-weight",
+            task="Press <b>use the paper's weight</b> below the list of links.",
+            target="cl-link-cost",
             done=Check(("link_weight",), lambda weight: weight == 1),
             way=(act("set link weight", weight=1.0),),
             after="Now every model that keeps the link stands before every one that "

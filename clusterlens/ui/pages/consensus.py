@@ -43,27 +43,34 @@ class ConsensusPage(Page):
         self._map_of_models, self._table = yield from self.each(MapOfModels, ModelTable)
         self._samples = share(sample_map.view, "1 1 0")
         self._models = share(self._map_of_models.view, "1 1 0")
-        centre = pn.Column(
+        matrices = pn.Row(
+            consensus.view,
+            binarised.view,
+            styles=ROW,
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+        self._matrices = share(matrices, "1.2 1 0")
+        self._around = (
             share(headline.view, "0 0 auto"),
+            share(threshold.view, "0 0 calc(98px + (var(--cl-scale, 1) - 1) * 240px)"),
+        )
+        above, below = self._around
+        self._centre = centre = pn.Column(
+            above,
             self._samples,
             self._models,
-            pn.Row(
-                consensus.view,
-                binarised.view,
-                styles={**ROW, "flex": "1.2 1 0"},
-                sizing_mode="stretch_both",
-                margin=0,
-            ),
-            share(threshold.view, "0 0 98px"),
+            self._matrices,
+            below,
             styles={**COLUMN, "gap": "8px"},
             sizing_mode="stretch_both",
             margin=0,
         )
-        # Until there is a run the ranking alone says what leads to one.
-        self._of_run = (centre, inspector.view)
+        self._ranking, self._inspector = ranking.view, inspector.view
         workbench = pn.Column(
-            ranking.view,
-            *self._of_run,
+            self._ranking,
+            centre,
+            self._inspector,
             css_classes=["cl-page-consensus"],
             stylesheets=[GRID],
             sizing_mode="stretch_both",
@@ -72,7 +79,9 @@ class ConsensusPage(Page):
         # What is hidden must not say itself how it is displayed.
         self._workbench = share(workbench, "1 1 0")
         self._over = share(self._table.view, "1 1 0")
-        self.session.look.param.watch(self._arrange, ["table_open", "map_of"])
+        self.session.look.param.watch(
+            self._arrange, ["table_open", "map_of", "enlarged"]
+        )
         self.session.history.param.watch(self._arrange, ["steps", "cursor", "forming"])
         return pn.Column(
             self._workbench,
@@ -90,12 +99,22 @@ class ConsensusPage(Page):
         self._arrange()
 
     def _arrange(self, *events: Any) -> None:
-        """Show the workbench or the table, and one of the maps."""
-        opened = self.session.look.table_open
-        models = self.session.look.map_of == "models"
-        self._samples.visible, self._models.visible = not models, models
+        """Show the workbench or the table, one of the maps, or what is enlarged."""
+        look, has_run = self.session.look, self.session.analysis.run is not None
+        models, opened = look.map_of == "models", look.table_open
+        large = look.enlarged if has_run else ""
+        self._samples.visible = large != "matrices" and not models
+        self._models.visible = large != "matrices" and models
+        self._matrices.visible = large != "map"
+        for part in self._around:
+            part.visible = not large
+        # A style that is left out would stay as it was.
+        columns = "1 / -1" if large else "auto"
+        self._centre.styles = {**COLUMN, "gap": "8px", "grid-column": columns}
         self._map_of_models.look(models and self.seen)
         self._workbench.visible, self._over.visible = not opened, opened
-        for part in self._of_run:
-            part.visible = self.session.analysis.run is not None
+        # Until there is a run the ranking alone says what leads to one.
+        self._ranking.visible = not large
+        self._centre.visible = has_run
+        self._inspector.visible = has_run and not large
         self._table.look(opened and self.seen)

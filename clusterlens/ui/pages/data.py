@@ -19,7 +19,7 @@ from clusterlens.ui.style import COLUMN
 
 GRID = {
     "display": "grid",
-    "grid-template-columns": "minmax(0, 3fr) minmax(0, 2fr)",
+    "grid-template-columns": "minmax(570px, 3fr) minmax(0, 2fr)",
     "grid-template-rows": "minmax(0, 2.2fr) minmax(0, 1fr)",
     "gap": "8px",
     "height": "100%",

@@ -25,7 +25,14 @@ GRID = """
 @media (max-width: 1350px) { :host {
   grid-template-columns: minmax(0, 1fr) 262px; } }
 @media (max-width: 1150px) { :host { grid-template-columns: minmax(0, 1fr);
-  grid-template-rows: minmax(620px, 1fr) 210px; overflow-y: auto; } }
+  grid-template-rows: minmax(0, 1fr) 232px; } }
+"""
+# Above the coach the working page scrolls, so that neither covers the other.
+_PART = """
+@media (max-width: 1150px) { :host { overflow-y: auto !important; } }
+"""
+_WHOLE = """
+@media (max-width: 1150px) { :host { min-height: 620px !important; } }
 """
 
 
@@ -48,9 +55,13 @@ class LessonsPage(Page):
             partial(LessonList, room=self.room), partial(Coach, room=self.room)
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
-        work = pn.Column(
-            *(page.view for page in self.places.values()), styles=COLUMN, **fill
+        pages = pn.Column(
+            *(page.view for page in self.places.values()),
+            styles=COLUMN,
+            stylesheets=[_WHOLE],
+            **fill,
         )
+        work = pn.Column(pages, styles=COLUMN, stylesheets=[_PART], **fill)
         # What is hidden must not say itself how it is displayed.
         grid = pn.Column(work, coach.view, stylesheets=[GRID], **fill)
         self._list = pn.Column(listed.view, styles=COLUMN, **fill)

@@ -83,8 +83,6 @@ class Coach(Panel):
             sx={**CARD_STYLE, "borderColor": "primary.main"},
             margin=0,
             sizing_mode="stretch_both",
-            # Below the page it stays in sight while that scrolls.
-            styles={"position": "sticky", "bottom": "0", "z-index": "5"},
         )
 
     def look(self, seen: bool) -> None:

@@ -26,20 +26,24 @@ TITLES = {
     "values": "values",
     "missing": "missing",
     "distinct": "distinct",
-    "taken": "taken as",
+    "taken": "taken",
     "weight": "weight",
     "why": "why this role",
 }
 CHOOSE = "choose a role"
 WIDTHS = {
-    "column": 120,
-    "role": 112,
-    "values": 180,
-    "missing": 74,
-    "distinct": 62,
-    "taken": 66,
-    "weight": 54,
+    "role": 108,
+    "missing": 60,
+    "distinct": 54,
+    "taken": 54,
+    "weight": 47,
 }
+# What is not so wide shares the room that there is, down to what a narrow card has.
+SHARED = (
+    {"field": "column", "minWidth": 98, "widthGrow": 1},
+    {"field": "values", "minWidth": 120, "widthGrow": 1.5},
+    {"field": "why", "minWidth": 180, "widthGrow": 2.5},
+)
 # How numbers can be taken before they are scaled, and what the log calls it.
 TAKEN = {"": "as is", "log": "log", "log1p": "log 1+x", "rank": "rank"}
 LEVEL_ROLES = ("categorical", "ordinal", "label")
@@ -77,9 +81,16 @@ DRAW_VALUES = JSCode("""function (cell) {
       bar.setAttribute('fill', '#8fa3ad');
       svg.append(bar);
     });
-    write(shown.low, 'flex:0 0 48px;text-align:right;opacity:.75');
+    write(shown.low, 'flex:0 0 32px;text-align:right;opacity:.75');
     box.append(svg);
-    write(shown.high, 'flex:0 0 48px;opacity:.75');
+    write(shown.high, 'flex:0 0 32px;opacity:.75');
+  } else if (shown.two) {
+    shown.two.forEach(([name, share]) => {
+      const bar = write('', 'flex:0 0 8px;align-self:flex-end;background:#8fa3ad;' +
+        `height:${Math.max(1, 20 * share)}px`);
+      bar.className = 'bar';
+      write(`${name}: ${shown.percent[name]}`, 'flex:1 1 auto;opacity:.75');
+    });
   } else if (shown.levels) {
     shown.levels.forEach(([name, share], k) => {
       const strength = shown.ordered ? 10 + 32 * k / shown.levels.length
@@ -103,7 +114,7 @@ DRAW_MISSING = JSCode("""function (cell) {
   text.textContent = (percent === 0 || percent >= 1 ? percent.toFixed(0)
     : percent < .1 ? '<0.1' : percent.toFixed(1)) + ' %';
   const track = document.createElement('span'), bar = document.createElement('span');
-  track.style.cssText = 'width:26px;height:5px;border-radius:2px;overflow:hidden;' +
+  track.style.cssText = 'width:14px;height:5px;border-radius:2px;overflow:hidden;' +
     'background:color-mix(in srgb, currentColor 14%, transparent)';
   bar.style.cssText = `display:block;height:5px;background:#d9822b;width:${percent}%`;
   track.append(bar); box.append(text, track);
@@ -119,6 +130,7 @@ DRAW_ROLE = JSCode("""function (cell) {
   const box = document.createElement('span');
   const chosen = cell.getRow().getData().chosen;
   box.textContent = cell.getValue() + ' \\u25be';
+  box.title = cell.getRow().getData().why;
   box.style.cssText = 'display:inline-block;padding:0 8px;border-radius:5px;' +
     'cursor:pointer;border:1px solid ' + (chosen ? '#0b8a8a;font-weight:700'
     : 'color-mix(in srgb, currentColor 30%, transparent)');
@@ -168,7 +180,8 @@ class Columns(Panel):
             css="cl-roles",
             titles=TITLES,
             widths=WIDTHS,
-            layout="fit_data_stretch",
+            columns=SHARED,
+            layout="fit_columns",
             formatters={
                 "values": DRAW_VALUES,
                 "missing": DRAW_MISSING,
@@ -348,6 +361,10 @@ def _frame(columns: list[Column], roles: list[Role], n_rows: int) -> pd.DataFram
 
 def _values(column: Column, role: str) -> dict[str, Any]:
     """What is drawn: a histogram, a strip of shares, or the first values."""
+    if {name for name, _ in column.levels} == {"0", "1"}:
+        told = {name: percent(share) for name, share in column.levels}
+        says = ", ".join(f"{name}: {share}" for name, share in told.items())
+        return {"two": column.levels, "percent": told, "says": says}
     levels = role in LEVEL_ROLES or not len(column.bins)
     if column.levels and levels:
         says = ", ".join(f"{name} {percent(share)}" for name, share in column.levels)

@@ -9,17 +9,20 @@ import pandas as pd
 
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.ui.components import Text
-from clusterlens.ui.kit import card, safe, select
+from clusterlens.ui.kit import card, safe, select, told_apart
 from clusterlens.ui.nodes.fuzzy import MODELS, Choices, Pair
 from clusterlens.ui.palette import ink_on, shades
 from clusterlens.ui.panels.panel import Panel
-from clusterlens.ui.words import error, fixed
+from clusterlens.ui.words import error, fixed, telling
 
 PAIRS_CSS = """
-table.square { border-spacing: 1px; border-collapse: separate; font-size: .86em; }
-.square td, .square th { border: 0; padding: 0 2px; text-align: center; height: 20px; }
-.square th.name { text-align: left; max-width: 170px; overflow: hidden;
-  text-overflow: ellipsis; white-space: nowrap; }
+table.square { border-spacing: 1px; border-collapse: separate; font-size: .8em;
+  table-layout: fixed; }
+.square td, .square th { border: 0; padding: 0 1px; text-align: center; height: 20px; }
+/* Beside values that do not fit the card the names stay in sight. */
+.square th.name { text-align: left; width: 32%; position: sticky; left: 0;
+  background: var(--panel-surface-color, #fff); }
+.square th.name button { display: flex; gap: 6px; }
 .square button { all: unset; display: block; width: 100%; line-height: 20px;
   cursor: pointer; }
 .square td.open { outline: 2px solid currentColor; }
@@ -82,8 +85,9 @@ class FuzzyPairs(Panel):
     def _square(self, table: pd.DataFrame, choices: Choices, pair: Pair) -> str:
         values = {frozenset((row.u, row.v)): row for row in table.itertuples()}
         body = ""
-        for at, u in enumerate(self._shown):
-            title = safe(choices.titled(u).title)
+        names = [choices.titled(u).title for u in self._shown]
+        for at, (u, parts) in enumerate(zip(self._shown, telling(names), strict=True)):
+            title = safe(names[at])
             side = {pair.u: "U", pair.v: "V"}.get(u, str(at + 1))
             cells = "".join(
                 _cell(
@@ -98,13 +102,14 @@ class FuzzyPairs(Panel):
             )
             body += (
                 f"<tr><th class='name' title='{title}'><button data-do='sort {at}' "
-                f"title='sort by likeness to {title}'>{side}&ensp;{title}</button></th>"
-                f"{cells}</tr>"
+                f"title='sort by likeness to {title}'>{side} {told_apart(*parts)}"
+                f"</button></th>{cells}</tr>"
             )
         heads = "".join(f"<th>{k + 1}</th>" for k in range(len(self._shown)))
         return (
             "<p class='how'>Both sides random. Click a value to open a pair, a name "
-            f"to sort by likeness to it.</p><table class='square'><tr><th></th>{heads}"
+            f"to sort by likeness to it.</p><table class='square' style='min-width:"
+            f"{8 + 2.1 * len(self._shown):.0f}em'><tr><th class='name'></th>{heads}"
             f"</tr>{body}</table>"
         )
 

@@ -237,7 +237,7 @@ def _null_chip(result: Result, seconds: Result) -> str:
         )
     cost = duration(seconds.value)
     return link(
-        f"Compare with copies without groups, <b>{cost}</b>",
+        f"Try copies without groups, <b>{cost}</b>",
         "null_check",
         kind="pill",
         css=css,

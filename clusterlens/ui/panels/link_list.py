@@ -102,7 +102,8 @@ class LinkList(Panel):
             + f"<table>{rows}</table>"
         )
         self._weight.param.update(value=link_weight, end=max(1.0, link_weight))
-        paper = link("take 1", "paper") if link_weight != PAPER_WEIGHT else ""
+        differs = link_weight != PAPER_WEIGHT
+        paper = link("use the paper's weight", "paper") if differs else ""
         self._cost.body = (
             f"<p class='muted'>{_cost(ranking, constraints.value, link_weight)}</p>"
             f"<p class='muted'>{_REASON} {paper}</p>"

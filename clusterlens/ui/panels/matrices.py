@@ -19,9 +19,9 @@ from clusterlens.ui.figures.matrix import (
 )
 from clusterlens.ui.figures.steering import Steering, steered
 from clusterlens.ui.jobs import Job
-from clusterlens.ui.kit import badge, card, pn, select
+from clusterlens.ui.kit import badge, card, enlarger, pn, select
 from clusterlens.ui.look import Brush
-from clusterlens.ui.moves import pick_pair
+from clusterlens.ui.moves import pick_pair, toggle_enlarged
 from clusterlens.ui.nodes.links import Marks
 from clusterlens.ui.panels.panel import Panel
 from clusterlens.ui.words import voters
@@ -40,6 +40,8 @@ _SQUARE = {
     "height": "min(100cqw, 100cqh)",
     "flex": "none",
 }
+# Where there is no room for two, one button enlarges both.
+_BESIDE = "@media (max-width: 1150px) { :host { display: none; } }"
 _PLACE = {
     "container-type": "size",
     "flex": "1 1 0",
@@ -64,6 +66,12 @@ class Matrix(Panel):
         place, self.steering = steered(self.figure)
         inner = pn.Column(place, styles=_SQUARE, margin=0)
         return pn.Column(inner, styles=_PLACE, sizing_mode="stretch_both", margin=0)
+
+    def enlarger(self, **params: Any) -> Any:
+        """Return the button that enlarges both, as they are read together."""
+        return enlarger(
+            lambda event: toggle_enlarged(self.session, "matrices"), **params
+        )
 
     def tap(self, row: int, column: int) -> None:
         """Inspect the sample of the row; while linking, ask about the pair."""
@@ -125,7 +133,7 @@ class ConsensusMatrix(Matrix):
                 SHADINGS,
                 css="cl-shading",
                 max_width=110,
-                min_width=70,
+                min_width=60,
                 sizing_mode="stretch_width",
             ),
             lambda: look.shading,
@@ -136,7 +144,7 @@ class ConsensusMatrix(Matrix):
             self._note,
             self.square(),
             note=self.status,
-            buttons=[shading],
+            buttons=[shading, self.enlarger()],
             css="cl-consensus-matrix",
         )
 
@@ -195,7 +203,7 @@ class BinarisedMatrix(Matrix):
             self._note,
             self.square(),
             note=self.status,
-            buttons=[order],
+            buttons=[order, self.enlarger(stylesheets=[_BESIDE])],
             css="cl-binarised-matrix",
         )
 

@@ -220,8 +220,8 @@ def _counted_from(links: tuple[Link, ...], since: tuple[Link, ...]) -> str:
         return ""
     text = "no change of links" if set(links) == set(since) else "ranks won and lost"
     text += f" since there were {count(len(since), 'link')}" if since else " by links"
-    choices = [link("since now", "now", css="cl-since-now")] * (links != since)
-    choices += [link("since none", "none", css="cl-since-none")] * bool(since)
+    choices = [link("count from now", "now", css="cl-since-now")] * (links != since)
+    choices += [link("count from no links", "none", css="cl-since-none")] * bool(since)
     return f"<p class='muted'>▲▼ {text} · {' · '.join(choices)}</p>"
 
 

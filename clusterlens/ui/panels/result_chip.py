@@ -16,8 +16,8 @@ from clusterlens.ui.partitions import Choice
 from clusterlens.ui.style import scaled
 
 CSS = scaled("""
-:host { position: relative; width: 340px !important; }
-@media (max-width: 1250px) { :host { width: 236px !important; } }
+:host { position: relative; width: max-content !important; max-width: 340px; }
+@media (max-width: 1250px) { :host { max-width: 236px; } }
 .result { all: unset; box-sizing: border-box; cursor: pointer; display: flex; gap: 6px;
   max-width: 100%; height: 26px; padding: 0 12px; border-radius: 13px;
   align-items: center; font-size: 13px; background: #fff; color: #14181d;
@@ -66,8 +66,7 @@ class ResultChip(Panel):
             does=self._do,
             css_classes=["cl-result"],
             stylesheets=[CSS],
-            sizing_mode="fixed",
-            width=340,
+            sizing_mode=None,
             height=26,
             styles={"align-self": "center", "flex": "none"},
         )
@@ -90,7 +89,8 @@ class ResultChip(Panel):
         """Write the chip and its menu."""
         analysis, chosen = self.session.analysis, result.value
         if chosen is None:
-            words = "No result yet: choose on Clusters"
+            more_words = "<span class='more'>: choose on Clusters</span>"
+            words = f"<span>No result yet{more_words}</span>"
             self.text.body = link(words, "clusters", kind="result none")
             return
         names = result_names.value or {}

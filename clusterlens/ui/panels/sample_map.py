@@ -21,9 +21,9 @@ from clusterlens.ui.figures.sample_map import (
     inside,
 )
 from clusterlens.ui.figures.steering import steered
-from clusterlens.ui.kit import badge, card, link, mark, pmu, safe, select
+from clusterlens.ui.kit import badge, card, enlarger, link, mark, pmu, safe, select
 from clusterlens.ui.look import Brush
-from clusterlens.ui.moves import pick, toggle_linking
+from clusterlens.ui.moves import pick, toggle_enlarged, toggle_linking
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.nodes.pictures import Legend
 from clusterlens.ui.nodes.result import LookedAt
@@ -96,12 +96,13 @@ class SampleMap(Panel):
             description="Show how near the models are to each other",
         )
         place, self._steering = steered(self._figure)
+        larger = enlarger(lambda event: toggle_enlarged(self.session, "map"))
         return card(
             "Map of samples",
             place,
             self._legend,
             note=self.status,
-            buttons=[self._colour, self._link, models],
+            buttons=[self._colour, self._link, models, larger],
             css="cl-map",
         )
 

@@ -19,9 +19,12 @@ _AVERAGE = (
     "<span title='the mean rule: the mean of the co-association matrix, rounded up to "
     "a number of models'>the average agreement</span>"
 )
-_LEADER = (
-    ".leader { display: flex; align-items: center; gap: 5px; } svg { flex: none; }"
-)
+_TEXT = ":host { width: calc(165px * var(--cl-scale, 1)) !important; }"
+_LEADER = """
+:host { width: calc(190px * var(--cl-scale, 1)) !important; }
+.leader { display: flex; align-items: center; gap: 5px; }
+.leader > svg { flex: none; }
+"""
 _STROKES = {"solid": "none", "dashed": "6 3", "dotdash": "2 2 7 2"}
 
 
@@ -36,6 +39,7 @@ class Threshold(Panel):
         self._figure = ThresholdFigure(self._drag, self._release)
         self._text = Text(
             does=self._set,
+            stylesheets=[_TEXT],
             sizing_mode="fixed",
             width=165,
             css_classes=["cl-threshold-text"],

@@ -1,0 +1,43 @@
+"""A figure with all the room of its page."""
+
+from playwright.sync_api import expect
+
+from tests.ui.test_main_job import FIGURE, LONG, load, picture, run_pool, write_blobs
+
+SIZE = f"""css => {{
+  const figure = ({FIGURE})(css);
+  return [figure.inner_width, figure.inner_height];
+}}"""
+# A picture has as many pixels as its figure, or as there are samples.
+FILLED = f"""css => {{
+  const figure = ({FIGURE})(css);
+  const glyph = figure.renderers.find(
+    r => r.glyph.type.startsWith('Image') && r.data_source.data.image.length);
+  const [height, width] = glyph.data_source.data.image[0].shape;
+  return width === Math.min(figure.inner_width, css === '.cl-map' ? 1e9 : 240);
+}}"""
+
+
+def test_map_and_matrices_are_enlarged_and_escape_takes_it_back(app, tmp_path):
+    app.set_default_timeout(LONG)
+    load(app, write_blobs(tmp_path))
+    run_pool(app)
+    ranking = app.locator(".cl-ranking-table")
+    for css, least in ((".cl-map", 2), (".cl-consensus-matrix", 1.5)):
+        picture(app, css)
+        before = app.evaluate(SIZE, css)
+        app.locator(f"{css} .cl-enlarge button").click()
+        expect(ranking).to_be_hidden()
+        app.wait_for_function(
+            f"([css, least]) => ({SIZE})(css)[1] > least",
+            arg=[css, least * before[1]],
+            timeout=LONG,
+        )
+        app.wait_for_function(FILLED, arg=css, timeout=LONG)
+        app.keyboard.press("Escape")
+        expect(ranking).to_be_visible()
+        app.wait_for_function(
+            f"([css, before]) => ({SIZE})(css).join() === before",
+            arg=[css, ",".join(map(str, before))],
+            timeout=LONG,
+        )
