@@ -16,8 +16,8 @@ from PIL import Image
 
 import clusterlens as cl
 from clusterlens.ui.figures.sample_map import draw_samples, map_view
-from clusterlens.ui.look import Viewport
-from clusterlens.ui.palette import cluster_colours, rgb
+from clusterlens.ui.kit.palette import cluster_colours, rgb
+from clusterlens.ui.state.look import Viewport
 
 FOLDER = Path(__file__).parents[1] / "clusterlens" / "ui" / "thumbnails"
 HEIGHT, WIDTH, GAP = 200, 240, 20

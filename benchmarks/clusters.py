@@ -102,7 +102,7 @@ def slider_of(page: Page, server: Server) -> tuple[Dragged, int]:
 
 def serve_page(rows: int, models: int) -> None:
     """Serve the page Clusters on planted groups."""
-    from clusterlens.ui.history import Step
+    from clusterlens.ui.state.history import Step
 
     step = Step("test", "Test", made(rows, 10, models), {})
 

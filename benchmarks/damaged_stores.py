@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.kills import digest
-from clusterlens.ui.memory import records
-from clusterlens.ui.memory.database import StoreError
-from clusterlens.ui.memory.pools import OwnPools
-from clusterlens.ui.memory.store import FILE, Intent, Store
-from clusterlens.ui.panels import recent
+from clusterlens.ui.pages.data import recent
+from clusterlens.ui.server.memory import records
+from clusterlens.ui.server.memory.database import StoreError
+from clusterlens.ui.server.memory.pools import OwnPools
+from clusterlens.ui.server.memory.store import FILE, Intent, Store
 from clusterlens.ui.session import Session
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]

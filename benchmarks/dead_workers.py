@@ -23,7 +23,7 @@ from pathlib import Path
 
 import psutil
 
-from clusterlens.ui.memory.store import Store
+from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.session import Session
 
 POOL = [{"clusterer": "k-means", "n_clusters": list(range(2, 14))}]

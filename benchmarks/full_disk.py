@@ -23,9 +23,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from benchmarks.kills import digest, wish
-from clusterlens.ui.memory import records
-from clusterlens.ui.memory.database import FILE, StoreError
-from clusterlens.ui.memory.store import Store
+from clusterlens.ui.server.memory import records
+from clusterlens.ui.server.memory.database import FILE, StoreError
+from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.session import Session
 
 HARM = ("lost", "unsound", "unsaid", "gone from the page", "not saved with room")

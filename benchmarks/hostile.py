@@ -47,20 +47,20 @@ import pyarrow.parquet as pq
 
 import clusterlens as cl
 from benchmarks.damaged_stores import attack_stores
-from clusterlens.ui.arrays import arrays_from_bytes, arrays_to_bytes
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import ScriptError, run_lines, table_lines
-from clusterlens.ui.findings import NEEDED, gather
-from clusterlens.ui.memory.archive import (
+from clusterlens.ui.parts.findings import NEEDED, gather
+from clusterlens.ui.server.memory.archive import (
     ArchiveError,
     export_analysis,
     import_analysis,
 )
-from clusterlens.ui.memory.schema import ABOUT
-from clusterlens.ui.memory.store import Store
+from clusterlens.ui.server.memory.schema import ABOUT
+from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.session import Session
-from clusterlens.ui.shapes import fits
+from clusterlens.ui.state.shapes import fits
+from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 
 PATIENCE = 60
 REPLAYED = 40

@@ -28,7 +28,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clusterlens.ui.memory.store import FILE, Store
+from clusterlens.ui.server.memory.store import FILE, Store
 from clusterlens.ui.session import Session
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]

@@ -113,8 +113,8 @@ def serve_page(rows: int, columns: int) -> None:
     from sklearn.datasets import make_blobs
 
     from clusterlens.compute.table.dataset import make_dataset, prepare
-    from clusterlens.ui.analysis import Analysis
-    from clusterlens.ui.history import Step
+    from clusterlens.ui.state.analysis import Analysis
+    from clusterlens.ui.state.history import Step
 
     X, _ = make_blobs(rows, columns, centers=12, cluster_std=2.5, random_state=0)
     table = make_dataset(X, name="blobs")

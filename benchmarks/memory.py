@@ -29,10 +29,10 @@ import numpy as np
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui.analysis import Analysis, Run
-from clusterlens.ui.history import Step
-from clusterlens.ui.memory.store import Store
+from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.session import Session
+from clusterlens.ui.state.analysis import Analysis, Run
+from clusterlens.ui.state.history import Step
 
 LARGE_MODELS = 56
 SHOWN = ("ranking", "rows", "selected", "link_states", "constraints?")

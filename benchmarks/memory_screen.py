@@ -30,7 +30,7 @@ from benchmarks.pages import (
     wait_for_pictures,
 )
 from clusterlens import compile_kernels
-from clusterlens.ui.memory.store import Store
+from clusterlens.ui.server.memory.store import Store
 
 PICTURES = (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix")
 LOOK = json.dumps({"page": "consensus", "tab": "links"})

@@ -37,7 +37,7 @@ from benchmarks.pages import (
     sample_places,
     wait_for_pictures,
 )
-from clusterlens.ui.memory.store import FILE, Store
+from clusterlens.ui.server.memory.store import FILE, Store
 from clusterlens.ui.session import Session
 
 POOL = [

@@ -15,9 +15,9 @@ from sphinx.application import Sphinx
 from written import written
 
 import clusterlens as cl
-from clusterlens.ui.explanations import GLOSSARY
+from clusterlens.ui.kit.explanations import GLOSSARY
 from clusterlens.ui.lessons import LESSONS
-from clusterlens.ui.moves import MOVES
+from clusterlens.ui.parts.moves import MOVES
 
 ROOT = Path(__file__).parents[1]
 BENCHMARKS, REFERENCE = ROOT / "benchmarks", ROOT / "tests" / "reference"

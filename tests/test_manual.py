@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clusterlens.ui import manual
+from clusterlens.ui.server import manual
 from clusterlens.ui.shell import PAGES as PAGES_OF_THE_APP
 from tests.folders import ROOT
 

@@ -130,7 +130,7 @@ def _check_file(path: Path | None) -> None:
 def open_page() -> None:
     """Show the page to the browser that has just connected, under a known name."""
     serve_page = _import_page()
-    from clusterlens.ui.hosts import refuses_page
+    from clusterlens.ui.server.hosts import refuses_page
 
     if not refuses_page():
         serve_page()
@@ -177,8 +177,8 @@ def make_server(
     """
     from panel.io.server import get_server
 
-    from clusterlens.ui.hosts import guard, local_hosts
-    from clusterlens.ui.manual import served_folders
+    from clusterlens.ui.server.hosts import guard, local_hosts
+    from clusterlens.ui.server.manual import served_folders
 
     port = _choose_port(port, address)
     # A further name is that of a proxy, through which others come.
@@ -235,6 +235,6 @@ def run(server: Any) -> None:
 
 def _warm() -> None:
     """Begin with the kernels, if no visitor has come for whom that was done."""
-    from clusterlens.ui import warm
+    from clusterlens.ui.work import warm
 
     warm.start()

@@ -13,11 +13,11 @@ from clusterlens.compute._validation import DataError, FloatArray, check_feature
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import Dataset, make_dataset, prepare
-from clusterlens.ui.analysis import Analysis, Run
-from clusterlens.ui.history import Step
-from clusterlens.ui.kit import pn
-from clusterlens.ui.pages.consensus import ConsensusPage
+from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.session import Session
+from clusterlens.ui.state.analysis import Analysis, Run
+from clusterlens.ui.state.history import Step
 
 HEIGHT = 760
 

@@ -18,17 +18,17 @@ from bokeh.model import Model
 from bokeh.model.util import collect_filtered_models
 from panel.viewable import Viewable
 
-from clusterlens.ui.classroom import Classroom
-from clusterlens.ui.collector import give_back, sweep
-from clusterlens.ui.derived import Derived
 from clusterlens.ui.figures.frame import Frame
-from clusterlens.ui.history import History
-from clusterlens.ui.jobs import Jobs
-from clusterlens.ui.look import Look
-from clusterlens.ui.memory.memory import Memory
+from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.pages.page import Page
-from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.server.memory.memory import Memory
 from clusterlens.ui.session import Session
+from clusterlens.ui.state.history import History
+from clusterlens.ui.state.look import Look
+from clusterlens.ui.work.collector import give_back, sweep
+from clusterlens.ui.work.derived import Derived
+from clusterlens.ui.work.jobs import Jobs
 
 # What belongs to one browser session alone. Anything else may be shared.
 _OWN = (Page, Panel, Frame, Classroom, Session, History, Look, Jobs, Derived, Memory)

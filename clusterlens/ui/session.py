@@ -9,20 +9,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clusterlens.ui.actions import ACTIONS, merge
-from clusterlens.ui.address import restore_look
-from clusterlens.ui.analysis import Analysis, Link, Run
-from clusterlens.ui.derived import Derived
-from clusterlens.ui.forming import RunSoFar
-from clusterlens.ui.history import History, Step, plain_values
-from clusterlens.ui.jobs import Job, Jobs, explain
-from clusterlens.ui.links import LinkError
-from clusterlens.ui.look import OF_EITHER, OF_RUN, OF_TABLE, Look
-from clusterlens.ui.memory.archive import SUFFIX, import_analysis
-from clusterlens.ui.memory.memory import Kept, Memory, read
-from clusterlens.ui.memory.pools import OwnPools
-from clusterlens.ui.memory.store import Intent, Store
-from clusterlens.ui.nodes import NODES
-from clusterlens.ui.uploads import Upload
+from clusterlens.ui.nodes.catalogue import NODES
+from clusterlens.ui.server.memory.archive import SUFFIX, import_analysis
+from clusterlens.ui.server.memory.memory import Kept, Memory, read
+from clusterlens.ui.server.memory.pools import OwnPools
+from clusterlens.ui.server.memory.store import Intent, Store
+from clusterlens.ui.server.uploads import Upload
+from clusterlens.ui.state.address import restore_look
+from clusterlens.ui.state.analysis import Analysis, Link, Run
+from clusterlens.ui.state.forming import RunSoFar
+from clusterlens.ui.state.history import History, Step, plain_values
+from clusterlens.ui.state.links import LinkError
+from clusterlens.ui.state.look import OF_EITHER, OF_RUN, OF_TABLE, Look
+from clusterlens.ui.work.derived import Derived
+from clusterlens.ui.work.jobs import Job, Jobs, explain
 
 # Pages that show the table and the pool, not a run.
 OF_DATA = ("data", "pool")

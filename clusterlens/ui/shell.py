@@ -15,15 +15,8 @@ from bokeh.util.warnings import BokehUserWarning
 from clusterlens.compute._numbers import count as counted
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.process_settings import ignore_warnings
-from clusterlens.ui import warm
-from clusterlens.ui.address import (
-    LOOKED_AT,
-    VIEWS,
-    from_query,
-    restore_look,
-    to_query,
-)
-from clusterlens.ui.components import (
+from clusterlens.ui.figures.steering import HOW
+from clusterlens.ui.kit.components import (
     Connection,
     Keys,
     Query,
@@ -32,31 +25,38 @@ from clusterlens.ui.components import (
     Theme,
     go_on,
 )
-from clusterlens.ui.explanations import GLOSSARY
-from clusterlens.ui.figures.steering import HOW
-from clusterlens.ui.kit import link, pmu, pn, progress_bar, quoting, safe
+from clusterlens.ui.kit.explanations import GLOSSARY
+from clusterlens.ui.kit.style import ACCENT, COLUMN, SMALL_BUTTON, TOLD, scaled
+from clusterlens.ui.kit.style import THEME as THEME_CONFIG
+from clusterlens.ui.kit.widgets import link, pmu, pn, progress_bar, quoting, safe
 from clusterlens.ui.leaving import enter, leave
-from clusterlens.ui.manual import MISSING, manual_address
-from clusterlens.ui.memory.memory import Memory
-from clusterlens.ui.memory.store import Store, shared_store
-from clusterlens.ui.moves import MOVES, press, toggle_help, toggle_large
-from clusterlens.ui.pages.clusters import ClustersPage
-from clusterlens.ui.pages.cns import CNSPage
-from clusterlens.ui.pages.consensus import ConsensusPage
-from clusterlens.ui.pages.data import DataPage
-from clusterlens.ui.pages.fuzzy import FuzzyPage
-from clusterlens.ui.pages.labels import LabelsPage
-from clusterlens.ui.pages.lessons import LessonsPage
-from clusterlens.ui.pages.pool import PoolPage
-from clusterlens.ui.pages.report import ReportPage
-from clusterlens.ui.panels.interrupted import how_far, interrupted
-from clusterlens.ui.panels.result_chip import ResultChip
-from clusterlens.ui.results import RESULTS
-from clusterlens.ui.sending import send_everything
+from clusterlens.ui.pages.clusters.page import ClustersPage
+from clusterlens.ui.pages.cns.page import CNSPage
+from clusterlens.ui.pages.consensus.page import ConsensusPage
+from clusterlens.ui.pages.data.page import DataPage
+from clusterlens.ui.pages.fuzzy.page import FuzzyPage
+from clusterlens.ui.pages.labels.page import LabelsPage
+from clusterlens.ui.pages.lessons.page import LessonsPage
+from clusterlens.ui.pages.pool.page import PoolPage
+from clusterlens.ui.pages.report.page import ReportPage
+from clusterlens.ui.parts.interrupted import how_far, interrupted
+from clusterlens.ui.parts.moves import MOVES, press, toggle_help, toggle_large
+from clusterlens.ui.parts.result_chip import ResultChip
+from clusterlens.ui.server.manual import MISSING, manual_address
+from clusterlens.ui.server.memory.memory import Memory
+from clusterlens.ui.server.memory.store import Store, shared_store
+from clusterlens.ui.server.sending import send_everything
+from clusterlens.ui.server.uploads import FileTaker
 from clusterlens.ui.session import Session
-from clusterlens.ui.style import ACCENT, COLUMN, SMALL_BUTTON, TOLD, scaled
-from clusterlens.ui.style import THEME as THEME_CONFIG
-from clusterlens.ui.uploads import FileTaker
+from clusterlens.ui.state.address import (
+    LOOKED_AT,
+    VIEWS,
+    from_query,
+    restore_look,
+    to_query,
+)
+from clusterlens.ui.work import warm
+from clusterlens.ui.work.results import RESULTS
 
 # Key, title, icon and class of each page, in reading order.
 PAGES = (

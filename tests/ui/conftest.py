@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.pages import PATIENCE, Served, find_browser
 from clusterlens.ui.actions import pools
-from clusterlens.ui.results import Results
+from clusterlens.ui.work.results import Results
 
 IDLE = "Bokeh.documents.length > 0 && Bokeh.documents.every(d => d.is_idle)"
 

@@ -128,6 +128,6 @@ def test_one_is_alone_on_this_machine_under_no_other_name(
     given = []
     monkeypatch.setattr(cli, "_import_page", lambda: lambda **told: given.append(told))
     monkeypatch.setattr("panel.io.server.get_server", lambda page, **_: page())
-    monkeypatch.setattr("clusterlens.ui.hosts.guard", lambda *_: None)
+    monkeypatch.setattr("clusterlens.ui.server.hosts.guard", lambda *_: None)
     cli.make_server(0, address, origins)
     assert given == [{"file": None, "alone": alone}]

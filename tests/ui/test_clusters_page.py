@@ -7,14 +7,14 @@ from numpy.testing import assert_array_equal
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui.analysis import ClusterName, Run
-from clusterlens.ui.look import Brush, Viewport
-from clusterlens.ui.nodes.clusters import LEFT_OUT
-from clusterlens.ui.pages.clusters import ClustersPage
-from clusterlens.ui.panels.cluster_profiles import _cell
-from clusterlens.ui.panels.sample_map import SampleMap
-from clusterlens.ui.panels.tab import effect_rows
-from clusterlens.ui.partitions import (
+from clusterlens.ui.pages.clusters.nodes import LEFT_OUT
+from clusterlens.ui.pages.clusters.page import ClustersPage
+from clusterlens.ui.pages.clusters.profiles import _cell
+from clusterlens.ui.pages.consensus.sample_map import SampleMap
+from clusterlens.ui.parts.tab import effect_rows
+from clusterlens.ui.state.analysis import ClusterName, Run
+from clusterlens.ui.state.look import Brush, Viewport
+from clusterlens.ui.state.partitions import (
     Called,
     Choice,
     choice_from,
@@ -413,7 +413,7 @@ def test_what_grows_with_the_square_is_offered_for_small_runs_only():
 
 def test_evidence_for_k_is_found_on_request_and_stands_beside_each_cut(monkeypatch):
     from clusterlens.compute.pool.select_k import select_k
-    from clusterlens.ui.nodes import k_selection
+    from clusterlens.ui.pages.clusters import k_nodes as k_selection
 
     session = planted()
 

@@ -15,11 +15,11 @@ from playwright.sync_api import expect
 from clusterlens.compute._numbers import percent
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui.analysis import Analysis
-from clusterlens.ui.history import Step
-from clusterlens.ui.look import Viewport
-from clusterlens.ui.pages.cns import CNSPage
+from clusterlens.ui.pages.cns.page import CNSPage
 from clusterlens.ui.session import Session
+from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.look import Viewport
 from tests.ui.loop import rest, run
 from tests.ui.test_main_job import assert_changes, picture
 

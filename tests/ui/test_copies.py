@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui.copies import beside_score, ready_line
 from clusterlens.ui.exports.script import table_lines
+from clusterlens.ui.parts.copies import beside_score, ready_line
 from tests.ui.loop import run
 from tests.ui.test_data_page import Opened
 from tests.ui.test_labels_page import Opened as LabelsOpened

@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui import moves
 from clusterlens.ui.exports.script import table_lines
-from clusterlens.ui.look import Viewport
-from clusterlens.ui.memory.store import Store
-from clusterlens.ui.nodes.tables import columns, preview, roles, shading, write_cell
-from clusterlens.ui.pages.data import DataPage
-from clusterlens.ui.panels.recent import Recent
+from clusterlens.ui.pages.data.nodes import columns, preview, roles, shading, write_cell
+from clusterlens.ui.pages.data.page import DataPage
+from clusterlens.ui.pages.data.recent import Recent
+from clusterlens.ui.parts import moves
+from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.server.uploads import Upload
 from clusterlens.ui.session import Session
-from clusterlens.ui.uploads import Upload
+from clusterlens.ui.state.look import Viewport
 from tests.ui.loop import rest, run
 
 # Bokeh hands tables on by a way that pandas is about to give up.

@@ -9,12 +9,12 @@ from graphlib import TopologicalSorter
 import pytest
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.ui.analysis import Analysis
-from clusterlens.ui.derived import Derived, Node
-from clusterlens.ui.history import History, Step
-from clusterlens.ui.jobs import Jobs
-from clusterlens.ui.look import Look
-from clusterlens.ui.nodes import NODES
+from clusterlens.ui.nodes.catalogue import NODES
+from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.history import History, Step
+from clusterlens.ui.state.look import Look
+from clusterlens.ui.work.derived import Derived, Node
+from clusterlens.ui.work.jobs import Jobs
 from tests.ui.loop import rest, run
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS, pool_specs
-from clusterlens.ui.drafts import (
+from clusterlens.ui.state.drafts import (
     Entry,
     PoolDraft,
     add_clusterer,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
-from clusterlens.ui.analysis import ClusterName, SoftTable
-from clusterlens.ui.history import Step
 from clusterlens.ui.session import Session
 from clusterlens.ui.shell import PAGES
+from clusterlens.ui.state.analysis import ClusterName, SoftTable
+from clusterlens.ui.state.history import Step
 from tests.ui.exports.test_files import BAD, hostile
 from tests.ui.loop import rest, run
 

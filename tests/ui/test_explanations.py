@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from clusterlens.ui.explanations import EXPLANATIONS, GLOSSARY
-from clusterlens.ui.kit import about
+from clusterlens.ui.kit.explanations import EXPLANATIONS, GLOSSARY
+from clusterlens.ui.kit.widgets import about
 from clusterlens.ui.session import Session
 from clusterlens.ui.shell import PAGES
 from tests.ui.loop import run

@@ -16,19 +16,20 @@ from scipy.spatial.distance import pdist
 
 from clusterlens.compute.consensus.tiles import consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.ui.figures import matrix, raster, sample_map, threshold
+from clusterlens.ui.figures import matrix, raster, sample_map
 from clusterlens.ui.figures.canvas import Canvas, apart, data_address
 from clusterlens.ui.figures.frame import Picture
-from clusterlens.ui.figures.prepared_map import PreparedMap
-from clusterlens.ui.look import Viewport
-from clusterlens.ui.nodes.pictures import number_places
-from clusterlens.ui.palette import (
+from clusterlens.ui.kit.palette import (
     cluster_colour,
     cluster_colours,
     disagreement_colours,
     palette,
     rgb,
 )
+from clusterlens.ui.nodes.pictures import number_places
+from clusterlens.ui.pages.consensus import threshold_figure as threshold
+from clusterlens.ui.pages.data.prepared_map import PreparedMap
+from clusterlens.ui.state.look import Viewport
 from tests.ui.loop import run
 
 PORT = Viewport(width=24, height=24)

@@ -14,14 +14,14 @@ from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.clusterer import Clusterer
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.ui.exports.script import write_script
-from clusterlens.ui.forming import STATES
-from clusterlens.ui.look import Viewport
-from clusterlens.ui.pages.pool import PoolPage
-from clusterlens.ui.panels.headline import Headline
-from clusterlens.ui.panels.matrices import ConsensusMatrix
-from clusterlens.ui.panels.model_tab import ModelTab
-from clusterlens.ui.panels.ranking import RankingTable
+from clusterlens.ui.pages.consensus.headline import Headline
+from clusterlens.ui.pages.consensus.matrices import ConsensusMatrix
+from clusterlens.ui.pages.consensus.model_tab import ModelTab
+from clusterlens.ui.pages.consensus.ranking import RankingTable
+from clusterlens.ui.pages.pool.page import PoolPage
 from clusterlens.ui.session import Session
+from clusterlens.ui.state.forming import STATES
+from clusterlens.ui.state.look import Viewport
 from tests.ui.exports.test_script import told_of
 from tests.ui.loop import rest, run
 from tests.ui.test_session import made_run, session_with
@@ -236,7 +236,7 @@ def test_a_run_is_told_of_again_only_after_a_while(play, monkeypatch):
         assert await (await watched.start(POOL))
         assert len([partial for partial in watched.told if partial]) == 1
 
-    monkeypatch.setattr("clusterlens.ui.jobs._PARTIAL_SECONDS", 1e9)
+    monkeypatch.setattr("clusterlens.ui.work.jobs._PARTIAL_SECONDS", 1e9)
     play(scenario)
 
 

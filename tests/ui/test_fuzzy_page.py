@@ -13,15 +13,15 @@ from clusterlens.compute.fuzzy.concordance import ndc
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.fuzzy.toy import toy_partitions
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui.analysis import Analysis
-from clusterlens.ui.history import Step
-from clusterlens.ui.look import Viewport
-from clusterlens.ui.nodes.fuzzy import MODELS, SIDES, Pair, match_hues
-from clusterlens.ui.pages.fuzzy import FuzzyPage
-from clusterlens.ui.panels.fuzzy_pairs import _cell, sorted_keys
-from clusterlens.ui.panels.fuzzy_toy import rank_with_ties
+from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.pages.fuzzy.nodes import MODELS, SIDES, Pair, match_hues
+from clusterlens.ui.pages.fuzzy.page import FuzzyPage
+from clusterlens.ui.pages.fuzzy.pairs import _cell, sorted_keys
+from clusterlens.ui.pages.fuzzy.toy import rank_with_ties
 from clusterlens.ui.session import Session
-from clusterlens.ui.words import fixed
+from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.look import Viewport
 from tests.ui.loop import rest, run
 
 LONG = 90_000

@@ -16,11 +16,11 @@ from clusterlens import (
     rank_partitions,
 )
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui.analysis import Run
 from clusterlens.ui.nodes import agreement as nodes
-from clusterlens.ui.panels.headline import Headline
-from clusterlens.ui.panels.inspector import ModelTab
-from clusterlens.ui.panels.run_progress import _time
+from clusterlens.ui.pages.consensus.headline import Headline
+from clusterlens.ui.pages.consensus.inspector import ModelTab
+from clusterlens.ui.pages.pool.run_progress import _time
+from clusterlens.ui.state.analysis import Run
 from tests.ui.loop import rest, run
 from tests.ui.test_session import session_with
 
@@ -126,7 +126,7 @@ def test_the_offer_of_a_check_asserts_nothing():
     ],
 )
 def test_an_estimate_that_was_passed_says_so(began, ends, told, monkeypatch):
-    monkeypatch.setattr("clusterlens.ui.panels.run_progress.time", Clock)
+    monkeypatch.setattr("clusterlens.ui.pages.pool.run_progress.time", Clock)
     assert _time(SimpleNamespace(began=began, ends=ends)) == told
 
 

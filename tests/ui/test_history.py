@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterlens.ui.analysis import Analysis
-from clusterlens.ui.history import History, Step
+from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.history import History, Step
 
 
 def step(score: str) -> Step:

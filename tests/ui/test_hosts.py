@@ -11,7 +11,7 @@ from bokeh.util.token import generate_jwt_token, generate_session_id
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-from clusterlens.ui import hosts
+from clusterlens.ui.server import hosts
 from tests.ui.loop import run
 from tests.ui.test_cli import console
 

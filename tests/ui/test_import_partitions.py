@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clusterlens.ui.panels.headline import Headline
-from clusterlens.ui.panels.import_partitions import ImportPartitions
+from clusterlens.ui.pages.consensus.headline import Headline
+from clusterlens.ui.pages.pool.import_partitions import ImportPartitions
 from tests.ui.loop import rest, run
 from tests.ui.test_session import made_run, session_with
 

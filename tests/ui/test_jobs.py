@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.ui.jobs import Job, Jobs, Notice
+from clusterlens.ui.work.jobs import Job, Jobs, Notice
 from tests.ui.loop import run
 
 

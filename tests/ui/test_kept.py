@@ -8,7 +8,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterlens.ui.kept import Kept, buffers
+from clusterlens.ui.work.kept import Kept, buffers
 
 KB = np.zeros(1000, np.uint8)
 

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.pages import SAMPLES
-from clusterlens.ui.memory.store import Store
-from clusterlens.ui.words import score_words
+from clusterlens.ui.kit.words import score_words
+from clusterlens.ui.server.memory.store import Store
 from tests.ui.conftest import opened
 from tests.ui.test_accessible import open_iris
 from tests.ui.test_main_job import FIGURE, LONG, choose, picture

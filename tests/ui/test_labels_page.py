@@ -14,15 +14,15 @@ from clusterlens.compute.indices.label_match import label_match
 from clusterlens.compute.indices.pool_agreement import pool_agreement
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
-from clusterlens.ui.analysis import Analysis
-from clusterlens.ui.history import Step
-from clusterlens.ui.look import Brush, Viewport
-from clusterlens.ui.nodes.labels import Judged, pair_frame
-from clusterlens.ui.pages.labels import LabelsPage
-from clusterlens.ui.panels.sample_map import SampleMap
+from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.nodes.verdict import weigh
+from clusterlens.ui.pages.consensus.sample_map import SampleMap
+from clusterlens.ui.pages.labels.nodes import Judged, pair_frame
+from clusterlens.ui.pages.labels.page import LabelsPage
 from clusterlens.ui.session import Session
-from clusterlens.ui.verdict import weigh
-from clusterlens.ui.words import fixed
+from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.look import Brush, Viewport
 from tests.ui.loop import rest, run
 
 LONG = 90_000

@@ -15,7 +15,7 @@ from tornado.httpclient import AsyncHTTPClient
 from benchmarks.memory import made
 from benchmarks.sessions import Visitor
 from clusterlens.ui import cli, shell
-from clusterlens.ui.history import Step
+from clusterlens.ui.state.history import Step
 from tests.folders import ROOT
 from tests.ui.loop import run
 

@@ -12,14 +12,14 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.robustness import rank_robustness
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
-from clusterlens.ui.analysis import Analysis, Run
-from clusterlens.ui.history import Step
-from clusterlens.ui.look import Viewport
-from clusterlens.ui.moves import link_from, press
 from clusterlens.ui.nodes.links import differences, spreads
-from clusterlens.ui.pages.consensus import ConsensusPage
-from clusterlens.ui.panels import panel
+from clusterlens.ui.pages.consensus.page import ConsensusPage
+from clusterlens.ui.parts import panel
+from clusterlens.ui.parts.moves import link_from, press
 from clusterlens.ui.session import Session
+from clusterlens.ui.state.analysis import Analysis, Run
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.look import Viewport
 from tests.ui.loop import rest, run
 
 # What the widget set and Bokeh do is about to be given up.

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.actions import ACTIONS
-from clusterlens.ui.analysis import DEFAULT_LINK_WEIGHT, Analysis, Link, Run
-from clusterlens.ui.history import Step
-from clusterlens.ui.links import (
+from clusterlens.ui.nodes.links import link_states
+from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.session import Session
+from clusterlens.ui.state.analysis import DEFAULT_LINK_WEIGHT, Analysis, Link, Run
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.links import (
     LinkError,
     links_from_text,
     plain_id,
     plain_ids,
     refuse_contradiction,
 )
-from clusterlens.ui.nodes.links import link_states
-from clusterlens.ui.nodes.result import LookedAt
-from clusterlens.ui.session import Session
 from tests.ui.loop import run
 
 N = 12

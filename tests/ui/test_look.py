@@ -1,6 +1,6 @@
 """What is looked at: defaults, and what each parameter is forgotten with."""
 
-from clusterlens.ui.look import OF_EITHER, OF_RUN, OF_TABLE, Look, Viewport
+from clusterlens.ui.state.look import OF_EITHER, OF_RUN, OF_TABLE, Look, Viewport
 
 # What another run or another table leaves as it is.
 STAYS = (

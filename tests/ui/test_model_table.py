@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import clusterlens as cl
-from clusterlens.ui.pages.consensus import ConsensusPage
-from clusterlens.ui.panels.model_table import ordered
+from clusterlens.ui.pages.consensus.model_table import ordered
+from clusterlens.ui.pages.consensus.page import ConsensusPage
 from tests.ui.loop import run
 from tests.ui.test_votes import rest, two_hubs
 

@@ -7,13 +7,13 @@ import pytest
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.ui.jobs import Job
 from clusterlens.ui.nodes.found_again import choose_judge
-from clusterlens.ui.partition_verdict import (
+from clusterlens.ui.nodes.partition_verdict import (
     PARTITION_CONCLUSIONS,
     partition_grounds,
     weigh_partition,
 )
+from clusterlens.ui.work.jobs import Job
 
 SIZES = np.array([50, 30, 20])
 ALL, LARGEST, SMALL, NONE = (1, 1, 1), (1, 0, 0), (0, 1, 0), (0, 0, 0)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import clusterlens as cl
-from clusterlens.ui.components import Text
+from clusterlens.ui.kit.components import Text
 from tests.ui.loop import run
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")

@@ -8,12 +8,12 @@ import pytest
 
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS
-from clusterlens.ui.analysis import Analysis
-from clusterlens.ui.history import Step
-from clusterlens.ui.kit import safe
-from clusterlens.ui.memory.store import Store
-from clusterlens.ui.pages.pool import PoolPage
+from clusterlens.ui.kit.widgets import safe
+from clusterlens.ui.pages.pool.page import PoolPage
+from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.session import Session
+from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.history import Step
 from tests.ui.loop import rest, run
 from tests.ui.test_session import made_run
 

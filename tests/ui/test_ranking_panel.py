@@ -9,9 +9,9 @@ import pytest
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import SCORES
-from clusterlens.ui.figures.ranked_rows import HEADS, ROW_CSS, RankedRows
-from clusterlens.ui.panels.ranking import RankingTable
-from clusterlens.ui.words import telling
+from clusterlens.ui.kit.words import telling
+from clusterlens.ui.pages.consensus.ranked_rows import HEADS, ROW_CSS, RankedRows
+from clusterlens.ui.pages.consensus.ranking import RankingTable
 from tests.ui.loop import rest, run
 from tests.ui.test_session import made_run, session_with
 

@@ -12,16 +12,16 @@ from numpy.testing import assert_array_equal
 
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.replay import replay
-from clusterlens.ui.findings import NEEDED, WELCOME, gather
-from clusterlens.ui.look import Brush, Viewport
-from clusterlens.ui.moves import choose_result
-from clusterlens.ui.pages.clusters import ClustersPage
-from clusterlens.ui.panels.headline import Headline
-from clusterlens.ui.panels.model_tab import ModelTab
-from clusterlens.ui.panels.result_chip import ResultChip
-from clusterlens.ui.panels.sample_map import SampleMap
-from clusterlens.ui.panels.take_away import FILES
+from clusterlens.ui.pages.clusters.page import ClustersPage
+from clusterlens.ui.pages.consensus.headline import Headline
+from clusterlens.ui.pages.consensus.model_tab import ModelTab
+from clusterlens.ui.pages.consensus.sample_map import SampleMap
+from clusterlens.ui.pages.report.take_away import FILES
+from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
+from clusterlens.ui.parts.moves import choose_result
+from clusterlens.ui.parts.result_chip import ResultChip
 from clusterlens.ui.session import Session
+from clusterlens.ui.state.look import Brush, Viewport
 from tests.ui.loop import rest, run
 from tests.ui.test_clusters_page import planted, value
 

@@ -14,10 +14,10 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.nulls import null_agreement
 from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.table.dataset import prepare
-from clusterlens.ui import results as results_module
-from clusterlens.ui.jobs import Job
 from clusterlens.ui.nodes import agreement, nulls
-from clusterlens.ui.results import Results, content_key, ensemble_key
+from clusterlens.ui.work import results as results_module
+from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.work.results import Results, content_key, ensemble_key
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
 

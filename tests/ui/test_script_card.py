@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from clusterlens.ui.exports.replay import Replayed
-from clusterlens.ui.memory.memory import Kept
-from clusterlens.ui.panels import script_card
-from clusterlens.ui.panels.script_card import ScriptCard
+from clusterlens.ui.pages.report import script_card
+from clusterlens.ui.pages.report.script_card import ScriptCard
+from clusterlens.ui.server.memory.memory import Kept
 from tests.ui.loop import rest, run
 from tests.ui.test_links import session_of
 

@@ -6,7 +6,7 @@ import pytest
 from bokeh.document import Document
 from panel.io import document
 
-from clusterlens.ui.sending import send_everything
+from clusterlens.ui.server.sending import send_everything
 from tests.ui.loop import run
 
 

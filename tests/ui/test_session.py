@@ -15,14 +15,14 @@ from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.actions import ACTIONS, merge, pools
 from clusterlens.ui.actions.action import Action
-from clusterlens.ui.analysis import Analysis, Run
-from clusterlens.ui.history import Step
-from clusterlens.ui.jobs import Job
-from clusterlens.ui.moves import MOVES
-from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.parts.moves import MOVES
+from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.session import Session
-from clusterlens.ui.shapes import record
 from clusterlens.ui.shell import _notices
+from clusterlens.ui.state.analysis import Analysis, Run
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.shapes import record
+from clusterlens.ui.work.jobs import Job
 from tests.ui.loop import run
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]

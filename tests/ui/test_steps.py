@@ -7,7 +7,8 @@ import pytest
 from panel.io.state import set_curdoc
 
 from benchmarks.sessions import Visitor
-from clusterlens.ui import cli, shell, turns
+from clusterlens.ui import cli, shell
+from clusterlens.ui.work import turns
 from tests.ui.loop import run
 
 # What Panel's tables ask of pandas.

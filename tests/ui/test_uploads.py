@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.ui import uploads
-from clusterlens.ui.jobs import Job
+from clusterlens.ui.server import uploads
+from clusterlens.ui.server.uploads import FileTaker, Upload
 from clusterlens.ui.session import Session
-from clusterlens.ui.uploads import FileTaker, Upload
+from clusterlens.ui.work.jobs import Job
 from tests.ui.loop import run
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from clusterlens.ui.verdict import weigh
+from clusterlens.ui.nodes.verdict import weigh
 
 YES, ODD = "Yes", "Yes, but not each around a centre"
 

@@ -10,10 +10,10 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.actions import ACTIONS, merge
-from clusterlens.ui.analysis import Run
-from clusterlens.ui.memory.contents import Contents
-from clusterlens.ui.memory.records import Records
-from clusterlens.ui.pages.consensus import ConsensusPage
+from clusterlens.ui.pages.consensus.page import ConsensusPage
+from clusterlens.ui.server.memory.contents import Contents
+from clusterlens.ui.server.memory.records import Records
+from clusterlens.ui.state.analysis import Run
 from tests.ui.loop import run
 from tests.ui.test_session import session_with
 

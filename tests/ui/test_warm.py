@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from clusterlens.ui import shell, warm
-from clusterlens.ui.jobs import Progress
+from clusterlens.ui import shell
 from clusterlens.ui.session import Session
+from clusterlens.ui.work import warm
+from clusterlens.ui.work.jobs import Progress
 
 DONE = "compiled", "loaded"
 ROOT = Path(__file__).parents[2]
@@ -24,9 +25,9 @@ import clusterlens as cl
 from sklearn.datasets import make_blobs
 from clusterlens.compute._run import kernels
 from clusterlens.compute.warm import N_FIRST, STEPS
-from clusterlens.ui.analysis import Analysis, Run
-from clusterlens.ui.history import Step
-from clusterlens.ui.pages.consensus import ConsensusPage
+from clusterlens.ui.state.analysis import Analysis, Run
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.session import Session
 from tests.ui.loop import rest, run
 

@@ -3,8 +3,8 @@
 import pytest
 
 from clusterlens.compute._numbers import count, grouped, percent, whole
-from clusterlens.ui.palette import label_title
-from clusterlens.ui.words import number, typed
+from clusterlens.ui.kit.palette import label_title
+from clusterlens.ui.kit.words import number, typed
 
 
 @pytest.mark.parametrize(

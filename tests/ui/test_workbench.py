@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.pages import places_at_rest
-from clusterlens.ui.words import score_words
+from clusterlens.ui.kit.words import score_words
 from tests.ui.test_main_job import (
     FIGURE,
     LONG,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterlens.compute._numbers import whole
-from clusterlens.ui.analysis import Analysis
-from clusterlens.ui.shapes import Shape
+from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.shapes import Shape
 
 Values = Mapping[str, Any]
 # Characters of the name of a run or a cluster, which heads columns and captions.

@@ -8,8 +8,8 @@ from typing import Any
 
 from clusterlens.compute.fuzzy.importing import load_memberships
 from clusterlens.ui.actions.action import Action, Values
-from clusterlens.ui.analysis import Analysis, SoftTable
-from clusterlens.ui.shapes import COUNT, TEXT, any_of, flag, key, number, record
+from clusterlens.ui.state.analysis import Analysis, SoftTable
+from clusterlens.ui.state.shapes import COUNT, TEXT, any_of, flag, key, number, record
 
 
 def set_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:

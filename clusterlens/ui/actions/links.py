@@ -10,8 +10,8 @@ from typing import Any
 from clusterlens.compute._numbers import count, whole
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.tables import rows_of
-from clusterlens.ui.analysis import Analysis, Link
-from clusterlens.ui.links import (
+from clusterlens.ui.state.analysis import Analysis, Link
+from clusterlens.ui.state.links import (
     OTHER,
     TITLES,
     PlainId,
@@ -22,7 +22,7 @@ from clusterlens.ui.links import (
     refuse_contradiction,
     with_link,
 )
-from clusterlens.ui.shapes import LINK, LONG_TEXT, ROW_ID, ROW_IDS, number, record
+from clusterlens.ui.state.shapes import LINK, LONG_TEXT, ROW_ID, ROW_IDS, number, record
 
 
 def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:

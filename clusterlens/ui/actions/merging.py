@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from clusterlens.ui.analysis import Analysis, Run
+from clusterlens.ui.state.analysis import Analysis, Run
 
 
 def merge(base: Analysis, result: Analysis, current: Analysis) -> Analysis:

@@ -15,10 +15,10 @@ from clusterlens.compute.ensemble.importing import load_partitions
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
 from clusterlens.ui.actions.runs import joined, weighed
-from clusterlens.ui.analysis import Analysis, AnalysisResult, ClusterName, Run
-from clusterlens.ui.links import PlainId, plain_ids
-from clusterlens.ui.palette import label_title
-from clusterlens.ui.partitions import (
+from clusterlens.ui.kit.palette import label_title
+from clusterlens.ui.state.analysis import Analysis, AnalysisResult, ClusterName, Run
+from clusterlens.ui.state.links import PlainId, plain_ids
+from clusterlens.ui.state.partitions import (
     MOST_LABEL,
     Kind,
     chosen_labels,
@@ -26,7 +26,7 @@ from clusterlens.ui.partitions import (
     names_of,
     refuse_large_labels,
 )
-from clusterlens.ui.shapes import (
+from clusterlens.ui.state.shapes import (
     COUNT,
     ROW_IDS,
     TEXT,

@@ -14,14 +14,14 @@ from clusterlens.compute.pool.specs import POOLS, plan_pool
 from clusterlens.compute.table.dataset import take_rows
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.runs import joined, weighed
-from clusterlens.ui.analysis import Analysis, Run
-from clusterlens.ui.forming import Forming
-from clusterlens.ui.jobs import WORKERS
-from clusterlens.ui.links import (
+from clusterlens.ui.state.analysis import Analysis, Run
+from clusterlens.ui.state.forming import Forming
+from clusterlens.ui.state.links import (
     plain_ids,
 )
-from clusterlens.ui.results import RESULTS, content_key
-from clusterlens.ui.shapes import POOL, ROW_IDS, SEED, TEXT, flag, plain, record
+from clusterlens.ui.state.shapes import POOL, ROW_IDS, SEED, TEXT, flag, plain, record
+from clusterlens.ui.work.jobs import WORKERS
+from clusterlens.ui.work.results import RESULTS, content_key
 
 # A consensus is that of several.
 LEAST_COMPARED = 2

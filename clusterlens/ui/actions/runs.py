@@ -10,8 +10,8 @@ import numpy as np
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.voting import VoteBy, vote_weights
 from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
-from clusterlens.ui.analysis import Analysis, Run
-from clusterlens.ui.shapes import (
+from clusterlens.ui.state.analysis import Analysis, Run
+from clusterlens.ui.state.shapes import (
     COUNT,
     LONG_TEXT,
     SCORE,

@@ -11,13 +11,21 @@ from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.compute.table.reading import load_table, table_parts
 from clusterlens.ui.actions.action import Action, Values
-from clusterlens.ui.analysis import Analysis, Link
-from clusterlens.ui.links import (
+from clusterlens.ui.state.analysis import Analysis, Link
+from clusterlens.ui.state.links import (
     plain_ids,
     rows_without,
     shown_rows,
 )
-from clusterlens.ui.shapes import LONG_TEXT, RULES, TEXT, any_of, key, nothing, record
+from clusterlens.ui.state.shapes import (
+    LONG_TEXT,
+    RULES,
+    TEXT,
+    any_of,
+    key,
+    nothing,
+    record,
+)
 
 
 def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:

@@ -25,17 +25,17 @@ from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.analysis import Analysis
 from clusterlens.ui.exports.lab import table_of, write_cns, write_labels, write_pairs
 from clusterlens.ui.exports.script import write_script
-from clusterlens.ui.history import Step
-from clusterlens.ui.kit import safe
-from clusterlens.ui.links import TITLES
+from clusterlens.ui.kit.palette import cluster_colour, cluster_name
+from clusterlens.ui.kit.widgets import safe
+from clusterlens.ui.kit.words import number
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.nodes.result import Told
-from clusterlens.ui.palette import cluster_colour, cluster_name
-from clusterlens.ui.partitions import Choice
-from clusterlens.ui.words import number
+from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.links import TITLES
+from clusterlens.ui.state.partitions import Choice
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "numba")
 _SHOWN_MODELS = 20

@@ -14,12 +14,12 @@ from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.compute.indices.label_evidence import LabelEvidence
 from clusterlens.compute.indices.label_match import LabelCheck
 from clusterlens.compute.indices.pool_agreement import PoolAgreement
-from clusterlens.ui.kit import safe
-from clusterlens.ui.nodes.fuzzy import SIDES
-from clusterlens.ui.nodes.labels import question
-from clusterlens.ui.nodes.report import Labelled, SavedPair, SavedPairs, Smoothing
-from clusterlens.ui.verdict import LIGHTS
-from clusterlens.ui.words import error, fixed, number
+from clusterlens.ui.kit.widgets import safe
+from clusterlens.ui.kit.words import error, fixed, number
+from clusterlens.ui.nodes.verdict import LIGHTS
+from clusterlens.ui.pages.fuzzy.nodes import SIDES
+from clusterlens.ui.pages.labels.nodes import question
+from clusterlens.ui.pages.report.nodes import Labelled, SavedPair, SavedPairs, Smoothing
 
 SHOWN_PAIRS = 20
 

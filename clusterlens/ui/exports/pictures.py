@@ -28,9 +28,7 @@ from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.criterion_map import ALPHA_TICKS
 from clusterlens.ui.figures.matrix import BINARISED_PALETTE
-from clusterlens.ui.nodes.cns import Setting
-from clusterlens.ui.nodes.links import LinkState
-from clusterlens.ui.palette import (
+from clusterlens.ui.kit.palette import (
     LINK_COLOURS,
     SHADES,
     certain_colours,
@@ -38,7 +36,9 @@ from clusterlens.ui.palette import (
     cluster_colours,
     cluster_name,
 )
-from clusterlens.ui.words import voters
+from clusterlens.ui.kit.words import voters
+from clusterlens.ui.nodes.links import LinkState
+from clusterlens.ui.pages.cns.nodes import Setting
 
 Format = Literal["png", "svg"]
 FORMATS: tuple[Format, ...] = ("png", "svg")

@@ -28,7 +28,7 @@ from clusterlens.compute._run.kernels import directories
 from clusterlens.compute._run.options import Cancel, raise_if_cancelled
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.exports import guard
-from clusterlens.ui.history import Step
+from clusterlens.ui.state.history import Step
 
 _PAUSE = 0.1
 _SHOWN_ERROR = 300

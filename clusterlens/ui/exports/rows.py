@@ -16,9 +16,9 @@ from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels, to_csv_bytes
-from clusterlens.ui.analysis import Link
-from clusterlens.ui.links import links_as_json
-from clusterlens.ui.palette import cluster_name
+from clusterlens.ui.kit.palette import cluster_name
+from clusterlens.ui.state.analysis import Link
+from clusterlens.ui.state.links import links_as_json
 
 
 def file_stem(name: str) -> str:

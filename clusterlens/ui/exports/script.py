@@ -17,14 +17,14 @@ from typing import Any
 from clusterlens import __version__
 from clusterlens.compute.pool.specs import plan_pool
 from clusterlens.compute.ranking.ranking import SCORES
-from clusterlens.ui.analysis import Analysis, Link, Run
 from clusterlens.ui.exports.rows import file_stem
-from clusterlens.ui.history import Step
-from clusterlens.ui.links import links_as_json
-from clusterlens.ui.literals import ScriptError, literal, refuse_other_than_plain
+from clusterlens.ui.kit.palette import cluster_name
 from clusterlens.ui.nodes.result import Told
-from clusterlens.ui.palette import cluster_name
-from clusterlens.ui.partitions import SEED, choice_from
+from clusterlens.ui.state.analysis import Analysis, Link, Run
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.links import links_as_json
+from clusterlens.ui.state.literals import ScriptError, literal, refuse_other_than_plain
+from clusterlens.ui.state.partitions import SEED, choice_from
 
 _WIDTH = 88
 _REPEATABLE = ("run pool", "add CNS", "cluster rows")

@@ -9,7 +9,7 @@ import numpy as np
 from bokeh.models import ColumnDataSource, FixedTicker, LinearColorMapper, Quad, Scatter
 
 from clusterlens.ui.figures.frame import Frame, View
-from clusterlens.ui.palette import shades
+from clusterlens.ui.kit.palette import shades
 
 _PALETTE = ["#{:02x}{:02x}{:02x}".format(*c) for c in shades(np.linspace(0, 1, 64))]
 

@@ -24,7 +24,7 @@ from clusterlens.ui.figures.frame import (
     View,
     no_image,
 )
-from clusterlens.ui.palette import LINK_COLOURS, PAIR_COLOUR
+from clusterlens.ui.kit.palette import LINK_COLOURS, PAIR_COLOUR
 
 # How near to a sample a click must be, and how many clusters a legend names.
 CLICK_PIXELS = 10

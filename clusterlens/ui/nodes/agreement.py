@@ -38,11 +38,11 @@ from clusterlens.compute.ranking.robustness import (
 from clusterlens.compute.ranking.scores import threshold_scores
 from clusterlens.compute.ranking.voting import near_copies
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.analysis import AnalysisResult, Link
-from clusterlens.ui.derived import Node
-from clusterlens.ui.jobs import KERNELS, Job
-from clusterlens.ui.links import PlainId, as_constraints, named_alike, plain_ids
-from clusterlens.ui.results import RESULTS, ensemble_key
+from clusterlens.ui.state.analysis import AnalysisResult, Link
+from clusterlens.ui.state.links import PlainId, as_constraints, named_alike, plain_ids
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import KERNELS, Job
+from clusterlens.ui.work.results import RESULTS, ensemble_key
 
 SEED = 0
 LEADERS = 3

@@ -22,10 +22,10 @@ from clusterlens.compute.pool.stability import (
     cluster_stability,
 )
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.derived import Node
-from clusterlens.ui.jobs import WORKERS, Job
-from clusterlens.ui.nodes.labels import Judged
-from clusterlens.ui.results import RESULTS, content_key
+from clusterlens.ui.pages.labels.nodes import Judged
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import WORKERS, Job
+from clusterlens.ui.work.results import RESULTS, content_key
 
 BOOTSTRAPS = 100
 COPIES = 2

@@ -13,10 +13,10 @@ from clusterlens.compute.ranking.preview import preview_link, ranks_under
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.compute.ranking.suggestions import Suggestion, suggest_pairs
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.analysis import Link
-from clusterlens.ui.derived import Node
-from clusterlens.ui.jobs import Job
-from clusterlens.ui.links import (
+from clusterlens.ui.kit.palette import LINK_COLOURS, PAIR_COLOUR
+from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.state.analysis import Link
+from clusterlens.ui.state.links import (
     Kind,
     LinkError,
     PlainId,
@@ -26,8 +26,8 @@ from clusterlens.ui.links import (
     rows_without,
     with_link,
 )
-from clusterlens.ui.nodes.result import LookedAt
-from clusterlens.ui.palette import LINK_COLOURS, PAIR_COLOUR
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import Job
 
 SUGGESTED = 6
 

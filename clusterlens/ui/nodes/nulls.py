@@ -10,9 +10,9 @@ from clusterlens.compute.pool.nulls import (
     null_agreement_seconds,
 )
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.derived import Node
-from clusterlens.ui.jobs import Job
-from clusterlens.ui.results import RESULTS, content_key
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.work.results import RESULTS, content_key
 
 DRAWS = 19
 

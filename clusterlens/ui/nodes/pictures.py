@@ -17,7 +17,6 @@ from clusterlens.compute.consensus.tiles import Tile, consensus_tile
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection, project
-from clusterlens.ui.derived import Node
 from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.matrix import (
     BINARISED_PALETTE,
@@ -29,14 +28,15 @@ from clusterlens.ui.figures.matrix import (
     visible_items,
 )
 from clusterlens.ui.figures.raster import draw_map
-from clusterlens.ui.jobs import Job
-from clusterlens.ui.look import Brush, Viewport
-from clusterlens.ui.palette import (
+from clusterlens.ui.kit.palette import (
     cluster_colours,
     cluster_name,
     disagreement_colours,
     label_title,
 )
+from clusterlens.ui.state.look import Brush, Viewport
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import Job
 
 # Clusters whose numbers are written on the map; more would cover it.
 NUMBERED = 40

@@ -12,10 +12,10 @@ from clusterlens.compute.ensemble.contingency import match_labels
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.profiles import ClusterProfiles, cluster_profiles
-from clusterlens.ui.analysis import AnalysisResult, ClusterName, Link, Run
-from clusterlens.ui.derived import Node
-from clusterlens.ui.jobs import Job
-from clusterlens.ui.partitions import clusters_of_result, names_of
+from clusterlens.ui.state.analysis import AnalysisResult, ClusterName, Link, Run
+from clusterlens.ui.state.partitions import clusters_of_result, names_of
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import Job
 
 
 def result_here(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from clusterlens.compute.ranking.run_comparison import RunComparison, compare_runs
-from clusterlens.ui.analysis import Run
-from clusterlens.ui.derived import Node
-from clusterlens.ui.jobs import Job
+from clusterlens.ui.state.analysis import Run
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import Job
 
 # Companions of a sample have changed where its rows of the two consensus matrices
 # differ by so much, as a root mean square.

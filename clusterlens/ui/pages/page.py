@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any
 
-from clusterlens.ui.collector import settle
-from clusterlens.ui.components import go_on
-from clusterlens.ui.kit import pn
-from clusterlens.ui.panels.panel import Panel
+from clusterlens.ui.kit.components import go_on
+from clusterlens.ui.kit.style import COLUMN, COMING
+from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.session import Session
-from clusterlens.ui.style import COLUMN, COMING
-from clusterlens.ui.turns import take
+from clusterlens.ui.work.collector import settle
+from clusterlens.ui.work.turns import take
 
 Steps = Generator[None, None, Any]
 

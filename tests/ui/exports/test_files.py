@@ -14,7 +14,6 @@ import pytest
 import clusterlens as cl
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui.analysis import Analysis, Link, Run
 from clusterlens.ui.exports.document import step_words, write_report
 from clusterlens.ui.exports.rows import (
     labelled_rows,
@@ -24,13 +23,14 @@ from clusterlens.ui.exports.rows import (
     rows_to_csv,
     rows_to_parquet,
 )
-from clusterlens.ui.findings import NEEDED, gather
-from clusterlens.ui.history import Step
-from clusterlens.ui.panels.report_preview import ReportPreview
-from clusterlens.ui.panels.take_away import FILES, TakeAway
-from clusterlens.ui.panels.timeline import Timeline
-from clusterlens.ui.partitions import TREE
+from clusterlens.ui.pages.report.preview import ReportPreview
+from clusterlens.ui.pages.report.take_away import FILES, TakeAway
+from clusterlens.ui.pages.report.timeline import Timeline
+from clusterlens.ui.parts.findings import NEEDED, gather
 from clusterlens.ui.session import Session
+from clusterlens.ui.state.analysis import Analysis, Link, Run
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.partitions import TREE
 from tests.ui.loop import rest, run
 
 BAD = "<script>alert(1)</script>"

@@ -8,11 +8,11 @@ import pytest
 
 import clusterlens as cl
 from clusterlens.ui.exports.document import write_report
-from clusterlens.ui.findings import gather
-from clusterlens.ui.nodes.fuzzy import MODELS
-from clusterlens.ui.panels.report_preview import ReportPreview
+from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.pages.fuzzy.nodes import MODELS
+from clusterlens.ui.pages.report.preview import ReportPreview
+from clusterlens.ui.parts.findings import gather
 from clusterlens.ui.session import Session
-from clusterlens.ui.words import fixed
 from tests.ui.exports.test_files import BAD, hostile, on_screen
 from tests.ui.loop import rest, run
 

@@ -15,9 +15,9 @@ import clusterlens as cl
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import ScriptError, write_script
-from clusterlens.ui.links import as_constraints
 from clusterlens.ui.nodes.result import Told, told
 from clusterlens.ui.session import Session
+from clusterlens.ui.state.links import as_constraints
 from tests.folders import ROOT
 from tests.ui.loop import run
 

@@ -14,10 +14,10 @@ from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.actions import ACTIONS, pools
-from clusterlens.ui.classroom import Classroom
 from clusterlens.ui.lessons import LESSONS, crowd, noise, one_link, rings
-from clusterlens.ui.pages.lessons import PLACES
-from clusterlens.ui.results import Results
+from clusterlens.ui.lessons.classroom import Classroom
+from clusterlens.ui.pages.lessons.page import PLACES
+from clusterlens.ui.work.results import Results
 from tests.ui.loop import run
 
 # What pools found, for all tests of this file, as for a class.

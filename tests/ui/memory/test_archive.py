@@ -7,12 +7,12 @@ import zipfile
 import numpy as np
 import pytest
 
-from clusterlens.ui.memory.archive import (
+from clusterlens.ui.server.memory.archive import (
     ArchiveError,
     export_analysis,
     import_analysis,
 )
-from clusterlens.ui.memory.store import Store
+from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.session import Session
 from tests.ui.loop import run
 from tests.ui.memory.test_memory import assert_same_history, begun, forget, opened

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterlens.ui.memory.contents import Contents
+from clusterlens.ui.server.memory.contents import Contents
 
 
 def test_the_same_bytes_are_kept_once(tmp_path):

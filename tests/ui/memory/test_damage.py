@@ -11,14 +11,14 @@ import sys
 import pytest
 
 from benchmarks.damaged_stores import DAMAGE, Base, judge, make_base, mutate
-from clusterlens.ui.memory import store as module
-from clusterlens.ui.memory.database import StoreError
-from clusterlens.ui.memory.presence import Presence, is_there
-from clusterlens.ui.memory.rows import Lost
-from clusterlens.ui.memory.store import FILE, Row, Store, Stored
-from clusterlens.ui.panels.recent import Recent
-from clusterlens.ui.results import Results
+from clusterlens.ui.pages.data.recent import Recent
+from clusterlens.ui.server.memory import store as module
+from clusterlens.ui.server.memory.database import StoreError
+from clusterlens.ui.server.memory.presence import Presence, is_there
+from clusterlens.ui.server.memory.rows import Lost
+from clusterlens.ui.server.memory.store import FILE, Row, Store, Stored
 from clusterlens.ui.session import Session
+from clusterlens.ui.work.results import Results
 from tests.ui.loop import run
 
 MUTANTS = 4  # of each kind
@@ -215,7 +215,7 @@ def test_a_content_that_cannot_be_read_is_told(tmp_path):
 WRITER = """
 import os, sys
 from pathlib import Path
-from clusterlens.ui.memory.store import Store
+from clusterlens.ui.server.memory.store import Store
 
 store = Store(Path(sys.argv[1]))
 os.fsync = lambda handle: (print(store.name, flush=True), sys.stdin.read())

@@ -20,16 +20,16 @@ from benchmarks.hostile import (
     mutate_analysis,
     use_analysis,
 )
-from clusterlens.ui.analysis import Analysis
 from clusterlens.ui.exports.script import (
     run_lines,
     table_lines,
     write_script,
 )
-from clusterlens.ui.memory.archive import ArchiveError, import_analysis
-from clusterlens.ui.memory.records import RecordError, Records
-from clusterlens.ui.memory.store import Row, Store
 from clusterlens.ui.nodes.result import Told, told
+from clusterlens.ui.server.memory.archive import ArchiveError, import_analysis
+from clusterlens.ui.server.memory.records import RecordError, Records
+from clusterlens.ui.server.memory.store import Row, Store
+from clusterlens.ui.state.analysis import Analysis
 from tests.ui.loop import run
 from tests.ui.memory.test_archive import changed, saved  # noqa: F401
 

@@ -14,11 +14,11 @@ import pytest
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.ui.actions import pools
-from clusterlens.ui.memory import memory as module
-from clusterlens.ui.memory.presence import Presence, is_there
-from clusterlens.ui.memory.store import FILE, Intent, Store
-from clusterlens.ui.nodes import NODES
-from clusterlens.ui.panels.interrupted import interrupted
+from clusterlens.ui.nodes.catalogue import NODES
+from clusterlens.ui.parts.interrupted import interrupted
+from clusterlens.ui.server.memory import memory as module
+from clusterlens.ui.server.memory.presence import Presence, is_there
+from clusterlens.ui.server.memory.store import FILE, Intent, Store
 from clusterlens.ui.session import Session
 from tests.ui.loop import rest, run
 from tests.ui.memory.test_store import FIRST_VERSION
@@ -29,8 +29,8 @@ SERVER = """
 import asyncio, sys, threading
 from pathlib import Path
 from clusterlens.ui.actions import pools
-from clusterlens.ui.memory import memory
-from clusterlens.ui.memory.store import Store
+from clusterlens.ui.server.memory import memory
+from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.session import Session
 
 memory._NOTE_SECONDS = 0.0

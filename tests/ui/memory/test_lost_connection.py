@@ -16,7 +16,7 @@ from clusterlens.compute.pool.pool import run_pool
 from clusterlens.ui import shell
 from clusterlens.ui.actions import pools
 from clusterlens.ui.cli import make_server
-from clusterlens.ui.memory.store import Store
+from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.session import Session
 from tests.ui.conftest import IDLE
 from tests.ui.loop import run

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from clusterlens.ui.actions import pools
-from clusterlens.ui.memory import memory as module
-from clusterlens.ui.memory import records
-from clusterlens.ui.memory.contents import Contents
-from clusterlens.ui.memory.store import Store
+from clusterlens.ui.server.memory import memory as module
+from clusterlens.ui.server.memory import records
+from clusterlens.ui.server.memory.contents import Contents
+from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.session import Session
 from tests.ui.loop import run
 from tests.ui.memory.test_records import assert_same

@@ -11,7 +11,11 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
-from clusterlens.ui.analysis import (
+from clusterlens.ui.server.memory import records as module
+from clusterlens.ui.server.memory import schema
+from clusterlens.ui.server.memory.contents import Contents
+from clusterlens.ui.server.memory.records import RecordError, Records
+from clusterlens.ui.state.analysis import (
     Analysis,
     AnalysisResult,
     ClusterName,
@@ -19,12 +23,8 @@ from clusterlens.ui.analysis import (
     Run,
     SoftTable,
 )
-from clusterlens.ui.arrays import arrays_from_bytes, arrays_to_bytes
-from clusterlens.ui.history import Step
-from clusterlens.ui.memory import records as module
-from clusterlens.ui.memory import schema
-from clusterlens.ui.memory.contents import Contents
-from clusterlens.ui.memory.records import RecordError, Records
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 
 
 @pytest.fixture

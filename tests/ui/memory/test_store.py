@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from clusterlens.ui.memory import database as module
-from clusterlens.ui.memory.database import StoreError
-from clusterlens.ui.memory.store import FILE, Conflict, Row, Store, Stored
+from clusterlens.ui.server.memory import database as module
+from clusterlens.ui.server.memory.database import StoreError
+from clusterlens.ui.server.memory.store import FILE, Conflict, Row, Store, Stored
 
 # The file of the first version, as SQL; it never changes.
 FIRST_VERSION = """

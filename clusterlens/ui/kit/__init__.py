@@ -1,0 +1,1 @@
+"""Kit: widgets, style, colours and words that every page is made of."""

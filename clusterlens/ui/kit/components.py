@@ -1,0 +1,568 @@
+"""Components with a script of their own in the browser."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import param
+from panel.custom import JSComponent
+
+from clusterlens.ui.kit.style import EXCERPT_CSS, TEXT_CSS
+
+# Of a file on its way to the browser; coded and sent in about ten milliseconds.
+_PIECE_BYTES = 3_000_000
+
+
+_UNDER_WAY: set[asyncio.Future[Any]] = set()
+
+
+def go_on(done: Any) -> Any:
+    """Let what a message began go on to its end, if it is not done at once."""
+    if not inspect.isawaitable(done):
+        return done
+    # Nobody else waits for it, and the loop holds tasks weakly.
+    task = asyncio.ensure_future(done)
+    _UNDER_WAY.add(task)
+    task.add_done_callback(_UNDER_WAY.discard)
+    return task
+
+
+# Lets what is clicked tell its purpose. What is written anew between the press of a
+# button and its release is no click to a browser; it is one here.
+TELL_CLICKS = """
+const tellClicks = (box, model) => {
+  const told = (event) => event.target.closest('[data-do]');
+  let pressed = null;
+  box.addEventListener('click', (event) => {
+    const target = told(event);
+    if (target) model.send_msg(target.dataset.do);
+  });
+  box.addEventListener('pointerdown', (event) => { pressed = told(event); });
+  box.addEventListener('pointerup', (event) => {
+    const target = told(event);
+    if (pressed?.isConnected === false && pressed.dataset.do === target?.dataset.do)
+      target.click();
+  });
+};
+"""
+
+
+# Lets arrow keys lead from button to button in a row of them, which Tab enters once.
+LEAD_ALONG = """
+const leadAlong = (box) => box.addEventListener('keydown', (event) => {
+  const by = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+  const row = by && event.target.closest('[data-roving]');
+  if (!row) return;
+  const buttons = [...row.querySelectorAll('button')];
+  buttons[buttons.indexOf(event.target) + by]?.focus();
+  event.preventDefault();
+});
+"""
+
+
+class Text(JSComponent):
+    """Markup that fits the theme; buttons with `data-do` tell what they are for.
+
+    Buttons with `data-copy` put that text on the clipboard.
+
+    Data-borne strings in it must have gone through `safe`.
+    """
+
+    body = param.String("", doc="Markup.")
+    scrolls = param.Boolean(False, doc="Whether it scrolls inside its place.")
+
+    _esm = (
+        TELL_CLICKS
+        + LEAD_ALONG
+        + """
+export function render({model}) {
+  const box = document.createElement('div');
+  // What is written anew keeps the focus where it was, for those who use the keyboard.
+  const write = () => {
+    const does = box.getRootNode().activeElement?.dataset?.do;
+    box.innerHTML = model.body;
+    if (does) box.querySelector(`[data-do="${CSS.escape(does)}"]`)?.focus();
+    if (model.scrolls) requestAnimationFrame(reach);
+  };
+  // Whoever has no pointer scrolls with the keys, where there is something to scroll.
+  // That is asked when the page is laid out anyway, not once more for each text.
+  const reach = () => {
+    if (box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
+    else box.removeAttribute('tabindex');
+  };
+  const place = () => {
+    box.style.cssText = model.scrolls ? 'height:100%;overflow-y:auto' : '';
+  };
+  // Pages that are not served safely have no clipboard of their own.
+  const copy = (text) => {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    const area = document.createElement('textarea');
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand('copy');
+    area.remove();
+  };
+  box.addEventListener('click', (event) => {
+    const copied = event.target.closest('[data-copy]');
+    if (copied) {
+      copy(copied.dataset.copy);
+      copied.classList.add('copied');
+      setTimeout(() => copied.classList.remove('copied'), 1500);
+    }
+  });
+  tellClicks(box, model);
+  leadAlong(box);
+  model.on('body', write);
+  place(); write();
+  if (model.scrolls) new ResizeObserver(reach).observe(box);
+  return box;
+}"""
+    )
+
+    def __init__(
+        self, body: str = "", *, does: Callable[[str], Any] | None = None, **params: Any
+    ) -> None:
+        params.setdefault("margin", 0)
+        params.setdefault("sizing_mode", "stretch_width")
+        styles = [TEXT_CSS, *params.pop("stylesheets", ())]
+        super().__init__(body=body, stylesheets=styles, **params)
+        self._does = does
+
+    def _handle_msg(self, data: Any) -> Any:
+        return go_on(self._does(str(data))) if self._does is not None else None
+
+
+class Excerpt(Text):
+    """Text in a place of fixed height; a button shows all of it where some is cut.
+
+    Whatever is written, what stands below keeps its place. The body has two parts: what
+    is inside the class `lines` is cut at its end, and what is in `line` stands side by
+    side, each as narrow as need be.
+    """
+
+    _esm = (
+        TELL_CLICKS
+        + """
+export function render({model}) {
+  const [root, box, whole] = [0, 0, 0].map(() => document.createElement('div'));
+  const more = document.createElement('button');
+  root.className = 'whole';
+  box.className = 'told';
+  whole.className = 'about';
+  whole.popover = 'auto';
+  more.className = 'link more';
+  more.textContent = 'all of it';
+  const cut = () => [...box.querySelectorAll('.lines, .line > *')].some((part) =>
+    part.scrollHeight > part.clientHeight + 2
+    || part.scrollWidth > part.clientWidth + 1);
+  const fit = () => root.classList.toggle('shortened', cut());
+  const write = () => {
+    const does = root.getRootNode().activeElement?.dataset?.do;
+    box.innerHTML = model.body;
+    if (whole.matches(':popover-open')) whole.innerHTML = model.body;
+    if (does) box.querySelector(`[data-do="${CSS.escape(does)}"]`)?.focus();
+    fit();
+  };
+  more.addEventListener('click', () => {
+    const place = root.getBoundingClientRect();
+    whole.innerHTML = model.body;
+    whole.style.cssText = `margin:0;left:${place.left - 12}px;top:${place.top - 8}px;` +
+      `width:${place.width}px;max-width:none;padding:8px 12px`;
+    whole.showPopover();
+  });
+  whole.addEventListener('toggle', (event) => {
+    if (event.newState === 'closed') whole.replaceChildren();
+  });
+  tellClicks(root, model);
+  root.append(box, more, whole);
+  // The width of the page decides what is cut, too.
+  new ResizeObserver(fit).observe(box);
+  model.on('body', write);
+  write();
+  return root;
+}"""
+    )
+
+    def __init__(
+        self, body: str = "", *, does: Callable[[str], Any] | None = None, **params: Any
+    ) -> None:
+        styles = [EXCERPT_CSS, *params.pop("stylesheets", ())]
+        super().__init__(body, does=does, stylesheets=styles, **params)
+
+
+class RowSlider(JSComponent):
+    """An upright slider whose steps stand at the middle of rows of equal height."""
+
+    _debounce = 0  # what follows a slider must not wait
+
+    value = param.Integer(2, doc="Number of the row, from start at the top.")
+    start = param.Integer(2, doc="Number of the first row.")
+    end = param.Integer(10, doc="Number of the last row.")
+    label = param.String("", doc="What is set, for screen readers.")
+
+    _esm = """
+export function render({model}) {
+  const box = document.createElement('div');
+  box.style.cssText = 'position:relative;height:100%;width:24px';
+  const input = document.createElement('input');
+  input.type = 'range';
+  input.setAttribute('aria-label', model.label);
+  const fit = () => {
+    const half = `calc(${50 / (model.end - model.start + 1)}% - 8px)`;
+    input.style.cssText = 'position:absolute;left:2px;margin:0;width:16px;' +
+      'writing-mode:vertical-lr;accent-color:#0b8a8a;cursor:pointer;' +
+      'color-scheme:var(--cl-scheme);' +
+      `top:${half};bottom:${half};height:calc(100% - 2 * ${half})`;
+    input.min = model.start;
+    input.max = model.end;
+    show();
+  };
+  // Whatever is written to a slider while it is dragged ends the drag.
+  const show = () => {
+    if (Number(input.value) !== model.value) input.value = model.value;
+  };
+  input.addEventListener('input', () => { model.value = Number(input.value); });
+  model.on('value', show);
+  model.on(['start', 'end'], fit);
+  fit();
+  box.append(input);
+  return box;
+}"""
+
+
+class Keys(JSComponent):
+    """Tells which of the wanted keys was pressed outside of fields, menus and lists.
+
+    Names are like "m", "ctrl+shift+z", "?", "escape", "space".
+    """
+
+    wanted = param.List(default=[], doc="Names of the keys to take.")
+
+    _esm = """
+const OPEN = ['listbox', 'option', 'menu', 'menuitem', 'dialog'];
+const STEERED = ['combobox', 'slider', 'radio', 'application'];
+const STEERS = /^(space|enter|home|end|page.*|arrow.*)$/;
+const NO_TEXT = /^(checkbox|radio|button|submit|range)$/;
+const PRESSABLE = /^(BUTTON|A|SUMMARY)$/;
+export function render({model}) {
+  const has = (part, roles) => roles.includes(part.getAttribute?.('role'));
+  const writes = (part) => part.isContentEditable || part.tagName === 'TEXTAREA'
+    || has(part, ['textbox', 'spinbutton'])
+    || (part.tagName === 'INPUT' && !NO_TEXT.test(part.type));
+  const steers = (part) => has(part, STEERED) || /^(radio|range)$/.test(part.type);
+  // What has the focus takes the keys that it answers to, and no others: a select that
+  // was just used keeps the focus.
+  const takes = (event, key, name) => event.composedPath().some((part) =>
+    writes(part) || has(part, OPEN) || (steers(part) && STEERS.test(key))
+    || ('roving' in (part.dataset ?? {}) && /^arrow(left|right)$/.test(key))
+    || (part.tagName === 'SELECT' && name === key));
+  const pressable = (event) => event.composedPath().some((e) =>
+    PRESSABLE.test(e.tagName) || e.getAttribute?.('role') === 'button');
+  const onKey = (event) => {
+    if (event.isComposing || event.defaultPrevented) return;
+    const key = event.key === ' ' ? 'space' : event.key.toLowerCase();
+    const name = (event.ctrlKey || event.metaKey ? 'ctrl+' : '')
+      + (event.altKey ? 'alt+' : '')
+      + (event.shiftKey && /^[a-z]$/.test(key) ? 'shift+' : '') + key;
+    if (!model.wanted.includes(name) || takes(event, key, name)) return;
+    if (['space', 'enter'].includes(name) && pressable(event)) return;
+    event.preventDefault();
+    model.send_msg(name);
+  };
+  window.addEventListener('keydown', onKey, true);
+  model.on('remove', () => window.removeEventListener('keydown', onKey, true));
+  return document.createElement('span');
+}"""
+
+    def __init__(self, pressed: Callable[[str], Any], **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+        self._pressed = pressed
+
+    def _handle_msg(self, data: Any) -> Any:
+        return self._pressed(str(data))
+
+
+class Download(JSComponent):
+    """Hands files to the browser; their content is made elsewhere, on a thread."""
+
+    _esm = """
+export function render({model}) {
+  let pieces = [];
+  model.on('msg:custom', (data) => {
+    const {name, piece, last} = data;
+    pieces.push(Uint8Array.from(atob(piece), (c) => c.charCodeAt(0)));
+    if (!last) return;
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob(pieces));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    pieces = [];
+  });
+  return document.createElement('span');
+}"""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+
+    async def send(self, name: str, content: bytes) -> None:
+        """Save a file in the browser, in pieces between which others have a turn."""
+        ends = range(0, max(1, len(content)), _PIECE_BYTES)
+        for start in ends:
+            piece = base64.b64encode(content[start : start + _PIECE_BYTES]).decode()
+            last = start == ends[-1]
+            self._send_msg({"name": name, "piece": piece, "last": last})
+            await asyncio.sleep(0)
+
+
+class Query(JSComponent):
+    """The arguments in the address of the page, changed in place.
+
+    Panel's own location adds an entry to the list behind the browser's Back button for
+    every change. Here only another page of the app does. Back and Forward ask for the
+    page of their entry; one that belongs to another analysis is loaded anew.
+
+    Parameters
+    ----------
+    asked : callable
+        Called with the page that Back or Forward leads to.
+    """
+
+    text = param.String("", doc="With its question mark; empty leaves it as it is.")
+
+    _esm = """
+export function render({model}) {
+  const place = (query) => {
+    const given = new URLSearchParams(query);
+    let page = 'data';
+    try { page = JSON.parse(given.get('look') || '{}').page || page; } catch { }
+    return {page, analysis: given.get('analysis')};
+  };
+  // What an address of before says is not yet on the page that has come up.
+  let here = null;
+  const write = () => {
+    if (!model.text) return;
+    const next = place(model.text), to = location.pathname + model.text;
+    const turned = here && here.analysis === next.analysis && here.page !== next.page;
+    here = next;
+    history[turned ? 'pushState' : 'replaceState']({}, '', to);
+  };
+  const onPop = () => {
+    const there = place(location.search);
+    if (!here || there.analysis !== here.analysis) location.reload();
+    else if (there.page !== here.page) { here = there; model.send_msg(there.page); }
+  };
+  model.on('text', write);
+  window.addEventListener('popstate', onPop);
+  model.on('remove', () => window.removeEventListener('popstate', onPop));
+  return document.createElement('span');
+}"""
+
+    def __init__(self, asked: Callable[[str], Any], **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+        self._asked = asked
+
+    def _handle_msg(self, data: Any) -> Any:
+        return self._asked(str(data))
+
+
+class Connection(JSComponent):
+    """Says over the page that its connection is lost, and brings it back.
+
+    As soon as the server answers again the page goes on with its session. Where that is
+    gone the page is loaded anew, from its address; where this would take something away
+    that was not saved, it asks first.
+
+    The words may name the time of `saved_at` as {time}.
+    """
+
+    saved = param.String("", doc="What of the page is saved.")
+    saved_at = param.Number(None, allow_None=True, doc="When, in seconds of time().")
+    unsaved = param.String("", doc="What is not saved.")
+    is_kept = param.Boolean(True, doc="Whether loading anew takes nothing away.")
+
+    _esm = """
+const RETRY = 1000;
+const time = (date) => date.toLocaleTimeString();
+const element = (name, text, css) => {
+  const made = document.createElement(name);
+  made.textContent = text;
+  made.className = css || '';
+  return made;
+};
+export function render({model, view}) {
+  let removed = false, box = null, failed = 0;
+  const freeze = (frozen) => {
+    for (const part of document.body.children) if (part !== box) part.inert = frozen;
+  };
+  // A page that is back with its session is drawn anew, and this with it.
+  document.querySelector('.cl-lost')?.remove();
+  freeze(false);
+  const say = () => {
+    const told = model.saved.replace('{time}', time(new Date(1000 * model.saved_at)));
+    const lines = [told, model.unsaved].filter(Boolean);
+    const banner = document.createElement('div');
+    box = element('div', '', 'cl-lost');
+    banner.setAttribute('role', 'alert');
+    banner.append(element('b', `Connection lost at ${time(new Date())}`),
+      ...lines.map((line) => element('p', line)),
+      element('p', 'Trying to reconnect\u2026', 'muted'));
+    box.append(banner);
+    document.body.append(box);
+    freeze(true);
+  };
+  const renew = () => {
+    if (removed || !box) return;
+    if (model.is_kept) return location.reload();
+    removed = true;
+    const load = element('button', 'Load the page anew');
+    load.addEventListener('click', () => location.reload());
+    box.querySelector('.muted').replaceWith(
+      element('p', 'The server is back, but has nothing of this page any more.'), load);
+  };
+  // Anything but a failure is an answer, also that it has nothing of this kind to give.
+  const answers = () => fetch(location.pathname, {method: 'HEAD', cache: 'no-store'})
+    .then((answer) => answer.status < 500, () => false);
+  const come_back = async (event) => {
+    while (!removed && !await answers())
+      await new Promise((again) => setTimeout(again, RETRY));
+    if (removed) return;
+    box.querySelector('.muted').textContent =
+      'The server answers again. Bringing the page back\u2026';
+    // A server that answers and does not take the page back has no place for it.
+    if (++failed > 2) return renew();
+    event.connection.deref().args_string = 'again';
+    event.reconnect();
+  };
+  view.model.document.on_event('connection_lost', (_, event) => {
+    if (removed) return;
+    if (!box) say();
+    setTimeout(() => come_back(event), failed * RETRY);
+  });
+  window.addEventListener('cl-gone', renew);
+  model.on('remove', () => {
+    removed = true;
+    window.removeEventListener('cl-gone', renew);
+  });
+  return document.createElement('span');
+}"""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+
+
+class Theme(JSComponent):
+    """Keeps the page dark or light as it was chosen in this browser.
+
+    What was chosen stays over a reload; until something is, the page is as the system
+    wishes, and follows when that changes.
+    """
+
+    _esm = """
+const NAME = 'cl-theme';
+export function render({model, view}) {
+  const page = view.model.document.roots().find((root) => 'dark_theme' in root.data);
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  let following = false;
+  // For what the browser draws by itself.
+  const draw = () => document.documentElement.style.setProperty(
+    '--cl-scheme', page.data.dark_theme ? 'dark' : 'light');
+  const follow = () => {
+    const chosen = localStorage.getItem(NAME);
+    following = true;
+    page.data.dark_theme = chosen ? chosen === 'dark' : dark.matches;
+    following = false;
+    draw();
+  };
+  const keep = () => {
+    if (!following) localStorage.setItem(NAME, page.data.dark_theme ? 'dark' : 'light');
+    draw();
+  };
+  follow();
+  page.data.properties.dark_theme.change.connect(keep);
+  dark.addEventListener('change', follow);
+  model.on('remove', () => {
+    page.data.properties.dark_theme.change.disconnect(keep);
+    dark.removeEventListener('change', follow);
+  });
+  return document.createElement('span');
+}"""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+
+
+class TextSize(JSComponent):
+    """Sets the size of all text on the page; figures keep theirs."""
+
+    scale = param.Number(1.0, doc="Factor of the usual size.")
+
+    _esm = """
+export function render({model}) {
+  const root = document.documentElement;
+  const set = () => {
+    root.style.setProperty('--cl-scale', model.scale);
+    root.style.fontSize = `${100 * model.scale}%`;
+  };
+  model.on('scale', set);
+  set();
+  return document.createElement('span');
+}"""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)
+
+
+class Pointer(JSComponent):
+    """Outlines a part of the page, and scrolls to it."""
+
+    target = param.String("", doc="CSS class of the part; empty for none.")
+
+    _esm = """
+const find = (root, name) => {
+  for (const part of root.querySelectorAll(`.${name}`))
+    if (part.getClientRects().length) return part;
+  for (const part of root.querySelectorAll('*')) {
+    const found = part.shadowRoot && find(part.shadowRoot, name);
+    if (found) return found;
+  }
+  return null;
+};
+export function render({model}) {
+  let shown = null, timer = 0, looks = 0;
+  const clear = () => {
+    clearInterval(timer);
+    if (shown) shown.style.outline = shown.style.outlineOffset = '';
+    shown = null;
+  };
+  // The part may be drawn long after the wish to point at it, or be drawn anew.
+  const point = () => {
+    if (!shown?.isConnected) {
+      shown = find(document, model.target);
+      if (!shown) return;
+      shown.style.outline = '2px solid #e07b00';
+      shown.style.outlineOffset = '2px';
+      looks = 5;
+    }
+    // What arrives above it pushes it out of sight at first.
+    if (looks-- > 0) shown.scrollIntoView({block: 'nearest', inline: 'nearest'});
+  };
+  const move = () => {
+    clear();
+    if (!model.target) return;
+    timer = setInterval(point, 400);
+    point();
+  };
+  model.on('target', move);
+  model.on('remove', clear);
+  move();
+  return document.createElement('span');
+}"""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(margin=0, width=1, height=1, sizing_mode="fixed", **params)

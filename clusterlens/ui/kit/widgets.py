@@ -1,0 +1,240 @@
+"""Escaping, and the parts that every page is made of.
+
+The one place that imports the widget set.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import panel as pn
+import panel_material_ui as pmu
+
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.explanations import EXPLANATIONS, GLOSSARY
+from clusterlens.ui.kit.style import (
+    CARD_STYLE,
+    CORNER,
+    CORNER_ROOM,
+    DENSE,
+    TABLE_CSS,
+    TITLE_CSS,
+)
+
+# Words of the glossary, longer ones first.
+_WORDS = re.compile(
+    rf"\b({'|'.join(sorted(map(re.escape, GLOSSARY), key=len, reverse=True))})\b"
+)
+
+
+def safe(text: Any) -> str:
+    """Escape a data-borne string for the slots that render markup."""
+    return html.escape(str(text))
+
+
+def quoting(sentence: str) -> str:
+    """Escape a sentence; names in quotes may run from right to left, it does not."""
+    return re.sub("(&#x27;)(.*?)(&#x27;)", r"\1<bdi>\2</bdi>\3", safe(sentence))
+
+
+def said(words: str) -> str:
+    """Return markup of what a figure shows, for those who do not see it."""
+    return f"<p class='said'>{safe(words)}</p>"
+
+
+def progress_bar(title: str, done: int, total: int) -> str:
+    """Return markup of a bar; without a total it says only that work is under way."""
+    share = min(100, round(100 * done / total)) if total else None
+    now = "" if share is None else f"aria-valuenow='{share}'"
+    width = 100 if share is None else share
+    css = "skeleton" if share is None else ""
+    return (
+        f"<div class='track' role='progressbar' aria-label='{safe(title)}' {now}>"
+        f"<div class='{css}' style='width:{width}%;margin:0;background:#0b8a8a'></div>"
+        "</div>"
+    )
+
+
+def select(label: str, options: Any, *, css: str, **params: Any) -> pmu.Select:
+    """Return a select on one dense line, for the line of a title."""
+    params.setdefault("margin", 0)
+    return pmu.Select(
+        label=label,
+        options=options,
+        size="small",
+        css_classes=[css],
+        sx=DENSE,
+        **params,
+    )
+
+
+def enlarger(clicked: Callable[[Any], Any], **params: Any) -> pmu.IconButton:
+    """Return the button that gives a figure the room of its page, or takes it back."""
+    return pmu.IconButton(
+        icon="open_in_full",
+        size="small",
+        margin=0,
+        on_click=clicked,
+        description="Enlarge, or as it was (Esc)",
+        css_classes=["cl-enlarge"],
+        **params,
+    )
+
+
+def excerpt(lines: str, *line: str) -> str:
+    """Return the body of an Excerpt: what is said first is what is cut last."""
+    return f"<div class='lines'>{lines}</div><div class='line'>{''.join(line)}</div>"
+
+
+def badge(text: str, *, kind: str = "") -> str:
+    """Return markup of a small label; text must be safe."""
+    return f'<span class="badge {kind}">{text}</span>'
+
+
+def tinted(colour: str) -> str:
+    """Return a colour for words: one of marks, nearer to that of text (WCAG AA)."""
+    return f"color-mix(in srgb, {colour} 62%, currentColor)"
+
+
+def mark(colour: str, name: str) -> str:
+    """Return markup of a name behind a dot of its colour; both must be safe."""
+    return f'<span class="dot" style="background:{colour}"></span>{name}'
+
+
+def told_apart(lead: str, tail: str) -> str:
+    """Return markup of a name in two parts; the first gives way, at its beginning."""
+    ends = f"<span><bdi>{safe(lead)}</bdi></span><span>{safe(tail)}</span>"
+    return f"<span class='told-apart'>{ends}</span>"
+
+
+def link(
+    text: str,
+    does: str,
+    *,
+    kind: str = "link",
+    css: str = "",
+    name: str = "",
+    beside: bool = False,
+) -> str:
+    """Return markup of a button in a `Text`; all of it must be safe.
+
+    A name says more than a text that is too short to be understood alone. One that is
+    `beside` another, in a row with `data-roving`, is reached by arrow keys, not by Tab.
+    """
+    more = f' aria-label="{name}" title="{name}"' if name else ""
+    more += ' tabindex="-1"' if beside else ""
+    return f'<button class="{kind} {css}" data-do="{does}"{more}>{text}</button>'
+
+
+def copier(text: str, content: str, *, css: str = "") -> str:
+    """Return markup of a button that copies a content; text must be safe."""
+    held = html.escape(content)
+    return f'<button class="link {css}" data-copy="{held}">{text}</button>'
+
+
+def about(css: str, title: str) -> str:
+    """Return markup of the button “i” of a card, and of what it opens.
+
+    Parameters
+    ----------
+    css : str
+        Class of the card, a key of EXPLANATIONS; without an entry nothing is returned.
+    title : str
+        What it is about, for screen readers.
+    """
+    told = EXPLANATIONS.get(css)
+    if told is None:
+        return ""
+    rows = (
+        ("What it shows", told.shows),
+        ("How to read it", told.reading),
+        ("What it does not say", told.limits),
+        ("Source", told.source),
+    )
+    text = "".join(
+        f"<dt>{name}</dt><dd>{_defined(row)}</dd>" for name, row in rows if row
+    )
+    return (
+        f"<button class='about' popovertarget='about' aria-label='About {safe(title)}'>"
+        f"i</button><div id='about' popover class='about' role='dialog' "
+        f"aria-label='About {safe(title)}'><dl>{text}</dl></div>"
+    )
+
+
+def _defined(text: str) -> str:
+    """Return plain text as markup in which words of the glossary say what they mean."""
+
+    def defined(word: str) -> str:
+        return f"<dfn title='{safe(GLOSSARY[word])}'>{safe(word)}</dfn>"
+
+    parts = enumerate(_WORDS.split(text))
+    return "".join(defined(part) if k % 2 else safe(part) for k, part in parts)
+
+
+def card(
+    title: str,
+    *content: Any,
+    css: str,
+    note: Any = None,
+    buttons: Sequence[Any] = (),
+    fills: bool = True,
+) -> pmu.Paper:
+    """Return a titled card: a noun, how to read it, the content.
+
+    `buttons` stand at the end of the line of the title; a card `fills` the height of
+    its place or is as high as its content.
+    """
+    place = {"flex": "1 1 0" if buttons else "none"}
+    told, heading = about(css, title or "this card"), None
+    if title:
+        words = f"<div class='title'><h2>{safe(title)}</h2>{told}</div>"
+        heading = Text(words, styles=place, stylesheets=[TITLE_CSS])
+    elif told:
+        heading = Text(told, width=24, sizing_mode="fixed", styles=CORNER)
+    if heading is not None and title and buttons:
+        heading = pn.Row(
+            heading,
+            *buttons,
+            margin=0,
+            sizing_mode="stretch_width",
+            align="center",
+            styles={"flex": "none"},
+        )
+    inside = (heading, note, *content) if title else (note, *content, heading)
+    parts = [part for part in inside if part is not None]
+    style = CARD_STYLE if fills else {**CARD_STYLE, "height": "auto"}
+    if told and not title:
+        style = {**style, "paddingRight": CORNER_ROOM}
+    return pmu.Paper(
+        *parts,
+        css_classes=[css, "cl-card"],
+        sx=style,
+        margin=0,
+        sizing_mode="stretch_both" if fills else "stretch_width",
+        styles={"min-width": "0", "min-height": "0"},
+    )
+
+
+def table(
+    frame: Any, *, css: str, columns: Sequence[dict[str, Any]] = (), **options: Any
+) -> pn.widgets.Tabulator:
+    """Return a dense table; columns sort only where the options allow it.
+
+    Its columns, formatters and editors are set once; only its rows change. `columns`
+    are more settings of some of them, each with its `field`.
+    """
+    options.setdefault("disabled", True)
+    options.setdefault("sizing_mode", "stretch_width")
+    return pn.widgets.Tabulator(
+        frame,
+        show_index=False,
+        theme="simple",
+        stylesheets=[TABLE_CSS],
+        configuration={"columnDefaults": {"headerSort": False}, "columns": columns},
+        css_classes=[css],
+        margin=(4, 0),
+        **options,
+    )

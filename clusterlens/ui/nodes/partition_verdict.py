@@ -1,0 +1,129 @@
+"""Whether the clusters of a partition are groups: found again, and apart, in words.
+
+The evidence is not the pool that the partition comes from. Each cluster has to be found
+again in other samples, and to lie apart, more than clusters in structureless copies.
+Either kind of evidence is "yes" where all clusters do, "in part" where those that do
+hold half of the rows, else "no". Clusters are groups if both say yes; in part if both
+do so in part, or one alone says yes; else hardly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.pool.separation import ClusterSeparation
+from clusterlens.compute.pool.stability import RECOVERED, ClusterStability
+from clusterlens.ui.nodes.verdict import Light
+
+_MOST = 1 / 2
+_POINTS: dict[Light, int] = {"no": 0, "in part": 1, "yes": 2}
+COPIES_IN_WORDS = "copies of the table without groups"
+PARTITION_CONCLUSIONS = {
+    "Yes": (
+        "every cluster is found again in other samples and lies apart, more than "
+        f"clusters in {COPIES_IN_WORDS}. They may be named and described."
+    ),
+    "Only in part": (
+        "describe only clusters that pass both; the table of clusters says which."
+    ),
+    "Hardly": (
+        "do not read them as groups: another sample would be cut elsewhere, or "
+        f"{COPIES_IN_WORDS} are cut as clearly. They may still serve to divide the "
+        "table into parts."
+    ),
+    "Not decided yet": (
+        "wait for both: clusters can come back by chance, and a sparse border is not "
+        "yet a gap."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class PartitionVerdict:
+    """Whether the clusters of a partition are groups, and what says so.
+
+    Parameters
+    ----------
+    answer : str
+        In a few words.
+    again, apart : Light
+        What stability and separation say.
+    """
+
+    answer: str
+    again: Light
+    apart: Light
+
+
+def weigh_partition(
+    stability: ClusterStability | None, separation: ClusterSeparation | None
+) -> PartitionVerdict:
+    """Grade stability and separation; both decide."""
+    again: Light = "unknown"
+    if stability is not None:
+        again = _grade(stability.stable, stability.sizes)
+    apart: Light = "unknown"
+    if separation is not None:
+        apart = _grade(separation.apart, separation.sizes)
+    return PartitionVerdict(_answer(again, apart), again, apart)
+
+
+def _grade(passed: np.ndarray, sizes: np.ndarray) -> Light:
+    """Grade by the clusters that pass, and the rows that they hold."""
+    if passed.all():
+        return "yes"
+    return "in part" if sizes[passed].sum() >= _MOST * sizes.sum() else "no"
+
+
+def _answer(again: Light, apart: Light) -> str:
+    if "unknown" in (again, apart):
+        return "Not decided yet"
+    points = _POINTS[again] + _POINTS[apart]
+    if points == 2 * _POINTS["yes"]:
+        return "Yes"
+    return "Only in part" if points >= 2 * _POINTS["in part"] else "Hardly"
+
+
+def partition_grounds(
+    verdict: PartitionVerdict,
+    stability: ClusterStability | None,
+    separation: ClusterSeparation | None,
+) -> Sequence[tuple[str, Light, str]]:
+    """Return each kind of evidence for clusters: title, what it says, and why."""
+    return (
+        ("Found again", verdict.again, _again(stability)),
+        ("Apart", verdict.apart, _apart(separation)),
+    )
+
+
+def _again(found: ClusterStability | None) -> str:
+    if found is None:
+        return "It has not been measured how well they come back in other samples."
+    return (
+        f"{passing(found.stable)} more than by chance: sharing {RECOVERED:.0%} of the "
+        f"rows with what {whole(len(found.similarities))} resamples make of them, and "
+        "lacking at most half as much as clusters of their size in "
+        f"{count(found.n_copies, 'copy', 'copies')} without groups (bootstrap Jaccard, "
+        "Hennig 2007)."
+    )
+
+
+def _apart(found: ClusterSeparation | None) -> str:
+    if found is None:
+        return "Their neighbours are being compared with those in copies."
+    return (
+        f"{passing(found.apart)} more than by chance: with at most a quarter as many "
+        f"of the {found.n_neighbors} nearest rows outside as if the same borders cut "
+        f"{count(found.n_copies, 'copy', 'copies')} without groups (k-nearest-"
+        "neighbour consistency, Ding & He 2004)."
+    )
+
+
+def passing(passed: npt.NDArray[np.bool_]) -> str:
+    """Say how many clusters pass."""
+    return f"{int(passed.sum())} of {count(len(passed), 'cluster')}"

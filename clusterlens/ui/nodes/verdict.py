@@ -1,0 +1,187 @@
+"""Whether classes are clusters: what centres, density and the pool say, in words.
+
+The rule. Round groups: yes where every pair of classes stands apart; in part where most
+pairs do and few are as random classes. Dense groups: by how much of the way from their
+shuffled labels to 1 their DBCV goes. They are clusters if either says yes, in part if
+either says so, else hardly. The pool is told beside it and decides nothing. k-means
+on tables without clusters goes at most 0.2 of the way (uniform noise, two columns).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from clusterlens.compute.indices.label_anchors import LABEL_ANCHORS
+from clusterlens.compute.indices.label_evidence import LabelEvidence
+from clusterlens.compute.indices.label_match import LabelCheck
+from clusterlens.compute.indices.pool_agreement import PoolAgreement
+from clusterlens.ui.kit.words import fixed
+
+Light = Literal["yes", "in part", "no", "unknown"]
+# Scores of pairs that stand apart, and that are as random classes.
+APART = 0.6
+MIXED = 0.1
+# In part round: least share of pairs apart, largest share of pairs as random.
+_MOST, _FEW = 1 / 2, 1 / 4
+# Gains over shuffled labels, and agreement, that count as yes and as in part.
+_DENSE = (0.5, 0.25)
+_REACHED = (0.7, 0.4)
+_DBCV = {anchor.example: anchor.dbcv for anchor in LABEL_ANCHORS}
+LIGHTS: dict[Light, str] = {
+    "yes": "yes",
+    "in part": "in part",
+    "no": "hardly",
+    "unknown": "not known yet",
+}
+CONCLUSIONS = {
+    "Yes": (
+        "all pairs stand apart around their centres, which decides; clusterings of "
+        "this table may be judged by these labels."
+    ),
+    "Yes, but not each around a centre": (
+        "judge clusterings by these labels only if they can find groups of odd shape."
+    ),
+    "Not decided yet": (
+        "wait until density has been measured: groups need not lie around a centre."
+    ),
+    "Only in part": (
+        "do not judge clusterings by all of these labels; see which pairs mix."
+    ),
+    "Hardly": (
+        "do not judge clusterings of this table by these labels. They may still be "
+        "good classes: a classifier can use boundaries that no cluster has."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether classes are clusters, and what says so.
+
+    Parameters
+    ----------
+    answer : str
+        In a few words.
+    round, dense, pool : Light
+        What centres, density, and the models of the pool say.
+    """
+
+    answer: str
+    round: Light
+    dense: Light
+    pool: Light
+
+
+def weigh(
+    check: LabelCheck,
+    evidence: LabelEvidence | None,
+    agreement: PoolAgreement | None,
+) -> Verdict:
+    """Grade centres, density and the pool; the answer rests on the first two.
+
+    Where all pairs stand apart around their centres nothing else is asked.
+    """
+    of_centres = _of_centres(check)
+    of_density = _of_density(evidence) if evidence else "unknown"
+    of_pool = _grade(_highest(agreement), *_REACHED) if agreement else "unknown"
+    answer = _answer(of_centres, of_density, measured=evidence is not None)
+    return Verdict(answer, of_centres, of_density, of_pool)
+
+
+def _highest(agreement: PoolAgreement) -> float:
+    return float(agreement.values.max())
+
+
+def _of_centres(check: LabelCheck) -> Light:
+    scores = check.pairs["score"].dropna()
+    apart, mixed = (scores >= APART).mean(), (scores <= MIXED).mean()
+    if apart == 1:
+        return "yes"
+    return "in part" if apart >= _MOST and mixed <= _FEW else "no"
+
+
+def density_gain(evidence: LabelEvidence) -> float:
+    """Where DBCV lies between shuffled labels (0) and its largest value (1)."""
+    chance = float(evidence.shuffled["dbcv"].mean())
+    return (float(evidence.dbcv) - chance) / (1 - chance)
+
+
+def _of_density(evidence: LabelEvidence) -> Light:
+    gain = density_gain(evidence)
+    return "unknown" if np.isnan(gain) else _grade(gain, *_DENSE)
+
+
+def _grade(value: float, yes: float, part: float) -> Light:
+    if value >= yes:
+        return "yes"
+    return "in part" if value >= part else "no"
+
+
+def _answer(centres: Light, density: Light, *, measured: bool) -> str:
+    if centres == "yes":
+        return "Yes"
+    # Nested rings have no centres: without their density nothing is known of them.
+    if not measured:
+        return "Not decided yet"
+    if density == "yes":
+        return "Yes, but not each around a centre"
+    return "Only in part" if "in part" in (centres, density) else "Hardly"
+
+
+def verdict_grounds(
+    verdict: Verdict,
+    check: LabelCheck,
+    evidence: LabelEvidence | None,
+    agreement: PoolAgreement | None,
+) -> Sequence[tuple[str, Light, str]]:
+    """Return each kind of evidence for classes: title, what it says, and why."""
+    return (
+        ("Round groups", verdict.round, _centres(check)),
+        ("Dense groups", verdict.dense, _density(evidence)),
+        ("The pool", verdict.pool, _pool(agreement)),
+    )
+
+
+def _centres(check: LabelCheck) -> str:
+    scores = check.pairs["score"].dropna()
+    if len(scores) == 1:
+        return (
+            f"The only pair scores {fixed(scores.iloc[0])}; {APART:g} or more is "
+            f"apart, {MIXED:g} or less is as random classes."
+        )
+    apart, mixed = int((scores >= APART).sum()), int((scores <= MIXED).sum())
+    differ = 0 < apart < len(scores) or 0 < mixed < len(scores)
+    hidden = f" The mean, {fixed(check.score)}, hides it." if differ else ""
+    return (
+        f"{apart} of {len(scores)} pairs score {APART:g} or more, {mixed} are as "
+        f"random classes ({MIXED:g} or less). In part takes half of the pairs, and at "
+        f"most a quarter as random.{hidden}"
+    )
+
+
+def _density(found: LabelEvidence | None) -> str:
+    if found is None:
+        return "It is being measured (DBCV), or was not asked for."
+    if found.dbcv.reason:
+        return f"Not measured (DBCV): {found.dbcv.reason}."
+    return (
+        f"{fixed(found.dbcv)} (DBCV) against {fixed(found.shuffled['dbcv'].mean())} of "
+        f"these labels shuffled, {max(density_gain(found), 0):.0%} of the way to 1: "
+        f"{_DENSE[1]:.0%} is in part, {_DENSE[0]:.0%} yes; iris has "
+        f"{fixed(_DBCV['iris'])}, nested rings {fixed(_DBCV['rings'])}. It finds "
+        "groups of any shape, which the score of round groups (CH<sub>btwn</sub>) "
+        "cannot: nested rings score 0 there."
+    )
+
+
+def _pool(found: PoolAgreement | None) -> str:
+    if found is None:
+        return "Not compared yet, or there is no run to compare with."
+    return (
+        f"The highest of {len(found.values)} models reaches ARI "
+        f"{fixed(_highest(found))}, picked knowing the labels."
+    )

@@ -1,0 +1,109 @@
+"""What sets the cluster in hand apart: its columns against those of the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute._numbers import whole
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import cluster_colour
+from clusterlens.ui.kit.widgets import card, mark, pmu, safe
+from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.pages.clusters.distributions import picture, write
+from clusterlens.ui.pages.clusters.nodes import Apart, Chosen
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+
+class ClusterApart(Panel):
+    """Distributions in original units; the cluster can be named here."""
+
+    needs = ("chosen", "apart", "in_hand")
+    also = ("samples",)
+    empty = "<b>One cluster only.</b> There is no rest to compare it with."
+
+    def build(self) -> Any:
+        self._chosen: Chosen | None = None
+        self._cluster: int | None = None
+        self._name = pmu.TextInput(
+            placeholder="name this cluster",
+            size="small",
+            width=190,
+            margin=0,
+            sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"}},
+            css_classes=["cl-cluster-name"],
+        )
+        self.control(self._name, self._written, self._rename)
+        self._head = Text(styles={"flex": "none"})
+        self._pictures = Text(
+            scrolls=True,
+            sizing_mode="stretch_both",
+            styles={"flex": "1 1 0", "min-height": "0"},
+            css_classes=["cl-distributions"],
+        )
+        return card(
+            "What sets it apart",
+            self._head,
+            self._pictures,
+            note=self.status,
+            buttons=[self._name],
+            css="cl-apart",
+        )
+
+    def prepare(self, results: Any) -> None:
+        """Keep what a name would be given to."""
+        chosen, in_hand = results["chosen"], results["in_hand"]
+        if chosen.state != "pending":
+            self._chosen, self._cluster = chosen.value, in_hand.value
+            self._name.disabled = not self._nameable()
+        self._show_controls()
+
+    def _nameable(self) -> bool:
+        """Whether the cluster can be given a name: noise and given labels cannot."""
+        if self._chosen is None or self._cluster is None:
+            return False
+        return self._cluster >= 0 and self._chosen.choice.kind != "labels"
+
+    def _written(self) -> str:
+        """The name that the cluster was given, empty for none."""
+        if self._chosen is None:
+            return ""
+        return self._chosen.own_names.get(self._cluster, "")
+
+    async def _rename(self, text: str) -> None:
+        chosen, session = self._chosen, self.session
+        if chosen is not None and session.analysis.samples is not None:
+            await session.act(
+                "name cluster",
+                partition=chosen.choice.values(session.analysis.samples),
+                cluster=chosen.label(self._cluster),
+                name=text,
+            )
+
+    def show(self, chosen: Chosen, apart: Apart, in_hand: int, samples: Result) -> None:
+        """Write the legend and one picture per column."""
+        colour = cluster_colour(in_hand)
+        name = chosen.names[in_hand]
+        self._head.body = (
+            "<p class='muted'>"
+            f"{mark(colour, f'{safe(name)}, {whole(apart.size)}')}&ensp;"
+            f"{mark('#9aa1a9', f'the rest, {whole(apart.rest)}')}&ensp;each scaled to "
+            "its own number; triangles are means; a + or − marks a tail that is cut</p>"
+        )
+        figures = []
+        for column, row in apart.columns:
+            title = safe(column.column)
+            effect = f"{fixed(row['effect'], 1, signed=True)} sd"
+            if column.levels:
+                line = f"{safe(row['level'])} <b>{safe(row['text'])}</b> here"
+                line += f", {safe(row['overall_text'])} in the rest"
+            else:
+                line = f"<b>{write(column, column.mean_inside)}</b> here, "
+                line += f"{write(column, column.mean_outside)} in the rest"
+            figures.append(
+                f"<figure><figcaption><div class='between'><b class='cut' title='"
+                f"{title}'>{title}</b><span class='muted name'>{effect}</span></div>"
+                f"<div class='cut'>{line}</div></figcaption>"
+                f"{picture(column, colour, name)}</figure>"
+            )
+        self._pictures.body = f"<div class='small-multiples'>{''.join(figures)}</div>"

@@ -1,0 +1,261 @@
+"""The partition beside another one: two maps, a cross-tab, and where they differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.ensemble.comparison import PartitionComparison
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.figures.frame import Picture, View
+from clusterlens.ui.figures.sample_map import CLICK_PIXELS, MapFigure, inside
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import cluster_colour
+from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.widgets import card, link, mark, pn, safe, select
+from clusterlens.ui.pages.clusters.nodes import Chosen, Shared
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.state.look import Brush
+from clusterlens.ui.work.derived import Result
+from clusterlens.ui.work.jobs import explain
+
+AUTOMATIC = {"automatic": "auto", "consensus tree": "consensus"}
+_SOURCE = "cross-tab"
+# Percent of the colour in a full cell, on which the text of either theme is legible.
+_DEEPEST = 80
+
+
+class Comparison(Panel):
+    """Matched colours; strong dots change cluster; a cell selects its samples."""
+
+    needs = ("chosen", "other", "shared", "own_picture", "other_picture")
+    also = (
+        "comparison",
+        "projection",
+        "look.inspected?",
+        "look.brush",
+        "rows",
+        "ensemble",
+        "samples",
+        "nearest",
+    )
+
+    def build(self) -> Any:
+        look = self.session.look
+        self._with = self.control(
+            select("Compare with", AUTOMATIC, css="cl-compare-with", width=200),
+            lambda: look.compared,
+            lambda key: setattr(look, "compared", key),
+        )
+        made = (self.sees("compare_view"), self._tap, self._box, self._lasso)
+        first = MapFigure(*made)
+        self._maps = (first, MapFigure(*made, beside=first))
+        self._titles = [Text(styles={"flex": "none"}) for _ in self._maps]
+        sides = [
+            pn.Column(
+                title,
+                figure.pane,
+                sizing_mode="stretch_both",
+                margin=0,
+                styles={**COLUMN, "flex": "1 1 0"},
+            )
+            for title, figure in zip(self._titles, self._maps, strict=True)
+        ]
+        maps = pn.Row(
+            *sides,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={**COLUMN, "flex": "1 1 0", "display": "flex", "gap": "8px"},
+        )
+        self._text = Text(
+            does=self._do,
+            scrolls=True,
+            sizing_mode="stretch_both",
+            styles={"flex": "1.15 1 0", "min-height": "0"},
+            css_classes=["cl-cross-tab"],
+        )
+        return card(
+            "Compare",
+            maps,
+            self._text,
+            note=self.status,
+            buttons=[self._with],
+            css="cl-compare",
+        )
+
+    def prepare(self, results: Any) -> None:
+        """Offer the partitions that there are."""
+        rows, ensemble = results["rows"], results["ensemble"]
+        samples = results["samples"]
+        if not (rows.ready and ensemble.ready and samples.ready):
+            return
+        options = dict(AUTOMATIC)
+        if samples.value.labels_true is not None:
+            options["given labels"] = "labels"
+        names = ensemble.value.names
+        options |= {names[t]: f"model {t}" for t in rows.value}
+        self.offer(self._with, options=options)
+
+    def show(
+        self,
+        chosen: Chosen,
+        other: Chosen,
+        shared: Shared,
+        own_picture: Picture,
+        other_picture: Picture,
+        comparison: Result,
+        projection: Result,
+        inspected: Result,
+        brush: Result,
+        **offered: Result,
+    ) -> None:
+        """Put both pictures and the table on screen."""
+        pictures = (own_picture, other_picture)
+        for figure, picture in zip(self._maps, pictures, strict=True):
+            figure.show(picture, self.session.look.compare_view)
+            if projection.ready:
+                self._ring(figure, projection.value, inspected.value)
+        for text, one in zip(self._titles, (chosen, other), strict=True):
+            text.body = f"<p class='cut'><b>{safe(one.title)}</b></p>"
+        if comparison.ready:
+            self._text.body = (
+                f"{_sentence(chosen, other, shared, comparison.value)}"
+                f"{_table(chosen, other, comparison.value, brush.value)}"
+                f"{_selected(brush.value)}"
+            )
+        elif comparison.error is not None:
+            self._text.body = f"<p>{safe(explain(comparison.error))}</p>"
+
+    def _ring(
+        self, figure: MapFigure, projection: Projection, inspected: int | None
+    ) -> None:
+        at = [] if inspected is None else [inspected]
+        figure.ring(projection.coordinates[at].reshape(-1, 2), [""] * len(at))
+
+    def _tap(self, x: float, y: float, unit: float) -> None:
+        """Inspect the sample nearest to a click, none in empty space."""
+        tree = self.session.derived.get("nearest")
+        if tree.ready:
+            distance, position = tree.value.query((x, y))
+            near = distance <= CLICK_PIXELS * unit
+            self.session.look.inspected = int(position) if near else None
+
+    def _box(self, view: View) -> None:
+        low, high = np.array(view).T
+        self._brush(lambda xy: ((xy >= low) & (xy <= high)).all(axis=1), "box")
+
+    def _lasso(self, outline: np.ndarray) -> None:
+        self._brush(lambda xy: inside(xy, outline), "lasso")
+
+    def _brush(self, within: Any, how: str) -> None:
+        """Brush the samples within a shape, off the event loop."""
+        found, look = self.session.derived.get("projection"), self.session.look
+        if not found.ready:
+            return
+
+        def brush(positions: Any, error: BaseException | None) -> None:
+            if error is None and self.session.derived.get("projection") is found:
+                look.brush = Brush(positions, f"{how} on the map")
+
+        self.session.jobs.live(
+            "brush",
+            "Selecting samples",
+            lambda job: np.flatnonzero(within(found.value.coordinates)),
+            brush,
+        )
+
+    def _do(self, what: str) -> None:
+        """Select the samples of a cell, or what is done with them."""
+        verb, *at = what.split()
+        look = self.session.look
+        if verb == "cell":
+            self._select(int(at[0]), int(at[1]))
+        elif verb == "labels":
+            look.page = "labels"
+        elif verb == "clear":
+            look.brush = Brush()
+        elif verb == "group":
+            look.param.update(group=look.brush, partition="group", cluster=None)
+        elif verb == "map":
+            look.param.update(page="consensus", tab="selection")
+
+    def _select(self, own: int, beside: int) -> None:
+        chosen, other = (self.session.derived.get(name) for name in ("chosen", "other"))
+        if chosen.ready and other.ready:
+            both = (chosen.value.clusters == own) & (other.value.clusters == beside)
+            source = f"{_SOURCE} {own} {beside}"
+            look = self.session.look
+            again = look.brush.source == source
+            look.brush = Brush() if again else Brush(np.flatnonzero(both), source)
+
+
+def _sentence(
+    chosen: Chosen, other: Chosen, shared: Shared, found: PartitionComparison
+) -> str:
+    """Say how the two agree, and on how many samples they cannot be compared."""
+    n = shared.n_samples - len(shared.at)
+    left_out = f"{count(n, 'sample')} left out by a model. " if n else ""
+    given = "labels" in (chosen.choice.kind, other.choice.kind)
+    badge = link("Are they clusters?", "labels", kind="pill", css="cl-to-labels")
+    return (
+        f"<p>{safe(found.sentence)} AMI {found.ami:.2f}. {left_out}"
+        f"{badge if given else ''} <span class='muted'>Strong: samples that change "
+        "cluster, or those selected.</span></p>"
+    )
+
+
+def _table(
+    chosen: Chosen, other: Chosen, found: PartitionComparison, brush: Brush
+) -> str:
+    """Write the cross-tab as markup, shares of the row as shades."""
+    table = found.table
+    heads = "".join(
+        f"<th title='{safe(other.names[k])}'>"
+        f"{mark(cluster_colour(k), safe(other.short_name(k)))}</th>"
+        for k in table.columns.tolist()
+    )
+    rows = "".join(
+        f"<tr><td class='name cut'>{mark(cluster_colour(own), safe(chosen.names[own]))}"
+        f"</td>{_cells(own, counts, brush)}"
+        f"<td class='muted'>{whole(counts.sum())}</td></tr>"
+        for own, counts in table.iterrows()
+    )
+    sums = "".join(f"<td class='muted'>{whole(total)}</td>" for total in table.sum())
+    return (
+        f"<table class='cross'><tr><th class='name cut' title='{safe(chosen.title)}'>"
+        f"rows: {safe(chosen.title)}</th>"
+        f"{heads}<th>all</th></tr>{rows}<tr><td class='name muted'>all</td>{sums}"
+        f"<td class='muted'>{whole(int(table.to_numpy().sum()))}</td></tr></table>"
+    )
+
+
+def _cells(own: int, counts: Any, brush: Brush) -> str:
+    total = max(int(counts.sum()), 1)
+    cells = []
+    for beside, size in counts.items():
+        share = size / total
+        front = "front" if brush.source == f"{_SOURCE} {own} {beside}" else ""
+        cells.append(
+            f"<td><button class='{front}' data-do='cell {own} {beside}' title='"
+            f"{percent(share)} of the row' style='background:color-mix(in srgb, "
+            f"#0b7d7d {_DEEPEST * share:.0f}%, transparent)'>{whole(size)}</button>"
+            "</td>"
+            if size
+            else "<td class='muted'>0</td>"
+        )
+    return "".join(cells)
+
+
+def _selected(brush: Brush) -> str:
+    """Say how many samples are selected, and what can be done with them."""
+    if not len(brush):
+        return (
+            "<p class='muted'>A click on a number selects its samples everywhere.</p>"
+        )
+    return (
+        f"<p><b>{count(len(brush), 'sample')}</b> selected. "
+        f"{link('Show on Consensus', 'map')} · {link('Use as a group', 'group')} · "
+        f"{link('Clear', 'clear')}</p>"
+    )

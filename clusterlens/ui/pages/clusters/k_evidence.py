@@ -1,0 +1,196 @@
+"""How many clusters: the cuts of the consensus tree on one axis with the evidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute._numbers import whole
+from clusterlens.compute.pool.select_k import KSelection
+from clusterlens.ui.kit.components import RowSlider, Text
+from clusterlens.ui.kit.palette import cluster_colour, ink_on
+from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.widgets import card, link, pn, safe
+from clusterlens.ui.kit.words import duration
+from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
+from clusterlens.ui.pages.clusters.k_evidence_figure import curves, evidence, heads
+from clusterlens.ui.pages.clusters.nodes import Tree
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.state.partitions import Choice
+from clusterlens.ui.work.derived import Result
+from clusterlens.ui.work.jobs import explain
+
+FEWEST_ROWS = 10
+# Parts of the width below which a number does not fit.
+_NARROW = 0.045
+
+
+class KEvidence(Panel):
+    """Slider, cuts of the consensus tree, and what speaks for each number."""
+
+    needs = ("choice", "partition_tree")
+    also = ("k_selection", "k_seconds")
+
+    def build(self) -> Any:
+        self._slider = self.control(
+            RowSlider(
+                label="number of clusters k",
+                width=24,
+                sizing_mode="stretch_height",
+                margin=0,
+                css_classes=["cl-k"],
+            ),
+            self._k,
+            self._set,
+        )
+        self._cuts = Text(
+            does=lambda what: self._set(int(what)),
+            scrolls=True,
+            sizing_mode="stretch_both",
+            css_classes=["cl-icicle"],
+        )
+        self._heads = Text(styles={"flex": "none", "padding-left": "24px"})
+        self._curves = Text(
+            scrolls=True,
+            width=170,
+            sizing_mode="stretch_height",
+            visible=False,
+            css_classes=["cl-k-curves"],
+        )
+        self._sentence = Text(
+            does=lambda what: self.session.derived.ask(what),
+            styles={"flex": "none"},
+            css_classes=["cl-k-sentence"],
+        )
+        axis = pn.Row(
+            self._slider,
+            self._cuts,
+            self._curves,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={**COLUMN, "flex": "1 1 0", "display": "flex"},
+        )
+        return card(
+            "How many clusters?",
+            self._heads,
+            axis,
+            self._sentence,
+            note=self.status,
+            css="cl-k-evidence",
+        )
+
+    def _k(self) -> int:
+        chosen = self.session.derived.get("choice")
+        k = self._cut(chosen.value) if chosen.ready else 0
+        return int(k or self.session.look.partition_k or self._slider.start)
+
+    def _cut(self, choice: Choice) -> int:
+        """Number of clusters of the consensus that is read; 0 where it is none."""
+        result = self.session.analysis.result
+        if choice.kind == "result" and result is not None:
+            return int(result.made.get("k", 0))
+        return choice.k if choice.kind == "consensus" else 0
+
+    def _set(self, k: int) -> None:
+        """Look at the consensus partition into k clusters."""
+        look = self.session.look
+        if (look.partition, look.partition_k) != ("consensus", k):
+            look.param.update(partition="consensus", partition_k=k, cluster=None)
+
+    def show(
+        self,
+        choice: Choice,
+        partition_tree: Tree,
+        k_selection: Result,
+        k_seconds: Result,
+    ) -> None:
+        """Draw one row per number of clusters, with what speaks for it."""
+        k = self._cut(choice)
+        found = k_selection.value if k_selection.ready else None
+        last = min(partition_tree.most, max(FEWEST_ROWS, k))
+        if self._slider.end != last:
+            self._slider.end = last
+        kind = "judged" if found else ""
+        self._heads.body = (
+            f"<div class='spare'><div class='row-of-k head {kind} "
+            "muted'><span style='text-align:right'>k</span><span>clusters of the "
+            "consensus tree, as wide as they have samples</span>"
+            f"{heads(found) if found else ''}</div></div>"
+        )
+        rows = "".join(
+            _row(number, partition_tree, found, front=number == k)
+            for number in range(2, last + 1)
+        )
+        self._cuts.body = f"<div class='rows-of-k'>{rows}</div>"
+        self._heads.styles = {
+            "flex": "none",
+            "padding": f"0 {182 if found else 0}px 0 24px",
+        }
+        self._curves.visible = found is not None
+        if found is not None:
+            self._curves.body = curves(found, k or int(found.n_clusters[0]))
+        self._sentence.body = f"<p>{_say(k_selection, k_seconds)}</p>"
+
+
+def _say(selection: Result, seconds: Result) -> str:
+    """Say which number stands out, or offer to find out."""
+    if selection.ready:
+        found: KSelection = selection.value
+        first, *rest = found.sentence.split(": ", 1)
+        notes = " ".join(found.notes)
+        compared = (
+            f", pairs of {whole(found.n_compared)}"
+            if found.n_compared < found.n_samples
+            else ""
+        )
+        return (
+            f"<b>{safe(first)}:</b> {safe(''.join(rest))} "
+            f"<span class='muted' title='{safe(notes)}'>"
+            f"Evidence: {safe(found.clusterer)} on {found.n_resamples} subsamples, "
+            f"{whole(found.n_samples)} samples{compared}, seed {found.random_state}. "
+            f"<span class='spare'>{safe(notes)}</span></span>"
+        )
+    if selection.state == "pending":
+        return f"<span class='muted'>Comparing with {COPIES_IN_WORDS} …</span>"
+    if selection.state == "failed":
+        again = link("Try again", "k_selection")
+        return f"{safe(explain(selection.error))} {again}"
+    if not seconds.ready:
+        return "<span class='muted'>Too few samples to compare numbers.</span>"
+    button = link(
+        f"Does a k stand out against copies without groups? <b>Find out, "
+        f"{duration(seconds.value)}</b>",
+        "k_selection",
+        kind="pill",
+        css="cl-find-k",
+    )
+    return (
+        f"{button} <span class='muted spare'>k-means on subsamples and on copies</span>"
+    )
+
+
+def _row(k: int, tree: Tree, selection: KSelection | None, *, front: bool) -> str:
+    """Write the cut into k clusters as markup."""
+    sizes, numbers = tree.cut(k)
+    total = sum(sizes)
+    parts = "".join(
+        _part(size, size / total, number, front)
+        for size, number in zip(sizes, numbers, strict=True)
+    )
+    kinds = " ".join(["front"] * front + ["judged"] * (selection is not None))
+    return (
+        f"<div class='row-of-k {kinds}' data-do='{k}'>"
+        f"<button data-do='{k}' aria-label='{k} clusters'>{k}</button>"
+        f"<div class='parts'>{parts}</div>"
+        f"{evidence(selection, k) if selection else ''}</div>"
+    )
+
+
+def _part(size: int, share: float, number: int, front: bool) -> str:
+    colour = cluster_colour(number)
+    fill = colour if front else f"color-mix(in srgb, {colour} 38%, transparent)"
+    ink = ink_on(colour) if front else "inherit"
+    text = whole(size) if share > _NARROW else ""
+    return (
+        f"<div style='flex:{size} 1 0;background:{fill};color:{ink}' "
+        f"title='{whole(size)} samples'>{text}</div>"
+    )

@@ -1,0 +1,44 @@
+"""Whether a number of clusters stands out against structureless data."""
+
+from __future__ import annotations
+
+from clusterlens.compute.pool.select_k import KSelection, select_k, select_k_seconds
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import Job
+
+LARGEST = 10
+
+
+def _numbers(samples: Dataset) -> range:
+    """The numbers that are compared; a subsample holds at least twice as many."""
+    return range(2, min(LARGEST, int(0.4 * len(samples.X))) + 1)
+
+
+def k_seconds(samples: Dataset) -> float | None:
+    """Estimate how long the comparison takes; None where there are too few samples."""
+    numbers = _numbers(samples)
+    return select_k_seconds(samples.X.shape, numbers) if len(numbers) else None
+
+
+def k_selection(job: Job, samples: Dataset, random_state: int) -> KSelection:
+    """Compare how clear k clusters are with how clear they are in copies without."""
+    return select_k(
+        samples.X,
+        _numbers(samples),
+        random_state,
+        **job.kernels,
+    )
+
+
+NODES = {
+    "k_seconds": Node(("samples",), k_seconds),
+    "k_selection": Node(
+        ("samples", "random_state"),
+        k_selection,
+        "live",
+        "Comparing numbers of clusters with copies without groups",
+        asked_for=True,
+        keep=8,
+    ),
+}

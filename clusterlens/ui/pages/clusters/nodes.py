@@ -1,0 +1,639 @@
+"""What the page Clusters shows of one partition, and of another beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute.consensus.cluster_consensus import (
+    ClusterConsensus,
+    cluster_consensus,
+)
+from clusterlens.compute.consensus.tree import ConsensusTree
+from clusterlens.compute.ensemble.comparison import (
+    PartitionComparison,
+    compare_partitions,
+)
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.contingency import (
+    contingency_table,
+    match_clusters,
+    match_labels,
+)
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.pool.stability import ClusterStability
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.distributions import (
+    ColumnDistribution,
+    column_distributions,
+)
+from clusterlens.compute.table.profiles import (
+    ClusterProfiles,
+    cluster_profiles,
+    group_profile,
+)
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.raster import draw_map
+from clusterlens.ui.kit.palette import cluster_colours, cluster_name, label_title
+from clusterlens.ui.nodes.found_again import Judge, choose_judge, find_again
+from clusterlens.ui.nodes.result import LookedAt, numbered_like
+from clusterlens.ui.state.analysis import AnalysisResult, ClusterName
+from clusterlens.ui.state.look import Brush, Viewport
+from clusterlens.ui.state.partitions import (
+    TREE,
+    Choice,
+    functions_for,
+    labels_of,
+    make_tree,
+    most_clusters,
+    names_of,
+)
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import KERNELS, Job
+
+SHOWN_COLUMNS = 6
+LEFT_OUT = "left out by this model"
+# Characters of a name where room is short.
+_SHORT = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The consensus tree with a number, and so a colour, for each cluster of each cut.
+
+    Parameters
+    ----------
+    tree : ConsensusTree
+        Its cuts are nested.
+    nodes : DataFrame
+        As `ConsensusTree.to_frame`, with a column `number`; the larger half of a
+        cluster keeps its number.
+    """
+
+    tree: ConsensusTree
+    nodes: pd.DataFrame
+
+    @property
+    def most(self) -> int:
+        """The largest number of clusters that it can be cut into."""
+        return self.tree.n_leaves
+
+    def cut(self, k: int) -> tuple[list[int], list[int]]:
+        """Return sizes and numbers of k clusters, in the order of the leaves."""
+        return self._cuts[k]
+
+    @cached_property
+    def _cuts(self) -> dict[int, tuple[list[int], list[int]]]:
+        nodes = self.nodes.sort_values("start")
+        cuts = {}
+        for k in range(1, self.most + 1):
+            cut = nodes[(nodes["first_k"] <= k) & (nodes["last_k"] >= k)]
+            cuts[k] = (cut["size"].tolist(), cut["number"].tolist())
+        return cuts
+
+
+def partition_tree(job: Job, ensemble: Ensemble, numbering: np.ndarray) -> Tree:
+    """Grow the tree; clusters that match those of the numbering have their numbers."""
+    tree = make_tree(ensemble, **job.kernels)
+    nodes = tree.to_frame()
+    k = int(np.clip(len(np.unique(numbering)), 1, tree.n_leaves))
+    at = tree.nodes_at(k)
+    names, codes = np.unique(at, return_inverse=True)
+    rows, columns = match_clusters(contingency_table(codes[tree.leaves], numbering))
+    colours = nodes["colour"].to_numpy()
+    number = dict(zip(colours[names[rows]].tolist(), columns.tolist(), strict=True))
+    fresh = int(numbering.max()) + 1
+    for colour in pd.unique(nodes.sort_values("first_k", kind="stable")["colour"]):
+        if colour not in number:
+            number[colour] = fresh
+            fresh += 1
+    return Tree(tree, nodes.assign(number=[number[c] for c in colours]))
+
+
+def methods(job: Job, ensemble: Ensemble) -> list[str]:
+    """Consensus functions that scale to the run, the tree first."""
+    return sorted(functions_for(ensemble), key=lambda name: name != TREE)
+
+
+def choice(
+    kind: str,
+    k: int | None,
+    method: str,
+    obeys: bool,
+    model: int,
+    group: Brush,
+    ensemble: Ensemble,
+    reference: int,
+    samples: Dataset,
+    links: Constraints | None,
+    result: np.ndarray | None,
+) -> Choice | None:
+    """What the page is about; None where there is no such partition."""
+    if kind == "auto":
+        kind = "model" if result is None else "result"
+    if kind == "result":
+        return None if result is None else Choice("result")
+    if kind == "model":
+        return Choice("model", model=model)
+    if kind == "group":
+        return Choice("group", group=group) if len(group) else None
+    if kind == "labels":
+        return Choice("labels") if samples.labels_true is not None else None
+    chosen = int(ensemble.n_clusters[reference]) if k is None else k
+    chosen = int(np.clip(chosen, 2, most_clusters(ensemble)))
+    obeys = obeys and links is not None
+    if obeys and method not in ("kmeans", "sec"):
+        method = "kmeans"
+    return Choice("consensus", k=chosen, method=method, obeys=obeys)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A partition with the numbers, and so the colours, that its clusters have.
+
+    Parameters
+    ----------
+    choice : Choice
+        How it is made.
+    title : str
+        Its name on screen.
+    labels : array of int, shape (n_samples,)
+        Its labels as they are made.
+    clusters : array of int, shape (n_samples,)
+        Its clusters, numbered like those of the result; noise is -1.
+    names : dict of int to str
+        What each cluster is called.
+    own_names : dict of int to str
+        Names that the analyst or the partition gave to just these clusters.
+    sizes : dict of int to int
+        Number of samples of each cluster, ascending by number; noise last.
+    """
+
+    choice: Choice
+    title: str
+    labels: np.ndarray
+    clusters: np.ndarray
+    names: dict[int, str]
+    own_names: dict[int, str]
+    sizes: dict[int, int]
+
+    @property
+    def seen(self) -> np.ndarray:
+        """Which samples it says something about, (n_samples,)."""
+        left_out = self.names.get(NOISE) == LEFT_OUT
+        return (self.clusters != NOISE) | (not left_out)
+
+    def short_name(self, cluster: int) -> str:
+        """Name a cluster where room is short: its number, or how its name begins."""
+        if cluster < 0:
+            return "noise"
+        name = self.own_names.get(cluster, str(cluster + 1))
+        return name if len(name) <= _SHORT else f"{name[: _SHORT - 1]}…"
+
+    def label(self, cluster: int) -> int:
+        """The label of a cluster as it is made."""
+        return int(self.labels[np.flatnonzero(self.clusters == cluster)[0]])
+
+
+def chosen(
+    job: Job,
+    choice: Choice,
+    ensemble: Ensemble,
+    samples: Dataset,
+    numbering: np.ndarray,
+    tree: Tree,
+    links: Constraints | None,
+    result: AnalysisResult | None,
+    names: tuple[ClusterName, ...],
+) -> Chosen:
+    """Make the partition and number its clusters."""
+    kernels = {"executor": KERNELS, "cancel": job.cancelled}
+    labels = labels_of(choice, ensemble, samples, links, tree.tree, result, **kernels)
+    if choice.kind == "consensus" and choice.method == TREE and not choice.obeys:
+        k = min(choice.k, tree.most)
+        number = tree.nodes["number"].to_numpy()
+        clusters = number[tree.tree.nodes_at(k)][tree.tree.leaves]
+    elif choice.kind in ("group", "result"):
+        clusters = labels
+    else:
+        clusters = numbered_like(numbering, labels)
+    found, counts = np.unique(clusters, return_counts=True)
+    order = np.argsort(np.where(found < 0, found.max() + 1, found), kind="stable")
+    sizes = {int(found[k]): int(counts[k]) for k in order}
+    given = _given_names(choice, samples, labels, clusters)
+    called = names_of(clusters, samples.row_ids, names)
+    given |= {k: name.text for k, name in called.items() if name.is_own}
+    if choice.kind == "model" and _only_gaps(ensemble, choice.model):
+        given[NOISE] = LEFT_OUT
+    like = {k: str(name) for k, name in called.items()} | given
+    titles = {k: like.get(k, cluster_name(k)) for k in sizes}
+    of_result = choice.kind == "result" and result is not None
+    title = result.title if of_result else choice.title(ensemble)
+    return Chosen(choice, title, labels, clusters, titles, given, sizes)
+
+
+def settled(job: Job, chosen: Chosen) -> Chosen:
+    """The partition once the slider rests: icicle and maps come before what follows."""
+    return chosen
+
+
+def _given_names(
+    choice: Choice, samples: Dataset, labels: np.ndarray, clusters: np.ndarray
+) -> dict[int, str]:
+    """Names that the partition brings with it."""
+    if choice.kind == "group":
+        return {0: "the group", 1: "the rest"}
+    if choice.kind != "labels" or samples.label_names is None:
+        return {}
+    first = np.unique(clusters, return_index=True)[1]
+    return {
+        int(clusters[i]): label_title(samples.label_names[labels[i]])
+        for i in first
+        if labels[i] != NOISE
+    }
+
+
+def model_names(
+    job: Job,
+    clusters: np.ndarray,
+    samples: Dataset,
+    names: tuple[ClusterName, ...],
+    ensemble: Ensemble,
+    looked_at: LookedAt,
+) -> dict[int, str]:
+    """What the clusters looked at are called that were given a name, and gaps."""
+    called = names_of(clusters, samples.row_ids, names)
+    gaps = looked_at.model is not None and _only_gaps(ensemble, looked_at.model)
+    return {k: str(name) for k, name in called.items()} | (
+        {NOISE: LEFT_OUT} if gaps else {}
+    )
+
+
+def in_hand(chosen: Chosen, cluster: int | None) -> int:
+    """The cluster that is read: the one looked at, else the first."""
+    return cluster if cluster in chosen.sizes else next(iter(chosen.sizes))
+
+
+def chosen_profiles(job: Job, samples: Dataset, settled: Chosen) -> ClusterProfiles:
+    """What characterises each cluster, in the original columns and units."""
+    if settled.choice.kind == "group":
+        own = group_profile(samples, settled.clusters == 0)
+        rest = cluster_profiles(samples, settled.clusters)
+        return replace(rest, table=_with(rest.table, own.table))
+    return cluster_profiles(samples, settled.clusters)
+
+
+def _with(every: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
+    """Compare the group with the rest instead of with all samples."""
+    others = every[every["cluster"] != 0]
+    return pd.concat([own.assign(cluster=0), others], ignore_index=True)
+
+
+def chosen_held(job: Job, ensemble: Ensemble, settled: Chosen) -> ClusterConsensus:
+    """How well the pool keeps the clusters together."""
+    return cluster_consensus(
+        ensemble, settled.clusters, executor=KERNELS, cancel=job.cancelled
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """How the columns that set a cluster apart are distributed in it and in the rest.
+
+    Parameters
+    ----------
+    cluster, size, rest : int
+        The cluster, its samples and all others.
+    columns : list of (ColumnDistribution, dict)
+        With the row of the profile that belongs to it.
+    """
+
+    cluster: int
+    size: int
+    rest: int
+    columns: list[tuple[ColumnDistribution, dict[Any, Any]]]
+
+
+def apart(job: Job, samples: Dataset, settled: Chosen, cluster: int) -> Apart | None:
+    """Describe the columns in which a cluster differs most from the rest."""
+    inside = settled.clusters == cluster
+    if inside.all():
+        return None
+    top = group_profile(samples, inside).top(1, SHOWN_COLUMNS)
+    known = top.dropna(subset="effect")
+    found = column_distributions(samples, inside, known["column"].tolist())
+    size = int(inside.sum())
+    rows = known.to_dict("records")
+    return Apart(cluster, size, len(inside) - size, list(zip(found, rows, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The samples of a cluster in order, with what the pool says of each.
+
+    Parameters
+    ----------
+    positions : array of int, shape (n_members,)
+        The least typical first, or the most typical.
+    own : array of float, shape (n_members,)
+        Mean consensus with the other members.
+    next_cluster, next_consensus : array, shape (n_members,)
+        The other cluster that each goes with most, -1 where there is none, and how.
+    doubtful : int
+        How many go with another cluster more than with their own.
+    """
+
+    positions: np.ndarray
+    own: np.ndarray
+    next_cluster: np.ndarray
+    next_consensus: np.ndarray
+    doubtful: int
+
+
+def members(
+    job: Job, chosen: Chosen, held: ClusterConsensus, cluster: int, typical: bool
+) -> Members:
+    """List the samples of a cluster by how typical of it they are."""
+    inside = np.flatnonzero(chosen.clusters == cluster)
+    sign = -1 if typical else 1
+    inside = inside[np.argsort(sign * held.own[inside], kind="stable")]
+    beside = held.nearest[inside]
+    known = beside >= 0
+    return Members(
+        inside,
+        held.own[inside],
+        np.where(known, held.clusters[beside], NOISE),
+        np.where(known, held.items[inside, beside], 0.0),
+        int(held.doubtful[inside].sum()),
+    )
+
+
+def other_choice(
+    compared: str,
+    choice: Choice,
+    selected: int,
+    samples: Dataset,
+    tree: Tree,
+    ensemble: Ensemble,
+    result: AnalysisResult | None,
+    run_id: str | None,
+) -> Choice | None:
+    """The partition beside it: the selected model, or the tree beside that model.
+
+    A result is that model, too, where it has just its clusters.
+    """
+    result_model = None if result is None else result.model_of(run_id)
+    if compared == "labels":
+        return Choice("labels") if samples.labels_true is not None else None
+    if compared.startswith("model "):
+        return Choice("model", model=int(compared.removeprefix("model ")))
+    is_selected = choice == Choice("model", model=selected)
+    is_selected |= choice.kind == "result" and result_model == selected
+    if compared == "consensus" or is_selected:
+        k = choice.k if choice.kind == "consensus" else None
+        if k is None:
+            model = choice.model if choice.kind == "model" else selected
+            k = int(ensemble.n_clusters[model])
+        return Choice("consensus", k=int(np.clip(k, 2, max(tree.most, 2))))
+    return Choice("model", model=selected)
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """The samples that neither of two partitions left out.
+
+    Parameters
+    ----------
+    at : array of int, shape (n_shared,)
+        Their positions.
+    changed : array of int, shape (n_changed,)
+        Positions of those whose clusters are not matched with each other.
+    n_samples : int
+        Number of all.
+    """
+
+    at: np.ndarray
+    changed: np.ndarray
+    n_samples: int
+
+
+def shared(job: Job, chosen: Chosen, other: Chosen) -> Shared | None:
+    """Find the samples that two partitions share; None where there are none."""
+    at = np.flatnonzero(chosen.seen & other.seen)
+    if not len(at):
+        return None
+    own, beside = chosen.clusters[at], other.clusters[at]
+    changed = at[match_labels(own, beside) != own]
+    return Shared(at, changed, len(chosen.clusters))
+
+
+def comparison(
+    job: Job, settled: Chosen, other: Chosen, shared: Shared
+) -> PartitionComparison:
+    """Compare the two partitions on the samples that they share."""
+    at = shared.at
+    return compare_partitions(settled.clusters[at], other.clusters[at])
+
+
+def own_picture(
+    job: Job,
+    projection: Projection,
+    chosen: Chosen,
+    shared: Shared,
+    brush: Brush,
+    port: Viewport,
+) -> Picture | None:
+    """Draw the partition, samples that change cluster strong."""
+    return _picture(projection, chosen.clusters, shared, brush, port)
+
+
+def other_picture(
+    job: Job,
+    projection: Projection,
+    other: Chosen,
+    shared: Shared,
+    brush: Brush,
+    port: Viewport,
+) -> Picture | None:
+    """Draw the other partition the same way."""
+    return _picture(projection, other.clusters, shared, brush, port)
+
+
+def _picture(
+    projection: Projection,
+    clusters: np.ndarray,
+    shared: Shared,
+    brush: Brush,
+    port: Viewport,
+) -> Picture | None:
+    if not (port.width and port.height):
+        return None
+    return draw_map(
+        projection.coordinates,
+        cluster_colours(clusters),
+        port,
+        lit=brush.positions if len(brush) else shared.changed,
+        keep_hue=True,
+    )
+
+
+def _only_gaps(ensemble: Ensemble, model: int) -> bool:
+    """Whether the label -1 of a model stands for samples it left out, not for noise."""
+    return bool(ensemble.n_missing[model] and not ensemble.n_noise[model])
+
+
+def judge(job: Job, settled: Chosen, ensemble: Ensemble) -> Judge | None:
+    """Choose the model that can judge the partition; None where none was fitted."""
+    own = settled.choice.model if settled.choice.kind == "model" else None
+    return choose_judge(job, settled.clusters, ensemble, own)
+
+
+def chosen_stability(
+    job: Job,
+    chosen: Chosen,
+    judge: Judge,
+    ensemble: Ensemble,
+    samples: Dataset,
+    random_state: int,
+) -> ClusterStability:
+    """How well each cluster comes back in bootstrap samples."""
+    return find_again(job, samples, chosen.clusters, ensemble, judge, random_state)
+
+
+_MADE = (
+    *("ensemble", "samples", "numbering", "partition_tree", "constraints?"),
+    *("result?", "cluster_names"),
+)
+
+NODES = {
+    "partition_tree": Node(
+        ("ensemble", "numbering"), partition_tree, "live", "Growing the consensus tree"
+    ),
+    "methods": Node(("ensemble",), methods, "live", "Listing consensus functions"),
+    "choice": Node(
+        (
+            "look.partition",
+            "look.partition_k?",
+            "look.consensus_by",
+            "look.obey_links",
+            "selected",
+            "look.group",
+            "ensemble",
+            "reference",
+            "samples",
+            "constraints?",
+            "result_here?",
+        ),
+        choice,
+        keep=32,
+    ),
+    "chosen": Node(
+        ("choice", *_MADE),
+        chosen,
+        "live",
+        "Making the partition",
+        keep=24,
+    ),
+    "settled": Node(
+        ("chosen",),
+        settled,
+        "live",
+        "Making the partition",
+        keep=24,
+        rests=True,
+    ),
+    "model_names": Node(
+        ("clusters", "samples", "cluster_names", "ensemble", "looked_at"),
+        model_names,
+        "live",
+        "Naming the clusters",
+        keep=16,
+    ),
+    "in_hand": Node(("chosen", "look.cluster?"), in_hand, keep=8),
+    "chosen_profiles": Node(
+        ("samples", "settled"),
+        chosen_profiles,
+        "live",
+        "Describing the clusters",
+        keep=24,
+    ),
+    "chosen_held": Node(
+        ("ensemble", "settled"),
+        chosen_held,
+        "live",
+        "Measuring what the pool keeps together",
+        keep=8,
+    ),
+    "apart": Node(
+        ("samples", "settled", "in_hand"), apart, "live", "Describing the cluster"
+    ),
+    "members": Node(
+        ("chosen", "chosen_held", "in_hand", "look.typical_first"),
+        members,
+        "live",
+        "Listing the rows",
+    ),
+    "other_choice": Node(
+        (
+            "look.compared",
+            "choice",
+            "selected",
+            "samples",
+            "partition_tree",
+            "ensemble",
+            "result?",
+            "run_id?",
+        ),
+        other_choice,
+        keep=16,
+    ),
+    "other": Node(
+        ("other_choice", *_MADE),
+        chosen,
+        "live",
+        "Making the partition beside it",
+        keep=16,
+    ),
+    "shared": Node(
+        ("chosen", "other"), shared, "live", "Matching the partitions", keep=16
+    ),
+    "comparison": Node(
+        ("settled", "other", "shared"),
+        comparison,
+        "live",
+        "Comparing the partitions",
+        keep=16,
+    ),
+    "own_picture": Node(
+        ("projection", "chosen", "shared", "look.brush", "look.compare_view"),
+        own_picture,
+        "live",
+        "Drawing the map",
+    ),
+    "other_picture": Node(
+        ("projection", "other", "shared", "look.brush", "look.compare_view"),
+        other_picture,
+        "live",
+        "Drawing the map beside it",
+    ),
+    "judge": Node(
+        ("settled", "ensemble"),
+        judge,
+        "live",
+        "Looking for the closest model",
+        keep=16,
+    ),
+    "chosen_stability": Node(
+        ("chosen", "judge", "ensemble", "samples", "random_state"),
+        chosen_stability,
+        "live",
+        "Drawing the samples again",
+        asked_for=True,
+        keep=16,
+    ),
+}

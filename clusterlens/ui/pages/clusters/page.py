@@ -1,0 +1,67 @@
+"""Page: from a consensus to clusters that have names, sizes, profiles and rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit.style import COLUMN, ROOM
+from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.pages.clusters.apart import ClusterApart
+from clusterlens.ui.pages.clusters.comparison import Comparison
+from clusterlens.ui.pages.clusters.k_evidence import KEvidence
+from clusterlens.ui.pages.clusters.partition_bar import PartitionBar
+from clusterlens.ui.pages.clusters.profiles import ClusterProfilesTable
+from clusterlens.ui.pages.clusters.rows import ClusterRows
+from clusterlens.ui.pages.page import Page, Steps, share, under
+
+GRID = """
+:host { display: grid; grid-template-columns: minmax(0, 1.9fr) minmax(0, 1fr);
+  grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden; }
+@media (max-width: 1150px) {
+  :host { grid-template-columns: minmax(0, 1.5fr) minmax(0, 1fr); }
+}
+"""
+
+
+class ClustersPage(Page):
+    """Which partition, how many clusters, what they are, and how another differs."""
+
+    def build(self) -> Steps:
+        session = self.session
+        bar, evidence, profiles, apart, comparison, rows = yield from self.each(
+            PartitionBar,
+            KEvidence,
+            ClusterProfilesTable,
+            ClusterApart,
+            Comparison,
+            ClusterRows,
+        )
+        fill = {"sizing_mode": "stretch_both", "margin": 0}
+        self._numbers = share(evidence.view, "1.3 1 0", least=ROOM)
+        left, right = (
+            pn.Column(
+                *cards, styles={**COLUMN, "gap": "8px", "overflow-y": "auto"}, **fill
+            )
+            for cards in (
+                (
+                    self._numbers,
+                    share(profiles.view, "1 1 0", least=ROOM),
+                    share(apart.view, "1 1 0", least=ROOM),
+                ),
+                (
+                    share(comparison.view, "2 1 0", least=ROOM),
+                    share(rows.view, "1 1 0", least=ROOM),
+                ),
+            )
+        )
+        # What is hidden must not say itself how it is displayed.
+        self._cards = share(pn.Column(left, right, stylesheets=[GRID], **fill), "1 1 0")
+        session.history.param.watch(self._arrange, ["steps", "cursor"])
+        session.look.param.watch(self._arrange, ["partition"])
+        self._arrange()
+        return under(bar.view, self._cards, css="cl-page-clusters")
+
+    def _arrange(self, *events: Any) -> None:
+        """Show the cards where there is a run; a group has no number of clusters."""
+        self._cards.visible = self.session.analysis.run is not None
+        self._numbers.visible = self.session.look.partition != "group"

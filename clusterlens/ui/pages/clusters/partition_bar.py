@@ -1,0 +1,414 @@
+"""Which partition the page Clusters is about, in a sentence, and what to do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.consensus.cluster_consensus import ClusterConsensus
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
+from clusterlens.ui.kit.components import Excerpt
+from clusterlens.ui.kit.widgets import card, excerpt, link, pmu, pn, safe, select
+from clusterlens.ui.kit.words import fixed, voters
+from clusterlens.ui.pages.clusters.nodes import Chosen
+from clusterlens.ui.parts.moves import choose_result
+from clusterlens.ui.parts.panel import TO_A_RUN, Panel
+from clusterlens.ui.parts.saving import SaveButton
+from clusterlens.ui.state.links import plain_ids
+from clusterlens.ui.state.look import Brush
+from clusterlens.ui.state.partitions import SEED, TREE, Choice
+from clusterlens.ui.work.derived import Result
+from clusterlens.ui.work.jobs import explain
+
+KINDS = {
+    "Result": "result",
+    "Consensus": "consensus",
+    "Model": "model",
+    "Group": "group",
+    "Given label": "labels",
+}
+FEWEST_AGAIN = 10  # rows below which no pool is worth while
+_LOW = {
+    "minHeight": "30px",
+    "padding": "2px 10px",
+    "lineHeight": 1.5,
+    "textTransform": "none",
+    "whiteSpace": "nowrap",
+    "@media (max-width: 1150px)": {"padding": "2px 6px", "fontSize": "12px"},
+}
+# The sentence has one line on a wide page, two on a narrow one.
+_SENTENCE = """
+.told .lines { height: 1.4em; -webkit-line-clamp: 1; }
+@media (max-width: 1150px) {
+  .told .lines { height: 2.75em; -webkit-line-clamp: 2; }
+}
+"""
+
+
+class PartitionBar(Panel):
+    """Choose a consensus, a model, a brushed group or the given labels."""
+
+    needs = ("chosen",)
+    also = (
+        "chosen_held",
+        "methods",
+        "rows",
+        "ensemble",
+        "constraints?",
+        "samples?",
+        "in_hand",
+        "beside",
+        "runs",
+        "run",
+        "result_here?",
+    )
+    empty = (
+        f"<b>Nothing to read yet.</b> {TO_A_RUN}; its models and their consensus "
+        "appear here."
+    )
+
+    def build(self) -> Any:
+        self._chosen: Chosen | None = None
+        controls = pn.Row(
+            self._kind(),
+            self._method(),
+            self._links(),
+            self._model(),
+            self._runs(),
+            pn.Row(sizing_mode="stretch_width", margin=0),
+            *self._deeds(),
+            margin=0,
+            sizing_mode="stretch_width",
+            styles={"gap": "6px", "flex": "none", "flex-wrap": "wrap"},
+            align="center",
+        )
+        self._text = Excerpt(
+            excerpt(""),
+            does=self._do,
+            stylesheets=[_SENTENCE],
+            css_classes=["cl-clusters-sentence"],
+        )
+        return card(
+            "", controls, self._text, note=self.status, css="cl-partition", fills=False
+        )
+
+    def _kind(self) -> Any:
+        self._kinds = self.control(
+            pmu.RadioButtonGroup(
+                options=KINDS,
+                size="small",
+                margin=0,
+                sx={"& .MuiToggleButton-root": _LOW},
+                css_classes=["cl-partition-kind"],
+            ),
+            self._kind_in_force,
+            self._turn_to,
+        )
+        return self._kinds
+
+    def _kind_in_force(self) -> str:
+        """The kind that is read; at first that of what the other pages show."""
+        kind = self.session.look.partition
+        if kind != "auto":
+            return kind
+        return "result" if self._has_result() else "model"
+
+    def _has_result(self) -> bool:
+        return self.session.derived.get("result_here").value is not None
+
+    def _turn_to(self, kind: str) -> None:
+        """Look at another kind; a group is what is brushed now."""
+        look = self.session.look
+        if kind == "group" and not len(look.brush) and not len(look.group):
+            self.session.jobs.notify(
+                "info", "Brush some samples first: drag a box or a lasso on a map."
+            )
+            return
+        group = look.brush if kind == "group" and len(look.brush) else look.group
+        look.param.update(partition=kind, group=group, cluster=None)
+
+    def _method(self) -> Any:
+        look = self.session.look
+        self._methods = self.control(
+            select(
+                "Made by", {"consensus tree": TREE}, css="cl-consensus-by", width=175
+            ),
+            lambda: look.consensus_by,
+            lambda name: look.param.update(consensus_by=name, cluster=None),
+        )
+        return self._methods
+
+    def _links(self) -> Any:
+        look = self.session.look
+        self._obey = self.control(
+            pmu.Switch(label="obey links", margin=0, css_classes=["cl-obey-links"]),
+            lambda: look.obey_links,
+            lambda on: look.param.update(obey_links=on, cluster=None),
+        )
+        return self._obey
+
+    def _model(self) -> Any:
+        look, derived = self.session.look, self.session.derived
+        self._models = self.control(
+            select("Model", {}, css="cl-partition-model", width=230),
+            lambda: derived.get("selected").value,
+            lambda model: look.param.update(model=model, cluster=None),
+        )
+        return self._models
+
+    def _runs(self) -> Any:
+        look = self.session.look
+        self._beside = self.control(
+            select("Beside run", {}, css="cl-beside-run", width=130),
+            lambda: look.beside_run,
+            lambda key: setattr(look, "beside_run", key),
+        )
+        return self._beside
+
+    def _deeds(self) -> list[Any]:
+        self._keep = pmu.Button(
+            label="Keep as a model",
+            size="small",
+            variant="outlined",
+            margin=0,
+            sx=_LOW,
+            css_classes=["cl-keep-partition"],
+            description="Put this partition among the models of a copy of the run; "
+            "it is ranked but has no vote",
+            on_click=self._keep_it,
+        )
+        self._name = pmu.TextInput(
+            placeholder="name of the model",
+            size="small",
+            sizing_mode="stretch_width",
+            min_width=105,
+            max_width=190,
+            margin=0,
+            sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"}},
+            css_classes=["cl-keep-name"],
+        )
+        self._rows = SaveButton(
+            self.session,
+            "Save rows",
+            self._labelled,
+            margin=0,
+            sx=_LOW,
+            css_classes=["cl-clusters-download"],
+        )
+        self._choose = pmu.Button(
+            label="Make it the result",
+            size="small",
+            variant="contained",
+            margin=0,
+            sx=_LOW,
+            css_classes=["cl-choose-result"],
+            description="Every page, the report and all files are about the result",
+            on_click=self._make_it_the_result,
+        )
+        return [self._name, self._keep, self._choose, self._rows.view]
+
+    def prepare(self, results: Any) -> None:
+        """Offer what there is, also before a partition is made."""
+        # What goes and comes back while a partition is made would lay out the whole
+        # page twice, and end the drag of the slider that asked for it.
+        there = results["chosen"].state in ("ready", "pending")
+        kind = self._kind_in_force()
+        made = (self._name, self._keep, self._choose, self._rows.view)
+        for widget in (self._kinds, *made):
+            widget.visible = results["ensemble"].ready
+        self._methods.visible = there and kind == "consensus"
+        linked = results["constraints"].value is not None
+        self._obey.visible = there and kind == "consensus" and linked
+        self._models.visible = there and kind == "model"
+        is_made = there and kind not in ("model", "result")
+        self._keep.disabled = not is_made
+        self._name.visible = self._keep.visible = is_made
+        self._choose.visible = there and kind != "result"
+        self._rows.button.disabled = not there
+        samples = results["samples"].value
+        offered = {
+            "labels": samples is not None and samples.labels_true is not None,
+            "result": self._has_result(),
+        }
+        kinds = {name: key for name, key in KINDS.items() if offered.get(key, True)}
+        if self._kinds.options != kinds:
+            self._kinds.options = kinds
+        run, runs = results["run"].value, results["runs"].value or ()
+        others = {one.name: one.id for one in reversed(runs) if one is not run}
+        self._beside.visible = there and bool(others)
+        self.offer(self._beside, options={"newest other": "", **others})
+        if results["methods"].ready:
+            names = {
+                "consensus tree" if name == TREE else name: name
+                for name in results["methods"].value
+            }
+            self.offer(self._methods, options=names)
+        if results["rows"].ready and results["ensemble"].ready:
+            ensemble = results["ensemble"].value
+            names = {ensemble.names[t]: int(t) for t in results["rows"].value}
+            selected = self.session.derived.get("selected")
+            if selected.ready:
+                names.setdefault(ensemble.names[selected.value], selected.value)
+            self.offer(self._models, options=names)
+
+    def show(
+        self,
+        chosen: Chosen,
+        chosen_held: Result,
+        ensemble: Result,
+        in_hand: Result,
+        beside: Result,
+        **offered: Result,
+    ) -> None:
+        """Write the sentence."""
+        self._chosen = chosen
+        self._name.placeholder = chosen.title
+        leads = ""
+        if _judged(chosen.choice):
+            is_group = chosen.choice.kind == "group"
+            words = "Is this a cluster?" if is_group else "Are these clusters?"
+            leads = link(words, "judge", kind="pill", css="cl-to-labels")
+        self._text.body = excerpt(
+            sentence(chosen, chosen_held, ensemble.value),
+            leads,
+            _again(chosen, in_hand.value),
+            _beside(beside),
+        )
+
+    def _do(self, what: str) -> Any:
+        """Judge the clusters, cluster their rows again, or select what changed."""
+        look, found = self.session.look, self.session.derived.get("beside")
+        if what == "again":
+            return self._cluster_again()
+        if what == "changed" and found.ready:
+            source = f"changed since {found.value.run.name}"
+            look.brush = Brush(found.value.changed, source)
+        elif what == "judge" and self._chosen is not None:
+            look.judge(_judged(self._chosen.choice))
+            look.page = "labels"
+        return None
+
+    async def _cluster_again(self) -> None:
+        """Make a run of the rows of the cluster, or of the group, that is read."""
+        chosen, session = self._chosen, self.session
+        cluster = session.derived.get("in_hand").value
+        if chosen is None or cluster not in chosen.sizes:
+            return
+        at = np.flatnonzero(chosen.clusters == cluster)
+        rows = plain_ids(np.asarray(session.analysis.samples.row_ids)[at])
+        await session.act("cluster rows", rows=rows, name=chosen.names[cluster])
+
+    async def _keep_it(self, event: Any) -> None:
+        """Put the partition among the models and read it there."""
+        chosen, session = self._chosen, self.session
+        if chosen is None:
+            return
+        name = self._name.value_input.strip() or chosen.title
+        values = chosen.choice.values(session.analysis.samples)
+        if await session.act("keep partition", partition=values, name=name):
+            self._name.param.update(value="", value_input="")
+            last = session.analysis.ensemble.n_partitions - 1
+            session.look.param.update(model=last, partition="model")
+
+    async def _make_it_the_result(self, event: Any) -> None:
+        """Choose the partition that is read."""
+        chosen = self._chosen
+        if chosen is not None and chosen.choice.kind != "result":
+            await choose_result(
+                self.session, chosen.choice, chosen.labels, chosen.clusters
+            )
+
+    def _labelled(self) -> tuple[str, Callable[[], bytes]]:
+        """Name the rows with clusters and their names, and how to make the file."""
+        chosen, samples = self._chosen, self.session.analysis.samples
+
+        def make() -> bytes:
+            rows = labelled_rows(samples, chosen.title, chosen.clusters, chosen.names)
+            return rows_to_csv(rows)
+
+        return f"{samples.name} - clusters.csv", make
+
+
+def _again(chosen: Chosen, cluster: int | None) -> str:
+    """Offer to cluster the rows in hand again."""
+    size = 0 if cluster is None else chosen.sizes.get(cluster, 0)
+    if size < FEWEST_AGAIN:
+        return ""
+    words = f"Cluster the {whole(size)} rows of {safe(chosen.names[cluster])} again"
+    return link(words, "again", kind="pill", css="cl-cluster-again")
+
+
+def _beside(result: Result) -> str:
+    """Say how the run compares with another one, and on what."""
+    if result.error is not None:
+        reason = f"Not beside another run: {safe(explain(result.error))}"
+        return f"<span class='cl-runs-compared'>{reason}</span>"
+    if not result.ready or result.value is None:
+        return ""
+    other, found = result.value.run, result.value.found
+    changed = len(result.value.changed)
+    n = count(found.n_shared, "shared sample")
+    if found.n_pairs < found.n_shared * (found.n_shared - 1) // 2:
+        n += f", on the {whole(found.n_pairs)} pairs that models of both runs saw"
+    text = (
+        f"Beside <b>{safe(other.name)}</b>, {n}: leaders {safe(found.names[0])} and "
+        f"{safe(found.names[1])} (ARI {fixed(found.leader_ari)}), consensus matrices "
+        f"correlate {fixed(found.correlation)}; {whole(changed)} changed companions"
+    )
+    way = f" {link('select them', 'changed', css='cl-changed')}" if changed else ""
+    return f"<span class='cl-runs-compared'>{text}.{way}</span>"
+
+
+def _judged(choice: Choice) -> str:
+    """The partition as Class labels knows it; empty where it must be kept first."""
+    if choice.kind == "consensus" and choice.method == TREE and not choice.obeys:
+        return f"consensus:{choice.k}"
+    known = {
+        "model": f"model:{choice.model}",
+        "labels": "labels",
+        "group": "group",
+        "result": "result",
+    }
+    return known.get(choice.kind, "")
+
+
+def sentence(chosen: Chosen, held: Result, ensemble: Ensemble) -> str:
+    """Say how many clusters there are, how large, and how they are held together."""
+    sizes = {k: size for k, size in chosen.sizes.items() if k >= 0}
+    noise = chosen.sizes.get(-1, 0)
+    n = len(chosen.clusters)
+    if chosen.choice.kind == "group":
+        text = f"<b>{whole(sizes[0])} samples</b> against the rest, {whole(sizes[1])}."
+    elif not sizes:
+        text = f"<b>No clusters</b>: all {whole(n)} samples are noise."
+    else:
+        low, high = min(sizes.values()), max(sizes.values())
+        spread = f"{whole(low)} to {whole(high)}" if low < high else whole(low)
+        text = f"<b>{count(len(sizes), 'cluster')}</b> of {spread} samples"
+        rest = chosen.names.get(-1)
+        text += f", {count(noise, 'sample')} {safe(rest)}." if noise else "."
+    seed = f", seed {SEED}" if chosen.choice.kind == "consensus" else ""
+    text += (
+        f" <span class='muted'>{safe(chosen.title)}, {whole(n)} samples{seed}.</span>"
+    )
+    if held.ready and sum(size > 1 for size in sizes.values()) > 1:
+        text += f" {_holding(chosen, held.value, ensemble)}"
+    return text
+
+
+def _holding(chosen: Chosen, held: ClusterConsensus, ensemble: Ensemble) -> str:
+    """Name the clusters that the pool holds together best and least."""
+    real = np.flatnonzero((held.clusters >= 0) & (held.sizes > 1))
+    within = held.within[real]
+    best, least = real[within.argmax()], real[within.argmin()]
+    names = [safe(chosen.names[int(held.clusters[k])]) for k in (best, least)]
+    highest, lowest = (percent(held.within[k]) for k in (best, least))
+    return (
+        f"<span title='cluster consensus'>Agreement inside</span>: {highest} of the "
+        f"{voters(ensemble)} keep two rows of {names[0]} together, the most, and "
+        f"{lowest} two of {names[1]}, the least."
+    )

@@ -1,0 +1,300 @@
+"""The clusters of a partition: size, consensus, stability, and what sets them apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute._numbers import percent, whole
+from clusterlens.compute.consensus.cluster_consensus import ClusterConsensus
+from clusterlens.compute.table.profiles import ClusterProfiles
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import cluster_colour
+from clusterlens.ui.kit.widgets import card, link, mark, pmu, safe, select
+from clusterlens.ui.kit.words import duration, fixed
+from clusterlens.ui.nodes.found_again import BOOTSTRAPS, TABLES, Judge
+from clusterlens.ui.pages.clusters.nodes import Chosen
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.tab import WIDEST_EFFECT
+from clusterlens.ui.work.derived import Result
+from clusterlens.ui.work.jobs import explain
+
+SORTS = {
+    "what separates most": "all",
+    "the cluster in hand": "cluster",
+    "their name": "name",
+}
+MOST_COLUMNS = 40
+# Found again more than by chance, and not.
+FOUND, BY_CHANCE = "#0b7d7d", "#b5562b"
+ABOVE, BELOW = "#0b8a8a", "#b0712d"
+# Percent of these colours, on which the text of either theme is legible.
+_FAINTEST, _DEEPEST = 5, 75
+
+
+class ClusterProfilesTable(Panel):
+    """One row per cluster; a click takes it in hand for the cards below."""
+
+    needs = ("chosen", "chosen_profiles", "chosen_held", "in_hand")
+    also = (
+        "judge",
+        "chosen_stability",
+        "look.profile_query",
+        "look.profile_sort",
+    )
+
+    def build(self) -> Any:
+        look = self.session.look
+        self._table = Text(
+            does=self._do,
+            scrolls=True,
+            sizing_mode="stretch_both",
+            styles={"flex": "1 1 0", "min-height": "0"},
+            css_classes=["cl-profile-table"],
+        )
+        self._note = Text(does=self._do, styles={"flex": "none"})
+        self._query = self.control(
+            pmu.TextInput(
+                placeholder="find a column",
+                size="small",
+                width=130,
+                margin=0,
+                sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"}},
+                css_classes=["cl-profile-query"],
+            ),
+            lambda: look.profile_query,
+            lambda text: setattr(look, "profile_query", text),
+            value="value_input",
+        )
+        self._sort = self.control(
+            select(
+                "Columns by", SORTS, css="cl-profile-sort", width=195, margin=(0, 6)
+            ),
+            lambda: look.profile_sort,
+            lambda key: setattr(look, "profile_sort", key),
+        )
+        return card(
+            "Clusters",
+            self._note,
+            self._table,
+            note=self.status,
+            buttons=[self._sort, self._query],
+            css="cl-profile",
+        )
+
+    def _do(self, what: str) -> None:
+        verb, _, at = what.partition(" ")
+        if verb == "cluster":
+            self.session.look.cluster = int(at)
+        elif verb == "stability":
+            self.session.derived.ask("chosen_stability")
+
+    def show(
+        self,
+        chosen: Chosen,
+        chosen_profiles: ClusterProfiles,
+        chosen_held: ClusterConsensus,
+        in_hand: int,
+        judge: Result,
+        chosen_stability: Result,
+        profile_query: Result,
+        profile_sort: Result,
+    ) -> None:
+        """Write the table and how it is read."""
+        columns = _columns(
+            chosen_profiles, in_hand, profile_query.value, profile_sort.value
+        )
+        shown = columns[:MOST_COLUMNS]
+        hidden = len(columns) - len(shown)
+        stable = chosen_stability.value.to_frame() if chosen_stability.ready else None
+        self._note.body = (
+            "<p class='muted'>Mean or share in the cluster, original units; "
+            f"{_scale()}"
+            + (f" · {whole(hidden)} more columns" if hidden else "")
+            + f" · {_stability_note(chosen, judge, chosen_stability)}</p>"
+        )
+        rows = "".join(
+            _row(k, chosen, chosen_profiles, chosen_held, stable, shown, k == in_hand)
+            for k in chosen.sizes
+        )
+        self._table.body = (
+            f"<table class='heat'>{_heads(shown, stable is not None)}{rows}"
+            f"{_total(chosen, chosen_profiles, shown, stable is not None)}</table>"
+        )
+
+
+def _columns(
+    profiles: ClusterProfiles, cluster: int, query: str, sort: str
+) -> list[str]:
+    """Names of the columns that match, in the order asked for."""
+    if sort == "cluster":
+        names = profiles.top(cluster, len(profiles.columns))["column"].tolist()
+    elif sort == "name":
+        names = sorted(profiles.columns.index.tolist(), key=str.lower)
+    else:
+        names = profiles.columns.index.tolist()
+    wanted = query.strip().lower()
+    return [name for name in names if wanted in str(name).lower()]
+
+
+def _heads(columns: list[str], stable: bool) -> str:
+    cells = "".join(
+        f"<th class='cell' title='{safe(name)}'><span>{safe(name)}</span></th>"
+        for name in columns
+    )
+    comes = (
+        "<th title='mean bootstrap Jaccard, Hennig 2007'>found again</th>"
+        if stable
+        else ""
+    )
+    return (
+        "<tr><th>cluster</th><th class='number'>samples</th><th title='share of models "
+        "that keep two of its rows together: cluster consensus'>agreement inside</th>"
+        f"<th>nearest</th>{comes}{cells}</tr>"
+    )
+
+
+def _row(
+    cluster: int,
+    chosen: Chosen,
+    profiles: ClusterProfiles,
+    held: ClusterConsensus,
+    stable: pd.DataFrame | None,
+    columns: list[str],
+    front: bool,
+) -> str:
+    """Write one cluster as markup."""
+    size = chosen.sizes[cluster]
+    at = int(np.flatnonzero(held.clusters == cluster)[0])
+    within = held.within[at]
+    name = mark(cluster_colour(cluster), f"<b>{safe(chosen.names[cluster])}</b>")
+    together = (
+        f"<div class='track'><div style='width:{100 * within:.0f}%;"
+        f"background:#0b7d7d'></div></div>{percent(within)}"
+        if size > 1
+        else "<span title='one sample has no pairs'>–</span>"
+    )
+    rows = profiles.table[profiles.table["cluster"] == cluster].set_index("column")
+    cells = "".join(_cell(rows.loc[name]) for name in columns)
+    return (
+        f"<tr class='{'front' if front else ''}' data-do='cluster {cluster}'>"
+        f"<td class='name'><button data-do='cluster {cluster}'>{name}</button></td>"
+        f"<td class='number'>{whole(size)} <span class='muted'>"
+        f"{percent(size / len(chosen.clusters))}</span></td>"
+        f"<td>{together}</td><td>{_nearest(at, held, chosen)}</td>"
+        f"{_comes_back(cluster, stable)}{cells}</tr>"
+    )
+
+
+def _nearest(at: int, held: ClusterConsensus, chosen: Chosen) -> str:
+    """Name the cluster that the models most often join with one."""
+    if len(held.clusters) < 2:
+        return "–"
+    others = held.between[at].copy()
+    others[at] = -1.0
+    near = int(others.argmax())
+    k = int(held.clusters[near])
+    name = mark(cluster_colour(k), safe(chosen.short_name(k)))
+    return (
+        f"<span title='{safe(chosen.names[k])}'>{name}</span>"
+        f" <span class='muted'>{others[near]:.2f}</span>"
+    )
+
+
+def _comes_back(cluster: int, stable: pd.DataFrame | None) -> str:
+    """Write how well a cluster is found again, beside copies without groups."""
+    if stable is None:
+        return ""
+    if cluster not in stable.index:
+        return "<td>–</td>"
+    row = stable.loc[cluster]
+    low, high = 100 * row["low"], 100 * row["high"]
+    colour = FOUND if row["stable"] else BY_CHANCE
+    return (
+        f"<td title='{safe(row['reading'])}: 95% of the runs between "
+        f"{row['low']:.2f} and {row['high']:.2f}; a cluster like it in copies without "
+        f"groups reaches {row['by_chance']:.2f}'><div style='display:flex;gap:6px'>"
+        f"<div class='band' style='width:54px;min-width:54px'><div style='left:"
+        f"{low:.0f}%;width:{max(high - low, 2):.0f}%;background:{colour}'></div>"
+        f"<i style='left:{100 * row['jaccard']:.0f}%'></i></div>"
+        f"{row['jaccard']:.2f}<span class='muted'>{row['by_chance']:.2f}</span></div>"
+        "</td>"
+    )
+
+
+def _cell(row: pd.Series) -> str:
+    """Write a value on the colour of its effect."""
+    effect = row["effect"]
+    if not np.isfinite(effect):
+        return "<td class='cell muted'>–</td>"
+    text = safe(row["text"])
+    if isinstance(row["level"], str):
+        text = f"{safe(row['level'])} {text}"
+    told = fixed(effect, signed=True)
+    if told == fixed(0):
+        return f"<td class='cell' title='{told} sd'>{text}</td>"
+    share = min(abs(effect) / WIDEST_EFFECT, 1.0)
+    colour = ABOVE if effect > 0 else BELOW
+    return (
+        f"<td class='cell' style='background:color-mix(in srgb, {colour} "
+        f"{_FAINTEST + (_DEEPEST - _FAINTEST) * share:.0f}%, transparent)' "
+        f"title='{told} sd'>{text}</td>"
+    )
+
+
+def _total(
+    chosen: Chosen, profiles: ClusterProfiles, columns: list[str], stable: bool
+) -> str:
+    """Write the values of all samples."""
+    overall = profiles.table[profiles.table["cluster"] == profiles.clusters[-1]]
+    # Of a category each cluster shows a level of its own, so that no share fits all.
+    numbers = overall[overall["level"].isna()].set_index("column")["overall_text"]
+    cells = "".join(
+        f"<td class='cell'>{safe(numbers.get(name, ''))}</td>" for name in columns
+    )
+    return (
+        f"<tr class='muted'><td>all samples</td><td class='number'>"
+        f"{whole(len(chosen.clusters))}</td><td></td><td></td>"
+        f"{'<td></td>' if stable else ''}{cells}</tr>"
+    )
+
+
+def _scale() -> str:
+    bar = f"linear-gradient(90deg,{BELOW},transparent,{ABOVE})"
+    return (
+        f"colour: difference from all samples, −{WIDEST_EFFECT:g} sd <span "
+        f"style='display:inline-block;width:60px;height:8px;background:{bar}'></span> "
+        f"+{WIDEST_EFFECT:g} sd"
+    )
+
+
+def _stability_note(chosen: Chosen, judge: Result, stability: Result) -> str:
+    """Offer to draw the samples again, or say how that was done."""
+    if not judge.ready:
+        return "stability: no model was fitted here, nothing to run again"
+    found: Judge = judge.value
+    if stability.ready:
+        result = stability.value
+        of = (
+            f", judged by the model closest to it (ARI {found.agreement:.2f})"
+            if found.agreement < 1 or chosen.choice.kind != "model"
+            else ""
+        )
+        return (
+            f"found again: {result.stable.sum()} of {len(result.clusters)} more than "
+            f"by chance; mean Jaccard over {len(result.similarities)} bootstrap runs, "
+            f"seed {result.random_state}{of}; muted: copies without groups"
+        )
+    if stability.state == "pending":
+        return "drawing the samples again …"
+    if stability.state == "failed":
+        again = link("try again", "stability")
+        return f"stability: {safe(explain(stability.error))} {again}"
+    return link(
+        f"Check stability: {BOOTSTRAPS} resamples of the table and of {TABLES - 1} "
+        f"copies without groups, {duration(found.seconds)}",
+        "stability",
+        css="cl-check-stability",
+    )

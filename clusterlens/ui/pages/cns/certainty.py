@@ -1,0 +1,98 @@
+"""How certain the samples are, and the line below which they lie between clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import whole
+from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.style import NAME_UNSEEN
+from clusterlens.ui.kit.widgets import card, pmu
+from clusterlens.ui.pages.cns.nodes import Summary
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+CERTAIN, TORN = "#0b7d7d", "#9db8b8"
+
+
+class CNSCertainty(Panel):
+    """A histogram of the share of seed stops at the likeliest seed."""
+
+    needs = ("cns_summary",)
+    also = ("look.cns_certain",)
+
+    def build(self) -> Any:
+        self._chart = Text(
+            css_classes=["cl-cns-histogram"],
+            stylesheets=[CANVAS_CSS],
+            scrolls=True,
+            sizing_mode="stretch_both",
+        )
+        look = self.session.look
+        self._line = self.control(
+            pmu.FloatSlider(
+                start=0.3,
+                end=1.0,
+                step=0.01,
+                value=look.cns_certain,
+                label="Certain from",
+                sx=NAME_UNSEEN,
+                show_value=False,
+                sizing_mode="stretch_width",
+                margin=(0, 12),
+                css_classes=["cl-cns-certain"],
+            ),
+            lambda: look.cns_certain,
+            lambda value: setattr(look, "cns_certain", value),
+        )
+        how = Text(
+            "<p class='how'>Samples by the share of their random walks that end at "
+            "the likeliest seed; the slider draws the line. Undecided: none ends at "
+            "one.</p>"
+        )
+        return card(
+            "Certainty",
+            how,
+            self._chart,
+            self._line,
+            note=self.status,
+            css="cl-cns-certainty",
+        )
+
+    def show(self, cns_summary: Summary, cns_certain: Result) -> None:
+        """Draw the histogram over the range of the slider."""
+        self._chart.body = draw_certainty(cns_summary, cns_certain.value)
+
+
+def draw_certainty(summary: Summary, line: float) -> str:
+    """Draw the counts, those below the line paler, the largest bins cut."""
+    counts, n_clusters = summary.counts, summary.solution.n_clusters
+    low = 1 / n_clusters if n_clusters > 1 else 0.0
+    edges = np.linspace(low, 1, len(counts) + 1)
+    second = np.sort(counts)[-2] if len(counts) > 1 else counts.max()
+    top = max(min(counts.max(), 2.5 * second), 1)
+    words = (
+        f"{whole(summary.between)} samples between clusters, below {line:.0%}; "
+        f"{whole(summary.undecided)} undecided"
+    )
+    canvas = Canvas((0.3, 1), (0, 1.34 * top), words, room=(12, 4, 12, 18))
+    for left, right, amount in zip(edges, edges[1:], counts.tolist(), strict=False):
+        if right <= 0.3:
+            continue
+        colour = CERTAIN if left >= line - 1e-9 else TORN
+        title = f"{whole(amount)} samples from {left:.2f} to {right:.2f}"
+        start = max(left, 0.3)
+        canvas.box((start, right - 0.004), (0, min(amount, top)), colour, title=title)
+        if amount > top:
+            at, place = (
+                (right, "end") if right > 0.97 else ((start + right) / 2, "middle")
+            )
+            canvas.text(at, 1.1 * top, whole(amount), place=place, bold=True)
+    canvas.line([(line, 0), (line, 1.08 * top)], dash="4 3")
+    text = f"{whole(summary.between)} between · {whole(summary.undecided)} undecided"
+    canvas.text(0.3, 1.24 * top, text, place="start", bold=True)
+    canvas.ticks([(v, f"{v:g}") for v in (0.4, 0.6, 0.8, 1.0)], -0.03 * top, grid=False)
+    return canvas.markup()

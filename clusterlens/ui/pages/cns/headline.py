@@ -1,0 +1,235 @@
+"""What CNS finds at the setting in force, in two lines."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.estimators.cns.criterion import CriterionGrid
+from clusterlens.ui.exports.script import table_lines
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import badge, card, copier, link, pmu, pn
+from clusterlens.ui.kit.words import number
+from clusterlens.ui.pages.cns.nodes import LARGE, Automatic, Setting, Summary
+from clusterlens.ui.parts.moves import go_to_setting
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+# Beside the text they break into two lines where there is no room for one.
+_BUTTONS = {
+    "display": "flex",
+    "flex": "0 1 auto",
+    "flex-wrap": "wrap",
+    "gap": "8px",
+    "justify-content": "flex-end",
+}
+# A criterion that is higher by less is told as the same on screen.
+_HIGHER = 0.005
+
+
+class CNSHeadline(Panel):
+    """Clusters, samples between them, criterion, and how exact all of it is."""
+
+    needs = ("dataset", "cns_summary")
+    also = (
+        "cns_automatic",
+        "cns_criterion",
+        "look.cns_certain",
+        "run?",
+    )
+    empty = (
+        "<p>CNS smooths a prepared table over its nearest neighbours. "
+        f"{link('Load a table on Data', 'data', css='cl-to-data')}</p>"
+    )
+
+    def build(self) -> Any:
+        self._text = Text(
+            does=self._go,
+            css_classes=["cl-cns-summary"],
+            styles={"flex": "1 0 66%", "min-width": "0"},
+        )
+        self._reset = _button("Reset to automatic", "cl-cns-reset", self._automatic)
+        self._compare = _button("Compare in Fuzzy", "cl-cns-compare", self._to_fuzzy)
+        self._add = _button("Add to the pool", "cl-cns-add", self._add_model)
+        self._buttons = (self._reset, self._compare, self._add)
+        buttons = pn.Row(*self._buttons, margin=0, styles=_BUTTONS)
+        row = pn.Row(
+            self._text,
+            buttons,
+            margin=0,
+            sizing_mode="stretch_width",
+            styles={"display": "flex", "gap": "8px", "align-items": "center"},
+        )
+        return card("", row, note=self.status, css="cl-cns-headline", fills=False)
+
+    def prepare(self, results: Any) -> None:
+        """Say nothing of a table that is gone."""
+        if results["dataset"].state == "empty":
+            self._text.body = ""
+        for button in self._buttons:
+            button.visible = results["dataset"].ready
+        run = results["run"].value
+        of_table = run is not None and run.dataset is results["dataset"].value
+        for button in (self._compare, self._add):
+            button.disabled = not of_table
+            button.description = (
+                "A copy of the run gets this model; one undo takes it back."
+                if of_table
+                else "Needs a run of this table; run one on Pool."
+            )
+        self._reset.disabled = self.session.analysis.cns is None
+
+    def _automatic(self, event: Any) -> None:
+        """Leave the setting to be automatic again."""
+        self.session.look.param.update(cns_preview=None, cns_step=None, cns_version="")
+        if self.session.analysis.cns is not None:
+            self.session.act_now("set CNS")
+
+    def _go(self, what: str) -> None:
+        """Put the best setting that was compared in force."""
+        setting, grid = map(self.session.derived.get, ("cns_setting", "cns_criterion"))
+        if setting.ready and grid.ready:
+            go_to_setting(self.session, setting.value, **vars(_best(grid.value)))
+
+    async def _add_model(self, event: Any) -> bool:
+        setting = self.session.derived.get("cns_setting")
+        if not setting.ready:
+            return False
+        metric = self.session.look.cns_metric
+        return await self.session.act("add CNS", metric=metric, **vars(setting.value))
+
+    async def _to_fuzzy(self, event: Any) -> None:
+        """Add the model and compare its shares of the seed stops."""
+        if await self._add_model(event):
+            name = self.session.analysis.ensemble.names[-1]
+            self.session.look.param.update(
+                page="fuzzy", fuzzy_case="table", fuzzy_u=f"shares {name}"
+            )
+
+    def show(
+        self,
+        dataset: Any,
+        cns_summary: Summary,
+        cns_automatic: Result,
+        cns_criterion: Result,
+        cns_certain: Result,
+        **more: Result,
+    ) -> None:
+        """Write the counts, the criterion and the bound."""
+        n = len(dataset.X)
+        setting, best = self.session.derived.get("cns_setting"), ""
+        if cns_automatic.ready:
+            automatic: Automatic = cns_automatic.value
+            chosen = setting.ready and setting.value == automatic.setting
+            value = "" if chosen else f" {automatic.criterion:.3f}"
+            best = f", {'' if chosen else 'at '}the automatic choice{value}"
+        found = count(cns_summary.solution.n_clusters, "cluster")
+        self._text.body = (
+            f"<p style='font-size:15px'><b>{found}</b>; "
+            f"{whole(cns_summary.between)} of {whole(n)} samples lie between clusters"
+            f"{_undecided(cns_summary)}. Criterion <b>{cns_summary.criterion:.3f}</b>"
+            f"{best}.</p><p>{_exactness(cns_summary)} <span class='muted'>The "
+            "criterion compares settings on this table; it is no test that clusters "
+            f"exist. {_higher(cns_automatic.value, cns_criterion.value)}"
+            f"Between clusters: less than {cns_certain.value:.0%} of the "
+            "<span title='absorption probability, among walks that stop at a seed'>"
+            f"random walks from a row</span> end at one seed. {self._copier()} "
+            f"{_limits(n)}</span></p>"
+            f"{_empty_seeds(cns_summary)}"
+        )
+
+    def _copier(self) -> str:
+        """The solution in force as calls of the library."""
+        setting = self.session.derived.get("cns_setting")
+        if not setting.ready:
+            return ""
+        options = {**vars(setting.value), "metric": self.session.look.cns_metric}
+        given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        steps = self.session.history.done
+        lines = [
+            *table_lines(steps),
+            f"model = cl.CNS({given}).fit(dataset.X)",
+            "print(model.criterion_.max(), model.error_bound_)",
+            "print(model.seed_shares_, model.memberships_)",
+        ]
+        return copier("Copy as Python", "\n".join(lines), css="cl-copy")
+
+
+def _best(grid: CriterionGrid) -> Setting:
+    """The setting of the highest criterion of all compared."""
+    table = grid.best()
+    row = table.loc[table["criterion"].idxmax()]
+    return Setting(int(row["n_neighbors"]), float(row["alpha"]), int(row["n_clusters"]))
+
+
+def _higher(automatic: Automatic | None, grid: CriterionGrid | None) -> str:
+    """Say where the criterion is higher than at the automatic choice."""
+    if automatic is None or grid is None:
+        return ""
+    best, highest = _best(grid), float(grid.best()["criterion"].max())
+    if highest < automatic.criterion + _HIGHER:
+        return ""
+    place = f"K = {best.n_clusters}, k = {best.n_neighbors}, alpha = "
+    return (
+        f"Outside the automatic grid it is up to {highest:.3f}, at "
+        f"{link(f'{place}{number(best.alpha)}', 'best', css='cl-cns-best')}. "
+    )
+
+
+def _limits(n_samples: int) -> str:
+    """Say what is coarser in a large table."""
+    if n_samples <= LARGE:
+        return ""
+    return (
+        f"Above {whole(LARGE)} samples previews are shorter, the map follows the "
+        "neighbours when their slider rests, the criterion is compared at the "
+        "automatic neighbourhoods only, and published versions are not fitted."
+    )
+
+
+def _button(label: str, css: str, act: Any) -> pmu.Button:
+    return pmu.Button(
+        label=label,
+        size="small",
+        variant="outlined",
+        margin=0,
+        css_classes=[css],
+        on_click=act,
+        visible=False,
+    )
+
+
+def _undecided(summary: Summary) -> str:
+    if not summary.undecided:
+        return ", none undecided"
+    return f", <b>{whole(summary.undecided)} undecided</b> (they reach no seed)"
+
+
+def _exactness(summary: Summary) -> str:
+    bound = f"exact to {_bound(summary.error_bound)}"
+    if summary.solution.preview:
+        bound = f"preview: {bound}"
+    told = "proven error bound: no membership is off by more"
+    kind = "estimate" if summary.solution.preview else ""
+    return badge(f"<span title='{told}'>{bound}</span>", kind=kind)
+
+
+def _bound(error: float) -> str:
+    """Write a bound as a decimal that is not below it, rounded up to one digit."""
+    if not 0 < error < 1:
+        return number(error)
+    digits = -math.floor(math.log10(error))
+    return f"{math.ceil(error * 10**digits) / 10**digits:.{digits}f}"
+
+
+def _empty_seeds(summary: Summary) -> str:
+    """Warn of seeds that no sample is closest to, and of a single cluster."""
+    if summary.solution.n_clusters == 1:
+        return "<p class='warn'>One cluster: no clarity is gained.</p>"
+    idle = int((summary.sizes == 0).sum())
+    if not idle:
+        return ""
+    own = "owns no sample" if idle == 1 else "own no sample"
+    seeds = count(idle, "seed")
+    return f"<p class='warn'>{seeds} {own}; K is above what is occupied.</p>"

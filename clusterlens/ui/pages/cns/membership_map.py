@@ -1,0 +1,153 @@
+"""The samples by their likeliest seed, paler the less certain it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.membership_map import MembershipMap
+from clusterlens.ui.figures.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import NOISE_COLOUR, PALE, cluster_colour
+from clusterlens.ui.kit.widgets import badge, card, link, mark, said
+from clusterlens.ui.pages.cns.nodes import Fitted, Summary
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+
+class Memberships(Panel):
+    """The map that follows the sliders."""
+
+    needs = ("cns_picture", "cns_solution", "prepared_projection")
+    also = ("cns_summary", "cns_shown?", "look.cns_sample?", "cns_nearest")
+
+    def build(self) -> Any:
+        self._figure = MembershipMap(self.sees("cns_view"), self._tap)
+        self._legend = Text(
+            css_classes=["cl-membership-legend"], styles={"flex": "none"}
+        )
+        self._how = Text(does=self._back, css_classes=["cl-membership-how"])
+        return card(
+            "Membership map",
+            self._how,
+            self._figure.pane,
+            self._legend,
+            note=self.status,
+            css="cl-membership-map",
+        )
+
+    def show(
+        self,
+        cns_picture: Picture,
+        cns_solution: Any,
+        prepared_projection: Projection,
+        cns_summary: Result,
+        cns_shown: Result,
+        cns_sample: Result,
+        cns_nearest: Result,
+    ) -> None:
+        """Put the picture, the seeds and the walks of a sample on screen."""
+        self._figure.show(cns_picture, self.session.look.cns_view)
+        xy = prepared_projection.coordinates[:, :2]
+        version: Fitted | None = cns_shown.value
+        seeds = xy[cns_solution.seeds if version is None else version.seeds]
+        self._figure.star(seeds)
+        at = cns_sample.value
+        colours = [cluster_colour(k) for k in range(len(seeds))]
+        if at is None or version is not None:
+            self._figure.walk(None, seeds, np.empty(0), colours)
+        else:
+            self._figure.walk(xy[at], seeds, cns_solution.seed_shares[at], colours)
+        self._how.body = f"<p class='how'>{_how(version)}</p>"
+        if version is not None:
+            self._legend.body = _legend_of(version)
+        elif cns_summary.ready:
+            words = _words(cns_summary.value)
+            self._legend.body = said(words) + _legend(
+                cns_summary.value, prepared_projection
+            )
+
+    def _back(self, what: str) -> None:
+        """Show the setting in force again."""
+        self.session.look.cns_version = ""
+
+    def _tap(self, x: float, y: float, unit: float) -> None:
+        """Read the sample nearest to a click, none where there is none near."""
+        tree = self.session.derived.get("cns_nearest")
+        if tree.ready:
+            distance, position = tree.value.query((x, y))
+            near = distance <= CLICK_PIXELS * unit
+            self.session.look.cns_sample = int(position) if near else None
+
+
+def _how(version: Fitted | None) -> str:
+    """How to read the map, and what it is of where that is not the setting."""
+    if version is None:
+        return (
+            "Hue: likeliest seed; the paler, the less certain. ★ seeds. Click a sample "
+            "to see where its walks stop."
+        )
+    back = link("back to the setting", "back", css="cl-version-back")
+    of = badge(f"{version.title}, chosen by itself", kind="estimate")
+    return f"{of} Hues as in the setting where clusters match. {back}"
+
+
+def _in_line(entries: list[str]) -> str:
+    """Write entries side by side, each on one line with its dot."""
+    return "&ensp;".join(f"<span class='name'>{entry}</span>" for entry in entries)
+
+
+def _legend_of(version: Fitted) -> str:
+    """The clusters of a published version."""
+    sizes = version.sizes.tolist()
+    undecided = int((version.labels < 0).sum())
+    words = (
+        f"Map of memberships of version {version.title}: {len(sizes)} clusters of "
+        f"{', '.join(map(str, sizes))} samples, {undecided} undecided."
+    )
+    entries = [
+        mark(
+            cluster_colour(int(hue)),
+            f"{k + 1} <span class='muted'>{whole(size)}</span>",
+        )
+        for k, (hue, size) in enumerate(zip(version.hues, sizes, strict=True))
+    ]
+    shown = _in_line(entries[:LEGEND_ENTRIES])
+    more = len(entries) - LEGEND_ENTRIES
+    shown += f"&ensp;and {more} more" if more > 0 else ""
+    if undecided:
+        shown += "&ensp;" + mark(NOISE_COLOUR, f"undecided {whole(undecided)}")
+    return f"{said(words)}<p>{shown}</p>"
+
+
+def _words(summary: Summary) -> str:
+    """What the map shows."""
+    sizes = ", ".join(map(str, summary.sizes.tolist()))
+    return (
+        f"Map of memberships: {count(summary.solution.n_clusters, 'cluster')} of "
+        f"{sizes} samples, {summary.between} samples between clusters, "
+        f"{summary.undecided} undecided."
+    )
+
+
+def _legend(summary: Summary, projection: Projection) -> str:
+    entries = [
+        mark(cluster_colour(k), f"{k + 1} <span class='muted'>{whole(size)}</span>")
+        for k, size in enumerate(summary.sizes.tolist())
+    ]
+    shown = _in_line(entries[:LEGEND_ENTRIES])
+    more = len(entries) - LEGEND_ENTRIES
+    shown += f"&ensp;and {more} more" if more > 0 else ""
+    if summary.undecided:
+        shown += "&ensp;" + mark(NOISE_COLOUR, f"undecided {whole(summary.undecided)}")
+    first, second = map(percent, projection.explained[:2])
+    return (
+        f"<p>{shown}&ensp;<span class='muted'>torn</span> <span style='display:"
+        "inline-block;width:80px;height:9px;background:linear-gradient(90deg,"
+        f"{PALE},{cluster_colour(0)})'></span> <span class='muted'>certain&ensp;"
+        f"→ PC 1, {first} of the variance · ↑ PC 2, {second}</span></p>"
+    )

@@ -1,0 +1,83 @@
+"""Where the walks from one sample stop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import count, percent
+from clusterlens.compute.estimators.cns.graph import LiveSolution
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import cluster_colour
+from clusterlens.ui.kit.widgets import card, mark, safe
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+MOST_SEEDS = 12
+
+
+class CNSReading(Panel):
+    """The share of seed stops at each seed, the membership beside it."""
+
+    needs = ("look.cns_sample", "cns_told", "dataset")
+    empty = "<p>Click a sample on the map to read where its walks stop.</p>"
+
+    def build(self) -> Any:
+        self._text = Text(
+            css_classes=["cl-absorption"], scrolls=True, sizing_mode="stretch_both"
+        )
+        return card("Sample", self._text, note=self.status, css="cl-cns-reading")
+
+    def prepare(self, results: Mapping[str, Result]) -> None:
+        """Say nothing where no sample is read."""
+        if results["look.cns_sample"].state == "empty":
+            self._text.body = ""
+
+    def show(self, cns_sample: int, cns_told: LiveSolution, dataset: Dataset) -> None:
+        """Write the sentence and a row for each seed, the likeliest first."""
+        name = safe(dataset.row_ids[cns_sample])
+        self._text.body = f"<p class='muted'>row {name}</p>" + (
+            _undecided(cns_told)
+            if cns_told.undecided[cns_sample]
+            else _absorption(cns_told, cns_sample)
+        )
+
+
+def _undecided(solution: LiveSolution) -> str:
+    return (
+        "<p>No walk that starts here stops at a seed: the sample is <b>undecided</b>, "
+        f"and each membership is 1/K = {1 / solution.n_clusters:.3f}.</p>"
+    )
+
+
+def _absorption(solution: LiveSolution, at: int) -> str:
+    shares, memberships = solution.seed_shares[at], solution.memberships[at]
+    order = np.argsort(-shares, kind="stable")
+    first = int(order[0])
+    more = solution.n_clusters - MOST_SEEDS
+    rows = "".join(
+        f"<tr><td class='name'>{mark(cluster_colour(k), f'seed {k + 1}')}</td>"
+        f"<td style='width:35%'><div class='track'><div style='width:{shares[k]:.1%};"
+        f"background:{cluster_colour(k)}'></div></div></td>"
+        f"<td class='number'><b>{shares[k]:.2f}</b></td>"
+        f"<td class='number'>{memberships[k]:.3f}</td></tr>"
+        for k in order[:MOST_SEEDS].tolist()
+    )
+    rest = (
+        f"<p class='muted'>and {count(more, 'seed')} less likely</p>"
+        if more > 0
+        else ""
+    )
+    return (
+        f"<p>Of the random walks from this row that end at a seed, "
+        f"<b>{percent(shares[first])}</b> end at <b>seed {first + 1}</b>.</p>"
+        "<table><tr><th></th><th colspan='2' title='absorption probability'>where they "
+        "end</th>"
+        f"<th class='number'>membership</th></tr>{rows}</table>{rest}"
+        f"<p class='muted'>{solution.stop_share[at]:.1%} of the walks stop at a seed; "
+        "the others count for every cluster alike, which draws each membership to "
+        f"1/K = {1 / solution.n_clusters:.3f}.</p>"
+    )

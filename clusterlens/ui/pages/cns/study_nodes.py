@@ -1,0 +1,194 @@
+"""What the CNS page says around a solution: curves, steps, published versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute._numbers import whole
+from clusterlens.compute._run.options import raise_if_cancelled
+from clusterlens.compute.ensemble.contingency import contingency_table, match_clusters
+from clusterlens.compute.estimators.cns.cns import CNS
+from clusterlens.compute.estimators.cns.criterion import CriterionGrid
+from clusterlens.compute.estimators.cns.graph import (
+    CNSGraph,
+    LiveSolution,
+    SmoothingStep,
+)
+from clusterlens.compute.indices.indices import external_index
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.figures.canvas import data_address
+from clusterlens.ui.figures.raster import draw_samples, map_view
+from clusterlens.ui.pages.cns.nodes import Fitted, Setting, step_colours
+from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import Job
+
+# Size of the pictures of single steps, in pixels.
+STEP_SIZE = (118, 74)
+VERSIONS = tuple(product(("revised", "v2", "v1"), ("euclidean", "cosine")))
+# Above so many samples the published versions are not compared on the page.
+MOST_COMPARED = 20_000
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The criterion where one slider moves and the others stay.
+
+    Parameters
+    ----------
+    by : dict of str to tuple of (float, float)
+        For each field of a setting its values with the criterion there.
+    best : tuple of (int, float)
+        For each K the best criterion of all settings compared.
+    """
+
+    by: Mapping[str, tuple[tuple[float, float], ...]]
+    best: tuple[tuple[float, float], ...]
+
+
+def cns_curves(
+    solution: LiveSolution, setting: Setting, grid: CriterionGrid | None
+) -> Curves:
+    """The criterion over K at once, over the other sliders from the settings known."""
+    here = tuple(enumerate(solution.criterion.tolist(), 1))
+    by: dict[str, tuple[tuple[float, float], ...]] = {"n_clusters": here}
+    if grid is None or setting.n_clusters > len(grid.values):
+        return Curves(by, ())
+    values = grid.values[setting.n_clusters - 1]
+    k = int(np.abs(grid.n_neighbors - setting.n_neighbors).argmin())
+    a = int(np.abs(np.log(grid.alphas / setting.alpha)).argmin())
+    now = float(solution.criterion[solution.n_clusters - 1])
+    over_size = dict(_known(grid.n_neighbors, values[:, a]))
+    over_alpha = dict(_known(grid.alphas, values[k]))
+    over_size[setting.n_neighbors] = over_alpha[setting.alpha] = now
+    by["n_neighbors"] = tuple(sorted(over_size.items()))
+    by["alpha"] = tuple(sorted(over_alpha.items()))
+    best = grid.best()
+    return Curves(
+        by, _known(best["n_clusters"].to_numpy(), best["criterion"].to_numpy())
+    )
+
+
+def _known(x: np.ndarray, y: np.ndarray) -> tuple[tuple[float, float], ...]:
+    known = np.isfinite(y)
+    return tuple(zip(x[known].tolist(), y[known].tolist(), strict=True))
+
+
+def cns_steps(job: Job, graph: CNSGraph, setting: Setting) -> tuple[SmoothingStep, ...]:
+    """The memberships on the way from the seeds to the fixed point."""
+    return graph.smoothing_steps(
+        setting.n_neighbors,
+        setting.alpha,
+        setting.n_clusters,
+        progress=job.report,
+        cancel=job.cancelled,
+    )
+
+
+def cns_thumbnails(
+    job: Job, projection: Projection, steps: tuple[SmoothingStep, ...]
+) -> tuple[str, ...]:
+    """A small picture of each state, as a data address."""
+    xy = projection.coordinates[:, :2]
+    view = map_view(xy, Viewport(width=STEP_SIZE[0], height=STEP_SIZE[1]))
+    return tuple(
+        data_address(draw_samples(xy, step_colours(step), view, size=STEP_SIZE))
+        for step in steps
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Versions:
+    """What each published version chooses by itself, under both distances.
+
+    Parameters
+    ----------
+    table : DataFrame
+        A row for each, with what it chose.
+    models : dict of str to CNS
+        The fitted models by "version metric".
+    """
+
+    table: pd.DataFrame
+    models: Mapping[str, CNS]
+
+
+def cns_versions(job: Job, dataset: Dataset) -> Versions:
+    """Fit each published version under both distances."""
+    if len(dataset.X) > MOST_COMPARED:
+        raise ValueError(
+            f"the table has {whole(len(dataset.X))} samples; the published versions "
+            f"are compared up to {whole(MOST_COMPARED)}. Fit them one by one with "
+            "CNS(version=)."
+        )
+    rows: list[dict[str, Any]] = []
+    models: dict[str, CNS] = {}
+    first = None
+    for done, (version, metric) in enumerate(VERSIONS):
+        job.report(done, len(VERSIONS))
+        raise_if_cancelled(job.cancelled)
+        model = CNS(version=version, metric=metric).fit(dataset.X)
+        models[f"{version} {metric}"] = model
+        first = model.labels_ if first is None else first
+        rows.append(
+            {
+                "version": version,
+                "metric": metric,
+                "n_clusters": model.n_clusters_,
+                "n_occupied": model.n_occupied_,
+                "n_neighbors": model.n_neighbors_,
+                "alpha": model.alpha_,
+                "criterion": float(np.nanmax(model.criterion_)),
+                "ari": float(external_index("ari", first, model.labels_)),
+            }
+        )
+    return Versions(pd.DataFrame(rows), models)
+
+
+def cns_fits(versions: Versions, solution: LiveSolution) -> dict[str, Fitted]:
+    """The versions as they are drawn: their hues follow those of the solution."""
+    return {
+        key: _fitted(key, model, solution) for key, model in versions.models.items()
+    }
+
+
+def _fitted(key: str, model: CNS, solution: LiveSolution) -> Fitted:
+    labels = np.where(model.undecided_, -1, model.seed_labels_)
+    seeds, certainty = model.seeds_, model.seed_shares_.max(axis=1)
+    return Fitted(key, labels, _hues(model, solution), certainty, seeds)
+
+
+def _hues(model: CNS, solution: LiveSolution) -> np.ndarray:
+    """Colour of each seed: of the cluster of the solution it overlaps most with."""
+    own, other = match_clusters(contingency_table(model.seed_labels_, solution.labels))
+    hues = np.full(len(model.seeds_), -1)
+    hues[own] = other
+    free = hues < 0
+    hues[free] = solution.n_clusters + np.arange(free.sum())
+    return hues
+
+
+NODES: Mapping[str, Node] = {
+    "cns_curves": Node(("cns_told", "cns_settled", "cns_criterion~"), cns_curves),
+    "cns_steps": Node(
+        ("cns_graph", "cns_released"), cns_steps, "idle", "Stepping the smoothing"
+    ),
+    "cns_thumbnails": Node(
+        ("prepared_projection", "cns_steps"), cns_thumbnails, "idle", "Drawing steps"
+    ),
+    "cns_fits": Node(("cns_versions", "cns_told"), cns_fits),
+    "cns_versions": Node(
+        ("dataset",),
+        cns_versions,
+        "live",
+        "Fitting the published versions",
+        asked_for=True,
+    ),
+}

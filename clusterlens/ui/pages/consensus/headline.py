@@ -1,0 +1,244 @@
+"""The answer in one or two sentences, with the caveats that keep it honest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.ensemble.agreement import Agreement, AgreementCost
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.ui.kit.components import Excerpt
+from clusterlens.ui.kit.widgets import badge, card, excerpt, link, safe
+from clusterlens.ui.kit.words import duration, span
+from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.state.analysis import AnalysisResult, Run
+from clusterlens.ui.work.derived import Result
+from clusterlens.ui.work.jobs import explain
+
+EQUAL = {"models": "models", "families": "families", "hubs": "groups of near-copies"}
+# Near-copies of the leader that are so many, with so much of the votes, decide.
+FEWEST_COPIES = 3
+DECIDING_SHARE = 1 / 3
+
+
+class Headline(Panel):
+    """Which model is closest to what the pool agrees on, and how far to trust it."""
+
+    needs = ("ranking", "ensemble", "agreement", "cost", "run")
+    also = (
+        "null_seconds",
+        "robustness",
+        "null_check",
+        "constraints?",
+        "copies_of_leader",
+        "result?",
+        "shared_with_leader",
+    )
+
+    def build(self) -> Any:
+        self._text = Excerpt(excerpt(""), does=self._do)
+        return card("", self._text, note=self.status, css="cl-headline", fills=False)
+
+    def show(
+        self,
+        ranking: Ranking,
+        ensemble: Ensemble,
+        agreement: Agreement,
+        cost: AgreementCost,
+        run: Run,
+        null_seconds: Result,
+        robustness: Result,
+        null_check: Result,
+        constraints: Result,
+        copies_of_leader: Result,
+        result: Result,
+        shared_with_leader: Result,
+    ) -> None:
+        """Write the answer, its caveat and the chips."""
+        chips = (
+            _so_far(run),
+            _equal_votes(run),
+            _extent(agreement, cost, ranking),
+            _gaps(ensemble),
+            _kept(ranking, constraints.value),
+            _null_chip(null_check, null_seconds),
+        )
+        self._text.body = excerpt(
+            f"{_answer(ranking, ensemble)}"
+            f"{_yours(result.value, shared_with_leader, run, ranking)}"
+            f"{_decided(ranking)}"
+            f"{_outvoted(copies_of_leader, ranking, run)}"
+            f"{stability(robustness, ranking)} "
+            "<span class='muted'>Most typical of this pool, not proven true.</span>",
+            *chips,
+        )
+
+    async def _do(self, what: str) -> None:
+        if what == "exact":
+            await self.session.act("count fully")
+        elif what in EQUAL:
+            await self.session.act("weigh models", by=what)
+        else:
+            self.session.derived.ask(what)
+
+
+def _answer(ranking: Ranking, ensemble: Ensemble) -> str:
+    first = np.flatnonzero(ranking.ranks == 1)
+    text = (
+        f"Closest to what this pool agrees on: <b>{safe(ensemble.names[first[0]])}</b>"
+    )
+    if len(first) > 1:
+        text += f" (and {len(first) - 1} more with the same score)"
+    return text + ". "
+
+
+def _yours(
+    result: AnalysisResult | None, shared: Result, run: Run, ranking: Ranking
+) -> str:
+    """Say which partition is the result where that is not the leader."""
+    if result is None or result.model_of(run.id) == int(ranking.order[0]):
+        return ""
+    text = f"Your result is <b>{safe(result.title)}</b>"
+    if shared.ready:
+        n = whole(ranking.ensemble.n_samples)
+        text += f"; the two agree on {whole(shared.value)} of {n} samples"
+    return f"<span class='cl-your-result'>{text}.</span> "
+
+
+def _so_far(run: Run) -> str:
+    """Say how many models there are of a run that is not finished, or was stopped."""
+    n_models = run.ensemble.n_partitions
+    if run.n_asked:
+        text = f"{n_models} of {count(run.n_asked, 'model')} so far"
+        return badge(text, kind="estimate cl-so-far") + " "
+    if run.stopped_of:
+        asked = count(run.stopped_of + run.n_added, "model")
+        text = f"stopped and kept: {n_models} of {asked}"
+        return badge(text, kind="estimate cl-stopped") + " "
+    return ""
+
+
+def _equal_votes(run: Run) -> str:
+    """Say what has equal votes where it is not each model, with the way back."""
+    if run.votes == "models":
+        return ""
+    text = f"{EQUAL[run.votes]} have equal votes"
+    back = link("one vote per model", "models", kind="pill", css="cl-vote-alike")
+    return f"{badge(text, kind='estimate cl-equal-votes')} {back}"
+
+
+def _outvoted(copies: Result, ranking: Ranking, run: Run) -> str:
+    """Say so where near-copies of the leader hold much of the votes, as markup."""
+    ensemble = ranking.ensemble
+    if not copies.ready or run.votes != "models" or run.n_asked:
+        return ""
+    alike = copies.value[ensemble.votes[copies.value] > 0]
+    share = ensemble.votes[alike].sum() / ensemble.n_votes
+    if len(alike) < FEWEST_COPIES or share < DECIDING_SHARE:
+        return ""
+    name = safe(ensemble.names[ranking.order[0]])
+    offer = link("count near-copies as one", "hubs", css="cl-vote-hubs")
+    return (
+        f"<span class='cl-near-copies'><b>{len(alike)} near-copies of {name} hold "
+        f"{share:.0%} of the votes</b>; {offer}.</span> "
+    )
+
+
+def _decided(ranking: Ranking) -> str:
+    """Say so where the links alone decide the order, as markup."""
+    if not ranking.decided_by_violations:
+        return ""
+    return (
+        "<span class='warn cl-links-decide'>The links alone decide the order: fewer "
+        "broken always ranks first.</span> "
+    )
+
+
+def _kept(ranking: Ranking, links: Constraints | None) -> str:
+    """Say how many links the leader keeps, and who would lead without links."""
+    if links is None:
+        return ""
+    total, first = links.n_pairs, int(ranking.order[0])
+    kept = total - round(ranking.violated[first] * total)
+    sign = -1 if ranking.greater_is_better else 1
+    alone = int(np.argmin(sign * ranking.unconstrained))
+    text = f"keeps {kept} of {count(total, 'link')}"
+    if alone != first:
+        name = safe(ranking.ensemble.names[alone])
+        text += f" · without: <b>{name}</b>, now rank {ranking.ranks[alone]}"
+    return f"<span class='pill cl-links-kept'>{text}</span>"
+
+
+def stability(result: Result, ranking: Ranking) -> str:
+    """Say what becomes of the leader without a family and under majority, as markup."""
+    if result.state == "declined":
+        return f"Not checked without each family; {link('check', 'robustness')}."
+    if result.state == "failed":
+        return (
+            f"The check without each family failed: {safe(explain(result.error))} "
+            f"{link('Try again', 'robustness')}."
+        )
+    if not result.ready:
+        return "<span class='muted'>Checking it without each family …</span>"
+    return safe(result.value.sentence(int(ranking.order[0])))
+
+
+def _extent(agreement: Agreement, cost: AgreementCost, ranking: Ranking) -> str:
+    """Say how many samples the ranking rests on, and what all of them would cost."""
+    total = whole(agreement.ensemble.n_samples)
+    if agreement.exact:
+        return badge(f"all {total} samples") + " "
+    some = whole(len(agreement.samples))
+    low, high = ranking.rank_ranges[ranking.order[0]]
+    text = (
+        f"estimate from {some} of {total} samples; the first may be {span(low, high)}"
+    )
+    exact = f"make exact, {duration(cost.seconds)}"
+    return (
+        badge(text, kind="estimate")
+        + " "
+        + link(exact, "exact", kind="pill", css="cl-make-exact")
+    )
+
+
+def _gaps(ensemble: Ensemble) -> str:
+    """Say how many models left samples out, and what then counts."""
+    if not ensemble.is_partial:
+        return ""
+    missing = ensemble.n_missing[ensemble.n_missing > 0]
+    left_out = span(int(missing.min()), int(missing.max()))
+    text = (
+        f"{len(missing)} of {count(ensemble.n_partitions, 'model')} left out "
+        f"{left_out} of {count(ensemble.n_samples, 'sample')}: each pair is counted "
+        "over the models that saw both"
+    )
+    return badge(text, kind="estimate cl-partial") + " "
+
+
+def _null_chip(result: Result, seconds: Result) -> str:
+    """Offer to compare with copies without groups, or say what came of it."""
+    css = "cl-null-check"
+    if not seconds.ready:
+        return "<span class='muted'>No pool was run, so none is run on copies.</span>"
+    if result.ready:
+        return f"<span class='pill {css}'>{safe(result.value.sentence)}</span>"
+    if result.state == "pending":
+        return f"<span class='pill {css}'>comparing with {COPIES_IN_WORDS} …</span>"
+    if result.state == "failed":
+        return (
+            f"<span class='pill {css}'>{COPIES_IN_WORDS}: "
+            f"{safe(explain(result.error))} "
+            f"{link('try again', 'null_check')}</span>"
+        )
+    cost = duration(seconds.value)
+    return link(
+        f"Try copies without groups, <b>{cost}</b>",
+        "null_check",
+        kind="pill",
+        css=css,
+    )

@@ -1,0 +1,128 @@
+"""The inspector: whatever was clicked is explained here, always in sight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.style import CARD_STYLE, COLUMN
+from clusterlens.ui.kit.widgets import about, pmu, pn
+from clusterlens.ui.pages.consensus.links_tab import LinksTab
+from clusterlens.ui.pages.consensus.model_tab import ModelTab
+from clusterlens.ui.pages.consensus.sample_tab import SampleTab
+from clusterlens.ui.pages.consensus.selection_tab import SelectionTab
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.session import Session
+
+TABS = {
+    "model": ("Model", ModelTab),
+    "sample": ("Sample", SampleTab),
+    "selection": ("Selection", SelectionTab),
+    "links": ("Links", LinksTab),
+}
+# On a page below this width the inspector is a strip that opens a drawer.
+NARROW = "(max-width: 1062px)"
+_OUTER = f"""
+@container {NARROW} {{ :host {{ position: relative; overflow: visible !important; }} }}
+"""
+_DRAWER = f"""
+@container {NARROW} {{
+  :host {{ position: absolute !important; right: 44px; top: 0; bottom: 0;
+    width: 318px !important; min-width: 318px !important; z-index: 20;
+    display: none !important;
+    box-shadow: 0 4px 24px rgba(0, 0, 0, .35); }}
+  :host(.cl-drawer-open) {{ display: block !important; }}
+}}
+"""
+_BAR = """
+.top { display: flex; align-items: center; } .tabs { flex: 1; }
+.top > button.about { margin-left: 16px; }
+"""
+_STRIP = f"""
+:host {{ display: none !important; }}
+@container {NARROW} {{ :host {{ display: block !important; }} }}
+"""
+
+
+class Inspector(Panel):
+    """Tabs for the model, the sample, the selection and the links looked at."""
+
+    needs = ("look.tab", "look.drawer")
+    also = ("links", "look.brush", "look.inspected?")
+
+    def __init__(self, session: Session) -> None:
+        self.tabs: dict[str, Panel] = {}
+        self._seen = False
+        super().__init__(session)
+
+    def build(self) -> Any:
+        self.tabs = {key: tab(self.session) for key, (_, tab) in TABS.items()}
+        self._bar = Text(does=self._choose, styles={"flex": "none"}, stylesheets=[_BAR])
+        self._strip = Text(
+            does=self._choose, stylesheets=[_STRIP], css_classes=["cl-inspector-strip"]
+        )
+        places = pn.Column(
+            *(tab.view for tab in self.tabs.values()),
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={**COLUMN, "flex": "1 1 0"},
+        )
+        self._drawer = pmu.Paper(
+            self._bar,
+            places,
+            css_classes=["cl-inspector", "cl-card"],
+            sx={**CARD_STYLE, "padding": "0 12px 8px"},
+            margin=0,
+            sizing_mode="stretch_both",
+            stylesheets=[_DRAWER],
+        )
+        return pn.Column(
+            self._drawer,
+            self._strip,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={**COLUMN, "height": "100%"},
+            stylesheets=[_OUTER],
+        )
+
+    def look(self, seen: bool) -> None:
+        """Let only the tab in front watch its results."""
+        self._seen = seen
+        super().look(seen)
+        self._turn()
+
+    def show(self, tab: str, drawer: bool, **found: Any) -> None:
+        """Bring the tab to the front that is looked at."""
+        links = len(found["links"].value or ())
+        names = {key: title for key, (title, _) in TABS.items()}
+        if links:
+            names["links"] += f" {links}"
+        told = about("cl-inspector", "the inspector")
+        self._bar.body = f"<div class='top'>{_tabs(names, tab, 'tabs')}{told}</div>"
+        self._strip.body = _tabs(names, tab, "strip")
+        classes = ["cl-inspector", "cl-card", *(["cl-drawer-open"] if drawer else [])]
+        if self._drawer.css_classes != classes:
+            self._drawer.css_classes = classes
+        self._turn()
+
+    def _turn(self) -> None:
+        front = self.session.look.tab
+        for key, tab in self.tabs.items():
+            tab.view.visible = key == front
+            tab.look(self._seen and key == front)
+
+    def _choose(self, tab: str) -> None:
+        look = self.session.look
+        again = look.tab == tab and look.drawer
+        look.param.update(tab=tab, drawer=not again)
+
+
+def _tabs(names: dict[str, str], front: str, kind: str) -> str:
+    """Write the tabs as markup, the one in front marked."""
+    buttons = "".join(
+        f'<button role="tab" aria-selected="{str(key == front).lower()}" '
+        f'class="tab {"front" if key == front else ""} cl-tab-{key}" '
+        f'data-do="{key}">{name}</button>'
+        for key, name in names.items()
+    )
+    return f'<div class="{kind}" role="tablist">{buttons}</div>'

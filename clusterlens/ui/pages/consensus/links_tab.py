@@ -1,0 +1,31 @@
+"""The tab of links: the pair asked about, what to ask next, the links there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit.style import COLUMN, SCROLL
+from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.pages.consensus.link_list import LinkList
+from clusterlens.ui.pages.consensus.pair_card import PairCard
+from clusterlens.ui.pages.consensus.suggested_pairs import SuggestedPairs
+from clusterlens.ui.parts.panel import Panel
+
+
+class LinksTab(Panel):
+    """Three parts, one below the other, that scroll together."""
+
+    def build(self) -> Any:
+        parts = (PairCard, SuggestedPairs, LinkList)
+        self.parts = [part(self.session) for part in parts]
+        return pn.Column(
+            *(part.view for part in self.parts),
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={**COLUMN, **SCROLL},
+        )
+
+    def look(self, seen: bool) -> None:
+        """Let the parts watch their results while in sight."""
+        for part in self.parts:
+            part.look(seen)

@@ -1,0 +1,255 @@
+"""The consensus matrix and its binarised form, zoomed and ordered together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import count as counted
+from clusterlens.compute._numbers import whole
+from clusterlens.ui.figures.matrix import (
+    BINARISED_PALETTE,
+    Edges,
+    Heatmap,
+    MatrixFigure,
+    cell_pixels,
+)
+from clusterlens.ui.figures.steering import Steering, steered
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import badge, card, enlarger, pn, select
+from clusterlens.ui.kit.words import voters
+from clusterlens.ui.nodes.links import Marks
+from clusterlens.ui.parts.moves import pick_pair, toggle_enlarged
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.state.look import Brush
+from clusterlens.ui.work.derived import Result
+from clusterlens.ui.work.jobs import Job
+
+ORDERS = {"clusters": "model", "consensus tree": "tree", "file order": "file"}
+# A cell that is smaller cannot be hit on purpose.
+CLICKED_PIXELS = 4
+SHADINGS = {"linear": "linear", "equalised": "eq_hist"}
+_FILLED = (
+    f"<span class='dot' style='border-radius:2px;background:{BINARISED_PALETTE[-1]}'>"
+    "</span>"
+)
+# A square as large as its place allows.
+_SQUARE = {
+    "width": "min(100cqw, 100cqh)",
+    "height": "min(100cqw, 100cqh)",
+    "flex": "none",
+}
+# Where there is no room for two, one button enlarges both.
+_BESIDE = "@media (max-width: 1150px) { :host { display: none; } }"
+_PLACE = {
+    "container-type": "size",
+    "flex": "1 1 0",
+    "min-height": "0",
+    "display": "flex",
+    "justify-content": "center",
+    "align-items": "center",
+}
+
+
+class Matrix(Panel):
+    """What both matrices have in common."""
+
+    # Names and rings are those of the picture, never of the one before it.
+    drawn = ("matrix_edges", "link_marks")
+    also = ("order",)
+    figure: MatrixFigure
+    steering: Steering
+
+    def square(self) -> pn.Column:
+        """Return the place of the figure."""
+        place, self.steering = steered(self.figure)
+        inner = pn.Column(place, styles=_SQUARE, margin=0)
+        return pn.Column(inner, styles=_PLACE, sizing_mode="stretch_both", margin=0)
+
+    def enlarger(self, **params: Any) -> Any:
+        """Return the button that enlarges both, as they are read together."""
+        return enlarger(
+            lambda event: toggle_enlarged(self.session, "matrices"), **params
+        )
+
+    def tap(self, row: int, column: int) -> None:
+        """Inspect the sample of the row; while linking, ask about the pair."""
+        order, look = self.session.derived.get("order"), self.session.look
+        if not order.ready:
+            return
+        a, b = map(int, order.value[[row, column]])
+        if not look.linking:
+            look.param.update(inspected=a, tab="sample")
+        elif cell_pixels(look.matrix_view, len(order.value)) < CLICKED_PIXELS:
+            self.session.jobs.notify(
+                "info", "Zoom in to pick a pair: its cell is too small to be clicked."
+            )
+        else:
+            pick_pair(self.session, a, b)
+
+    def brush(self, rows: tuple[int, int], columns: tuple[int, int]) -> None:
+        """Brush the samples of the rows and columns of a dragged block."""
+        found, look = self.session.derived.get("order"), self.session.look
+        if not found.ready:
+            return
+
+        def union(job: Job) -> np.ndarray:
+            return np.union1d(*(found.value[slice(*span)] for span in (rows, columns)))
+
+        def brush(positions: Any, error: BaseException | None) -> None:
+            if error is None and self.session.derived.get("order") is found:
+                source = "block of a matrix"
+                look.param.update(brush=Brush(positions, source), tab="selection")
+
+        self.session.jobs.live("brush", "Selecting samples", union, brush)
+
+    def draw(self, title: str, picture: Heatmap, edges: Edges, marks: Marks) -> None:
+        """Put the pixels, the edges and the links on screen, and say what they are."""
+        self.steering.words = _spoken(title, picture, edges, marks)
+        self.figure.show(picture, self.session.look.matrix_view)
+        self.figure.show_edges(edges)
+        self.figure.mark(marks.cells, marks.colours)
+
+
+class ConsensusMatrix(Matrix):
+    """Share of the models that join two samples."""
+
+    needs = ("consensus", "ensemble", *Matrix.drawn)
+
+    def build(self) -> Any:
+        self._note = Text()
+        self.figure = MatrixFigure(
+            self.sees("matrix_view"),
+            self.tap,
+            self.brush,
+            value="agreement",
+            css="cl-consensus-figure",
+        )
+        look = self.session.look
+        shading = self.control(
+            select(
+                "Shading",
+                SHADINGS,
+                css="cl-shading",
+                max_width=110,
+                min_width=60,
+                sizing_mode="stretch_width",
+            ),
+            lambda: look.shading,
+            lambda key: setattr(look, "shading", key),
+        )
+        return card(
+            "Consensus matrix",
+            self._note,
+            self.square(),
+            note=self.status,
+            buttons=[shading, self.enlarger()],
+            css="cl-consensus-matrix",
+        )
+
+    def show(
+        self,
+        consensus: Heatmap,
+        ensemble: Any,
+        matrix_edges: Edges,
+        link_marks: Marks,
+        order: Result,
+    ) -> None:
+        """Show the matrix in view."""
+        self._note.body = (
+            "<p class='muted sides'><span class='cut' title='share of the "
+            f"{voters(ensemble)}; the co-association matrix'>Models that put two "
+            f"rows together</span>{_scale(consensus.palette)}</p>"
+        )
+        self.draw("Consensus matrix", consensus, matrix_edges, link_marks)
+
+
+class BinarisedMatrix(Matrix):
+    """Pairs that enough models join."""
+
+    needs = ("binarised", "ensemble", "threshold_in_force", *Matrix.drawn)
+
+    def __init__(self, session: Any, partner: ConsensusMatrix) -> None:
+        self._partner = partner
+        super().__init__(session)
+
+    def build(self) -> Any:
+        self._note = Text()
+        self.figure = MatrixFigure(
+            self.sees("matrix_view"),
+            self.tap,
+            self.brush,
+            value="filled",
+            palette=BINARISED_PALETTE,
+            css="cl-binarised-figure",
+            partner=self._partner.figure,
+        )
+        look = self.session.look
+        order = self.control(
+            select(
+                "Order",
+                ORDERS,
+                css="cl-order-by",
+                max_width=140,
+                min_width=80,
+                sizing_mode="stretch_width",
+            ),
+            lambda: look.order_by,
+            lambda key: setattr(look, "order_by", key),
+        )
+        return card(
+            "Binarised matrix",
+            self._note,
+            self.square(),
+            note=self.status,
+            buttons=[order, self.enlarger(stylesheets=[_BESIDE])],
+            css="cl-binarised-matrix",
+        )
+
+    def show(
+        self,
+        binarised: Heatmap,
+        ensemble: Any,
+        threshold_in_force: int,
+        matrix_edges: Edges,
+        link_marks: Marks,
+        order: Result,
+    ) -> None:
+        """Show the matrix in view, and say where its pixels are sampled."""
+        sampled = ""
+        if not binarised.tile.exact:
+            text = "estimated: pairs of each pixel sampled"
+            sampled = " " + badge(text, kind="estimate")
+        self._note.body = (
+            f"<p class='muted cut'>{_FILLED}Together in at least "
+            f"{threshold_in_force} of {voters(ensemble)}{sampled}</p>"
+        )
+        self.draw("Binarised matrix", binarised, matrix_edges, link_marks)
+
+
+def _spoken(title: str, picture: Heatmap, edges: Edges, marks: Marks) -> str:
+    """Say what a matrix shows: what is in view, how much is joined, the links."""
+    seen = picture.tile.values
+    parts = [f"{title} of {counted(picture.n_samples, 'row')}."]
+    if (np.array(edges.spans) != (0, picture.n_samples)).any():
+        (r0, r1), (c0, c1) = edges.spans
+        parts.append(
+            f"In view: rows {whole(r0 + 1)} to {whole(r1)}, "
+            f"columns {whole(c0 + 1)} to {whole(c1)} in its order."
+        )
+    if np.isfinite(seen).any():
+        parts.append(f"Mean of what is in view: {np.nanmean(seen):.2f}.")
+    if marks.cells:
+        parts.append(f"{counted(len(marks.cells), 'mark')} of links.")
+    return " ".join(parts)
+
+
+def _scale(palette: list[str]) -> str:
+    """Show the colours from 0 to 1, as they are spread."""
+    stops = ", ".join(palette[:: max(len(palette) // 16, 1)])
+    colours = f"background:linear-gradient(90deg,{stops})"
+    return (
+        "<span class='cl-scale' style='flex:none' title='joined by no model to all'>"
+        f"0 <span class='scale-of' style='{colours}'></span> 1</span>"
+    )

@@ -1,0 +1,190 @@
+"""The selected model: its facts, and what characterises its clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
+from clusterlens.ui.kit.palette import cluster_colour, cluster_name
+from clusterlens.ui.kit.widgets import badge, mark, pmu, pn, safe
+from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.parts.moves import choose_result
+from clusterlens.ui.parts.saving import SaveButton
+from clusterlens.ui.parts.settings import plain_settings
+from clusterlens.ui.parts.tab import Tab, effect_rows
+from clusterlens.ui.state.partitions import Choice
+from clusterlens.ui.work.derived import Result
+from clusterlens.ui.work.jobs import explain
+
+SHOWN_COLUMNS = 6
+
+
+class ModelTab(Tab):
+    """Facts at once; sizes, consensus and columns of the clusters when computed."""
+
+    needs = ("looked_at", "ranking", "ensemble", "cluster_sizes", "clusters")
+    also = ("profiles", "held_together", "model_names")
+    css = "cl-model"
+    empty = "<b>No model.</b> Run a pool first; its models are listed in the ranking."
+
+    def below(self) -> list[Any]:
+        self._choose = pmu.Button(
+            label="Make it the result",
+            size="small",
+            variant="contained",
+            margin=(6, 6, 0, 0),
+            css_classes=["cl-choose-result"],
+            description="Report, rows and files are about it; colours and names stay",
+            on_click=self._make_it_the_result,
+            disabled=True,
+        )
+        self._download = SaveButton(
+            self.session,
+            "Rows with labels",
+            self._labelled_rows,
+            margin=(6, 0, 0, 0),
+            css_classes=["cl-download"],
+            disabled=True,
+        )
+        self._shown = LookedAt("", None)
+        self._clusters = np.empty(0, np.int64)
+        self._names: dict[int, str] = {}
+        return [pn.Row(self._choose, self._download.view, margin=0)]
+
+    def prepare(self, results: Any) -> None:
+        """Offer the rows only where there is a model."""
+        super().prepare(results)
+        self._download.button.disabled = not results["clusters"].ready
+        found = results["looked_at"]
+        self._choose.visible = not (found.ready and found.value.is_result)
+        self._choose.disabled = not (found.ready and results["clusters"].ready)
+
+    def show(
+        self,
+        looked_at: LookedAt,
+        ranking: Ranking,
+        ensemble: Ensemble,
+        cluster_sizes: dict[int, int],
+        clusters: np.ndarray,
+        profiles: Result,
+        held_together: Result,
+        model_names: Result,
+    ) -> None:
+        """Write the facts, then one section per cluster."""
+        self._shown, self._clusters = looked_at, clusters
+        self._names = model_names.value or {}
+        self.text.body = (
+            self._facts(looked_at, ranking, ensemble, cluster_sizes, held_together)
+            + "<table class='profile'><tr><th>column</th><th class='sides'>"
+            "<span>below</span><span>above</span></th><th class='number'>here</th>"
+            "<th class='number'>all</th></tr></table>"
+            + "".join(
+                self._section(cluster, size, profiles, held_together)
+                for cluster, size in cluster_sizes.items()
+            )
+        )
+
+    def _facts(
+        self,
+        shown: LookedAt,
+        ranking: Ranking,
+        ensemble: Ensemble,
+        sizes: dict[int, int],
+        held: Result,
+    ) -> str:
+        facts = _score(shown.model, ranking) if shown.model is not None else {}
+        facts["clusters"] = count(len(sizes.keys() - {-1}), "cluster") + (
+            f", {count(sizes[-1], 'sample')} {self._rest()}" if -1 in sizes else ""
+        )
+        if shown.model is not None and np.isfinite(ensemble.seconds[shown.model]):
+            seconds = ensemble.seconds[shown.model]
+            settings = safe(plain_settings(ensemble.specs[shown.model]))
+            facts["fit"] = " · ".join(filter(None, (settings, f"{seconds:.2f} s")))
+        if held.ready:
+            doubtful = int(held.value.doubtful.sum())
+            facts["doubtful"] = f"{whole(doubtful)} nearer to another cluster"
+        if shown.model is not None and ranking.violated.any():
+            facts["links"] = (
+                f"breaks {percent(ranking.violated[shown.model])} of the links"
+            )
+        rows = "".join(
+            f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items()
+        )
+        marks = []
+        if shown.model is not None:
+            marks.append(badge(f"rank {ranking.ranks[shown.model]}"))
+        if shown.is_result:
+            marks.append(badge("the result"))
+        if shown.beside:
+            marks.append(badge("beside the result", kind="estimate"))
+        return (
+            f"<p class='cl-model-name'><b style='font-size:15px'>"
+            f"{safe(shown.title)}</b> {' '.join(marks)}</p><dl>{rows}</dl>"
+        )
+
+    async def _make_it_the_result(self, event: Any) -> None:
+        """Choose the model that is looked at."""
+        model, ensemble = self._shown.model, self.session.analysis.ensemble
+        if model is not None and ensemble is not None:
+            labels, choice = ensemble.labels[model], Choice("model", model=model)
+            await choose_result(self.session, choice, labels, self._clusters)
+
+    def _rest(self) -> str:
+        """What samples outside of all clusters are."""
+        return safe(cluster_name(-1, self._names))
+
+    def _section(self, cluster: int, size: int, profiles: Result, held: Result) -> str:
+        """Write one cluster: its size, how the pool holds it together, its columns."""
+        within = ""
+        if held.ready and size > 1:
+            at = np.flatnonzero(held.value.clusters == cluster)[0]
+            within = _inside(float(held.value.within[at]))
+        if profiles.ready:
+            body = effect_rows(profiles.value.top(cluster, SHOWN_COLUMNS))
+            body = f"<table class='profile'>{body}</table>"
+        elif profiles.state == "failed":
+            body = f"<p class='failed'>{safe(explain(profiles.error))}</p>"
+        else:
+            body = "<div class='skeleton'></div><div class='skeleton'></div>"
+        name = mark(
+            cluster_colour(cluster),
+            f"<b>{safe(cluster_name(cluster, self._names))}</b>",
+        )
+        return (
+            f"<h3>{name} {count(size, 'sample')}<span class='right "
+            f"muted'>{within}</span></h3>{body}"
+        )
+
+    def _labelled_rows(self) -> tuple[str, Callable[[], bytes]]:
+        """Name the original rows with the clusters, and how to make them."""
+        analysis, shown, names = self.session.analysis, self._shown, self._names
+        samples, soft = analysis.samples, None
+        if shown.model is not None:
+            soft = analysis.ensemble.memberships.get(shown.model)
+        clusters = self._clusters
+        return f"{samples.name} - {shown.title}.csv", lambda: rows_to_csv(
+            labelled_rows(samples, shown.title, clusters, names, soft)
+        )
+
+
+def _inside(share: float) -> str:
+    """Say how the models hold a cluster together."""
+    told = f"{percent(share)} of models keep two of its rows together"
+    return f"<span title='{told} (cluster consensus)'>inside {percent(share)}</span>"
+
+
+def _score(model: int, ranking: Ranking) -> dict[str, str]:
+    """Say how a model scores beside the others."""
+    value, others = ranking.values[model], np.sort(ranking.values)
+    after = np.searchsorted(others, value, side="right")
+    beyond = f" · next {others[after]:.3f}" if after < len(others) else ""
+    return {
+        "score": f"<b>{value:.3f}</b><span class='muted'>{beyond} · median "
+        f"{np.median(others):.3f}</span>"
+    }

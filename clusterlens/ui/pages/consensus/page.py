@@ -1,0 +1,120 @@
+"""Page: what the models agree on, and which of them is closest to it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.pages.consensus.headline import Headline
+from clusterlens.ui.pages.consensus.inspector import Inspector
+from clusterlens.ui.pages.consensus.matrices import BinarisedMatrix, ConsensusMatrix
+from clusterlens.ui.pages.consensus.model_map import MapOfModels
+from clusterlens.ui.pages.consensus.model_table import ModelTable
+from clusterlens.ui.pages.consensus.ranking import RankingTable
+from clusterlens.ui.pages.consensus.sample_map import SampleMap
+from clusterlens.ui.pages.consensus.threshold import Threshold
+from clusterlens.ui.pages.page import Page, Steps, share
+
+GRID = """
+:host { display: grid; grid-template-columns: 374px minmax(0, 1fr) 312px;
+  grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden; }
+@container (max-width: 1262px) {
+  :host { grid-template-columns: 352px minmax(0, 1fr) 284px; }
+}
+@container (max-width: 1062px) {
+  :host { grid-template-columns: 340px minmax(0, 1fr) 36px; }
+}
+"""
+ROW = {"display": "flex", "gap": "8px", "min-height": "0"}
+
+
+class ConsensusPage(Page):
+    """A workbench on one screen: ranking, pictures, inspector."""
+
+    def build(self) -> Steps:
+        ranking, headline, sample_map, consensus = yield from self.each(
+            RankingTable, Headline, SampleMap, ConsensusMatrix
+        )
+        binarised, threshold, inspector = yield from self.each(
+            partial(BinarisedMatrix, partner=consensus), Threshold, Inspector
+        )
+        self._map_of_models, self._table = yield from self.each(MapOfModels, ModelTable)
+        self._samples = share(sample_map.view, "1 1 0")
+        self._models = share(self._map_of_models.view, "1 1 0")
+        matrices = pn.Row(
+            consensus.view,
+            binarised.view,
+            styles=ROW,
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+        self._matrices = share(matrices, "1.2 1 0")
+        self._around = (
+            share(headline.view, "0 0 auto"),
+            share(threshold.view, "0 0 calc(98px + (var(--cl-scale, 1) - 1) * 240px)"),
+        )
+        above, below = self._around
+        self._centre = centre = pn.Column(
+            above,
+            self._samples,
+            self._models,
+            self._matrices,
+            below,
+            styles={**COLUMN, "gap": "8px"},
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+        self._ranking, self._inspector = ranking.view, inspector.view
+        workbench = pn.Column(
+            self._ranking,
+            centre,
+            self._inspector,
+            css_classes=["cl-page-consensus"],
+            stylesheets=[GRID],
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+        # What is hidden must not say itself how it is displayed.
+        self._workbench = share(workbench, "1 1 0")
+        self._over = share(self._table.view, "1 1 0")
+        self.session.look.param.watch(
+            self._arrange, ["table_open", "map_of", "enlarged"]
+        )
+        self.session.history.param.watch(self._arrange, ["steps", "cursor", "forming"])
+        return pn.Column(
+            self._workbench,
+            self._over,
+            styles=COLUMN,
+            sizing_mode="stretch_both",
+            margin=0,
+        )
+
+    def attend(self) -> None:
+        """Let what is in sight watch; table and map of models only while open."""
+        for panel in self.panels:
+            if panel not in (self._map_of_models, self._table):
+                panel.look(self.seen)
+        self._arrange()
+
+    def _arrange(self, *events: Any) -> None:
+        """Show the workbench or the table, one of the maps, or what is enlarged."""
+        look, has_run = self.session.look, self.session.analysis.run is not None
+        models, opened = look.map_of == "models", look.table_open
+        large = look.enlarged if has_run else ""
+        self._samples.visible = large != "matrices" and not models
+        self._models.visible = large != "matrices" and models
+        self._matrices.visible = large != "map"
+        for part in self._around:
+            part.visible = not large
+        # A style that is left out would stay as it was.
+        columns = "1 / -1" if large else "auto"
+        self._centre.styles = {**COLUMN, "gap": "8px", "grid-column": columns}
+        self._map_of_models.look(models and self.seen)
+        self._workbench.visible, self._over.visible = not opened, opened
+        # Until there is a run the ranking alone says what leads to one.
+        self._ranking.visible = not large
+        self._centre.visible = has_run
+        self._inspector.visible = has_run and not large
+        self._table.look(opened and self.seen)

@@ -1,0 +1,160 @@
+"""The pair that is asked about: what the models say, and what an answer would do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import badge, link, pn, safe
+from clusterlens.ui.kit.words import number, voters
+from clusterlens.ui.nodes.links import Answer, Difference, PairReading
+from clusterlens.ui.parts.moves import answer, skip
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.tab import share_bar
+from clusterlens.ui.state.links import KINDS, TITLES, Kind
+from clusterlens.ui.work.derived import Result
+
+SHOWN_DIFFERENCES = 6
+NAMED = 4
+KEYS: dict[Kind, str] = {"must": "M", "cannot": "C"}
+
+
+class PairCard(Panel):
+    """Row ids, votes by family, and the three answers."""
+
+    needs = ("ensemble", "look.pair", "look.linking")
+    also = ("pair_reading", "threshold_in_force")
+
+    def build(self) -> Any:
+        self._text = Text(does=self._do, css_classes=["cl-pair"])
+        return pn.Column(self.status, self._text, margin=0, sizing_mode="stretch_width")
+
+    def show(
+        self,
+        ensemble: Ensemble,
+        pair: tuple[int, ...],
+        linking: bool,
+        pair_reading: Result,
+        threshold_in_force: Result,
+    ) -> None:
+        """Describe the pair, or say how to pick one."""
+        if pair_reading.ready:
+            self._text.body = _card(
+                pair_reading.value, ensemble, threshold_in_force.value
+            )
+        elif len(pair) == 2:
+            self._text.body = '<div class="skeleton"></div>'
+        else:
+            self._text.body = _how_to(linking, len(pair))
+
+    def _do(self, what: str) -> None:
+        if what == "skip":
+            skip(self.session)
+        else:
+            answer(self.session, "must" if what == "must" else "cannot")
+
+
+def _how_to(linking: bool, n_picked: int) -> str:
+    if not linking:
+        text = (
+            "<b>Link two samples.</b> Press <kbd>L</kbd> and click two points of the "
+            "map or a cell of a zoomed matrix, or take a suggestion below."
+        )
+    else:
+        text = f"<b>Click sample {'AB'[n_picked]}</b> on the map"
+        text += "." if n_picked else ", or both at once: a cell of a zoomed matrix."
+    return f'<div class="empty">{text}</div>'
+
+
+def _card(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:
+    a, b = map(safe, read.rows)
+    rows = "".join(
+        f"<tr><td class='cut'>{safe(family)}</td>"
+        f"<td>{share_bar(joined / total, '#5b6169')}</td>"
+        f"<td class='number'>{joined} of {total}</td></tr>"
+        for family, joined, total in read.votes
+    )
+    known = f" {badge(TITLES[read.linked.kind])}" if read.linked else ""
+    return (
+        f"<p style='font-size:15px'><b>A</b> row {a} and <b>B</b> row {b}{known}</p>"
+        f"{_differences(read.differences)}"
+        f"<h3>Together in {whole(read.joined)} of {voters(ensemble)}"
+        f"{_verdict(read.joined, needed)}</h3>"
+        f"<table>{rows}</table><p>{_buttons(read)}</p>"
+        + "".join(_effect(kind, read.answers[kind], ensemble) for kind in KINDS)
+    )
+
+
+def _verdict(joined: int, needed: int | None) -> str:
+    """Say what the binarised matrix makes of a pair."""
+    if needed is None:
+        return ""
+    word = "together" if joined >= needed else "apart"
+    return f"<span class='right muted'>{needed} needed: <b>{word}</b></span>"
+
+
+def _differences(found: list[Difference]) -> str:
+    """Write the columns that differ most with both values, and name the next ones."""
+    if not found:
+        return "<p class='muted'>Equal in every column that goes in.</p>"
+    rows = "".join(
+        f"<tr><td class='cut'>{safe(one.column)}</td>"
+        f"<td class='number'>{safe(number(one.a))}</td>"
+        f"<td class='number'>{safe(number(one.b))}</td>"
+        f"<td class='number muted'>{_by(one)}</td></tr>"
+        for one in found[:SHOWN_DIFFERENCES]
+    )
+    rest = [one.column for one in found[SHOWN_DIFFERENCES:]]
+    closer = ""
+    if rest:
+        more = f" and {len(rest) - NAMED} more" if len(rest) > NAMED else ""
+        closer = f"<p class='muted'>Closer: {safe(', '.join(rest[:NAMED]))}{more}.</p>"
+    return (
+        "<table><tr><th>differ most in</th><th class='number'>A</th><th class='number'>"
+        f"B</th><th class='number'>by</th></tr>{rows}</table>{closer}"
+    )
+
+
+def _by(one: Difference) -> str:
+    return "other level" if one.by is None else f"{one.by:.1f} sd"
+
+
+def _buttons(read: PairReading) -> str:
+    """Write the answers that are possible and new, and the way on."""
+    offered = [
+        link(
+            f"{TITLES[kind].capitalize()} <kbd>{KEYS[kind]}</kbd>",
+            kind,
+            kind="pill",
+            css=f"cl-{kind}",
+        )
+        for kind in KINDS
+        if not read.answers[kind].chain
+        and (read.linked is None or read.linked.kind != kind)
+    ]
+    go_on = link("Skip <kbd>Space</kbd>", "skip", kind="pill", css="cl-skip")
+    return "".join([*offered, go_on])
+
+
+def _effect(kind: Kind, answer: Answer, ensemble: Ensemble) -> str:
+    """Say what an answer would do, or why it cannot be given."""
+    if answer.chain:
+        links = ", ".join(
+            f"{TITLES[link.kind]} {safe(link.a)} – {safe(link.b)}"
+            for link in answer.chain
+        )
+        return (
+            f"<p class='warn cl-refused'>A {TITLES[kind]} would contradict others: "
+            f"{links}.</p>"
+        )
+    if answer.leader is None:
+        return ""
+    moved = "no rank changes"
+    if answer.rises or answer.falls:
+        moved = f"{count(answer.rises, 'model')} up, {whole(answer.falls)} down"
+    return (
+        f"<p class='muted'><b>{KEYS[kind]}</b> ranks "
+        f"<b>{safe(ensemble.names[answer.leader])}</b> first ({moved}).</p>"
+    )

@@ -1,0 +1,340 @@
+"""The map of samples: a click inspects, a box or lasso brushes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.figures.frame import Picture, View
+from clusterlens.ui.figures.sample_map import (
+    CLICK_PIXELS,
+    LEGEND_ENTRIES,
+    LINK_STROKES,
+    MapFigure,
+    inside,
+)
+from clusterlens.ui.figures.steering import steered
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import (
+    DISAGREEMENT_COLOURS,
+    LINK_COLOURS,
+    cluster_colour,
+)
+from clusterlens.ui.kit.widgets import (
+    badge,
+    card,
+    enlarger,
+    link,
+    mark,
+    pmu,
+    safe,
+    select,
+)
+from clusterlens.ui.nodes.links import LinkState
+from clusterlens.ui.nodes.pictures import Legend
+from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.parts.moves import pick, toggle_enlarged, toggle_linking
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.state.look import Brush
+from clusterlens.ui.work.derived import Result
+
+COLOURS = {
+    "clusters": "model",
+    "disagreement of the pool": "disagreement",
+    "given labels": "labels",
+}
+_SEEN = {True: "", False: "visibility:hidden"}
+KEYS = "<kbd>M</kbd> must link <kbd>C</kbd> cannot link <kbd>Space</kbd> next pair"
+
+
+class SampleMap(Panel):
+    """Principal components, coloured by model, disagreement or given labels."""
+
+    needs = ("map_picture", "projection", "legend")
+    also = (
+        "look.inspected?",
+        "look.linking",
+        "look.pair",
+        "link_states",
+        "contradiction",
+        "nearest",
+        "samples",
+        "looked_at",
+    )
+
+    def build(self) -> Any:
+        self._figure = MapFigure(
+            self.sees("map_view"), self._tap, self._box, self._lasso
+        )
+        look = self.session.look
+        self._legend = Text(
+            does=self._do,
+            css_classes=["cl-map-legend"],
+            styles={"flex": "none"},
+        )
+        self._colour = self.control(
+            select(
+                "Colour",
+                COLOURS,
+                css="cl-colour-by",
+                max_width=190,
+                min_width=80,
+                sizing_mode="stretch_width",
+            ),
+            lambda: look.colour_by,
+            lambda key: setattr(look, "colour_by", key),
+        )
+        self._link = pmu.Button(
+            label="Link",
+            icon="link",
+            size="small",
+            margin=(0, 0, 0, 8),
+            css_classes=["cl-link-mode"],
+            on_click=lambda event: toggle_linking(self.session),
+            description="Link two samples (L)",
+        )
+        models = pmu.Button(
+            label="Map of models",
+            icon="hub",
+            size="small",
+            variant="outlined",
+            margin=(0, 0, 0, 8),
+            css_classes=["cl-map-of-models"],
+            on_click=lambda event: setattr(look, "map_of", "models"),
+            description="Show how near the models are to each other",
+        )
+        place, self._steering = steered(self._figure)
+        larger = enlarger(lambda event: toggle_enlarged(self.session, "map"))
+        return card(
+            "Map of samples",
+            place,
+            self._legend,
+            note=self.status,
+            buttons=[self._colour, self._link, models, larger],
+            css="cl-map",
+        )
+
+    def show(
+        self,
+        map_picture: Picture,
+        projection: Projection,
+        legend: Legend,
+        inspected: Result,
+        linking: Result,
+        pair: Result,
+        link_states: Result,
+        contradiction: Result,
+        nearest: Result,
+        samples: Result,
+        looked_at: Result,
+    ) -> None:
+        """Put the picture, the ring and the legend on screen."""
+        self._figure.show(map_picture, self.session.look.map_view)
+        self._ring(projection.coordinates, inspected.value, pair.value)
+        states = link_states.value or ()
+        self._draw_links(projection.coordinates, states)
+        if contradiction.ready:
+            self._figure.contradict(projection.coordinates[contradiction.value])
+        self._link.variant = "contained" if linking.value else "outlined"
+        self._figure.number(legend.places, legend.numbers)
+        self._steering.words = _spoken(map_picture, legend, projection, states)
+        self._offer(samples.value)
+        bar = _linking_bar(linking.value, pair.value, samples.value)
+        self._legend.body = (
+            f"{_besides(looked_at.value)}<div class='stack'>"
+            f"{_described(legend, projection, states, linking.value)}{bar}</div>"
+        )
+
+    def _ring(
+        self, xy: np.ndarray, inspected: int | None, pair: tuple[int, ...]
+    ) -> None:
+        """Ring the pair with its letters, and the inspected sample."""
+        at = [*pair, *([inspected] if inspected is not None else [])]
+        letters = [*"AB"[: len(pair)], *[""] * (len(at) - len(pair))]
+        self._figure.ring(xy[at], letters)
+
+    def _draw_links(self, xy: np.ndarray, states: Sequence[LinkState]) -> None:
+        """Draw the links between samples of the run."""
+
+        def ends(chosen: Callable[[LinkState], bool]) -> np.ndarray:
+            at = [state.ends for state in states if state.ends and chosen(state)]
+            return xy[np.array(at, np.intp).reshape(-1, 2)]
+
+        self._figure.link(
+            ends(lambda state: state.link.kind == "must"),
+            ends(lambda state: state.link.kind == "cannot"),
+            ends(lambda state: state.broken),
+        )
+
+    def _offer(self, samples: Dataset) -> None:
+        """Offer to colour by given labels where there are any."""
+        with_labels = samples.labels_true is not None
+        self._colour.options = {
+            title: key
+            for title, key in COLOURS.items()
+            if with_labels or key != "labels"
+        }
+
+    def _do(self, what: str) -> None:
+        """Look at the result again, or turn to a page."""
+        if what == "result":
+            self.session.look.model = None
+        else:
+            self.session.look.page = what
+
+    def _tap(self, x: float, y: float, unit: float) -> None:
+        """Pick or inspect the sample nearest to a click, none in empty space."""
+        tree = self.session.derived.get("nearest")
+        if tree.ready:
+            distance, position = tree.value.query((x, y))
+            near = distance <= CLICK_PIXELS * unit
+            if self.session.look.linking:
+                if near:
+                    pick(self.session, int(position))
+                return
+            found = {"inspected": int(position) if near else None}
+            self.session.look.param.update(
+                **found, **({"tab": "sample"} if near else {})
+            )
+
+    def _box(self, view: View) -> None:
+        low, high = np.array(view).T
+
+        def within(xy: np.ndarray) -> np.ndarray:
+            return ((xy >= low) & (xy <= high)).all(axis=1)
+
+        self._brush(within, "box on the map")
+
+    def _lasso(self, outline: np.ndarray) -> None:
+        self._brush(lambda xy: inside(xy, outline), "lasso on the map")
+
+    def _brush(self, within: Callable[[np.ndarray], np.ndarray], source: str) -> None:
+        """Brush the samples within a shape, off the event loop."""
+        found = self.session.derived.get("projection")
+        if not found.ready:
+            return
+        xy, look = found.value.coordinates, self.session.look
+
+        def brush(positions: Any, error: BaseException | None) -> None:
+            if error is None and self.session.derived.get("projection") is found:
+                look.param.update(brush=Brush(positions, source), tab="selection")
+
+        self.session.jobs.live(
+            "brush",
+            "Selecting samples",
+            lambda job: np.flatnonzero(within(xy)),
+            brush,
+        )
+
+
+def _besides(looked_at: LookedAt | None) -> str:
+    """Say so where a model is looked at that is not the result, with the way back."""
+    if looked_at is None or not looked_at.beside:
+        return ""
+    words = badge(f"{safe(looked_at.title)}, beside the result", kind="estimate")
+    back = link("back to the result", "result", kind="pill", css="cl-back-to-result")
+    return f"<p class='cl-beside-result'>{words} {back}</p>"
+
+
+def _strokes(states: Sequence[LinkState]) -> str:
+    """Say what the lines on the map are, where there are any."""
+    drawn = [state for state in states if state.ends]
+    kinds = [kind for kind in LINK_STROKES if any(s.link.kind == kind for s in drawn)]
+    strokes = [
+        f"<span class='stroke' style='border-top:3px {dash} {LINK_COLOURS[kind]}'>"
+        f"</span>{kind} link"
+        for kind, dash in LINK_STROKES.items()
+        if kind in kinds
+    ]
+    if any(state.broken for state in drawn):
+        strokes.append(f"<b style='color:{LINK_COLOURS['cannot']}'>⊗</b> broken")
+    return "".join(f"{stroke}&ensp;" for stroke in strokes)
+
+
+def _spoken(
+    picture: Picture,
+    legend: Legend,
+    projection: Projection,
+    states: Sequence[LinkState],
+) -> str:
+    """Say what the map shows: samples, what colours them, axes, links, the zoom."""
+    first, second = map(percent, projection.explained)
+    if legend.by == "disagreement":
+        colours = "coloured by the disagreement of the pool"
+    else:
+        named = [f"{name}: {whole(size)}" for _, name, size in legend.entries]
+        more = [f"{len(named) - LEGEND_ENTRIES} more"] * (len(named) > LEGEND_ENTRIES)
+        colours = f"by colour {', '.join([*named[:LEGEND_ENTRIES], *more])}"
+    parts = [
+        f"Map of {count(len(projection.coordinates), 'sample')}, {colours}.",
+        f"To the right principal component 1, {first} of the variance, upwards "
+        f"component 2, {second}.",
+    ]
+    if drawn := [state for state in states if state.ends]:
+        n_broken = sum(state.broken for state in drawn)
+        parts.append(f"{count(len(drawn), 'link')}, {n_broken} broken.")
+    if picture.view != picture.whole:
+        parts.append("Zoomed in.")
+    return " ".join(parts)
+
+
+def _described(
+    legend: Legend,
+    projection: Projection,
+    states: Sequence[LinkState],
+    covered: bool,
+) -> str:
+    """Say what the colours and the axes are, on one line; covered it keeps its room."""
+    every = ""
+    if legend.by == "disagreement":
+        stops = ", ".join(DISAGREEMENT_COLOURS)
+        entries = (
+            "all models agree <span style='display:inline-block;width:90px;"
+            f"height:9px;background:linear-gradient(90deg,{stops})'></span> "
+            "evenly split"
+        )
+    else:
+        entries = "&ensp;".join(
+            mark(
+                cluster_colour(k),
+                f"{safe(name)} <span class='muted'>{whole(size)}</span>",
+            )
+            for k, name, size in legend.entries[:LEGEND_ENTRIES]
+        )
+        more = len(legend.entries) - LEGEND_ENTRIES
+        entries += f"&ensp;and {more} more" if more > 0 else ""
+        every = ", ".join(f"{name}: {whole(size)}" for _, name, size in legend.entries)
+    ask = _strokes(states)
+    if legend.by == "labels":
+        words = "Are they clusters?"
+        ask += link(words, "labels", kind="pill", css="cl-to-labels")
+    first, second = map(percent, projection.explained)
+    return (
+        f"<p class='sides' style='{_SEEN[not covered]}'><span class='cut' "
+        f"title='{safe(every)}'>{entries}</span><span style='flex:none'>{ask}"
+        "<span class='muted' title='principal components, with their shares of the "
+        f"variance'>→ PC 1, {first} · ↑ PC 2, {second}</span></span></p>"
+    )
+
+
+def _linking_bar(linking: bool, pair: tuple[int, ...], samples: Dataset) -> str:
+    """Say what clicks and keys do while a pair is picked.
+
+    It lies over the legend and never needs more than a line, so that nothing moves
+    between one click and the next.
+    """
+    picked = "&ensp;".join(
+        f"<b>{letter}</b> row {safe(samples.row_ids[i])}"
+        for letter, i in zip("AB", pair, strict=False)
+    )
+    todo = ("click sample A", "click sample B", KEYS)[len(pair)]
+    return (
+        f"<p class='between cl-linking' style='{_SEEN[linking]}'><span class='cut'>"
+        f"<b>Linking</b>&ensp;{picked}</span><span style='flex:none'>{todo}&ensp;"
+        "<kbd>Esc</kbd> back</span></p>"
+    )

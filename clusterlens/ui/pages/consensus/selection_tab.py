@@ -1,0 +1,150 @@
+"""The brushed samples: how they hang together and what sets them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import count as counted
+from clusterlens.compute._numbers import percent, whole
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.export import attach_labels
+from clusterlens.ui.exports.rows import rows_to_csv
+from clusterlens.ui.kit.palette import cluster_colour, cluster_name
+from clusterlens.ui.kit.widgets import badge, link, mark, pmu, pn, safe
+from clusterlens.ui.kit.words import number
+from clusterlens.ui.nodes.inspector import SelectionReading
+from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.parts.saving import SaveButton
+from clusterlens.ui.parts.tab import Tab, effect_rows, share_bar
+from clusterlens.ui.state.links import plain_ids
+from clusterlens.ui.state.look import Brush
+from clusterlens.ui.work.derived import Result
+
+SHOWN_COLUMNS = 6
+SHOWN_ROWS = 50
+# Rows that may be linked at once; each link is drawn and listed.
+MOST_JOINED = 1000
+
+
+class SelectionTab(Tab):
+    """Size, consensus inside, clusters, columns and rows of the brushed samples."""
+
+    needs = ("selection_reading", "ensemble", "looked_at", "samples", "clusters")
+    also = ("model_names",)
+    css = "cl-brushed-note"
+    empty = (
+        "<b>Nothing selected.</b> Drag a box or a lasso on the map, or a block of a "
+        "matrix; <kbd>Esc</kbd> clears."
+    )
+
+    def below(self) -> list[Any]:
+        self._download = SaveButton(
+            self.session,
+            "Rows",
+            self._selected_rows,
+            margin=(6, 0, 0, 0),
+            css_classes=["cl-download-selection"],
+            disabled=True,
+        )
+        self._join = pmu.Button(
+            label="Must-link all",
+            size="small",
+            variant="outlined",
+            margin=(6, 0, 0, 6),
+            disabled=True,
+            on_click=self._join_all,
+            css_classes=["cl-join"],
+        )
+        return [pn.Row(self._download.view, self._join, margin=0)]
+
+    def prepare(self, results: Any) -> None:
+        """Offer the rows only where there are some."""
+        super().prepare(results)
+        ready = results["selection_reading"].ready
+        self._download.button.disabled = not ready
+        count = len(self.session.look.brush)
+        self._join.disabled = not ready or not 2 <= count <= MOST_JOINED
+        self._join.label = f"Must-link all, {whole(max(0, count - 1))} links"
+
+    def do(self, what: str) -> Any:
+        """Clear the selection, or what every tab does."""
+        if what == "clear":
+            self.session.look.brush = Brush()
+        else:
+            super().do(what)
+
+    def show(
+        self,
+        selection_reading: SelectionReading,
+        ensemble: Ensemble,
+        looked_at: LookedAt,
+        samples: Dataset,
+        clusters: np.ndarray,
+        model_names: Result,
+    ) -> None:
+        """Write what is known of the selection."""
+        read, names = selection_reading, model_names.value or {}
+        total = len(read.brush)
+        held = percent(read.within) if total > 1 else "–"
+        rest = "" if np.isnan(read.rest) else f" · rest {percent(read.rest)}"
+        self.text.body = (
+            f"<p><b style='font-size:15px'>{counted(total, 'sample')} brushed</b> "
+            f"{badge(safe(read.brush.source))} "
+            f"{link('Clear', 'clear', css='cl-clear')}</p>"
+            f"<dl><dt title='mean consensus'>agreement inside</dt><dd><b>{held}</b>"
+            f"<span class='muted'>{rest}</span></dd></dl>"
+            f"<h3>In the clusters of {safe(looked_at.title)}</h3><table>"
+            + "".join(
+                f"<tr><td class='cut'>"
+                f"{mark(cluster_colour(k), safe(cluster_name(k, names)))}</td>"
+                f"<td>{share_bar(size / total, cluster_colour(k))}</td>"
+                f"<td class='number'>{whole(size)}</td></tr>"
+                for k, size in read.sizes
+            )
+            + "</table><h3>What sets them apart</h3><table class='profile'>"
+            "<tr><th>column</th><th class='sides'><span>below</span><span>above</span>"
+            "</th><th class='number'>here</th><th class='number'>all</th></tr>"
+            + effect_rows(read.profiles.top(1, SHOWN_COLUMNS))
+            + f"</table><h3>Rows</h3>{_rows(read, samples, clusters)}"
+        )
+
+    def _join_all(self, event: Any) -> None:
+        """Say that the selected rows are of one class."""
+        samples, brush = self.session.analysis.samples, self.session.look.brush
+        rows = plain_ids(samples.row_ids[brush.positions])
+        self.session.act_now("join rows", rows=rows)
+
+    def _selected_rows(self) -> tuple[str, Callable[[], bytes]]:
+        """Name the original rows of the selection, and how to make them."""
+        samples, brush = self.session.analysis.samples, self.session.look.brush
+        rows = samples.row_ids[brush.positions]
+        return "selection.csv", lambda: rows_to_csv(
+            attach_labels(samples, {}).loc[rows]
+        )
+
+
+def _rows(read: SelectionReading, samples: Dataset, clusters: np.ndarray) -> str:
+    """Write the first rows with the columns that set them apart."""
+    leading = list(dict.fromkeys(read.profiles.top(1, SHOWN_COLUMNS)["column"]))[:4]
+    positions = read.brush.positions[:SHOWN_ROWS]
+    values = samples.table.loc[samples.row_ids[positions], leading]
+    heads = "".join(f"<th class='number'>{safe(name)}</th>" for name in leading)
+    rows = "".join(
+        f"<tr><td>{link(safe(row), f'inspect {i}')}</td>"
+        f"<td>{mark(cluster_colour(int(clusters[i])), '')}</td>"
+        + "".join(f"<td class='number'>{safe(number(v))}</td>" for v in cells)
+        + "</tr>"
+        for i, row, cells in zip(
+            positions, values.index, values.itertuples(index=False), strict=True
+        )
+    )
+    more = len(read.brush) - len(positions)
+    rest = f"<p class='muted'>and {whole(more)} more</p>" if more > 0 else ""
+    return (
+        f"<table class='rows cl-brushed'><tr><th>row</th><th></th>{heads}</tr>{rows}"
+        f"</table>{rest}"
+    )

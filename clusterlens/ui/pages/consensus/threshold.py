@@ -1,0 +1,135 @@
+"""How the order of the leaders depends on the agreement that is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute.ensemble.agreement import Agreement
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.widgets import card, link, pn, safe, told_apart
+from clusterlens.ui.kit.words import telling, voters
+from clusterlens.ui.nodes.agreement import Leaders
+from clusterlens.ui.pages.consensus.threshold_figure import ThresholdFigure, legend
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+_AVERAGE = (
+    "<span title='the mean rule: the mean of the co-association matrix, rounded up to "
+    "a number of models'>the average agreement</span>"
+)
+_TEXT = ":host { width: calc(165px * var(--cl-scale, 1)) !important; }"
+_LEADER = """
+:host { width: calc(190px * var(--cl-scale, 1)) !important; }
+.leader { display: flex; align-items: center; gap: 5px; }
+.leader > svg { flex: none; }
+"""
+_STROKES = {"solid": "none", "dashed": "6 3", "dotdash": "2 2 7 2"}
+
+
+class Threshold(Panel):
+    """Ranks of the leaders at every threshold, and the line that sets it."""
+
+    needs = ("leaders", "agreement", "ensemble", "threshold_in_force")
+    also = ("threshold?",)
+    empty = "Here stands how many models must agree, once a pool has run."
+
+    def build(self) -> Any:
+        self._figure = ThresholdFigure(self._drag, self._release)
+        self._text = Text(
+            does=self._set,
+            stylesheets=[_TEXT],
+            sizing_mode="fixed",
+            width=165,
+            css_classes=["cl-threshold-text"],
+        )
+        self._legend = Text(
+            stylesheets=[_LEADER],
+            sizing_mode="fixed",
+            width=190,
+            css_classes=["cl-threshold-legend"],
+        )
+        place = pn.Column(
+            self._figure.pane,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={**COLUMN, "flex": "1 1 0"},
+        )
+        row = pn.Row(
+            self._text,
+            place,
+            self._legend,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={"display": "flex", "min-height": "0", "gap": "8px"},
+        )
+        return card("", row, note=self.status, css="cl-threshold")
+
+    def show(
+        self,
+        leaders: Leaders,
+        agreement: Agreement,
+        ensemble: Ensemble,
+        threshold_in_force: int,
+        threshold: Result,
+    ) -> None:
+        """Draw the curves and put the line where it belongs."""
+        self._figure.show(
+            leaders.ranks,
+            mean=agreement.threshold,
+            majority=self._majority(),
+            threshold=threshold_in_force,
+        )
+        rule = _AVERAGE if threshold.value is None else "chosen"
+        self._text.body = (
+            "<h2>Agreement needed</h2>"
+            f"<p>{link('−', 'less', name='one less')} <b>{threshold_in_force}</b> "
+            f"{link('+', 'more', name='one more')} of {voters(ensemble)} "
+            f"<span class='muted'>{rule}</span></p>"
+            f"<p>{link('Average', 'mean', css='cl-threshold-mean')} · "
+            f"{link('Majority', 'majority', css='cl-threshold-majority')}</p>"
+        )
+        names = [ensemble.names[t] for t in leaders.models]
+        lines = "".join(
+            f"<p class='leader' title='{safe(name)}'>"
+            f"<svg width='26' height='8' role='img' aria-label='{dash} line'>"
+            "<line x1='0' y1='4' x2='26' y2='4' stroke='currentColor' "
+            f"stroke-dasharray='{_STROKES[dash]}' stroke-width='1.6'/></svg>"
+            f"{told_apart(*parts)}</p>"
+            for (name, dash), parts in zip(legend(names), telling(names), strict=False)
+        )
+        self._legend.body = f"<p class='muted'>rank of the leaders</p>{lines}"
+
+    def _majority(self) -> int:
+        ensemble = self.session.analysis.ensemble
+        return ensemble.n_votes // 2 + 1 if ensemble else 0
+
+    def _drag(self, threshold: int) -> None:
+        self.session.look.threshold_preview = self._allowed(threshold)
+
+    def _allowed(self, threshold: int) -> int | None:
+        ensemble = self.session.analysis.ensemble
+        if ensemble is None:
+            return None
+        return min(max(threshold, 0), ensemble.n_votes + 1)
+
+    def _release(self, threshold: int) -> None:
+        """Act once, when the line is let go."""
+        allowed = self._allowed(threshold)
+        with self.session.derived.paused():
+            self.session.look.threshold_preview = None
+            if allowed is not None and allowed != self.session.analysis.threshold:
+                self.session.act_now("set threshold", threshold=allowed)
+
+    def _set(self, wish: str) -> None:
+        """Obey a rule, or go one model further: also without a pointer."""
+        here = self.session.derived.get("threshold_in_force").value
+        wanted = {
+            "mean": None,
+            "majority": self._majority(),
+            "less": self._allowed(here - 1),
+            "more": self._allowed(here + 1),
+        }[wish]
+        if wanted != self.session.analysis.threshold:
+            self.session.act_now("set threshold", threshold=wanted)

@@ -1,0 +1,348 @@
+"""What the Data page shows: columns, first rows, the map of what goes in the pool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from clusterlens.compute._numbers import grouped
+from clusterlens.compute._run.options import raise_if_cancelled
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.projection import Projection, project
+from clusterlens.compute.table.summaries import TableHint, column_summaries, table_hints
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.raster import draw_map
+from clusterlens.ui.kit.palette import shades
+from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import Job
+
+BINS = 24
+LEVELS = 12
+PREVIEW_ROWS = 40
+PREVIEW_COLUMNS = 60
+AXES = 12
+LOADINGS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """What a column holds.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    missing : int
+        Cells without a value.
+    distinct : int
+        Different values.
+    first : str
+        The first values.
+    low, high : str
+        Smallest and largest number, empty for words.
+    bins : array of int, shape (n_bins,)
+        Cells per step from low to high, empty for words.
+    levels : list of (str, float)
+        The values and their shares of the cells, in sorted order; empty where there
+        are many.
+    """
+
+    name: str
+    missing: int
+    distinct: int
+    first: str
+    low: str
+    high: str
+    bins: np.ndarray
+    levels: list[tuple[str, float]]
+
+
+def columns(job: Job, table: Dataset) -> list[Column]:
+    """Sum each column up; linear in the number of cells."""
+    found = []
+    for done, name in enumerate(table.table.columns):
+        raise_if_cancelled(job.cancelled)
+        job.report(done, table.table.shape[1])
+        found.append(_column(str(name), table.table[name]))
+    return found
+
+
+def _column(name: str, cells: pd.Series) -> Column:
+    present = cells.dropna()
+    distinct = int(present.nunique()) if _comparable(cells) else len(present)
+    low, high, bins = _histogram(present)
+    return Column(
+        name,
+        int(len(cells) - len(present)),
+        distinct,
+        ", ".join(write_cell(value) for value in present.head(3)),
+        low,
+        high,
+        bins,
+        _levels(present) if 0 < distinct <= LEVELS and _comparable(cells) else [],
+    )
+
+
+def _comparable(cells: pd.Series) -> bool:
+    """Whether the cells can be told apart, which lists in cells cannot."""
+    return not types.is_object_dtype(cells.dtype)
+
+
+def _histogram(present: pd.Series) -> tuple[str, str, np.ndarray]:
+    """Count numbers or dates in equal steps; nothing for words."""
+    none = "", "", np.zeros(0, int)
+    if types.is_datetime64_any_dtype(present.dtype):
+        numbers = present.astype("int64").to_numpy(float)
+    elif types.is_numeric_dtype(present.dtype) and present.dtype.kind != "c":
+        numbers = present.to_numpy(float)
+    else:
+        return none
+    finite = numbers[np.isfinite(numbers)]
+    if not len(finite):
+        return none
+    low, high = finite.min(), finite.max()
+    with np.errstate(over="ignore"):
+        steps = min(BINS, int(high - low) + 1) if _whole(present) else BINS
+        spread = high - low
+    if not np.isfinite(spread) or spread == 0:
+        bins = np.array([len(finite)])
+    else:
+        bins = np.histogram(finite, bins=max(steps, 1), range=(low, high))[0]
+    ends = (present[numbers == value].iloc[0] for value in (low, high))
+    return *(_write_end(value) for value in ends), bins
+
+
+def _whole(present: pd.Series) -> bool:
+    return types.is_integer_dtype(present.dtype)
+
+
+def _levels(present: pd.Series) -> list[tuple[str, float]]:
+    shares = present.value_counts(normalize=True).sort_index()
+    return [(write_cell(level), float(share)) for level, share in shares.items()]
+
+
+def write_cell(value: Any) -> str:
+    """Write a value of a table, a number with few digits, a date without its time."""
+    if (
+        value is None
+        or value is pd.NaT
+        or (isinstance(value, float) and value != value)
+    ):
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.6g}"
+    if isinstance(value, pd.Timestamp) and value == value.normalize():
+        return str(value.date())
+    return str(value)
+
+
+def _write_end(value: Any) -> str:
+    """Write an end of an axis as a cell, large numbers in groups of digits."""
+    is_number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    return grouped(value) if is_number and abs(value) >= 1e4 else write_cell(value)
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column is taken for, why, whether chosen; how its numbers are taken."""
+
+    role: str
+    reason: str
+    chosen: bool
+    transform: str = ""
+    weight: float = 1.0
+
+
+def roles(
+    table: Dataset, dataset: Dataset | None, preparation: Mapping[str, Any]
+) -> list[Role]:
+    """The role of each column: as prepared, or as guessed where that failed."""
+    source = dataset or table
+    chosen = preparation.get("roles", {}) if dataset else {}
+    found = []
+    for name in table.table.columns:
+        reason = source.role_reasons[name]
+        if name in chosen:
+            guess = f"guessed {table.roles[name]}: {table.role_reasons[name]}"
+            reason = f"chosen by you · {guess}"
+        found.append(
+            Role(
+                source.roles[name],
+                reason,
+                name in chosen,
+                preparation.get("transforms", {}).get(name, ""),
+                preparation.get("weights", {}).get(name, 1.0),
+            )
+        )
+    return found
+
+
+def hints(job: Job, table: Dataset, dataset: Dataset | None) -> list[TableHint]:
+    """Copies, constants, far values and long tails of the columns in use.
+
+    What was done already is no longer proposed.
+    """
+    source = dataset or table
+    found = list(table_hints(source))
+    for one in column_summaries(source):
+        raise_if_cancelled(job.cancelled)
+        if one.transform:
+            text = (
+                f"{one.name}: long tail (skewness {one.skewness:.1f}), a few rows "
+                "decide the distances."
+            )
+            action = {"transforms": {one.name: one.transform}}
+            found.append(TableHint(text, [one.name], action=action))
+    settings = dataset.settings if dataset else {}
+    return [hint for hint in found if not _is_done(hint.action, settings)]
+
+
+def _is_done(action: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    """Whether a table was prepared so, or its columns were changed in another way."""
+    return bool(action) and all(
+        set(value) <= set(settings.get(rule, ()))
+        if isinstance(value, Mapping)
+        else settings.get(rule) == value
+        for rule, value in action.items()
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Preview:
+    """The first rows: names, row ids, and cells as text, row by row."""
+
+    names: list[str]
+    ids: list[str]
+    cells: list[list[str]]
+    n_rows: int
+    n_columns: int
+
+
+def preview(table: Dataset, dataset: Dataset | None, rows_as: str) -> Preview:
+    """The first rows as they were read, or as features of the pool."""
+    if rows_as == "features" and dataset is not None:
+        X = dataset.X
+        shown = X[:PREVIEW_ROWS, :PREVIEW_COLUMNS]
+        names = list(dataset.feature_names[:PREVIEW_COLUMNS])
+        cells = [[f"{value:.3g}" for value in row] for row in shown.tolist()]
+        ids = dataset.row_ids[:PREVIEW_ROWS]
+        return Preview(names, list(map(str, ids)), cells, *X.shape)
+    frame = (dataset or table).table
+    shown = frame.iloc[:PREVIEW_ROWS, :PREVIEW_COLUMNS]
+    return Preview(
+        list(map(str, shown.columns)),
+        list(map(str, shown.index)),
+        [
+            [write_cell(value) for value in row]
+            for row in shown.itertuples(index=False, name=None)
+        ],
+        *frame.shape,
+    )
+
+
+def prepared_projection(job: Job, dataset: Dataset) -> Projection:
+    """The principal components of what goes into the pool."""
+    return project(dataset, min(AXES, max(2, min(dataset.X.shape))))
+
+
+@dataclass(frozen=True, eq=False)
+class Shading:
+    """Colour of each prepared sample, uint8 (n_samples, 3), and what it stands for.
+
+    Parameters
+    ----------
+    values : array of uint8, shape (n_samples, 3)
+        From light to dark by the column.
+    column : str
+        Name of the column, empty for one colour.
+    low, high : str
+        What the lightest and the darkest colour stand for.
+    """
+
+    values: np.ndarray
+    column: str = ""
+    low: str = ""
+    high: str = ""
+
+
+def shading(job: Job, dataset: Dataset, column: str | None) -> Shading:
+    """Shade the prepared samples by a column as it was read."""
+    names = {str(name): name for name in dataset.table.columns}
+    if column not in names:
+        middle = shades(np.array([0.7]))
+        return Shading(np.repeat(middle, len(dataset.X), axis=0))
+    at = dataset.table.index.get_indexer(pd.Index(dataset.row_ids))
+    cells = dataset.table[names[column]].iloc[at]
+    numbers = _as_numbers(cells)
+    if not np.isfinite(numbers).any():
+        return Shading(shades(numbers), str(column))
+    low, high = np.nanmin(numbers), np.nanmax(numbers)
+    ends = (cells.iloc[int(find(numbers))] for find in (np.nanargmin, np.nanargmax))
+    share = (numbers - low) / ((high - low) or 1.0)
+    return Shading(shades(share), str(column), *(_write_end(value) for value in ends))
+
+
+def _as_numbers(cells: pd.Series) -> np.ndarray:
+    """Numbers as they are, finite or NaN; the rest by its place in sorted order."""
+    if types.is_numeric_dtype(cells.dtype) and cells.dtype.kind != "c":
+        numbers = cells.to_numpy(float, na_value=np.nan)
+        return np.where(np.isfinite(numbers), numbers, np.nan)
+    keys = cells if _comparable(cells) else cells.astype(str)
+    codes = pd.factorize(keys, sort=True)[0]
+    return np.where(codes < 0, np.nan, codes.astype(float))
+
+
+def prepared_picture(
+    job: Job, projection: Projection, shading: Shading, port: Viewport
+) -> Picture | None:
+    """Draw what goes into the pool at the size and in the ranges of the figure."""
+    if not (port.width and port.height):
+        return None
+    return draw_map(projection.coordinates[:, :2], shading.values, port)
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """Shares of the variance on the components, and what the first two are made of."""
+
+    explained: np.ndarray
+    loadings: list[list[str]]
+
+
+def axes(dataset: Dataset, projection: Projection) -> Axes:
+    """Name the features that weigh most in the first two components."""
+    weights = np.abs(projection.components[:2])
+    largest = np.argsort(-weights, axis=1, kind="stable")[:, :LOADINGS]
+    names = [
+        [dataset.feature_names[k] for k in row if weight[k] > 0.1]
+        for row, weight in zip(largest, weights, strict=True)
+    ]
+    return Axes(projection.explained, names)
+
+
+NODES: Mapping[str, Node] = {
+    "columns": Node(("table",), columns, "live", "Looking at the columns"),
+    "roles": Node(("table", "dataset?", "preparation"), roles, keep=16),
+    "hints": Node(("table", "dataset?"), hints, "idle", "Looking for what to mend"),
+    "preview": Node(("table", "dataset?", "look.rows_as"), preview),
+    "prepared_projection": Node(
+        ("dataset",), prepared_projection, "live", "Drawing what goes into the pool"
+    ),
+    "shading": Node(
+        ("dataset", "look.column?"), shading, "live", "Colouring the samples", keep=16
+    ),
+    "prepared_picture": Node(
+        ("prepared_projection", "shading", "look.prepared_view"),
+        prepared_picture,
+        "live",
+        "Drawing what goes into the pool",
+    ),
+    "axes": Node(("dataset", "prepared_projection"), axes),
+}

@@ -1,0 +1,69 @@
+"""Everything that was read, filled, scaled or left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.summaries import TableHint
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import card, link, quoting
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+OFFERS = {
+    "log": "take its logarithm",
+    "log1p": "take the logarithm of 1 + value",
+    "rank": "take its ranks",
+    "once": "use each row once",
+}
+_SHOWN = 40
+
+
+class Notes(Panel):
+    """What was done to the table, step by step, and what is worth a look."""
+
+    needs = ("table", "dataset?")
+    also = ("hints",)
+
+    def build(self) -> Any:
+        self._hints: list[TableHint] = []
+        self._steps = Text(
+            does=self._mend,
+            css_classes=["cl-notes"],
+            scrolls=True,
+            sizing_mode="stretch_both",
+        )
+        return card("What was done", self._steps, note=self.status, css="cl-done")
+
+    def show(self, table: Dataset, dataset: Dataset | None, hints: Result) -> None:
+        """List the steps in order, then the hints."""
+        self._hints = (hints.value or [])[:_SHOWN]
+        source = dataset or table
+        read = len(source.reading_notes)
+        rows = "".join(
+            f"<tr><td class='muted'>{'read' if k < read else 'prepared'}</td>"
+            f"<td>{quoting(note)}</td></tr>"
+            for k, note in enumerate(source.notes)
+        )
+        rows += "".join(_row(k, hint) for k, hint in enumerate(self._hints))
+        if hints.ready and len(hints.value) > _SHOWN:
+            rows += f"<tr><td></td><td>and {len(hints.value) - _SHOWN} more</td></tr>"
+        self._steps.body = (
+            f"<table>{rows}</table>" if rows else "<p>Nothing to report.</p>"
+        )
+
+    async def _mend(self, at: str) -> None:
+        """Prepare anew as a hint proposes."""
+        await self.session.act("prepare", **self._hints[int(at)].action)
+
+
+def _row(at: int, hint: TableHint) -> str:
+    offer = f" {link(_words(hint), str(at), css='cl-mend')}" if hint.action else ""
+    return f"<tr><td class='warn name'>look at</td><td>{quoting(hint)}{offer}</td></tr>"
+
+
+def _words(hint: TableHint) -> str:
+    """What a click on a hint does."""
+    (rule,) = hint.action.values()
+    return OFFERS[rule if isinstance(rule, str) else rule[hint.columns[0]]]

@@ -1,0 +1,88 @@
+"""Page: load a table, say what each column is, see what goes into the pool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.pages.data.columns import Columns
+from clusterlens.ui.pages.data.first_rows import FirstRows
+from clusterlens.ui.pages.data.gallery import Gallery
+from clusterlens.ui.pages.data.load_table import LoadTable
+from clusterlens.ui.pages.data.notes import Notes
+from clusterlens.ui.pages.data.preparation import Preparation
+from clusterlens.ui.pages.data.recent import Recent
+from clusterlens.ui.pages.data.welcome import Welcome
+from clusterlens.ui.pages.page import Page, Steps, share
+from clusterlens.ui.session import Session
+
+GRID = {
+    "display": "grid",
+    "grid-template-columns": "minmax(570px, 3fr) minmax(0, 2fr)",
+    "grid-template-rows": "minmax(0, 2.2fr) minmax(0, 1fr)",
+    "gap": "8px",
+    "height": "100%",
+}
+LOAD_HEIGHT = 206
+FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
+
+
+class DataPage(Page):
+    """From a file to a prepared table: where to begin, or what was loaded."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.parts = {False: Beginning(session), True: LoadedTable(session)}
+        session.history.param.watch(self._arrange, ["steps", "cursor"])
+        session.look.param.watch(self._arrange, ["starting"])
+
+    def build(self) -> Steps:
+        yield
+        return pn.Column(
+            *(part.view for part in self.parts.values()),
+            styles={**COLUMN, "gap": "8px"},
+            css_classes=["cl-page-data"],
+            **FILL,
+        )
+
+    def attend(self) -> None:
+        self._arrange()
+
+    def _arrange(self, *events: Any) -> None:
+        """Show the cards of a table where there is one, else where to begin."""
+        session = self.session
+        loaded = session.analysis.table is not None and not session.look.starting
+        for of_table, part in self.parts.items():
+            part.look(self.made and self.seen and of_table == loaded)
+
+
+class Beginning(Page):
+    """What this is, where a table comes in, analyses to go on with, examples."""
+
+    def build(self) -> Steps:
+        panels = yield from self.each(Welcome, LoadTable, Recent, Gallery)
+        welcome, load, recent, gallery = (panel.view for panel in panels)
+        beside = pn.Row(
+            share(load, "5 1 0"),
+            share(recent, "8 1 0"),
+            height=LOAD_HEIGHT,
+            sizing_mode="stretch_width",
+            margin=0,
+            styles={**COLUMN, "gap": "8px", "flex": f"0 0 {LOAD_HEIGHT}px"},
+        )
+        return pn.Column(
+            welcome,
+            beside,
+            share(gallery, "1 1 0"),
+            styles={**COLUMN, "gap": "8px"},
+            **FILL,
+        )
+
+
+class LoadedTable(Page):
+    """What each column is, and what goes into the pool."""
+
+    def build(self) -> Steps:
+        cards = yield from self.each(Columns, Preparation, Notes, FirstRows)
+        return pn.Column(*(card.view for card in cards), styles=GRID, **FILL)

@@ -1,0 +1,205 @@
+"""The rules that turn columns into numbers, and a map of what they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.table.dataset import (
+    CATEGORICAL_RULES,
+    MISSING_RULES,
+    SCALES,
+    Dataset,
+)
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import SHADES
+from clusterlens.ui.kit.widgets import badge, card, pmu, pn, safe
+from clusterlens.ui.kit.words import size_in_bytes
+from clusterlens.ui.pages.data.nodes import Axes, Shading
+from clusterlens.ui.pages.data.prepared_map import PreparedMap
+from clusterlens.ui.parts.copies import answer, ready_line
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+PCA = {
+    "no, keep all features": None,
+    "keep 95 % of the variance": 0.95,
+    "keep 80 % of the variance": 0.8,
+    "2 components": 2,
+}
+RULES: dict[str, tuple[str, dict[str, Any]]] = {
+    "missing": ("Missing values", {rule: rule for rule in MISSING_RULES}),
+    "scale": ("Scaling of numbers", {rule: rule for rule in SCALES}),
+    "categorical": ("Categories", {rule: rule for rule in CATEGORICAL_RULES}),
+    "pca": ("Principal components", PCA),
+}
+
+
+class Preparation(Panel):
+    """Selects, the map, and the way to the next page."""
+
+    needs = ("dataset", "prepared_picture", "shading", "axes")
+
+    def build(self) -> Any:
+        self._selects = {rule: self._select(rule) for rule in RULES}
+        self._map = PreparedMap(self.sees("prepared_view"))
+        self._legend = Text(styles={"flex": "none"}, css_classes=["cl-prepared-legend"])
+        self._bars = Text(
+            width=104,
+            sizing_mode="stretch_height",
+            css_classes=["cl-variance"],
+            styles={"overflow": "hidden"},
+        )
+        self._result = Text(css_classes=["cl-prepared"])
+        # As wide as the card, so that it leaves the map its height.
+        self._more = Text(
+            does=lambda what: answer(self.session, what),
+            css_classes=["cl-prepared-more"],
+            styles={"flex": "none"},
+        )
+        self._next = pmu.Button(
+            label="Next: choose a pool",
+            icon="arrow_forward",
+            on_click=lambda event: setattr(self.session.look, "page", "pool"),
+            margin=(4, 0, 0, 8),
+            css_classes=["cl-next"],
+        )
+        picture = pn.Row(
+            self._map.pane,
+            self._bars,
+            margin=0,
+            sizing_mode="stretch_both",
+            styles={"flex": "1 1 0", "min-height": "0"},
+        )
+        rules = pn.Column(
+            *self._selects.values(),
+            margin=0,
+            sizing_mode="stretch_width",
+            styles={
+                "display": "grid",
+                "grid-template-columns": "1fr 1fr",
+                "gap": "4px 10px",
+                "flex": "none",
+            },
+        )
+        end = pn.Row(
+            self._result,
+            self._next,
+            margin=0,
+            sizing_mode="stretch_width",
+            styles={"flex": "none"},
+        )
+        return card(
+            "Preparation",
+            rules,
+            self.status,
+            self._legend,
+            picture,
+            end,
+            self._more,
+            css="cl-preparation",
+        )
+
+    def _select(self, rule: str) -> Any:
+        title, choices = RULES[rule]
+
+        def read() -> str:
+            given = self.session.analysis.preparation.get(rule)
+            shown = (name for name, value in choices.items() if value == given)
+            return next(shown, next(iter(choices)))
+
+        async def write(name: str) -> None:
+            if self.session.analysis.table is not None:
+                await self.session.act("prepare", **{rule: choices[name]})
+
+        select = pmu.Select(
+            label=title,
+            options=list(choices),
+            value=next(iter(choices)),
+            size="small",
+            margin=(6, 0, 0, 0),
+            sizing_mode="stretch_width",
+            css_classes=[f"cl-{rule}"],
+        )
+        return self.control(select, read, write)
+
+    def prepare(self, results: Mapping[str, Result]) -> None:
+        """Say what goes into the pool as soon as it is known, before it is drawn."""
+        ds = results["dataset"].value
+        self._next.disabled = ds is None
+        self._result.body = _result(ds) if ds else "<p class='muted'>Not prepared.</p>"
+        self._more.body = _more(ds) if ds else ""
+
+    def show(
+        self, dataset: Dataset, prepared_picture: Picture, shading: Shading, axes: Axes
+    ) -> None:
+        """Put the picture, its legend and the shares of the variance on screen."""
+        self._map.show(prepared_picture, self.session.look.prepared_view)
+        self._legend.body = f"<p>{_colours(shading)}</p>{_axes(axes)}"
+        self._bars.body = _bars(axes)
+
+
+def _result(ds: Dataset) -> str:
+    n, d = ds.X.shape
+    return (
+        f"<p>{badge('ready')} <b>{whole(n)} samples × {count(d, 'feature')}</b> go "
+        f"into the pool. <span class='muted'>{_memory(ds)}</span></p>"
+    )
+
+
+def _more(ds: Dataset) -> str:
+    """Say what became of copies, and which column is no feature."""
+    copies, labels = ready_line(ds), ""
+    if ds.labels_true is not None:
+        name = next(str(c) for c, role in ds.roles.items() if role == "label")
+        labels = (
+            f"<span class='muted'>{safe(name)}, the given label with "
+            f"{len(ds.label_names)} classes, is not a feature.</span>"
+        )
+    return f"<p>{copies} {labels}</p>" if copies or labels else ""
+
+
+def _memory(ds: Dataset) -> str:
+    """Say what memory the table and its features take."""
+    table = int(ds.table.memory_usage(index=False).sum())
+    return f"{size_in_bytes(table + ds.X.nbytes)} in memory, table and features."
+
+
+def _colours(shading: Shading) -> str:
+    if not shading.column:
+        return "<b>What goes in</b>, on two principal components"
+    stops = ", ".join(SHADES)
+    return (
+        f"<b>What goes in</b>, shaded by {safe(shading.column)}: {safe(shading.low)} "
+        "<span style='display:inline-block;width:80px;height:9px;background:"
+        f"linear-gradient(90deg,{stops})'></span> {safe(shading.high)}"
+    )
+
+
+def _axes(axes: Axes) -> str:
+    parts = [
+        f"{arrow} <b>PC {k} · {percent(axes.explained[k - 1])}</b> "
+        + ", ".join(
+            f"<span class='brief cut' title='{safe(name)}'>{safe(name)}</span>"
+            for name in axes.loadings[k - 1]
+        )
+        for k, arrow in ((1, "→"), (2, "↑"))
+    ]
+    return f"<p class='muted'>{'&ensp;'.join(parts)}</p>"
+
+
+def _bars(axes: Axes) -> str:
+    largest = max(float(axes.explained[0]), 1e-9)
+    rows = "".join(
+        "<div style='display:flex;align-items:center;gap:4px;font-size:11px;"
+        f"line-height:15px'><span style='width:15px'>{k + 1}</span>"
+        f"<span style='height:8px;width:{48 * share / largest:.1f}px;background:"
+        f"{'#0b8a8a' if k < 2 else '#8fa3ad'}'></span>{percent(share)}</div>"
+        for k, share in enumerate(axes.explained.tolist())
+    )
+    return (
+        f"<p><b style='font-size:16px'>{percent(axes.explained[:2].sum())}</b></p>"
+        f"<p class='muted'>of the variance is in this map</p>{rows}"
+    )

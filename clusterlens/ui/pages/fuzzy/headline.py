@@ -1,0 +1,314 @@
+"""Which two partitions are compared, and how far they agree, in a line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from clusterlens.compute.fuzzy.concordance import NDC
+from clusterlens.compute.fuzzy.importing import load_memberships
+from clusterlens.ui.exports.script import run_lines, table_lines
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import badge, card, copier, link, pmu, pn, safe, select
+from clusterlens.ui.kit.words import error, fixed
+from clusterlens.ui.pages.fuzzy.nodes import MODELS, PRECISIONS, Choices, Pair
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+# Under the selects where names would be cut beside it.
+SUMMARY_CSS = """
+:host { flex: 1 1 220px; }
+@media (max-width: 1150px) {
+  :host { flex: 1 1 60%; }
+  div { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 16px; }
+}
+"""
+
+_TOY = link("the toy example of the paper", "toy", css="cl-toy")
+_NO_RUN = (
+    f"<p><b>No soft partitions to compare.</b> {link('Run a pool', 'pool')}, upload "
+    f"memberships, or look at {_TOY}.</p>"
+)
+_NO_TABLE = (
+    "<p><b>No soft partitions to compare.</b> "
+    f"{link('Load a table on Data', 'data')}, or look at {_TOY}.</p>"
+)
+
+
+class FuzzyHeadline(Panel):
+    """Two selects, swap, upload, the toy example, saved pairs, NDC."""
+
+    needs = ("fuzzy_pair", "fuzzy_ndc")
+    also = ("fuzzy_choices", "fuzzy_pairs", "ensemble?", "samples?")
+    empty = (
+        "<p><b>No soft partitions to compare.</b> "
+        f"{link('Add fuzzy c-means and a mixture to the run', 'soft', css='cl-soft')}, "
+        f"{link('add CNS', 'cns')}, upload memberships, or look at {_TOY}.</p>"
+    )
+
+    def build(self) -> Any:
+        look = self.session.look
+        self._selects = {
+            which: self.control(
+                select(
+                    which.upper(),
+                    [],
+                    css=f"cl-fuzzy-{which}",
+                    sizing_mode="stretch_width",
+                    styles={"flex": "3 1 120px", "max-width": "268px"},
+                ),
+                lambda which=which: self._key(which),
+                lambda key, which=which: look.param.update(**{f"fuzzy_{which}": key}),
+            )
+            for which in "uv"
+        }
+        self._swap = pmu.IconButton(
+            icon="swap_horiz",
+            description="Swap U and V",
+            margin=0,
+            on_click=lambda event: self._exchange(),
+            css_classes=["cl-fuzzy-swap"],
+        )
+        precision = self.control(
+            select("Aim at", PRECISIONS, css="cl-fuzzy-precision", width=116),
+            lambda: look.fuzzy_precision,
+            lambda value: setattr(look, "fuzzy_precision", value),
+        )
+        self._upload = pmu.FileInput(
+            label="Upload memberships",
+            variant="outlined",
+            size="small",
+            margin=0,
+            css_classes=["cl-fuzzy-file"],
+        )
+        self._upload.param.watch(self._take_file, "value")
+        self._refused: tuple[str, bytes] | None = None
+        self._divide = Text(
+            does=self._divide_rows, visible=False, css_classes=["cl-fuzzy-divide"]
+        )
+        self._text = Text(
+            does=self._do,
+            css_classes=["cl-fuzzy-summary"],
+            stylesheets=[SUMMARY_CSS],
+        )
+        row = pn.Row(
+            self._selects["u"],
+            self._swap,
+            self._selects["v"],
+            precision,
+            self._text,
+            self._upload,
+            margin=0,
+            sizing_mode="stretch_width",
+            styles={
+                "display": "flex",
+                "gap": "8px",
+                "align-items": "center",
+                "flex-wrap": "wrap",
+            },
+        )
+        return card(
+            "",
+            row,
+            self._divide,
+            note=self.status,
+            css="cl-fuzzy-headline",
+            fills=False,
+        )
+
+    def _say(self, needed: Mapping[str, Result]) -> str:
+        """Name the first thing that is missing."""
+        analysis = self.session.analysis
+        has_table = (analysis.samples or analysis.dataset) is not None
+        missing = "" if has_table else self._missing(_NO_TABLE)
+        if not missing and analysis.ensemble is None:
+            missing = _NO_RUN
+        if missing and needed["fuzzy_pair"].state == "empty":
+            return f"<div class='empty'>{missing}</div>"
+        return super()._say(needed)
+
+    def _key(self, which: str) -> str | None:
+        pair = self.session.derived.get("fuzzy_pair")
+        return getattr(pair.value, which) if pair.ready else None
+
+    def _exchange(self) -> None:
+        pair = self.session.derived.get("fuzzy_pair")
+        if pair.ready:
+            u, v = pair.value.u, pair.value.v
+            self.session.look.param.update(fuzzy_u=v, fuzzy_v=u)
+
+    def prepare(self, results: Mapping[str, Result]) -> None:
+        """Offer what can be compared."""
+        found: Choices | None = results["fuzzy_choices"].value
+        offers = {one.title: one.key for one in found.listed} if found else {}
+        for which, widget in self._selects.items():
+            self.offer(widget, options=offers, value=self._key(which))
+            widget.visible = bool(offers)
+        self._swap.visible = results["fuzzy_pair"].ready
+        if not results["fuzzy_ndc"].ready:
+            self._text.body = ""
+
+    def show(
+        self,
+        fuzzy_pair: Pair,
+        fuzzy_ndc: NDC,
+        fuzzy_choices: Result,
+        fuzzy_pairs: Result,
+        **more: Result,
+    ) -> None:
+        """Write NDC and what can be done with the pair."""
+        toy = self.session.look.fuzzy_case == "toy"
+        found: Choices = fuzzy_choices.value
+        self._text.body = (
+            f"<p style='font-size:1.1em'>NDC <b>{fixed(float(fuzzy_ndc), 3)}</b> "
+            f"<span class='muted'>{error(fuzzy_ndc.standard_error)}, unadjusted"
+            f"</span> {_exactness(fuzzy_ndc)}</p><p>"
+            f"{copier('Copy as Python', self._script(found, fuzzy_pair))} · "
+            + (
+                link("back to the table", "table", css="cl-toy")
+                if toy
+                else link("toy example", "toy", css="cl-toy")
+            )
+            + f"{self._saved(found, fuzzy_pair, fuzzy_pairs.value or ())}</p>"
+        )
+
+    def _saved(self, found: Choices, pair: Pair, saved: Any) -> str:
+        """Offer to save the pair, and the saved ones."""
+        if self.session.look.fuzzy_case == "toy":
+            return ""
+        now = (pair.u, pair.v)
+        text = " · " + (
+            link("forget this pair", "drop")
+            if now in saved
+            else link("save this pair", "save", css="cl-save-pair")
+        )
+        known = {one.key: one.title for one in found.listed}
+        for at, (u, v) in enumerate(saved):
+            if (u, v) != now and u in known and v in known:
+                names = f"{safe(known[u])} | {safe(known[v])}"
+                text += f" · {link(names, f'pair {at}')}"
+        return text
+
+    def _script(self, found: Choices, pair: Pair) -> str:
+        lines = ["import clusterlens as cl", ""]
+        if self.session.look.fuzzy_case == "table":
+            steps = self.session.history.done
+            lines = [
+                *table_lines(steps),
+                *run_lines(steps),
+            ]
+        aim = self.session.look.fuzzy_precision
+        return "\n".join(
+            [
+                *lines,
+                f"U = {found.titled(pair.u).code}",
+                f"V = {found.titled(pair.v).code}",
+                "print(float(cl.ndc(U, V)))",
+                f"for model in {MODELS!r}:",
+                '    for fixed in (None, "u", "v"):',
+                f"        found = cl.adjusted_ndc(U, V, model, fixed, precision={aim})",
+                "        print(model, fixed, found.value, found.standard_error)",
+            ]
+        )
+
+    async def _do(self, what: str) -> None:
+        verb, _, at = what.partition(" ")
+        look, session = self.session.look, self.session
+        pair = session.derived.get("fuzzy_pair")
+        if verb in ("toy", "table"):
+            look.param.update(fuzzy_case=verb, fuzzy_u="", fuzzy_v="", fuzzy_sort="")
+        elif verb == "pair":
+            u, v = session.analysis.fuzzy_pairs[int(at)]
+            look.param.update(fuzzy_u=u, fuzzy_v=v)
+        elif verb in ("save", "drop") and pair.ready:
+            session.act_now(f"{verb} pair", **vars(pair.value))
+
+    async def _retry(self, what: str) -> None:
+        if what == "toy":
+            await self._do("toy")
+        elif what == "soft":
+            await add_soft_models(self.session)
+        else:
+            super()._retry(what)
+
+    async def _take_file(self, event: Any) -> None:
+        """Read uploaded memberships; the notice says what is wrong with them."""
+        name = self._upload.filename
+        if not event.new or not name:
+            return
+        await self._read(name, event.new)
+
+    async def _read(self, name: str, content: bytes, **options: Any) -> None:
+        """Take memberships in as U; offer to divide rows that were refused."""
+        before = self.session.derived.get("fuzzy_pair").value
+        if self.session.look.fuzzy_case == "toy":
+            before = None  # of another table
+        key = await asyncio.to_thread(self.session.keep_file, content)
+        done = await self.session.act(
+            "add memberships", name=name, sha256=key, **options
+        )
+        self._refused = None if done else (name, content)
+        samples = self.session.analysis.samples or self.session.analysis.dataset
+        self._divide.visible = (
+            not done
+            and samples is not None
+            and await asyncio.to_thread(_divides, name, content, samples.row_ids)
+        )
+        self._divide.body = (
+            f"<p>“{safe(name)}” was refused. If its rows are meant to be shares: "
+            f"{link('divide every row by its sum', 'divide')} (recorded in the log)."
+            "</p>"
+        )
+        if done:
+            self._put_as_u(f"upload {name}", before)
+
+    def _put_as_u(self, key: str, before: Pair | None) -> None:
+        """Show an upload as U beside the V that there was, and say what it replaced."""
+        session = self.session
+        kept = "" if before is None or before.v == key else before.v
+        session.look.param.update(fuzzy_case="table", fuzzy_u=key, fuzzy_v=kept)
+        pair, found = (session.derived.get(f"fuzzy_{it}") for it in ("pair", "choices"))
+        if not (pair.ready and found.ready) or before is None:
+            return
+        u, v, was = (
+            f"“{found.value.titled(one).title}”"
+            for one in (pair.value.u, pair.value.v, before.u)
+        )
+        instead = "" if before.u == key else f", in place of {was}"
+        session.jobs.notify("info", f"U is now {u}{instead}; V is {v}.")
+
+    async def _divide_rows(self, what: str) -> None:
+        if self._refused is not None:
+            await self._read(*self._refused, normalize=True)
+
+
+def _divides(name: str, content: bytes, row_ids: Any) -> bool:
+    """Whether a file is refused for nothing but the sums of its rows."""
+    try:
+        load_memberships(content, row_ids, name=name, normalize=True)
+    except ValueError:
+        return False
+    return True
+
+
+async def add_soft_models(session: Any) -> None:
+    """Add fuzzy c-means and a mixture with as many clusters as the leader."""
+    ranking, ensemble = session.derived.get("ranking"), session.analysis.ensemble
+    if ensemble is None:
+        session.look.page = "pool"
+        return
+    count = 3
+    if ranking.ready:
+        count = max(2, int(ensemble.n_clusters[ranking.value.order[0]]))
+    pool = [
+        {"clusterer": "fuzzy c-means", "n_clusters": count},
+        {"clusterer": "Gaussian mixture", "n_components": count},
+    ]
+    await session.act("add models", pool=pool)
+
+
+def _exactness(found: NDC) -> str:
+    if found.standard_error == 0:
+        return badge("all pairs")
+    return badge("from drawn pairs", kind="estimate")

@@ -1,0 +1,162 @@
+"""Both membership maps side by side, where they disagree, and one sample of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import whole
+from clusterlens.compute.fuzzy.comparison import SampleDiscordance
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.figures.membership_map import MembershipMap
+from clusterlens.ui.figures.sample_map import CLICK_PIXELS
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import DISCORDANCE_COLOURS, cluster_colour
+from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.widgets import badge, card, mark, pn, safe, said
+from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.pages.fuzzy.nodes import Maps, Side
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+_TITLES = (
+    "<b>U</b> <span class='how'>hue: cluster, strength: membership</span>",
+    "<b>V</b> <span class='how'>hues matched to U, for the eye only</span>",
+    "<b>Where they disagree</b> <span class='how'>on average</span>",
+)
+_MOST = 8
+
+
+class FuzzyMaps(Panel):
+    """Three maps with one view; a click reads a sample."""
+
+    needs = ("fuzzy_maps", "fuzzy_sides", "fuzzy_discordance", "projection")
+    also = ("look.fuzzy_sample?", "fuzzy_nearest", "samples")
+    empty = "<p>Maps need a table: the toy example has none.</p>"
+
+    def build(self) -> Any:
+        # One range, so that zooming in one map zooms in all; the first one tells of it.
+        made = (self.sees("fuzzy_view"), self._tap)
+        first = MembershipMap(*made)
+        others = [MembershipMap(*made, beside=first) for _ in _TITLES[1:]]
+        self._figures = [first, *others]
+        columns = [
+            pn.Column(
+                Text(f"<p>{title}</p>", styles={"flex": "none"}),
+                figure.pane,
+                sizing_mode="stretch_both",
+                margin=0,
+                styles={**COLUMN, "flex": "1 1 0"},
+            )
+            for title, figure in zip(_TITLES, self._figures, strict=True)
+        ]
+        row = pn.Row(
+            *columns,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={
+                "display": "flex",
+                "gap": "8px",
+                "min-height": "0",
+                "flex": "1 1 0",
+            },
+        )
+        self._text = Text(
+            css_classes=["cl-fuzzy-sample"],
+            scrolls=True,
+            sizing_mode="stretch_width",
+            styles={"flex": "0 0 92px", "min-height": "0"},
+        )
+        return card(
+            "Memberships on the map",
+            row,
+            self._text,
+            note=self.status,
+            css="cl-fuzzy-maps",
+        )
+
+    def _say(self, needed: Mapping[str, Result]) -> str:
+        """Say nothing where only the size is missing: what is gone never gets one."""
+        waits = self.session.look.fuzzy_case == "table" and needed["projection"].ready
+        if waits and needed["fuzzy_maps"].state == "empty":
+            return ""
+        return super()._say(needed)
+
+    def show(
+        self,
+        fuzzy_maps: Maps,
+        fuzzy_sides: tuple[Side, Side],
+        fuzzy_discordance: SampleDiscordance,
+        projection: Projection,
+        fuzzy_sample: Result,
+        samples: Result,
+        **more: Result,
+    ) -> None:
+        """Put the pictures and the words below on screen."""
+        at = fuzzy_sample.value
+        place = None if at is None else projection.coordinates[at]
+        for figure, picture in zip(self._figures, fuzzy_maps.pictures, strict=True):
+            figure.show(picture, self.session.look.fuzzy_view)
+            figure.ring(place)
+        names = samples.value.row_ids
+        words = (
+            f"Three maps of {len(names)} samples: memberships of U, of V, and their "
+            f"discordance, up to {fuzzy_maps.darkest:.2f}."
+        )
+        self._text.body = (
+            said(words)
+            + _legend(fuzzy_maps, fuzzy_discordance)
+            + _reading(fuzzy_sides, fuzzy_discordance, names, at)
+        )
+
+    def _tap(self, x: float, y: float, unit: float) -> None:
+        tree = self.session.derived.get("fuzzy_nearest")
+        if tree.ready:
+            distance, position = tree.value.query((x, y))
+            near = distance <= CLICK_PIXELS * unit
+            self.session.look.fuzzy_sample = int(position) if near else None
+
+
+def _legend(maps: Maps, found: SampleDiscordance) -> str:
+    drawn = (
+        ""
+        if found.exact
+        else badge(f"from {whole(found.n_others)} others", kind="estimate")
+    )
+    return (
+        "<p><span class='muted'>discordance 0</span> <span style='display:inline-block;"
+        "width:90px;height:9px;background:linear-gradient(90deg,"
+        f"{','.join(DISCORDANCE_COLOURS)})'></span> <span class='muted'>"
+        f"{maps.darkest:.2f}; its mean, {found.values.mean():.3f}, is 1 − NDC</span> "
+        f"{drawn}</p>"
+    )
+
+
+def _reading(
+    sides: tuple[Side, Side], found: SampleDiscordance, names: Any, at: int | None
+) -> str:
+    """The two rows of the clicked sample, else of the one they differ most about."""
+    clicked = at is not None
+    row = at if at is not None else int(np.argmax(found.values))
+    how = "" if clicked else " differs most"
+    bars = "".join(
+        f"<p><b>{name}</b> {_row(side, row)}</p>"
+        for name, side in zip("UV", sides, strict=True)
+    )
+    more = "" if clicked else " <span class='muted'>Click to read another.</span>"
+    return (
+        f"<p><b>row {safe(names[row])}</b>{how}, discordance "
+        f"{fixed(float(found.values[row]))}.{more}</p>{bars}"
+    )
+
+
+def _row(side: Side, at: int) -> str:
+    """The memberships of a sample, the largest first."""
+    values = side.partition.memberships[at]
+    order = np.argsort(-values, kind="stable")[:_MOST]
+    return "&ensp;".join(
+        mark(cluster_colour(int(side.hues[k])), f"{values[k]:.2f}")
+        for k in order.tolist()
+    )

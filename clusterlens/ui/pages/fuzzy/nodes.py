@@ -1,0 +1,415 @@
+"""What the Fuzzy page shows: two soft partitions compared under random models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial import KDTree
+from scipy.stats import beta
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.estimators.cns.cns import CNS
+from clusterlens.compute.fuzzy.adjusted import AdjustedIndex, adjusted_ndc
+from clusterlens.compute.fuzzy.comparison import (
+    SampleDiscordance,
+    compare_fuzzy,
+    sample_discordance,
+)
+from clusterlens.compute.fuzzy.concordance import NDC, ndc
+from clusterlens.compute.fuzzy.dirichlet import DirichletFit, fit_dirichlet
+from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
+from clusterlens.compute.fuzzy.toy import toy_partitions
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.raster import draw_map
+from clusterlens.ui.kit.palette import certain_colours, discordance_colours
+from clusterlens.ui.state.analysis import SoftTable
+from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.partitions import free_name
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import Job
+
+# The models of soft partitions, in the order of what they keep.
+MODELS = tuple(key for key, model in RANDOM_MODELS.items() if model.distribution)
+SIDES: tuple[Literal["u", "v"] | None, ...] = (None, "u", "v")
+PRECISIONS = {"± 0.001": 5e-4, "± 0.0002": 1e-4, "± 0.00004": 2e-5}
+MOST_IN_SET = 9
+BINS = 12
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A partition that can be compared.
+
+    Parameters
+    ----------
+    key : str
+        What it is known by, plain text.
+    title : str
+        Name on screen.
+    kind : {"soft", "hard"}
+        Whether it has memberships of its own.
+    code : str
+        The partition in Python.
+    """
+
+    key: str
+    title: str
+    kind: Literal["soft", "hard"]
+    code: str
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """What can be compared, how each is made, and of which samples.
+
+    Parameters
+    ----------
+    listed : tuple of Choice
+        In the order of the selects: soft ones first.
+    make : dict of str to callable
+        Makes the partition of a key.
+    """
+
+    listed: tuple[Choice, ...]
+    make: Mapping[str, Callable[[], FuzzyPartition]]
+
+    @property
+    def soft(self) -> list[Choice]:
+        """Those with memberships of their own."""
+        return [one for one in self.listed if one.kind == "soft"]
+
+    def titled(self, key: str) -> Choice:
+        """The choice of a key."""
+        return next(one for one in self.listed if one.key == key)
+
+
+def choices(
+    case: str,
+    samples: Dataset | None,
+    ensemble: Ensemble | None,
+    uploads: tuple[SoftTable, ...],
+) -> Choices | None:
+    """List what can be compared; nothing where there are not two.
+
+    Keys name the models: what is saved is meant of this model in another run, too.
+    """
+    listed: list[Choice] = []
+    make: dict[str, Callable[[], FuzzyPartition]] = {}
+
+    def add(
+        key: str, title: str, kind: Any, code: str, made: Callable[[], Any]
+    ) -> None:
+        key = free_name(key, make)
+        listed.append(Choice(key, title, kind, code))
+        make[key] = partial(_as_fuzzy, made)
+
+    if case == "toy":
+        for name, partition in toy_partitions().items():
+            kind = "hard" if partition.is_hard else "soft"
+            code = f"cl.toy_partitions()[{name!r}]"
+            add(name, name, kind, code, partial(_given, partition))
+        return Choices(tuple(listed), make)
+    if ensemble is not None and samples is not None:
+        _add_soft(add, samples, ensemble)
+    for table in uploads:
+        if samples is None or np.array_equal(table.row_ids, samples.row_ids):
+            divided = ", normalize=True" if table.divided else ""
+            code = f"cl.load_memberships({table.name!r}, dataset.row_ids{divided})"
+            title = f"{table.name} (upload)"
+            add(
+                f"upload {table.name}", title, "soft", code, partial(_given, table.rows)
+            )
+    if samples is not None and samples.labels_true is not None:
+        label = samples.labels_true
+        add("labels", "label column", "hard", "dataset.labels_true", lambda: label)
+    if ensemble is not None:
+        for at, name in enumerate(ensemble.names):
+            code = f"ensemble.labels[ensemble.names.index({name!r})]"
+            row = ensemble.labels[at]
+            add(f"hard {name}", f"{name} (hard)", "hard", code, partial(_given, row))
+    return Choices(tuple(listed), make) if len(listed) > 1 else None
+
+
+def _add_soft(add: Callable[..., None], samples: Dataset, ensemble: Ensemble) -> None:
+    """Add the models with memberships; CNS also as shares of the seed stops."""
+    for at, rows in ensemble.memberships.items():
+        name = ensemble.names[at]
+        code = f"ensemble.memberships[ensemble.names.index({name!r})]"
+        spec = ensemble.specs[at] if ensemble.specs is not None else {}
+        if spec.get("clusterer") != "CNS":
+            add(f"model {name}", name, "soft", code, partial(_given, rows))
+            continue
+        options = {key: value for key, value in spec.items() if key != "clusterer"}
+        shares = f"cl.CNS(**{options!r}).fit(dataset.X).seed_shares_"
+        made = partial(_seed_shares, samples.X, options)
+        add(f"shares {name}", f"{name}, where walks end", "soft", shares, made)
+        title = f"{name}, raw memberships"
+        add(f"model {name}", title, "soft", code, partial(_given, rows))
+
+
+def _given(rows: Any) -> Any:
+    return rows
+
+
+def _seed_shares(X: np.ndarray, options: Mapping[str, Any]) -> np.ndarray:
+    return CNS(**options).fit(X).seed_shares_
+
+
+def _as_fuzzy(made: Callable[[], Any]) -> FuzzyPartition:
+    rows = made()
+    return rows if isinstance(rows, FuzzyPartition) else FuzzyPartition(rows)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The keys of both sides."""
+
+    u: str
+    v: str
+
+
+def chosen_pair(choices: Choices, u: str, v: str) -> Pair | None:
+    """The chosen sides, else the first soft ones that are not the same model."""
+    known = [one.key for one in choices.listed]
+    if len(choices.soft) == 0 and u not in known:
+        return None
+    first = u if u in known else known[0]
+    model = first.partition(" ")[2]
+    others = [key for key in known if key.partition(" ")[2] != model]
+    others = others or [key for key in known if key != first]
+    return Pair(first, v if v in known else others[0])
+
+
+def side(job: Job, choices: Choices, pair: Pair, which: str) -> FuzzyPartition:
+    """The partition of a side."""
+    return choices.make[getattr(pair, which)]()
+
+
+def observed(job: Job, u: FuzzyPartition, v: FuzzyPartition, precision: float) -> NDC:
+    """NDC, unadjusted."""
+    return ndc(u, v, n_pairs=_pairs(precision), random_state=_SEED, **job.kernels)
+
+
+def _pairs(precision: float) -> int:
+    """Pairs to draw where not all can be compared."""
+    return int(1e6 * min(5e-4 / precision, 10))
+
+
+Adjusted = Mapping[Literal["u", "v"] | None, AdjustedIndex]
+
+
+def adjusted(
+    job: Job, u: FuzzyPartition, v: FuzzyPartition, precision: float, model: str
+) -> Adjusted:
+    """The values under one random model: both sides random, then one kept fixed."""
+    options = {"precision": precision, "n_pairs": _pairs(precision)}
+
+    def value(fixed: Literal["u", "v"] | None) -> AdjustedIndex:
+        return adjusted_ndc(u, v, model, fixed, _SEED, **options, **job.kernels)
+
+    if model == "permutation":
+        return dict.fromkeys(SIDES, value(None))
+    return {fixed: value(fixed) for fixed in SIDES}
+
+
+def discordances(job: Job, u: FuzzyPartition, v: FuzzyPartition) -> SampleDiscordance:
+    """How far both sides disagree about each sample."""
+    return sample_discordance(u, v, **job.kernels)
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A side as it is drawn: hue and strength of each sample, and its marginals.
+
+    Parameters
+    ----------
+    partition : FuzzyPartition
+        The side.
+    hues : array of int, shape (n_clusters,)
+        Cluster colour of each column.
+    labels, strength : array, shape (n_samples,)
+        Column of the largest membership, and this membership.
+    counts : array of int, shape (n_clusters, BINS)
+        Memberships per step from 0 to 1.
+    fit, sym : DirichletFit
+        The distributions that the models of these names draw rows from.
+    """
+
+    partition: FuzzyPartition
+    hues: np.ndarray
+    labels: np.ndarray
+    strength: np.ndarray
+    counts: np.ndarray
+    fit: DirichletFit
+    sym: DirichletFit
+
+    def expected(self, fit: DirichletFit) -> np.ndarray:
+        """Memberships per step that a Dirichlet expects, shape (n_clusters, BINS)."""
+        alpha = fit.alpha[:, None]
+        edges = np.linspace(0, 1, BINS + 1)
+        shares = np.diff(beta.cdf(edges, alpha, alpha.sum() - alpha), axis=1)
+        return shares * self.partition.n_samples
+
+
+def sides(job: Job, u: FuzzyPartition, v: FuzzyPartition) -> tuple[Side, Side]:
+    """Describe both sides; hues of V follow those of U, for the eye only."""
+    first = np.arange(u.n_clusters)
+    second = match_hues(u, v)
+    return _describe(u, first), _describe(v, second)
+
+
+def match_hues(u: FuzzyPartition, v: FuzzyPartition) -> np.ndarray:
+    """Hue of each cluster of V: that of the cluster of U it overlaps most with."""
+    overlap = u.memberships.T @ v.memberships
+    rows, columns = linear_sum_assignment(-overlap)
+    hues = np.full(v.n_clusters, -1)
+    hues[columns] = rows
+    free = (k for k in range(u.n_clusters + v.n_clusters) if k not in set(rows))
+    for column in np.flatnonzero(hues < 0):
+        hues[column] = next(free)
+    return hues
+
+
+def _describe(partition: FuzzyPartition, hues: np.ndarray) -> Side:
+    rows = partition.memberships
+    steps = np.clip((rows * BINS).astype(int), 0, BINS - 1)
+    counts = np.stack([np.bincount(column, minlength=BINS) for column in steps.T])
+    return Side(
+        partition,
+        hues,
+        rows.argmax(axis=1),
+        rows.max(axis=1),
+        counts,
+        fit_dirichlet(partition),
+        fit_dirichlet(partition, symmetric=True),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Maps:
+    """Pictures of U, of V and of where they disagree, of one view."""
+
+    pictures: tuple[Picture, Picture, Picture]
+    darkest: float
+
+
+def maps(
+    job: Job,
+    projection: Projection,
+    sides: tuple[Side, Side],
+    found: SampleDiscordance,
+    port: Viewport,
+) -> Maps | None:
+    """Draw the memberships of both sides, and the discordance of each sample."""
+    xy = projection.coordinates
+    if not (port.width and port.height) or len(xy) != len(found.values):
+        return None
+    darkest = max(float(found.values.max()), 1e-12)
+    colours = [
+        certain_colours(one.hues[one.labels], one.strength, one.partition.n_clusters)
+        for one in sides
+    ]
+    colours.append(discordance_colours(found.values / darkest))
+    u, v, gap = (draw_map(xy, some, port) for some in colours)
+    return Maps((u, v, gap), darkest)
+
+
+def compared(
+    job: Job, choices: Choices, pair: Pair, model: str
+) -> tuple[tuple[str, ...], pd.DataFrame]:
+    """Compare all pairs of the soft partitions, both sides and the labels."""
+    keys = [*vars(pair).values(), *(one.key for one in choices.soft), "labels"]
+    known = [one.key for one in choices.listed]
+    if choices.listed[0].code.startswith("cl.toy"):
+        keys = known
+    wanted = [key for key in dict.fromkeys(keys) if key in known][:MOST_IN_SET]
+    partitions = {key: choices.make[key]() for key in wanted}
+    table = compare_fuzzy(partitions, model, random_state=_SEED, **job.kernels)
+    return tuple(wanted), table
+
+
+def toy_table(job: Job, case: str) -> pd.DataFrame | None:
+    """The ten pairs of the toy example with their values under every model."""
+    if case != "toy":
+        return None
+    partitions = toy_partitions()
+    found = {
+        model: compare_fuzzy(partitions, model, random_state=_SEED, **job.kernels)
+        for model in MODELS
+    }
+    first = found[MODELS[0]]
+    values = {model: table["value"] for model, table in found.items()}
+    return pd.DataFrame(
+        {"u": first["u"], "v": first["v"], "ndc": first["observed"], **values}
+    )
+
+
+def map_nearest(job: Job, projection: Projection) -> KDTree:
+    """Search tree over the maps, for clicks."""
+    return KDTree(projection.coordinates)
+
+
+_BOTH = ("fuzzy_u", "fuzzy_v")
+
+NODES = {
+    "fuzzy_choices": Node(
+        ("look.fuzzy_case", "samples?", "ensemble?", "memberships"), choices
+    ),
+    "fuzzy_pair": Node(
+        ("fuzzy_choices", "look.fuzzy_u", "look.fuzzy_v"), chosen_pair, keep=16
+    ),
+    **{
+        f"fuzzy_{which}": Node(
+            ("fuzzy_choices", "fuzzy_pair"),
+            partial(side, which=which),
+            "live",
+            "Reading memberships",
+            keep=8,
+        )
+        for which in ("u", "v")
+    },
+    "fuzzy_ndc": Node(
+        (*_BOTH, "look.fuzzy_precision"), observed, "live", "Comparing", keep=16
+    ),
+    **{
+        f"fuzzy_{model}": Node(
+            (*_BOTH, "look.fuzzy_precision"),
+            partial(adjusted, model=model),
+            "live",
+            f"Adjusting under {RANDOM_MODELS[model].title}",
+            keep=16,
+        )
+        for model in MODELS
+    },
+    "fuzzy_discordance": Node(
+        _BOTH, discordances, "live", "Comparing sample by sample", keep=8
+    ),
+    "fuzzy_sides": Node(_BOTH, sides, "live", "Fitting Dirichlet distributions"),
+    "fuzzy_maps": Node(
+        ("projection", "fuzzy_sides", "fuzzy_discordance", "look.fuzzy_view"),
+        maps,
+        "live",
+        "Drawing memberships",
+    ),
+    "fuzzy_compared": Node(
+        ("fuzzy_choices", "fuzzy_pair", "look.fuzzy_set_model"),
+        compared,
+        "idle",
+        "Comparing all pairs of the set",
+        keep=8,
+    ),
+    "fuzzy_nearest": Node(
+        ("projection",), map_nearest, "live", "Preparing the maps for clicks"
+    ),
+    "fuzzy_toy": Node(("look.fuzzy_case",), toy_table, "live", "Comparing the toys"),
+}

@@ -1,0 +1,69 @@
+"""Page: two soft partitions compared under explicit random models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.pages.fuzzy.guide import FuzzyGuide
+from clusterlens.ui.pages.fuzzy.headline import FuzzyHeadline
+from clusterlens.ui.pages.fuzzy.maps import FuzzyMaps
+from clusterlens.ui.pages.fuzzy.pairs import FuzzyPairs
+from clusterlens.ui.pages.fuzzy.rows import FuzzyRows
+from clusterlens.ui.pages.fuzzy.toy import FuzzyToy
+from clusterlens.ui.pages.fuzzy.values import FuzzyValues
+from clusterlens.ui.pages.page import Page, Steps, share, under
+
+GRID = """
+:host { display: grid; gap: 8px; height: 100%; overflow: hidden;
+  grid-template-columns: minmax(0, 1.8fr) minmax(0, 1fr);
+  grid-template-rows: minmax(0, 1fr); }
+@media (max-width: 1150px) {
+  :host { grid-template-columns: minmax(0, 1.5fr) minmax(0, 1fr); }
+}
+"""
+
+
+class FuzzyPage(Page):
+    """Values and maps at the left; guide, rows and all pairs at the right."""
+
+    def build(self) -> Steps:
+        session = self.session
+        headline, values, *pictures = yield from self.each(
+            FuzzyHeadline, FuzzyValues, FuzzyMaps, FuzzyToy
+        )
+        right = yield from self.each(FuzzyGuide, FuzzyRows, FuzzyPairs)
+        fill = {"sizing_mode": "stretch_both", "margin": 0}
+        self._places = [share(panel.view, "1.05 1 0") for panel in pictures]
+        left = pn.Column(
+            share(values.view, "1 1 0"),
+            *self._places,
+            styles={**COLUMN, "gap": "8px"},
+            **fill,
+        )
+        side = pn.Column(
+            *(
+                share(panel.view, flex)
+                for panel, flex in zip(
+                    right, ("1.6 1 0", "0.85 1 0", "1 1 0"), strict=True
+                )
+            ),
+            styles={**COLUMN, "gap": "8px"},
+            **fill,
+        )
+        # What is hidden must not say itself how it is displayed.
+        grid = pn.Column(left, side, stylesheets=[GRID], **fill)
+        self._cards = share(grid, "1 1 0")
+        session.history.param.watch(self._arrange, ["steps", "cursor"])
+        session.look.param.watch(self._arrange, ["fuzzy_case", "fuzzy_u"])
+        self._arrange()
+        return under(headline.view, self._cards, css="cl-page-fuzzy")
+
+    def _arrange(self, *events: Any) -> None:
+        """Show the cards where there is a pair; the toys in place of the maps."""
+        toy = self.session.look.fuzzy_case == "toy"
+        analysis = self.session.analysis
+        some = analysis.ensemble is not None or bool(analysis.memberships)
+        self._cards.visible = toy or some
+        self._places[0].visible, self._places[1].visible = not toy, toy

@@ -1,0 +1,147 @@
+"""All pairs of the soft partitions; a click opens the pair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import ink_on, shades
+from clusterlens.ui.kit.widgets import card, safe, select, told_apart
+from clusterlens.ui.kit.words import error, fixed, telling
+from clusterlens.ui.pages.fuzzy.nodes import MODELS, Choices, Pair
+from clusterlens.ui.parts.panel import Panel
+
+PAIRS_CSS = """
+table.square { border-spacing: 1px; border-collapse: separate; font-size: .8em;
+  table-layout: fixed; }
+.square td, .square th { border: 0; padding: 0 1px; text-align: center; height: 20px; }
+/* Beside values that do not fit the card the names stay in sight. */
+.square th.name { text-align: left; width: 32%; position: sticky; left: 0;
+  background: var(--panel-surface-color, #fff); }
+.square th.name button { display: flex; gap: 6px; }
+.square button { all: unset; display: block; width: 100%; line-height: 20px;
+  cursor: pointer; }
+.square td.open { outline: 2px solid currentColor; }
+"""
+
+
+class FuzzyPairs(Panel):
+    """A square of adjusted values; a name sorts by likeness to it."""
+
+    needs = ("fuzzy_compared", "fuzzy_choices", "fuzzy_pair")
+    also = ("look.fuzzy_sort",)
+
+    def build(self) -> Any:
+        look = self.session.look
+        model = self.control(
+            select(
+                "Adjusted under",
+                {RANDOM_MODELS[key].title: key for key in MODELS},
+                css="cl-fuzzy-set-model",
+                width=150,
+            ),
+            lambda: look.fuzzy_set_model,
+            lambda key: setattr(look, "fuzzy_set_model", key),
+        )
+        self._text = Text(
+            does=self._do,
+            css_classes=["cl-fuzzy-pairs"],
+            stylesheets=[PAIRS_CSS],
+            scrolls=True,
+            sizing_mode="stretch_both",
+        )
+        return card(
+            "All pairs",
+            self._text,
+            note=self.status,
+            buttons=[model],
+            css="cl-fuzzy-square",
+        )
+
+    def prepare(self, results: Any) -> None:
+        """Show nothing without partitions."""
+        if not results["fuzzy_pair"].ready:
+            self._text.body = ""
+
+    def show(
+        self,
+        fuzzy_compared: tuple[tuple[str, ...], pd.DataFrame],
+        fuzzy_choices: Choices,
+        fuzzy_pair: Pair,
+        fuzzy_sort: Any,
+    ) -> None:
+        """Write the square."""
+        keys, table = fuzzy_compared
+        known = {one.key for one in fuzzy_choices.listed}
+        if not known.issuperset(keys):
+            return
+        self._shown = sorted_keys(keys, table, fuzzy_sort.value)
+        self._text.body = self._square(table, fuzzy_choices, fuzzy_pair)
+
+    def _square(self, table: pd.DataFrame, choices: Choices, pair: Pair) -> str:
+        values = {frozenset((row.u, row.v)): row for row in table.itertuples()}
+        body = ""
+        names = [choices.titled(u).title for u in self._shown]
+        for at, (u, parts) in enumerate(zip(self._shown, telling(names), strict=True)):
+            title = safe(names[at])
+            side = {pair.u: "U", pair.v: "V"}.get(u, str(at + 1))
+            cells = "".join(
+                _cell(
+                    values[frozenset((u, v))],
+                    at,
+                    other,
+                    {u, v} == set(vars(pair).values()),
+                )
+                if u != v
+                else "<td></td>"
+                for other, v in enumerate(self._shown)
+            )
+            body += (
+                f"<tr><th class='name' title='{title}'><button data-do='sort {at}' "
+                f"title='sort by likeness to {title}'>{side} {told_apart(*parts)}"
+                f"</button></th>{cells}</tr>"
+            )
+        heads = "".join(f"<th>{k + 1}</th>" for k in range(len(self._shown)))
+        return (
+            "<p class='how'>Both sides random. Click a value to open a pair, a name "
+            f"to sort by likeness to it.</p><table class='square' style='min-width:"
+            f"{8 + 2.1 * len(self._shown):.0f}em'><tr><th class='name'></th>{heads}"
+            f"</tr>{body}</table>"
+        )
+
+    def _do(self, what: str) -> None:
+        verb, *at = what.split()
+        chosen = [self._shown[int(k)] for k in at]
+        if verb == "sort":
+            self.session.look.fuzzy_sort = chosen[0]
+        else:
+            self.session.look.param.update(fuzzy_u=chosen[0], fuzzy_v=chosen[1])
+
+
+def sorted_keys(keys: tuple[str, ...], table: pd.DataFrame, by: str) -> list[str]:
+    """Order partitions by likeness to one of them, most alike first."""
+    if by not in keys:
+        return list(keys)
+    like = {by: np.inf}
+    for row in table.itertuples():
+        if by in (row.u, row.v):
+            like[row.v if row.u == by else row.u] = row.value
+    return sorted(keys, key=lambda key: -like[key])
+
+
+def _cell(row: Any, u: int, v: int, opened: bool) -> str:
+    text, fill, ink = fixed(row.value), "transparent", "inherit"
+    if row.value > 0 and text != fixed(0):
+        red, green, blue = shades(np.array([row.value]))[0].tolist()
+        fill = f"#{red:02x}{green:02x}{blue:02x}"
+        ink = ink_on(fill)
+    title = f"{fixed(row.value, 4)} {error(row.standard_error)}"
+    return (
+        f"<td class='{'open' if opened else ''}' style='background:{fill}'><button "
+        f"data-do='open {u} {v}' title='{title}' style='color:{ink}'>{text}</button>"
+        "</td>"
+    )

@@ -1,0 +1,166 @@
+"""What agreement with the classes the models of the pool reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute.indices.pool_agreement import PoolAgreement
+from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import card, link, safe, tinted
+from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.pages.labels.nodes import Judged, Reached
+from clusterlens.ui.parts.moves import run_preset
+from clusterlens.ui.parts.panel import Panel
+
+GIVEN, MERGED = "#0b7d7d", "#b07a10"
+# Names of two dots that are nearer to each other than this stand in one text.
+_TEXT_WIDTH = 0.3
+# On lines that are close, names would cover the dots of the next one.
+DOTS_CSS = """
+:host { container-type: size; }
+@container (max-height: 150px) { .canvas b { display: none; } }
+"""
+
+
+class LabelAgreement(Panel):
+    """A dot for each model by family; the leader and the highest are named."""
+
+    needs = ("judged", "label_agreement")
+    empty = (
+        "<p>What agreement a pool reaches with these labels needs a run. "
+        f"{link('Run the quick pool', 'quick', css='cl-quick-pool')} or "
+        f"{link('choose one on Pool', 'pool')}.</p>"
+    )
+
+    def build(self) -> Any:
+        self._how = Text()
+        self._chart = Text(
+            css_classes=["cl-label-agreement-dots"],
+            stylesheets=[CANVAS_CSS, DOTS_CSS],
+            scrolls=True,
+            sizing_mode="stretch_both",
+        )
+        self._text = Text(css_classes=["cl-label-reached"], styles={"flex": "none"})
+        return card(
+            "What agreement could you hope for?",
+            self._how,
+            self._chart,
+            self._text,
+            note=self.status,
+            css="cl-label-agreement",
+        )
+
+    def prepare(self, results: Any) -> None:
+        """Be there for given classes, with nothing without a run."""
+        judged = results["judged"]
+        if judged.ready:
+            self.view.visible = judged.value.noun == "class"
+        if not results["label_agreement"].ready:
+            self._chart.body = self._text.body = self._how.body = ""
+
+    def show(self, judged: Judged, label_agreement: Reached) -> None:
+        """Draw the dots and say what the leader and the highest reach."""
+        given, merged = label_agreement.given, label_agreement.merged
+        run = self.session.analysis.run
+        name = safe(run.name) if run else "the run"
+        after = (
+            f", <b style='color:{tinted(MERGED)}'>○ once merged</b>"
+            if merged is not None
+            else ""
+        )
+        kind = "how" if merged is None else "muted"
+        self._how.body = (
+            f"<p class='{kind}'>Adjusted Rand index of every model of {name} with "
+            f"<b style='color:{tinted(GIVEN)}'>● the labels</b>{after}.</p>"
+        )
+        self._chart.body = draw_agreement(given, merged)
+        self._text.body = f"<p>{_reached(given)}{_after(merged)}</p>"
+
+    async def _retry(self, what: str) -> None:
+        if what == "quick":
+            await run_preset(self.session, "quick")
+        else:
+            super()._retry(what)
+
+
+def _reached(found: PoolAgreement) -> str:
+    best, names = found.highest, found.ensemble.names
+    text = f"<b>{fixed(found.values[best])} at most from this pool</b> "
+    text += f"({safe(names[best])})"
+    if found.leader is not None:
+        place = _place(found.values, found.leader)
+        of = len(found.values)
+        text += (
+            f", <b>{fixed(found.values[found.leader])}</b> from its leader "
+            f"({safe(names[found.leader])}), place {place} of {of} by agreement"
+        )
+    return (
+        f"{text}. <span class='how'>The highest was picked knowing the labels: a "
+        "limit, not a promise.</span>"
+    )
+
+
+def _place(values: np.ndarray, at: int) -> int:
+    """Place by value, 1 is highest; ties share it."""
+    return int((values > values[at]).sum()) + 1
+
+
+def _after(merged: PoolAgreement | None) -> str:
+    if merged is None:
+        return ""
+    text = f" Once merged: {fixed(merged.values.max())} at most"
+    if merged.leader is not None:
+        text += f", {fixed(merged.values[merged.leader])} from the leader"
+    return f"{text}."
+
+
+def draw_agreement(given: PoolAgreement, merged: PoolAgreement | None) -> str:
+    """Draw the adjusted Rand index of every model, a line for each family."""
+    families = pd.unique(np.asarray(given.ensemble.families))
+    height = len(families)
+    all_values = [given.values, *([merged.values] if merged else [])]
+    low = min(-0.05, *(float(v.min()) for v in all_values)) - 0.02
+    words = _reached(given)
+    for tag in ("<b>", "</b>", "<span class='how'>", "</span>"):
+        words = words.replace(tag, "")
+    canvas = Canvas((low, 1.03), (0, height), words, room=(120, 18, 30, 20))
+    canvas.ticks([(v, f"{v:g}") for v in (0, 0.2, 0.4, 0.6, 0.8, 1)], -0.04 * height)
+    canvas.line([(0, 0), (0, height)], opacity=0.5)
+    for at, family in enumerate(families):
+        y = height - 0.5 - at
+        of = np.flatnonzero(np.asarray(given.ensemble.families) == family)
+        canvas.text(low, y, f"{safe(family)} {len(of)}", place="end", shift=-6)
+        if merged is not None:
+            _dots(canvas, merged, of, y - 0.2, hollow=True)
+        _dots(canvas, given, of, y + (0.15 if merged else 0), hollow=False)
+    return canvas.markup()
+
+
+def _dots(
+    canvas: Canvas, found: PoolAgreement, of: np.ndarray, y: float, *, hollow: bool
+) -> None:
+    """Put the models of a family on its line; ring the leader and the highest."""
+    named = {found.highest: "highest", found.leader: "leader"}
+    for model in of.tolist():
+        value = float(found.values[model])
+        known = named.get(model, "")
+        canvas.dot(
+            value,
+            y,
+            MERGED if hollow else GIVEN,
+            size=9,
+            hollow=hollow,
+            ring="currentColor" if known else "",
+            title=f"{found.ensemble.names[model]}: {fixed(value, 3)} {known}",
+        )
+    here = sorted((float(found.values[k]), named[k]) for k in of.tolist() if k in named)
+    texts = [(value, f"{name} {fixed(value)}") for value, name in here]
+    if len(texts) == 2 and texts[1][0] - texts[0][0] < _TEXT_WIDTH:
+        middle = (texts[0][0] + texts[1][0]) / 2
+        texts = [(min(middle, 1 - _TEXT_WIDTH), f"{texts[0][1]} · {texts[1][1]}")]
+    for value, text in texts:
+        canvas.text(min(value, 0.93), y + 0.3, text, place="above", bold=True)

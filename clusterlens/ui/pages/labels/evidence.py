@@ -1,0 +1,139 @@
+"""Each cluster of a partition beside clusters of copies of the table without groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.pool.separation import ClusterSeparation
+from clusterlens.compute.pool.stability import ClusterStability
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import badge, card, safe
+from clusterlens.ui.pages.labels.nodes import Judged
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+EVIDENCE_CSS = """
+table { width: 100%; font-size: .95em; }
+td, th { white-space: nowrap; }
+td:first-child { max-width: 130px; overflow: hidden; text-overflow: ellipsis; }
+.scale { position: relative; display: inline-block; width: 62px; height: 9px;
+  margin-right: 6px; border-radius: 3px;
+  background: color-mix(in srgb, currentColor 12%, transparent); }
+.scale div { position: absolute; left: 0; top: 0; bottom: 0; border-radius: 3px;
+  background: #b5562b; }
+.scale.passes div { background: #0b7d7d; }
+.scale i { position: absolute; top: -3px; bottom: -3px; width: 2px;
+  background: currentColor; }
+@container (max-width: 400px) {
+  table { font-size: .86em; }
+  td, th { padding: 3px 4px; }
+  th { white-space: normal; }
+  .scale { width: 22px; margin-right: 4px; }
+}
+"""
+
+
+class ClusterEvidence(Panel):
+    """A row for each cluster: found again, and apart, in the table and in copies."""
+
+    needs = ("judged",)
+    also = ("judged_again", "judged_apart")
+
+    def build(self) -> Any:
+        self._how = Text(styles={"flex": "none"})
+        self._table = Text(
+            css_classes=["cl-cluster-evidence"],
+            stylesheets=[":host { container-type: inline-size; }" + EVIDENCE_CSS],
+            scrolls=True,
+            sizing_mode="stretch_both",
+        )
+        return card(
+            "More than by chance?",
+            self._how,
+            self._table,
+            note=self.status,
+            css="cl-cluster-evidence-card",
+        )
+
+    def prepare(self, results: Any) -> None:
+        """Be there for clusters, and not for given classes."""
+        judged = results["judged"]
+        if judged.ready:
+            self.view.visible = judged.value.noun == "cluster"
+        else:
+            self._table.body = ""
+
+    def show(self, judged: Judged, judged_again: Result, judged_apart: Result) -> None:
+        """Write the table, with what is there of it."""
+        if judged.noun == "class":
+            return
+        self._how.body = _how(judged_apart.value)
+        again, apart = _again(judged_again.value), _apart(judged_apart.value)
+        rows = "".join(
+            f"<tr><td title='{safe(judged.name(k))}'>{safe(judged.name(k))}</td>"
+            f"<td class='number'>{whole(size)}</td>"
+            f"{again.get(k) or _missing(judged_again)}"
+            f"{apart.get(k) or _missing(judged_apart)}</tr>"
+            for k, size in judged.sizes.items()
+        )
+        self._table.body = (
+            "<table><tr><th>cluster</th><th class='number'>rows</th>"
+            "<th title='bootstrap Jaccard, Hennig 2007'>found again</th>"
+            "<th title='k-nearest-neighbour consistency'>neighbours inside</th></tr>"
+            f"{rows}</table>"
+        )
+
+
+def _how(found: ClusterSeparation | None) -> str:
+    """Say how the table is read."""
+    sample = ""
+    if found is not None and found.n_compared < found.sizes.sum():
+        rows = f"neighbours of {count(found.n_compared, 'row')}"
+        sample = f" {badge(rows, kind='estimate')}"
+    return (
+        "<p class='how'>Bar: this table. Line: what clusters of copies without groups "
+        f"reach (null reference). Brown: no more than by chance.{sample}</p>"
+    )
+
+
+def _again(found: ClusterStability | None) -> dict[int, str]:
+    """Cell of each cluster: how well it is found again."""
+    if found is None:
+        return {}
+    return {
+        row.Index: _scale(row.jaccard, row.by_chance, row.stable, row.reading)
+        for row in found.to_frame().itertuples()
+    }
+
+
+def _apart(found: ClusterSeparation | None) -> dict[int, str]:
+    """Cell of each cluster: how far it lies apart."""
+    if found is None:
+        return {}
+    readings = ("not apart", "apart")
+    return {
+        row.Index: _scale(
+            row.consistency, row.by_chance, row.apart, readings[row.apart]
+        )
+        for row in found.to_frame().itertuples()
+    }
+
+
+def _missing(result: Result) -> str:
+    return f"<td class='muted'>{'…' if result.state == 'pending' else '–'}</td>"
+
+
+def _scale(value: float, chance: float, passes: bool, reading: str) -> str:
+    """Draw a share with that of the copies."""
+    if not np.isfinite(value):
+        return "<td class='muted' title='too few rows'>–</td>"
+    words = f"{reading}: {value:.0%}, in copies up to {chance:.0%}"
+    return (
+        f"<td title='{words}'><span class='scale{' passes' if passes else ''}' "
+        f"role='img' aria-label='{words}'><div style='width:{100 * value:.0f}%'></div>"
+        f"<i style='left:{100 * chance:.0f}%'></i></span><b>{value:.0%}</b> "
+        f"<span class='muted'>{chance:.0%}</span></td>"
+    )

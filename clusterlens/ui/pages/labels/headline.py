@@ -1,0 +1,296 @@
+"""Whether classes or clusters hold up, in a sentence, and which are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clusterlens.compute._numbers import count
+from clusterlens.compute.indices.label_match import LabelCheck
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.exports.script import run_lines, table_lines
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import badge, card, copier, link, pn, safe, select
+from clusterlens.ui.kit.words import duration, error, fixed
+from clusterlens.ui.nodes.found_again import BOOTSTRAPS, COPIES, Judge
+from clusterlens.ui.nodes.partition_verdict import (
+    COPIES_IN_WORDS,
+    PartitionVerdict,
+    passing,
+)
+from clusterlens.ui.nodes.verdict import Verdict
+from clusterlens.ui.pages.labels.nodes import (
+    Judged,
+    consensus_title,
+    dbcv_sample,
+    label_column,
+    question,
+)
+from clusterlens.ui.parts.copies import answer, beside_score
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+from clusterlens.ui.work.jobs import explain
+
+LABELS = "labels"
+_NO_TABLE = (
+    "<p><b>No class labels.</b> "
+    f"{link('Load a table on Data', 'data', css='cl-to-data')}.</p>"
+)
+
+
+class LabelsHeadline(Panel):
+    """The answer with what it rests on; a select of the partition that is judged."""
+
+    needs = ("judged", "label_check", "label_verdict")
+    also = (
+        "label_evidence",
+        "judged_by",
+        "judged_again",
+        "judged_apart",
+        "label_columns",
+        "dataset?",
+        "samples?",
+        "ensemble?",
+        "ranking?",
+        "result_here?",
+    )
+    empty = (
+        "<p><b>No class labels.</b> Choose another column at the right or, once "
+        f"{link('a pool', 'pool')} has run, the clusters of a model or of the "
+        "consensus; or give a column the role “label” on "
+        f"{link('Data', 'data', css='cl-to-data')}.</p>"
+    )
+
+    def build(self) -> Any:
+        self._text = Text(does=self._do, css_classes=["cl-label-score"])
+        look = self.session.look
+        self._source = self.control(
+            select("Judge", {"given labels": LABELS}, css="cl-judged", width=250),
+            lambda: look.judged,
+            look.judge,
+        )
+        # Not a note of the card, which would take away what is chosen from, too.
+        said = pn.Column(self.status, self._text, margin=0, styles={"flex": "1 1 0"})
+        row = pn.Row(
+            said,
+            self._source,
+            margin=0,
+            sizing_mode="stretch_width",
+            styles={"display": "flex", "gap": "12px", "align-items": "center"},
+        )
+        return card("", row, css="cl-labels-headline", fills=False)
+
+    def _say(self, needed: Mapping[str, Result]) -> str:
+        """Ask for a table first."""
+        analysis = self.session.analysis
+        if (analysis.samples or analysis.dataset) is None:
+            return f"<div class='empty'>{self._missing(_NO_TABLE)}</div>"
+        return super()._say(needed)
+
+    def prepare(self, results: Mapping[str, Result]) -> None:
+        """Offer columns of labels, the consensus and every distinct model."""
+        judged = self.session.look.judged
+        offers = self._offers(results)
+        if judged not in offers.values():
+            # From an address, or the page Clusters.
+            offers[judged.partition(":")[2] or judged] = judged
+        self.offer(self._source, options=offers, value=judged)
+        self._source.visible = _table(results) is not None
+        failed = any(results[name].state == "failed" for name in self.needs)
+        if failed or not results["judged"].ready:
+            self._text.body = ""
+
+    def _offers(self, results: Mapping[str, Result]) -> dict[str, str]:
+        """What can be judged: title and source, the leader before other models."""
+        table = _table(results)
+        ensemble, ranking = results["ensemble"].value, results["ranking"].value
+        offers = {"no label column": LABELS}
+        if table is not None and table.labels_true is not None:
+            offers = {f"label column “{label_column(table)}”": LABELS}
+        columns = results["label_columns"].value or ()
+        offers |= {f"column “{name}”": f"column:{name}" for name in columns}
+        if results["result_here"].value is not None:
+            offers["result"] = "result"
+        if len(self.session.look.group):
+            offers["brushed group"] = "group"
+        if ensemble is not None and ranking is not None:
+            own = max(2, int(ensemble.n_clusters[ranking.order[0]]))
+            kind, _, at = self.session.look.judged.partition(":")
+            given = {int(at)} if kind == "consensus" and at.isdigit() else set()
+            for k in sorted({own} | given):
+                offers[consensus_title(k)] = f"consensus:{k}"
+            for at in ranking.order.tolist():
+                offers[f"{ranking.ranks[at]}. {ensemble.names[at]}"] = f"model:{at}"
+        return offers
+
+    def show(
+        self,
+        judged: Judged,
+        label_check: LabelCheck,
+        label_verdict: Verdict | PartitionVerdict,
+        label_evidence: Result,
+        judged_by: Result,
+        judged_again: Result,
+        judged_apart: Result,
+        dataset: Result,
+        **more: Result,
+    ) -> None:
+        """Write the answer, what says so, and what it rests on."""
+        if judged.noun == "class":
+            says = _extremes(judged, label_check)
+            basis = _scored(label_check, label_evidence)
+        else:
+            says = _passes(judged_by, judged_again, judged_apart)
+            basis = self._measured(judged_by, judged_again)
+        script = self._script(judged, judged_by.value)
+        copies = beside_score(judged.dataset, dataset.value)
+        self._text.body = (
+            f"<p style='font-size:1.1em'>{safe(question(judged))} "
+            f"<b class='cl-verdict'>{label_verdict.answer}.</b> {says}</p>"
+            f"<p class='muted'>{basis} {_rests_on(judged)} "
+            f"<span class='cl-copies'>{copies}</span> · "
+            f"{copier('Copy as Python', script, css='cl-copy')}</p>"
+        )
+
+    def _measured(self, judge: Result, again: Result) -> str:
+        """Say what the clusters were found again by."""
+        if not judge.ready:
+            return ""
+        found: Judge = judge.value
+        name = self.session.analysis.ensemble.names[found.model]
+        by = f"Other samples are clustered by “{safe(name)}”"
+        if found.agreement < 1:
+            by += f", the closest model (ARI {fixed(found.agreement)})"
+        seed = f", seed {again.value.random_state}" if again.ready else ""
+        return f"{by}{seed}."
+
+    async def _do(self, what: str) -> None:
+        if not await answer(self.session, what):
+            self.session.derived.ask("judged_again")
+
+    def _script(self, judged: Judged, judge: Judge | None) -> str:
+        steps = self.session.history.done
+        lines = [
+            *table_lines(steps),
+            *run_lines(steps),
+        ]
+        lines.append(f"labels = {judged.code}")
+        lines += [
+            f"labels = cl.merge_classes(labels, [{a}, {b}])" for a, b in judged.merged
+        ]
+        lines += label_lines(judged)
+        if judged.noun == "cluster":
+            lines += cluster_lines(judge, self.session.analysis.random_state)
+        return "\n".join(lines)
+
+
+def _scored(check: LabelCheck, evidence: Result) -> str:
+    """Write the score of given classes beside that of shuffled ones."""
+    chance = ""
+    if evidence.ready and len(evidence.value.shuffled):
+        shuffled = evidence.value.shuffled["score"]
+        spread = fixed(2 * shuffled.std())
+        chance = f"; shuffled: {fixed(shuffled.mean())} ± {spread}"
+    return f"Round groups {fixed(check.score)} (CH<sub>btwn</sub>, at most 1{chance})."
+
+
+def _passes(judge: Result, again: Result, apart: Result) -> str:
+    """Say how many clusters are found again and apart, or what is missing."""
+    there = []
+    if again.ready:
+        there.append(f"{passing(again.value.stable)} found again in other samples")
+    if apart.ready:
+        there.append(f"{passing(apart.value.apart)} apart from the rest")
+    text = f"{', '.join(there)}, more than in {COPIES_IN_WORDS}." if there else ""
+    return f"{text} {_offer(judge, again)}"
+
+
+def _offer(judge: Result, again: Result) -> str:
+    """Offer to look for the clusters in other samples, or say how that goes."""
+    if judge.state == "empty":
+        return "No model was fitted here that could look for them in other samples."
+    if again.state == "pending":
+        return "<span class='muted'>drawing the samples again …</span>"
+    if again.state == "failed":
+        return f"{safe(explain(again.error))} {link('Try again', 'again')}"
+    if again.ready or not judge.ready:
+        return ""
+    cost = duration(judge.value.seconds)
+    return link(
+        f"Are they found again in other samples? <b>Check, {cost}</b>",
+        "again",
+        css="cl-check-again",
+    )
+
+
+def _rests_on(judged: Judged) -> str:
+    """Say which rows and columns the answer is about."""
+    left_out = ""
+    if judged.n_left_out:
+        rows = count(judged.n_left_out, "row")
+        left_out = badge(f"{rows} without a {judged.noun} left out", kind="estimate")
+    scale = judged.dataset.prepared.settings.get("scale", "standard")
+    columns = count(judged.dataset.X.shape[1], "feature")
+    return (
+        f"It rests on {columns}, scaling “{safe(scale)}”: another scaling, another "
+        f"{'score' if judged.noun == 'class' else 'answer'}. {left_out} "
+        f"{safe(judged.note)}"
+    )
+
+
+def label_lines(judged: Judged) -> list[str]:
+    """Calls that give the numbers of the page."""
+    size = dbcv_sample(judged)
+    sample = "" if size is None else f", sample_size={size}"
+    return [
+        'check = cl.label_match(dataset.X, labels, n_permutations="adaptive")',
+        "print(check.score, check.standard_error)",
+        "print(check.matrix())",
+        "evidence = cl.label_evidence(",
+        f'    dataset.X, labels, n_permutations="adaptive"{sample}',
+        ")",
+        "print(float(evidence.dbcv), evidence.shuffled)",
+    ]
+
+
+def cluster_lines(judge: Judge | None, random_state: int) -> list[str]:
+    """Calls that give the numbers of clusters beside copies without groups."""
+    lines = [
+        "separation = cl.cluster_separation(dataset.X, labels)",
+        "print(separation.to_frame())",
+    ]
+    if judge is None:
+        return lines
+    return [
+        *lines,
+        "stability = cl.cluster_stability(",
+        f"    dataset.X, ensemble.specs[{judge.model}], {random_state}, labels=labels,",
+        f"    n_resamples={BOOTSTRAPS}, n_copies={COPIES},",
+        ")",
+        "print(stability.to_frame())",
+    ]
+
+
+def _table(results: Mapping[str, Result]) -> Dataset | None:
+    """Return the table whose rows are judged: a sample of it, or all of it."""
+    return results["samples"].value or results["dataset"].value
+
+
+def _extremes(judged: Judged, check: LabelCheck) -> str:
+    """Name the pair that mixes most and the one furthest apart."""
+    table = check.pairs.dropna(subset="score")
+    if not len(table):
+        return ""
+    low, high = table.loc[table["score"].idxmin()], table.loc[table["score"].idxmax()]
+
+    def named(row: Any) -> str:
+        a, b = (safe(judged.name(int(row[key]))) for key in ("class_a", "class_b"))
+        return f"<b>{a}</b> and <b>{b}</b>"
+
+    if len(table) == 1:
+        value = f"{fixed(low['score'])} {error(low['standard_error'])}"
+        return f"{named(low)} score {value}."
+    return (
+        f"{named(low)} mix most ({fixed(low['score'])}); {named(high)} stand furthest "
+        f"apart ({fixed(high['score'])})."
+    )

@@ -1,0 +1,108 @@
+"""What the score becomes if two classes were one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from clusterlens.compute._numbers import whole
+from clusterlens.compute.indices.label_match import LabelCheck
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import card, link, safe
+from clusterlens.ui.kit.words import error, fixed
+from clusterlens.ui.pages.labels.nodes import Judged
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+MERGES_CSS = """
+table { font-size: .93em; }
+td.number, th.number { white-space: nowrap; }
+@media (max-width: 1350px) { table { font-size: .88em; }
+  td, th { padding: 3px 4px; } td .wide { display: none; } }
+"""
+
+
+class LabelMerges(Panel):
+    """The pairs that mix most; a click merges one, on this page only."""
+
+    needs = ("judged", "label_check")
+    also = ("label_gains",)
+
+    def build(self) -> Any:
+        self._text = Text(
+            does=self._do,
+            css_classes=["cl-label-merges"],
+            stylesheets=[MERGES_CSS],
+            scrolls=True,
+            sizing_mode="stretch_both",
+        )
+        return card(
+            "If two of them were one",
+            self._text,
+            note=self.status,
+            css="cl-label-gains",
+        )
+
+    def prepare(self, results: Any) -> None:
+        """Show nothing of labels that are gone."""
+        if not results["judged"].ready:
+            self._text.body = ""
+
+    def show(
+        self, judged: Judged, label_check: LabelCheck, label_gains: Result
+    ) -> None:
+        """Write a row for each pair, and how to take merges back."""
+        back = ""
+        if judged.merged:
+            a, b = judged.merged[-1]
+            names = f"{safe(judged.names[a])} and {safe(judged.names[b])}"
+            back = (
+                f"<p>On this page {names} are one. "
+                f"{link('Take it back', 'back', css='cl-unmerge')}</p>"
+            )
+        self._text.body = back + self._table(judged, label_check, label_gains)
+
+    def _table(self, judged: Judged, check: LabelCheck, gains: Result) -> str:
+        if len(judged.sizes) < 3:
+            return "<p class='muted'>There are only two; merged they would be one.</p>"
+        if not gains.ready:
+            return (
+                "<div class='skeleton'></div>"
+                if gains.state == "pending"
+                else f"<p>{link('Try merging the most mixed pairs', 'ask')}</p>"
+            )
+        frame: pd.DataFrame = gains.value
+        rows = "".join(_row(judged, row) for row in frame.itertuples())
+        return (
+            "<p class='muted'>Lowest pairs, and the score of all after merging (now "
+            f"{fixed(check.score, 3)}). A click merges, on this page only.</p>"
+            "<table><tr><th>pair</th><th class='number'>score</th>"
+            "<th class='number'>rows</th><th class='number'>if merged</th></tr>"
+            f"{rows}</table><p class='muted'>Errors are Monte-Carlo (2 standard errors "
+            "of random assignments), not uncertainty of the table. One far outlier can "
+            "hide a gap, and unequal sizes cap the score (10/90: 0.96).</p>"
+        )
+
+    def _do(self, what: str) -> None:
+        look = self.session.look
+        if what == "ask":
+            self.session.derived.ask("label_gains")
+        elif what == "back":
+            look.open_pair(merged=look.merged[:-1])
+        else:
+            a, b = map(int, what.split())
+            look.open_pair(merged=(*look.merged, (a, b)))
+
+
+def _row(judged: Judged, row: Any) -> str:
+    a, b = int(row.class_a), int(row.class_b)
+    names = f"{safe(judged.name(a))} · {safe(judged.name(b))}"
+    arrow = "▲" if row.change > 0 else "▼"
+    return (
+        f"<tr><td>{link(names, f'{a} {b}', css='cl-merge')}</td>"
+        f"<td class='number'><b>{fixed(row.score)}</b> <span class='muted wide'>"
+        f"{error(row.standard_error)}</span></td>"
+        f"<td class='number'>{whole(row.n_a)} · {whole(row.n_b)}</td>"
+        f"<td class='number'><b>{fixed(row.merged, 3)}</b> {arrow}</td></tr>"
+    )

@@ -1,0 +1,57 @@
+"""Page: do given classes, or the clusters of a model, deserve to be called clusters?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit.style import ROOM
+from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.pages.labels.agreement import LabelAgreement
+from clusterlens.ui.pages.labels.evidence import ClusterEvidence
+from clusterlens.ui.pages.labels.headline import LabelsHeadline
+from clusterlens.ui.pages.labels.merges import LabelMerges
+from clusterlens.ui.pages.labels.pair_map import ClassPair
+from clusterlens.ui.pages.labels.pairs import LabelPairs
+from clusterlens.ui.pages.labels.scales import LabelScales
+from clusterlens.ui.pages.labels.verdict import LabelVerdict
+from clusterlens.ui.pages.page import Page, Steps, share, under
+
+GRID = f"""
+:host {{ display: grid; gap: 8px; height: 100%; overflow: hidden auto;
+  grid-template-columns: minmax(0, 1.2fr) minmax(0, 1fr) minmax(0, 1fr);
+  grid-template-rows: minmax({ROOM}, 1.35fr)
+    minmax(calc(1.4 * {ROOM}), 1fr); }}
+"""
+
+
+class LabelsPage(Page):
+    """The verdict, and the evidence: one kind for given classes, one for clusters."""
+
+    def build(self) -> Steps:
+        session = self.session
+        headline, *cards = yield from self.each(
+            LabelsHeadline,
+            LabelScales,
+            LabelPairs,
+            ClassPair,
+            LabelAgreement,
+            ClusterEvidence,
+            LabelMerges,
+            LabelVerdict,
+        )
+        fill = {"sizing_mode": "stretch_both", "margin": 0}
+        grid = pn.Column(*(card.view for card in cards), stylesheets=[GRID], **fill)
+        # What is hidden must not say itself how it is displayed.
+        self._cards = share(grid, "1 1 0")
+        session.history.param.watch(self._arrange, ["steps", "cursor"])
+        session.look.param.watch(self._arrange, ["judged"])
+        self._arrange()
+        return under(headline.view, self._cards, css="cl-page-labels")
+
+    def _arrange(self, *events: Any) -> None:
+        """Show the cards where there is something to judge."""
+        analysis = self.session.analysis
+        table = analysis.samples or analysis.dataset
+        given = table is not None and table.labels_true is not None
+        model = self.session.look.judged != "labels" and analysis.run is not None
+        self._cards.visible = given or model

@@ -1,0 +1,137 @@
+"""The two classes of a pair on a map, and the columns that separate them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute._numbers import percent, whole
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import PAIR_OF_CLASSES
+from clusterlens.ui.kit.widgets import badge, card, mark, safe, said
+from clusterlens.ui.kit.words import error, fixed
+from clusterlens.ui.pages.labels.nodes import Judged, PairOfClasses, pair_frame
+from clusterlens.ui.pages.labels.pair_map_figure import PairMap
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+_COLUMNS = 6
+COLUMNS_CSS = """
+table { table-layout: fixed; font-size: .93em; }
+th:first-child { width: 34%; }
+th, td { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+@media (max-width: 1150px) { td, th { padding: 2px 3px; } table { font-size: .86em; } }
+"""
+
+
+class ClassPair(Panel):
+    """Both classes with their means; densities along the line through the means."""
+
+    needs = ("judged", "label_pair")
+    also = ("label_picture",)
+
+    def build(self) -> Any:
+        self._heading = Text(css_classes=["cl-pair-heading"], styles={"flex": "none"})
+        self._figure = PairMap(self.sees("label_view"))
+        self._below = Text(
+            css_classes=["cl-pair-columns"],
+            stylesheets=[COLUMNS_CSS],
+            scrolls=True,
+            sizing_mode="stretch_width",
+            styles={"flex": "0 0 38%", "min-height": "0"},
+        )
+        return card(
+            "Two of them",
+            self._heading,
+            self._figure.pane,
+            self._below,
+            note=self.status,
+            css="cl-class-pair",
+        )
+
+    def prepare(self, results: Any) -> None:
+        """Show nothing of labels that are gone."""
+        if not results["judged"].ready:
+            self._heading.body = self._below.body = ""
+
+    def show(self, judged: Judged, label_pair: PairOfClasses, **more: Result) -> None:
+        """Draw the pair and write what sets it apart."""
+        pair = label_pair
+        picture = more["label_picture"]
+        if picture.ready:
+            self._put(picture.value)
+            self._mark(pair)
+        self._heading.body = self._title(judged, pair)
+        words = (
+            f"Map of {judged.name(pair.a)} and {judged.name(pair.b)}, score "
+            f"{fixed(pair.score)}: their means lie {_gap(pair):.1f} standard "
+            "deviations apart along the line through both."
+        )
+        self._below.body = said(words) + self._text(judged, pair)
+
+    def _put(self, picture: Picture) -> None:
+        self._figure.show(picture, self.session.look.label_view)
+
+    def _mark(self, pair: PairOfClasses) -> None:
+        """Mark what the picture shows; before it, the axes would be of nothing."""
+        xy = pair.view.coordinates
+        low, high = pair_frame(xy)
+        right = float(xy[:, 0].max())
+        room = float(high[0]) - right
+        edge = (right + 0.25 * room, right + 0.95 * room)
+        self._figure.mark(
+            pair.view.means,
+            pair.heights,
+            pair.densities,
+            (edge, (float(low[1]), float(high[1]))),
+        )
+
+    def _title(self, judged: Judged, pair: PairOfClasses) -> str:
+        a, b = (
+            f"{safe(judged.name(k))} <span "
+            f"class='muted'>{whole(judged.sizes[k])}</span>"
+            for k in (pair.a, pair.b)
+        )
+        of_a, of_b = PAIR_OF_CLASSES
+        names = (
+            f"<span class='name'>{mark(of_a, a)}</span>&ensp;<span class='name'>"
+            f"<span style='color:{of_b}'>▲</span> {b}</span>"
+        )
+        chosen = self.session.look.label_pair or len(judged.sizes) == 2
+        why = "" if chosen else " <span class='name spare'>the most mixed pair</span>"
+        value = badge(f"score {fixed(pair.score)} {error(pair.error)}")
+        means = "<span class='name'><b>+</b> means</span>"
+        return f"<p>{names}&ensp;<wbr>{means}&ensp;<wbr>{value}{why}</p>"
+
+    def _text(self, judged: Judged, pair: PairOfClasses) -> str:
+        share = percent(pair.view.variance_share)
+        a, b = (safe(judged.name(k)) for k in (pair.a, pair.b))
+        rows = "".join(
+            f"<tr><td class='cut'>{safe(row.column)}</td><td class='number'><b>"
+            f"{fixed(row.difference, signed=True)}</b></td><td class='number'>"
+            f"{_signed(row.text_a)}</td><td class='number'>{_signed(row.text_b)}</td>"
+            "</tr>"
+            for row in pair.columns.head(_COLUMNS).itertuples()
+        )
+        table = (
+            "<table><tr><th>most apart</th><th class='number' "
+            f"title='{b} less {a}, in standard deviations'>in sd</th>"
+            f"<th class='number'>{a}</th>"
+            f"<th class='number'>{b}</th></tr>{rows}</table>"
+        )
+        return (
+            "<p class='how'>↑ through the two means, → largest spread across; right: "
+            "density. No view shows the means further apart; this one holds "
+            f"{share} of the variance of the pair.</p>{table}"
+        )
+
+
+def _signed(number: str) -> str:
+    """Write a negative number with the sign of the other columns."""
+    return safe(number.replace("-", "−"))
+
+
+def _gap(pair: PairOfClasses) -> float:
+    """Distance of the means in standard deviations of the samples along it."""
+    y, (a, b) = pair.view.coordinates[:, 1], pair.view.means[:, 1]
+    return float(abs(b - a) / max(y.std(), 1e-12))

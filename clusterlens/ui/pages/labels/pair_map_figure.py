@@ -1,0 +1,75 @@
+"""The map of two classes: their samples, their means, their densities at the edge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from bokeh.models import ColumnDataSource, ImageRGBA, Patches, Scatter
+
+from clusterlens.ui.figures.frame import PictureFrame, View, no_image
+from clusterlens.ui.kit.palette import PAIR_OF_CLASSES
+
+
+class PairMap(PictureFrame):
+    """Two classes on the plane in which their means lie furthest apart.
+
+    Parameters
+    ----------
+    told : callable
+        As for every frame.
+    """
+
+    def __init__(self, told: Callable[..., None]) -> None:
+        super().__init__(
+            told,
+            css="cl-pair-figure",
+            tools=["box_zoom", "save"],
+            toolbar_location="right",
+            x_axis_type=None,
+            y_axis_type=None,
+        )
+        self._image = no_image()
+        self._means = ColumnDataSource({"x": [], "y": [], "colour": []})
+        self._curves = ColumnDataSource({"xs": [], "ys": [], "colour": []})
+        # Without an outline, which would be a stroke where nothing lies.
+        self.draw(
+            self._curves,
+            Patches(
+                xs="xs", ys="ys", fill_color="colour", line_color=None, fill_alpha=0.35
+            ),
+        )
+        self.draw(self._image, ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh"))
+        for width, colour in ((7, "#ffffff"), (4, "colour")):
+            self.draw(
+                self._means,
+                Scatter(
+                    x="x",
+                    y="y",
+                    marker="cross",
+                    size=22,
+                    line_width=width,
+                    line_color=colour,
+                ),
+            )
+
+    def mark(
+        self, means: np.ndarray, heights: np.ndarray, densities: np.ndarray, edge: View
+    ) -> None:
+        """Mark the means (2, 2), and draw densities (2, n) between x of the edge."""
+        (left, right), _ = edge
+        curves: dict[str, Any] = {
+            "xs": [
+                np.concatenate([left + (right - left) * curve, [left, left]])
+                for curve in densities
+            ],
+            "ys": [np.concatenate([heights, heights[[-1, 0]]])] * 2,
+            "colour": list(PAIR_OF_CLASSES),
+        }
+        places = {"x": means[:, 0], "y": means[:, 1], "colour": list(PAIR_OF_CLASSES)}
+
+        def change() -> None:
+            self._curves.data, self._means.data = curves, places
+
+        self.put(change)

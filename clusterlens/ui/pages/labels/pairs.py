@@ -1,0 +1,181 @@
+"""The score of every pair of classes; a click shows the two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import whole
+from clusterlens.compute.indices.label_match import SMALL_CLASS, LabelCheck
+from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import APART_COLOURS, apart_colour
+from clusterlens.ui.kit.widgets import card, safe
+from clusterlens.ui.kit.words import error, fixed
+from clusterlens.ui.pages.labels.nodes import Judged, PairOfClasses
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+PAIRS_CSS = """
+.pairs { border-spacing: 2px; border-collapse: separate; width: 100%; }
+.pairs td, .pairs th { border: 0; padding: 0; text-align: center; height: 30px;
+  vertical-align: middle; }
+.pairs th { text-align: left; white-space: nowrap; max-width: 120px; overflow: hidden;
+  text-overflow: ellipsis; padding-right: 6px; color: inherit; width: 1px; }
+.pairs td { border-radius: 3px; min-width: 26px; }
+.pairs td.size { background: color-mix(in srgb, currentColor 7%, transparent);
+  font-size: .85em; }
+.pairs td.open { outline: 2px solid currentColor; }
+.pairs button { all: unset; display: block; width: 100%; line-height: 30px;
+  cursor: pointer; font-weight: 700; border-radius: 3px; }
+.pairs button:focus-visible { outline-offset: 1px; }
+.pairs .hatched { background-image: repeating-linear-gradient(45deg, transparent 0 4px,
+  rgba(128, 128, 128, .45) 4px 6px) !important; }
+.pairs.few td, .pairs.few th { height: 44px; }
+.pairs.few button { line-height: 44px; }
+.pairs.some td, .pairs.some th, .pairs.some button { height: 22px;
+  line-height: 22px; font-size: .86em; font-weight: 400; }
+.pairs.many td, .pairs.many th, .pairs.many button { height: 20px; line-height: 20px;
+  font-size: .82em; min-width: 14px; font-weight: 400; }
+@media (max-width: 1150px) {
+  .pairs.some { border-spacing: 1px; }
+  .pairs.some td { min-width: 0; }
+  .pairs.some td.size { font-size: 0; }
+  .pairs.some th { max-width: 70px; padding-right: 3px; }
+  .pairs.some td, .pairs.some th, .pairs.some button { height: 19px;
+    line-height: 19px; }
+  .pairs.some button { font-size: 9.5px; }
+}
+"""
+# Up to so many classes cells are large, middling, small; then they hold only
+# a colour and a title.
+_FEW, _LARGE, _NUMBERED = 5, 8, 14
+
+
+class LabelPairs(Panel):
+    """A triangle of scores with the sizes on its diagonal, and their spread."""
+
+    needs = ("judged", "label_check")
+    also = ("label_pair",)
+
+    def build(self) -> Any:
+        self._how = Text(styles={"flex": "none"})
+        self._table = Text(
+            does=self._open,
+            css_classes=["cl-label-pairs"],
+            stylesheets=[PAIRS_CSS],
+            scrolls=True,
+            sizing_mode="stretch_both",
+        )
+        self._strip = Text(
+            does=self._open,
+            css_classes=["cl-label-strip"],
+            stylesheets=[CANVAS_CSS, ".canvas { height: 74px; }"],
+            styles={"flex": "none"},
+        )
+        return card(
+            "Pairs",
+            self._how,
+            self._table,
+            self._strip,
+            note=self.status,
+            css="cl-label-pair-table",
+        )
+
+    def prepare(self, results: Any) -> None:
+        """Show nothing of labels that are gone."""
+        if not results["judged"].ready:
+            self._table.body = self._strip.body = ""
+
+    def show(self, judged: Judged, label_check: LabelCheck, label_pair: Result) -> None:
+        """Write the triangle and the strip."""
+        self._how.body = _how(judged)
+        opened: PairOfClasses | None = label_pair.value
+        at = (opened.a, opened.b) if opened else ()
+        self._table.body = pair_table(judged, label_check, at)
+        self._strip.body = _strip(judged, label_check, at)
+
+    def _open(self, what: str) -> None:
+        self.session.look.open_pair(*map(int, what.split()))
+
+
+def _how(judged: Judged) -> str:
+    """Say how the triangle is read, and what it does not say of clusters."""
+    scale = "0 as random … 1 apart"
+    if judged.noun == "cluster":
+        scale = "0 shuffled … 1 apart; parts of noise come near 1, too"
+    return (
+        "<p class='how'>Low: the two mix. Click a cell to see them on the right. "
+        "Diagonal: rows. <span style='display:inline-block;width:70px;height:9px;"
+        f"background:linear-gradient(90deg,{','.join(APART_COLOURS)})'></span> "
+        f"{scale}</p>"
+    )
+
+
+def pair_table(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> str:
+    """Write the triangle of scores as a table of buttons."""
+    classes = list(judged.sizes)
+    numbered = len(classes) <= _NUMBERED
+    rows = {(int(r.class_a), int(r.class_b)): r for r in check.pairs.itertuples()}
+    body = ""
+    for at, b in enumerate(classes):
+        cells = "".join(
+            _cell(judged, rows[a, b], (a, b) == opened, numbered) for a in classes[:at]
+        )
+        name, size = safe(judged.name(b)), whole(judged.sizes[b])
+        body += (
+            f"<tr><th title='{name}, {size} rows'>{at + 1} {name}</th>{cells}"
+            f"<td class='size'>{size}</td></tr>"
+        )
+    sizes = {_FEW: "few", _LARGE: "", _NUMBERED: "some"}
+    kind = next((kind for n, kind in sizes.items() if len(classes) <= n), "many")
+    foot = "".join(f"<td>{k + 1}</td>" for k in range(len(classes)))
+    return f"<table class='pairs {kind}'>{body}<tr><th></th>{foot}</tr></table>"
+
+
+def _cell(judged: Judged, row: Any, opened: bool, numbered: bool) -> str:
+    score, a, b = row.score, int(row.class_a), int(row.class_b)
+    names = f"{judged.name(a)} and {judged.name(b)}"
+    small = min(row.n_a, row.n_b) < SMALL_CLASS
+    note = f"; fewer than {SMALL_CLASS} rows, means little" if small else ""
+    title = safe(f"{names}: {fixed(score, 3)} {error(row.standard_error)}{note}")
+    fill, ink = apart_colour(score) if np.isfinite(score) else ("transparent", "")
+    kinds = " ".join(k for k, on in (("open", opened), ("hatched", small)) if on)
+    text = fixed(score) if numbered else "&nbsp;"
+    return (
+        f"<td class='{kinds}' style='background-color:{fill}'>"
+        f"<button data-do='{a} {b}' title='{title}' aria-label='{title}' "
+        f"style='color:{ink}'>{text}"
+        "</button></td>"
+    )
+
+
+def _strip(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> str:
+    """Draw all scores on one line: the mean hides their spread."""
+    table = check.pairs.dropna(subset="score")
+    low = min(-0.1, float(table["score"].min()) - 0.02) if len(table) else -0.1
+    words = f"{len(table)} pairs from {fixed(table['score'].min())} to "
+    words += f"{fixed(table['score'].max())}, mean {fixed(check.score)}"
+    canvas = Canvas((low, 1.02), (0, 1), words, room=(12, 22, 12, 20))
+    canvas.line([(low, 0.5), (1.02, 0.5)], opacity=0.25)
+    canvas.ticks([(v, f"{v:g}") for v in (0, 0.25, 0.5, 0.75, 1)], -0.1)
+    for row in table.itertuples():
+        names = f"{judged.name(int(row.class_a))} and {judged.name(int(row.class_b))}"
+        at = (int(row.class_a), int(row.class_b))
+        canvas.dot(
+            row.score,
+            0.5,
+            apart_colour(row.score)[0],
+            size=12,
+            ring="currentColor" if at == opened else "rgba(128,128,128,.7)",
+            title=f"{names}: {fixed(row.score, 3)}",
+            does=f"{at[0]} {at[1]}",
+        )
+    canvas.line([(check.score, 0), (check.score, 1)], width=2.5)
+    mean = f"mean {fixed(check.score, 3)} of {len(table)}"
+    if check.score > 0.7:
+        canvas.text(1.02, 1.25, mean, bold=True, place="end")
+    else:
+        canvas.text(max(check.score, 0.1), 1.25, mean, bold=True)
+    return canvas.markup()

@@ -1,0 +1,67 @@
+"""What the verdict on classes or clusters rests on, and what follows from it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import card, copier
+from clusterlens.ui.nodes.partition_verdict import PartitionVerdict
+from clusterlens.ui.nodes.verdict import LIGHTS, Light, Verdict
+from clusterlens.ui.pages.labels.nodes import Grounds, Judged
+from clusterlens.ui.parts.panel import Panel
+
+COLOURS: dict[Light, str] = {
+    "yes": "#0b7d7d",
+    "in part": "#c79a2a",
+    "no": "#b5562b",
+    "unknown": "#8a949c",
+}
+
+
+class LabelVerdict(Panel):
+    """One paragraph for each kind of evidence, and what follows."""
+
+    needs = ("judged", "label_verdict", "label_grounds")
+
+    def build(self) -> Any:
+        self._text = Text(
+            css_classes=["cl-label-verdict"],
+            stylesheets=["@media (max-width: 1150px) { p { font-size: .9em; } }"],
+            scrolls=True,
+            sizing_mode="stretch_both",
+        )
+        return card(
+            "What the verdict rests on",
+            self._text,
+            note=self.status,
+            css="cl-label-grounds",
+        )
+
+    def prepare(self, results: Any) -> None:
+        """Show nothing of labels that are gone."""
+        if not results["judged"].ready:
+            self._text.body = ""
+
+    def show(
+        self,
+        judged: Judged,
+        label_verdict: Verdict | PartitionVerdict,
+        label_grounds: Grounds,
+    ) -> None:
+        """Write the grounds and the conclusion."""
+        body = "".join(
+            f"<p style='padding-left:22px;position:relative;margin:0 0 8px'>"
+            f"<span class='dot' style='position:absolute;left:0;top:3px;width:13px;"
+            f"height:13px;background:{COLOURS[light]}'></span>"
+            f"<b>{title}: {LIGHTS[light]}.</b> {text}</p>"
+            for title, light, text in label_grounds.lines
+        )
+        so = f"<p><b>So:</b> {label_grounds.conclusion}</p>"
+        plain = re.sub(r"<[^>]+>", " ", body + so)
+        text = f"{judged.title}: {label_verdict.answer}. {' '.join(plain.split())}"
+        self._text.body = (
+            f"{body}<hr style='border:0;border-top:1px solid;opacity:.2'>{so}"
+            f"<p>{copier('Copy verdict', text, css='cl-copy-verdict')}</p>"
+        )

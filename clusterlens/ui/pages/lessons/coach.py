@@ -1,0 +1,180 @@
+"""The coach: one paragraph and one thing to do, beside the page it is done on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute._numbers import whole
+from clusterlens.ui.kit.components import Pointer, Text
+from clusterlens.ui.kit.style import CARD_STYLE, COLUMN, SCROLL, TEXT_CSS
+from clusterlens.ui.kit.widgets import link, pmu, pn, safe
+from clusterlens.ui.lessons import LESSONS
+from clusterlens.ui.lessons.classroom import Classroom
+from clusterlens.ui.lessons.lesson import Lesson, Task
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.session import Session
+
+CSS = """
+.bars { display: flex; gap: 4px; margin: 6px 0 12px; align-items: center; }
+.bars i { flex: 1; height: 5px; border-radius: 3px;
+  background: color-mix(in srgb, currentColor 14%, transparent); }
+.bars i.done { background: #0b8a8a; }
+.bars span { font-size: 12px; margin-left: 4px; white-space: nowrap; }
+h1 { font-size: 18px; margin: 0 0 6px; }
+p { line-height: 1.45; margin: 6px 0; }
+.task { display: flex; gap: 10px; align-items: center; padding: 9px 11px;
+  margin: 10px 0; border-radius: 6px;
+  background: color-mix(in srgb, #0b8a8a 12%, transparent); }
+.task > span { flex: none; width: 22px; height: 22px; line-height: 22px;
+  border-radius: 50%; text-align: center; background: #e07b00; color: #14181d;
+  font-weight: 700; }
+.task > span.done { background: #0b6e6e; color: #fff; }
+ol { list-style: none; margin: 14px 0 0; padding: 8px 0 0; border-top: 1px solid
+  color-mix(in srgb, currentColor 16%, transparent); font-size: 12.5px; }
+ol li { padding: 2px 0; } ol li.now { font-weight: 700; }
+ol li::before { content: attr(data-mark); display: inline-block; width: 20px; }
+.foot { display: flex; gap: 8px; align-items: center; padding-top: 8px; }
+.top { display: flex; justify-content: space-between; margin: 0; gap: 8px; }
+.foot .right { margin-left: auto; float: none; }
+button.main, button.plain { all: unset; cursor: pointer; padding: 6px 14px;
+  border-radius: 6px; font-weight: 600; border: 1px solid #0b6e6e; }
+button.main { background: #0b6e6e; color: #fff; }
+button.plain[disabled] { opacity: .4; cursor: default; }
+button.main:focus-visible, button.plain:focus-visible { outline-offset: 2px; }
+@media (max-width: 1150px) { ol { display: none; }
+  .two { columns: 2; column-gap: 24px; } .two > * { break-inside: avoid; }
+  .bars { margin-bottom: 4px; } h1 { font-size: 16px; } }
+"""
+
+
+class Coach(Panel):
+    """The step of the lesson that is open, and the way through it."""
+
+    def __init__(self, session: Session, room: Classroom) -> None:
+        self.room = room
+        super().__init__(session)
+
+    def build(self) -> Any:
+        self._text = Text(css_classes=["cl-coach-text"], does=self._do)
+        self._busy = Text(css_classes=["cl-coach-busy"], styles={"flex": "none"})
+        self._foot = Text(
+            does=self._do, css_classes=["cl-coach-foot"], styles={"flex": "none"}
+        )
+        for text in (self._text, self._foot):
+            text.stylesheets = [TEXT_CSS, CSS]
+        self._pointer = Pointer()
+        room = self.room
+        room.param.watch(
+            lambda *events: self.show(), ["key", "step", "reached", "opening"]
+        )
+        room.session.jobs.param.watch(self._tell, ["shown"])
+        place = pn.Column(
+            self._text,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={**COLUMN, **SCROLL},
+        )
+        return pmu.Paper(
+            place,
+            self._busy,
+            self._foot,
+            self._pointer,
+            css_classes=["cl-coach", "cl-card"],
+            sx={**CARD_STYLE, "borderColor": "primary.main"},
+            margin=0,
+            sizing_mode="stretch_both",
+        )
+
+    def look(self, seen: bool) -> None:
+        """Point at nothing while out of sight."""
+        super().look(seen)
+        self._seen = seen
+        self.show()
+
+    def show(self) -> None:
+        """Write the step."""
+        lesson, task, room = self.room.lesson, self.room.task, self.room
+        if lesson is None or task is None:
+            self._pointer.target = ""
+            return
+        at = list(LESSONS).index(room.key) + 1
+        self._text.body = (
+            _head(lesson, at, room.step)
+            + "<div class='two'>"
+            + _body(task, room)
+            + "</div>"
+            + _steps(lesson, room.step)
+        )
+        self._foot.body = _foot(lesson, task, room)
+        points = self._seen and not (room.reached or room.opening)
+        self._pointer.target = task.target if points else ""
+
+    _seen = False
+
+    def _tell(self, event: Any) -> None:
+        """Say what is under way in the lesson."""
+        shown = event.new
+        if shown is None or (shown.in_background and not self.room.opening):
+            self._busy.body = ""
+            return
+        part = f" {whole(shown.done)} of {whole(shown.total)}" if shown.total else " …"
+        self._busy.body = (
+            f"<p class='muted' role='status'>{safe(shown.title)}{part}</p>"
+        )
+
+    async def _do(self, what: str) -> None:
+        room = self.room
+        if what in ("next", "show"):
+            await (room.next() if what == "next" else room.show())
+        elif what in ("back", "reset", "close"):
+            getattr(room, what)()
+
+
+def _head(lesson: Lesson, at: int, step: int) -> str:
+    bars = "".join(
+        f"<i class='{'done' if k <= step else ''}'></i>"
+        for k in range(len(lesson.steps))
+    )
+    close = link("<span aria-label='Leave the lesson'>✕</span>", "close")
+    return (
+        f"<p class='top'><b class='muted'>Lesson {at} · {safe(lesson.title)}</b>"
+        f"{close}</p><div class='bars'>{bars}"
+        f"<span class='muted'>step {step + 1} of {len(lesson.steps)}</span></div>"
+    )
+
+
+def _body(task: Task, room: Classroom) -> str:
+    text = f"<h1>{safe(task.title)}</h1><p>{task.text}</p>"
+    if task.task:
+        mark, kind = ("✓", "done") if room.reached else (room.step + 1, "")
+        press = ""
+        if task.button and not (room.reached or room.opening):
+            press = f"<p>{link(safe(task.button), 'show', kind='main')}</p>"
+        text += (
+            f"<div class='task'><span class='{kind}'>{mark}</span>"
+            f"<div>{task.task}{press}</div></div>"
+        )
+    reached = f"<p>{task.after}</p>" if room.reached else ""
+    return f"{text}<div role='status' class='cl-coach-after'>{reached}</div>"
+
+
+def _steps(lesson: Lesson, step: int) -> str:
+    def row(k: int, task: Task) -> str:
+        mark = "✓" if k < step else str(k + 1)
+        now = "class='now' aria-current='step'" if k == step else ""
+        return f"<li {now} data-mark='{mark}'>{safe(task.title)}</li>"
+
+    return f"<ol>{''.join(row(k, task) for k, task in enumerate(lesson.steps))}</ol>"
+
+
+def _foot(lesson: Lesson, task: Task, room: Classroom) -> str:
+    last = room.step + 1 == len(lesson.steps)
+    off = "" if room.step and not room.opening else "disabled"
+    show = ""
+    if task.way and not (room.reached or task.button or room.opening):
+        show = link("Show me", "show")
+    return (
+        f"<div class='foot'><button class='plain' data-do='back' {off}>Back</button>"
+        f"{link('Finish' if last else 'Next', 'next', kind='main')}{show}"
+        f"<span class='right'>{link('Reset', 'reset')}</span></div>"
+    )

@@ -1,0 +1,76 @@
+"""The lessons: what each is about, how long it takes, which are finished."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute.table.examples import EXAMPLES
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.style import TEXT_CSS
+from clusterlens.ui.kit.widgets import card, safe
+from clusterlens.ui.lessons import LESSONS
+from clusterlens.ui.lessons.classroom import Classroom
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.thumbnails import thumbnail
+from clusterlens.ui.session import Session
+
+CSS = """
+.lessons { display: grid; gap: 10px; padding: 4px;
+  grid-template-columns: repeat(auto-fill, minmax(360px, 1fr)); }
+button.lesson { all: unset; cursor: pointer; box-sizing: border-box; display: grid;
+  grid-template-columns: 28px minmax(0, 1fr) 128px; gap: 2px 10px; padding: 12px;
+  border-radius: 6px; border: 1px solid
+  color-mix(in srgb, currentColor 16%, transparent); align-items: start; }
+button.lesson:hover { background: color-mix(in srgb, #0b8a8a 6%, transparent);
+  border-color: #0b8a8a; }
+button.lesson .at { width: 24px; height: 24px; border-radius: 50%; text-align: center;
+  line-height: 24px; border: 1px solid currentColor; box-sizing: content-box; }
+button.lesson .at.done { background: #0b6e6e; color: #fff; border-color: #0b6e6e; }
+button.lesson img { width: 128px; height: 72px; object-fit: contain; }
+button.lesson b, button.lesson span { display: block; }
+"""
+
+
+class LessonList(Panel):
+    """A card for each lesson; a click opens it."""
+
+    def __init__(self, session: Session, room: Classroom) -> None:
+        self.room = room
+        super().__init__(session)
+
+    def build(self) -> Any:
+        self._text = Text(
+            does=self.room.open,
+            css_classes=["cl-lesson-list"],
+            scrolls=True,
+            sizing_mode="stretch_both",
+        )
+        self._text.stylesheets = [TEXT_CSS, CSS]
+        note = Text(
+            "<p class='muted'>The working pages on small examples; you do every step "
+            "yourself. A lesson has its own table, run and undo: your analysis waits "
+            "unchanged.</p>"
+        )
+        self.room.param.watch(lambda event: self.show(), ["finished"])
+        return card("Lessons", self._text, note=note, css="cl-lessons-card")
+
+    def show(self) -> None:
+        """List them, with a check behind those that are finished."""
+        done = self.room.finished
+        self._text.body = "<div class='lessons'>{}</div>".format(
+            "".join(_entry(at, key, key in done) for at, key in enumerate(LESSONS, 1))
+        )
+
+
+def _entry(at: int, key: str, done: bool) -> str:
+    lesson = LESSONS[key]
+    table = EXAMPLES[lesson.example].title
+    mark, kind = ("✓", "at done") if done else (str(at), "at")
+    told = " (finished)" if done else ""
+    return (
+        f"<button class='lesson' data-do='{safe(key)}'><span class='{kind}' "
+        f"aria-hidden='true'>{mark}</span><span><b>{safe(lesson.title)}</b>"
+        f"<span class='said'>{told}</span><span>{safe(lesson.teaser)}</span>"
+        f"<span class='muted'>{lesson.minutes} min · {safe(table)}</span></span>"
+        f"<img alt='' src='{thumbnail(lesson.example)}'></button>"
+    )

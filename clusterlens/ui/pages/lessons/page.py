@@ -1,0 +1,108 @@
+"""Page: lessons, on the working pages with a session of their own."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.lessons.classroom import Classroom
+from clusterlens.ui.pages.consensus.page import ConsensusPage
+from clusterlens.ui.pages.fuzzy.page import FuzzyPage
+from clusterlens.ui.pages.labels.page import LabelsPage
+from clusterlens.ui.pages.lessons.coach import Coach
+from clusterlens.ui.pages.lessons.lesson_list import LessonList
+from clusterlens.ui.pages.page import Page, Steps
+from clusterlens.ui.session import Session
+
+PLACES = {"consensus": ConsensusPage, "labels": LabelsPage, "fuzzy": FuzzyPage}
+# Beside the working page, or below it where that needs the width.
+GRID = """
+:host { display: grid; gap: 8px; height: 100%; overflow: hidden;
+  grid-template-columns: minmax(0, 1fr) 292px;
+  grid-template-rows: minmax(0, 1fr); }
+@media (max-width: 1350px) { :host {
+  grid-template-columns: minmax(0, 1fr) 262px; } }
+@media (max-width: 1150px) { :host { grid-template-columns: minmax(0, 1fr);
+  grid-template-rows: minmax(0, 1fr) 232px; } }
+"""
+# Above the coach the working page scrolls, so that neither covers the other.
+_PART = """
+@media (max-width: 1150px) { :host { overflow-y: auto !important; } }
+"""
+_WHOLE = """
+@media (max-width: 1150px) { :host { min-height: 620px !important; } }
+"""
+
+
+class LessonsPage(Page):
+    """The list of lessons, or the working page of the one that is open with its coach.
+
+    Attributes
+    ----------
+    room : Classroom
+        The lesson that is open and its session.
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.room = Classroom()
+        self.places = {key: page(self.room.session) for key, page in PLACES.items()}
+
+    def build(self) -> Steps:
+        listed, coach = yield from self.each(
+            partial(LessonList, room=self.room), partial(Coach, room=self.room)
+        )
+        fill = {"sizing_mode": "stretch_both", "margin": 0}
+        pages = pn.Column(
+            *(page.view for page in self.places.values()),
+            styles=COLUMN,
+            stylesheets=[_WHOLE],
+            **fill,
+        )
+        work = pn.Column(pages, styles=COLUMN, stylesheets=[_PART], **fill)
+        # What is hidden must not say itself how it is displayed.
+        grid = pn.Column(work, coach.view, stylesheets=[GRID], **fill)
+        self._list = pn.Column(listed.view, styles=COLUMN, **fill)
+        self._lesson = pn.Column(grid, styles=COLUMN, visible=False, **fill)
+        self.room.param.watch(self._arrange, ["key"])
+        self.room.session.look.param.watch(self._stay, ["page"])
+        self.room.session.jobs.param.watch(self._pass_on, ["notices"])
+        return pn.Column(
+            self._list,
+            self._lesson,
+            css_classes=["cl-page-lessons"],
+            styles=COLUMN,
+            **fill,
+        )
+
+    def attend(self) -> None:
+        """Let what is in sight watch, with the working page of the lesson."""
+        super().attend()
+        self._arrange()
+
+    def close(self) -> None:
+        """End the lesson for good."""
+        self.room.session.close()
+
+    def _arrange(self, *events: Any) -> None:
+        """Show the list, or the working page of the lesson."""
+        lesson = self.room.lesson
+        self._list.visible, self._lesson.visible = lesson is None, lesson is not None
+        for key, page in self.places.items():
+            page.look(
+                self.made and self.seen and lesson is not None and key == lesson.page
+            )
+
+    def _stay(self, *events: Any) -> None:
+        """Stay on the working page of the lesson, whatever a link there leads to."""
+        lesson = self.room.lesson
+        if lesson is not None:
+            self.room.session.look.page = lesson.page
+
+    def _pass_on(self, event: Any) -> None:
+        """Tell on this page what went wrong in the lesson."""
+        for notice in event.new:
+            self.session.jobs.notify(notice.severity, notice.text)
+            self.room.session.jobs.dismiss(notice)

@@ -1,0 +1,170 @@
+"""What the Pool page shows: entries, how many models they make, what they cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute.ensemble.ensemble import distinct_partitions
+from clusterlens.compute.pool.pool import PoolEstimate, estimate_pool
+from clusterlens.compute.pool.specs import pool_specs
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.state.analysis import Run
+from clusterlens.ui.state.drafts import Entries, PoolDraft, draft_entries
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import WORKERS, Job
+
+
+def pool_entries(dataset: Dataset, draft: PoolDraft) -> Entries:
+    """The entries of the draft for the size of the table."""
+    return draft_entries(draft, len(dataset.X))
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many models an entry makes, or why it makes none."""
+
+    models: int
+    error: str = ""
+
+
+def pool_counts(job: Job, dataset: Dataset, entries: Entries) -> list[Count]:
+    """Count the models of each entry, whether it is switched on or not."""
+    return [_count(entry.grid, dataset.X.shape) for entry in entries]
+
+
+def _count(grid: Mapping[str, Any], shape: tuple[int, int]) -> Count:
+    try:
+        return Count(len(pool_specs([grid], shape)))
+    except ValueError as error:
+        return Count(0, str(error))
+
+
+@dataclass(frozen=True, eq=False)
+class Cost:
+    """What a run would cost, or why there cannot be one.
+
+    Parameters
+    ----------
+    estimate : PoolEstimate or None
+        Models, seconds, bytes, notes.
+    error : str
+        Why the pool cannot be run, else empty.
+    """
+
+    estimate: PoolEstimate | None
+    error: str = ""
+
+
+def pool_cost(
+    job: Job, dataset: Dataset, entries: Entries, counts: list[Count], draft: PoolDraft
+) -> Cost:
+    """Estimate the models that are switched on, on these data."""
+    pairs = list(zip(entries, counts, strict=True))
+    wrong = [f"{e.clusterer}: {c.error}" for e, c in pairs if e.on and c.error]
+    if wrong:
+        return Cost(None, " ".join(wrong))
+    grids = [entry.grid for entry in entries if entry.on]
+    if not grids:
+        return Cost(None, "Every clusterer is switched off; switch at least one on.")
+    try:
+        seed = draft.random_state
+        X = dataset.X
+        return Cost(estimate_pool(X, grids, random_state=seed, workers=WORKERS))
+    except ValueError as error:
+        return Cost(None, str(error))
+
+
+def pool_values(job: Job, dataset: Dataset, entries: Entries) -> dict[str, float]:
+    """The numbers that shares and quantiles stand for in these data, by their JSON."""
+    wanted = {
+        json.dumps(value): {"clusterer": entry.clusterer, setting: value}
+        for entry in entries
+        for setting, values in entry.settings.items()
+        if isinstance(values, list)
+        for value in values
+        if isinstance(value, Mapping)
+    }
+    if not wanted:
+        return {}
+    specs = pool_specs(list(wanted.values()), dataset.X)
+    return {
+        key: spec[next(name for name in grid if name != "clusterer")]
+        for (key, grid), spec in zip(wanted.items(), specs, strict=True)
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What became of the models of a run.
+
+    Parameters
+    ----------
+    asked, kept, distinct : int
+        Models of the pool, those that found something, and different partitions.
+    seconds : float
+        Fit time of all, one after the other.
+    notes : list of (str, str, str)
+        Kind ("failed", "dropped", "warned", "left out" or "note"), models, text.
+    """
+
+    asked: int
+    kept: int
+    distinct: int
+    seconds: float
+    notes: list[tuple[str, str, str]]
+
+
+def outcome(job: Job, run: Run) -> Outcome:
+    """Sort what is to be said of a run."""
+    ensemble = run.ensemble
+    shape = run.dataset.X.shape
+    asked = run.stopped_of
+    if run.pool and not asked:
+        asked = len(pool_specs(list(run.pool), shape, run.random_state))
+    return Outcome(
+        asked + run.n_added,
+        ensemble.n_partitions,
+        len(distinct_partitions(ensemble)[0]),
+        float(np.nansum(ensemble.seconds)),
+        sorted(map(_sorted_note, ensemble.notes), key=lambda n: KINDS.index(n[0])),
+    )
+
+
+KINDS = ("failed", "dropped", "warned", "left out", "note")
+
+
+def _sorted_note(note: str) -> tuple[str, str, str]:
+    """Split a note of a pool, "models: what happened", and say of which kind it is."""
+    models, found, text = note.partition(": ")
+    if not found or note.startswith(("Quantiles", "The time", "Stopped")):
+        return "note", "", note
+    if " left out" in models:
+        return "left out", models.removesuffix(" left out"), text
+    for kind in ("dropped", "warned"):
+        if text.startswith(f"{kind}, "):
+            return kind, models, text.removeprefix(f"{kind}, ")
+    return "failed", models, text
+
+
+NODES: Mapping[str, Node] = {
+    "pool_entries": Node(("dataset", "look.pool_draft"), pool_entries),
+    "pool_counts": Node(
+        ("dataset", "pool_entries"), pool_counts, "live", "Counting models", keep=16
+    ),
+    "pool_cost": Node(
+        ("dataset", "pool_entries", "pool_counts", "look.pool_draft"),
+        pool_cost,
+        "live",
+        "Estimating the cost",
+        keep=16,
+    ),
+    "pool_values": Node(
+        ("dataset", "pool_entries"), pool_values, "live", "Measuring distances"
+    ),
+    "outcome": Node(("run",), outcome, "live", "Reading the notes"),
+}

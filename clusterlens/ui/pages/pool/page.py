@@ -1,0 +1,44 @@
+"""Page: choose a pool of clusterings, see what it will cost, run it."""
+
+from __future__ import annotations
+
+from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.pages.page import Page, Steps
+from clusterlens.ui.pages.pool.cost import PoolCost
+from clusterlens.ui.pages.pool.grid import PoolGrid
+from clusterlens.ui.pages.pool.import_partitions import ImportPartitions
+from clusterlens.ui.pages.pool.run_progress import RunProgress
+from clusterlens.ui.pages.pool.runs import Runs
+
+GRID = {
+    "display": "grid",
+    "grid-template-columns": "minmax(0, 1fr) minmax(300px, 32%)",
+    "grid-template-rows": "minmax(0, 1fr)",
+    "gap": "8px",
+    "height": "100%",
+}
+
+
+class PoolPage(Page):
+    """From a prepared table to a run."""
+
+    def build(self) -> Steps:
+        grid, cost, imported, runs, progress = yield from self.each(
+            PoolGrid, PoolCost, ImportPartitions, Runs, RunProgress
+        )
+        fill = {"sizing_mode": "stretch_both", "margin": 0}
+        right = pn.Column(
+            # First, so that its buttons are in sight however small the window is.
+            pn.Column(progress.view, styles={"flex": "none"}, margin=0),
+            pn.Column(cost.view, styles={"flex": "none"}, margin=0),
+            pn.Column(imported.view, styles={"flex": "none"}, margin=0),
+            pn.Column(
+                runs.view, styles={"flex": "1 0 auto", "min-height": "170px"}, **fill
+            ),
+            styles={**COLUMN, "gap": "8px", "overflow-y": "auto"},
+            **fill,
+        )
+        return pn.Column(
+            grid.view, right, styles=GRID, css_classes=["cl-page-pool"], **fill
+        )

@@ -1,0 +1,114 @@
+"""The runs of the analysis, and what became of the models of the one that is read."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from clusterlens.compute._numbers import count as counted
+from clusterlens.ui.kit.form import Form
+from clusterlens.ui.kit.widgets import card, link, safe
+from clusterlens.ui.kit.words import duration
+from clusterlens.ui.pages.pool.nodes import Outcome
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.state.analysis import Run
+
+TITLES = {
+    "failed": "Failed",
+    "dropped": "Dropped, no clustering",
+    "warned": "Kept with a warning",
+    "left out": "Left out",
+    "note": "Notes",
+}
+CSS = """
+p.run { display: flex; flex-wrap: wrap; gap: 0 10px; align-items: baseline; }
+p.run > :first-child { flex: 1 1 110px; min-width: 0; }
+p.run > .cut > button { max-width: 100%; overflow: hidden; text-overflow: ellipsis; }
+p.run input.word { box-sizing: border-box; }
+p.run.read { border-left: 3px solid #0b8a8a; padding-left: 6px; }
+"""
+
+
+class Runs(Panel):
+    """A line for each run, latest first; what became of the models of one below it."""
+
+    needs = ("run", "outcome", "runs")
+    empty = "<p>No run yet. Its models will be listed here.</p>"
+
+    def build(self) -> Any:
+        self._renamed = ""
+        self._form = Form(
+            does=self._do,
+            css_classes=["cl-outcome"],
+            scrolls=True,
+            sizing_mode="stretch_both",
+        )
+        self._form.stylesheets = [*self._form.stylesheets, CSS]
+        return card("Runs", self._form, note=self.status, css="cl-latest-run")
+
+    def show(self, run: Run, outcome: Outcome, runs: tuple[Run, ...]) -> None:
+        """Write the runs, below the one that is read what became of its models."""
+        self._form.body = "".join(
+            _line(one, is_read=one is run, is_renamed=one.id == self._renamed)
+            + (_became(outcome) if one is run else "")
+            for one in reversed(runs)
+        )
+
+    def _do(self, what: str) -> None:
+        verb, run_id, name = (*what.split(" ", 2), "", "")[:3]
+        act = self.session.act_now
+        self._renamed = run_id if verb == "rename" else ""
+        if verb == "consensus":
+            self.session.look.page = verb
+        elif verb == "name":
+            act("rename run", id=run_id, name=name)
+        elif verb in ("read", "delete"):
+            self.session.look.so_far = False
+            act(f"{verb} run", id=run_id)
+        found = [self.session.derived.get(name) for name in self.needs]
+        if all(result.ready for result in found):
+            self.show(*(result.value for result in found))
+
+
+def _line(run: Run, *, is_read: bool, is_renamed: bool) -> str:
+    """Write the name of a run, its size, and what can be done with it."""
+    name = safe(run.name)
+    if is_renamed:
+        title = (
+            f"<input class='word' value='{name}' data-enter='name {run.id}' "
+            "data-leave='leave' aria-label='New name'>"
+        )
+    elif is_read:
+        title = f"<b class='cut' title='{name}'>{name}</b>"
+    else:
+        read = link(name, f"read {run.id}", name=f"Read {name}")
+        title = f"<span class='cut'>{read}</span>"
+    acts = "".join(
+        f"<span>{link(verb, f'{verb.lower()} {run.id}', name=f'{verb} {name}')}</span>"
+        for verb in ("Rename", "Delete")
+    )
+    size = counted(run.ensemble.n_partitions, "model")
+    kind = "run read" if is_read else "run"
+    return f"<p class='{kind}'>{title}<span class='muted'>{size}</span>{acts}</p>"
+
+
+def _became(outcome: Outcome) -> str:
+    """Write the counts, then the notes by kind, each with its full text."""
+    same = outcome.kept - outcome.distinct
+    alike = f", {same} of them like another one" if same else ""
+    groups = "".join(
+        f"<p><b>{TITLES[kind]}</b></p><ul>"
+        + "".join(_note(models, text) for _, models, text in notes)
+        + "</ul>"
+        for kind, notes in groupby(outcome.notes, lambda note: note[0])
+    )
+    return (
+        f"<p><b>{outcome.kept}</b> of {outcome.asked} models kept{alike}; "
+        f"{duration(outcome.seconds)} of fitting. "
+        f"{link('Read the consensus', 'consensus')}</p>"
+        f"{groups or '<p class=muted>No model failed.</p>'}"
+    )
+
+
+def _note(models: str, text: str) -> str:
+    return f"<li>{f'{safe(models)}: ' if models else ''}{safe(text)}</li>"

@@ -1,0 +1,170 @@
+"""What the report tells of the lab: CNS, saved pairs of soft partitions, class labels.
+
+Nobody watches these nodes until their section is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.estimators.cns.criterion import CriterionGrid
+from clusterlens.compute.estimators.cns.graph import LiveSolution
+from clusterlens.compute.fuzzy.concordance import NDC
+from clusterlens.compute.indices.label_evidence import LabelEvidence
+from clusterlens.compute.indices.label_match import LabelCheck
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.nodes.partition_verdict import PartitionVerdict
+from clusterlens.ui.nodes.verdict import Verdict
+from clusterlens.ui.pages.cns.nodes import Automatic, Summary
+from clusterlens.ui.pages.fuzzy.nodes import (
+    MODELS,
+    Adjusted,
+    Choices,
+    adjusted,
+    choices,
+    observed,
+)
+from clusterlens.ui.pages.labels.nodes import Grounds, Judged, Reached
+from clusterlens.ui.state.analysis import SoftTable
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import Job
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothing:
+    """CNS at the setting in force.
+
+    Parameters
+    ----------
+    projection : Projection
+        The map of its samples.
+    solution, summary : LiveSolution, Summary
+        Memberships, and what they come to.
+    automatic : Automatic
+        The setting that is chosen where nobody chooses.
+    metric : str
+        How neighbours are searched.
+    certain : float
+        Samples lie between clusters below this share of seed stops.
+    grid : CriterionGrid or None
+        The criterion of other settings; None while it is computed.
+    """
+
+    projection: Projection
+    solution: LiveSolution
+    summary: Summary
+    automatic: Automatic
+    metric: str
+    certain: float
+    grid: CriterionGrid | None
+
+
+@dataclass(frozen=True, eq=False)
+class SavedPair:
+    """Two soft partitions with their agreement.
+
+    Parameters
+    ----------
+    u, v : str
+        Titles of the sides.
+    n_samples : int
+        Samples of both.
+    ndc : NDC
+        Their concordance, unadjusted.
+    values : dict of str to Adjusted
+        Adjusted values under every random model.
+    """
+
+    u: str
+    v: str
+    n_samples: int
+    ndc: NDC
+    values: Mapping[str, Adjusted]
+
+
+@dataclass(frozen=True, eq=False)
+class SavedPairs:
+    """The saved pairs, and how many of them are of partitions that are not there."""
+
+    pairs: tuple[SavedPair, ...]
+    n_missing: int
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """The classes that are judged, and everything that is known of them."""
+
+    judged: Judged
+    check: LabelCheck
+    evidence: LabelEvidence
+    reached: Reached | None
+    verdict: Verdict | PartitionVerdict
+    grounds: Grounds
+
+
+def of_table(
+    samples: Dataset | None,
+    ensemble: Ensemble | None,
+    uploads: tuple[SoftTable, ...],
+) -> Choices | None:
+    """What can be compared, whether or not the page Fuzzy shows the toy example."""
+    return choices("table", samples, ensemble, uploads)
+
+
+def saved_pairs(
+    job: Job, found: Choices, saved: tuple[tuple[str, str], ...], precision: float
+) -> SavedPairs | None:
+    """Compare the partitions of every saved pair under all models."""
+    known = {one.key: one.title for one in found.listed}
+    there = [pair for pair in saved if known.keys() >= set(pair)]
+    pairs = []
+    for done, (u, v) in enumerate(there):
+        job.report(done, len(there))
+        sides = found.make[u](), found.make[v]()
+        pairs.append(
+            SavedPair(
+                known[u],
+                known[v],
+                sides[0].n_samples,
+                observed(job, *sides, precision),
+                {model: adjusted(job, *sides, precision, model) for model in MODELS},
+            )
+        )
+    return SavedPairs(tuple(pairs), len(saved) - len(there)) if saved else None
+
+
+NODES = {
+    "report_cns": Node(
+        (
+            "prepared_projection",
+            "cns_told",
+            "cns_summary",
+            "cns_automatic",
+            "look.cns_metric",
+            "look.cns_certain",
+            "cns_criterion~",
+        ),
+        Smoothing,
+    ),
+    "report_choices": Node(("samples?", "ensemble?", "memberships"), of_table),
+    "report_fuzzy": Node(
+        ("report_choices", "fuzzy_pairs", "look.fuzzy_precision"),
+        saved_pairs,
+        "idle",
+        "Comparing the saved pairs",
+    ),
+    "report_labels": Node(
+        (
+            "judged",
+            "label_check",
+            "label_evidence",
+            "label_agreement?",
+            "label_verdict",
+            "label_grounds",
+        ),
+        Labelled,
+    ),
+}

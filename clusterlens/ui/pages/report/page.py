@@ -1,0 +1,43 @@
+"""Page: what was done, the report, and everything to take away."""
+
+from __future__ import annotations
+
+from clusterlens.ui.kit.style import COLUMN, SCROLL
+from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.pages.page import Page, Steps
+from clusterlens.ui.pages.report.preview import ReportPreview
+from clusterlens.ui.pages.report.script_card import ScriptCard
+from clusterlens.ui.pages.report.take_away import TakeAway
+from clusterlens.ui.pages.report.timeline import Timeline
+
+GRID = """
+:host { display: grid; grid-template-columns: 276px minmax(0, 1fr) 440px;
+  grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden; }
+@media (max-width: 1150px) {
+  :host { grid-template-columns: 210px minmax(0, 1fr) 320px; }
+}
+"""
+
+
+class ReportPage(Page):
+    """The log, the file that would be saved, the ways out."""
+
+    def build(self) -> Steps:
+        timeline, preview, away, script = yield from self.each(
+            Timeline, ReportPreview, TakeAway, ScriptCard
+        )
+        fill = {"sizing_mode": "stretch_both", "margin": 0}
+        right = pn.Column(
+            pn.Column(away.view, styles={**SCROLL, "flex": "0 0 56%"}, **fill),
+            pn.Column(script.view, styles={**COLUMN, "flex": "1 1 0"}, **fill),
+            styles={**COLUMN, "gap": "8px"},
+            **fill,
+        )
+        return pn.Column(
+            timeline.view,
+            preview.view,
+            right,
+            css_classes=["cl-page-report"],
+            stylesheets=[GRID],
+            **fill,
+        )

@@ -1,0 +1,132 @@
+"""The report: the very file, as it would be saved."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from clusterlens.ui.exports.document import SECTIONS, Findings, write_report
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.widgets import card, pmu, pn, safe
+from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
+from clusterlens.ui.parts.panel import TO_A_RUN, Panel
+from clusterlens.ui.work.jobs import explain
+
+CSS = """
+button.pill { margin: 4px 6px 2px 0; }
+button.pill[aria-pressed=true] { border-color: transparent; font-weight: 700;
+  background: color-mix(in srgb, #0b8a8a 16%, transparent); }
+button.pill:disabled { opacity: .5; cursor: default; border-style: dashed; }
+"""
+
+
+class ReportPreview(Panel):
+    """Written anew on a thread when what it tells changes while it is in sight."""
+
+    needs = (*NEEDED, "note", "look.report_without", "look.report_with")
+    also = WELCOME
+    empty = f"<b>Nothing to report yet.</b> {TO_A_RUN}."
+
+    def build(self) -> Any:
+        self._follows: dict[str, Callable[[], None]] = {}
+        self._chips = Text(
+            does=self._switch,
+            css_classes=["cl-report-sections"],
+            stylesheets=[CSS],
+            styles={"flex": "none"},
+        )
+        self._page = Text(
+            css_classes=["cl-report"],
+            sizing_mode="stretch_both",
+            scrolls=True,
+            styles={"flex": "1 1 0", "min-height": "0"},
+        )
+        self._note = pmu.TextInput(
+            label="Note of mine, under the answer in the report; Enter keeps it",
+            size="small",
+            sizing_mode="stretch_width",
+            margin=(6, 0),
+            css_classes=["cl-note"],
+        )
+        self.control(
+            self._note,
+            lambda: self.session.analysis.note,
+            lambda text: self.session.act_now("write note", text=text),
+        )
+        inside = pn.Column(
+            self.status,
+            self._chips,
+            self._note,
+            self._page,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={**COLUMN, "flex": "1 1 0"},
+        )
+        return card("Report", inside, css="cl-report-card")
+
+    def look(self, seen: bool) -> None:
+        super().look(seen)
+        self._follow(self.session.look.report_with if seen else ())
+
+    def _follow(self, wanted: Sequence[str]) -> None:
+        """Watch what the sections tell that were asked for, and only that."""
+        for key in set(self._follows) - set(wanted):
+            self._follows.pop(key)()
+        for key in set(wanted) - set(self._follows):
+            self._follows[key] = self.session.derived.watch(
+                (SECTIONS[key].node,), lambda results: self._write()
+            )
+
+    def show(self, **values: Any) -> None:
+        """Write the report, with what was asked for."""
+        self._follow(self.session.look.report_with)
+        self._write()
+
+    def _write(self) -> None:
+        """Write the file on a thread; the newest one is shown."""
+        found = gather(self.session)
+        if found is not None:
+            self._chips.body = "".join(_chip(key, found) for key in SECTIONS)
+            if not self._page.body:
+                self._page.body = "<p class='muted'>Writing the report …</p>"
+            title = "Writing the report"
+            self.session.jobs.live(
+                "report", title, lambda job: write_report(found), self._see
+            )
+
+    def _switch(self, key: str) -> None:
+        """Take a section out of the report, or back into it."""
+        look, node = self.session.look, SECTIONS[key].node
+        name = "report_with" if node else "report_without"
+        switched = set(getattr(look, name)) ^ {key}
+        setattr(look, name, tuple(one for one in SECTIONS if one in switched))
+        if node and key in switched:
+            self.session.derived.ask(node)
+
+    def _see(self, text: str | None, error: BaseException | None) -> None:
+        if error is not None:
+            self._page.body = f"<p class='failed'>{safe(explain(error))}</p>"
+            return
+        self._page.body = (
+            "<iframe sandbox title='the report' style='width:100%;height:calc(100% - "
+            f"6px);border:0;background:#fff' srcdoc='{html.escape(text or '')}'>"
+            "</iframe>"
+        )
+
+
+def _chip(key: str, found: Findings) -> str:
+    """Write the switch of a section; one without content says why."""
+    section = SECTIONS[key]
+    why, told = section.lacks(found), found.tells(key)
+    state = f"aria-pressed='{str(told).lower()}'"
+    if why:
+        state = f"disabled title='{safe(section.name)}: {safe(why)}'"
+    tick = "✓ " if told else ""
+    if told and isinstance(found.asked.get(key), str):
+        tick = "… "
+    return (
+        f"<button class='pill cl-section-{key}' data-do='{key}' {state}>{tick}"
+        f"{safe(section.name)}</button>"
+    )

@@ -1,0 +1,168 @@
+"""The Python script of what is on screen, and whether it gives the same elsewhere.
+
+That of an analysis that came as a file is run only when the analyst says so once more,
+and only where nobody else reaches the server.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._run.options import Cancelled
+from clusterlens.ui.exports import guard
+from clusterlens.ui.exports.replay import Replayed, replay
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.style import TEXT_CSS
+from clusterlens.ui.kit.widgets import badge, card, copier, link, safe
+from clusterlens.ui.kit.words import duration
+from clusterlens.ui.parts.findings import NEEDED, gather
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.jobs import explain
+
+CSS = "pre { font: 12px/1.5 ui-monospace, monospace; margin: 4px 0; white-space: pre; }"
+# What a fresh process takes to begin.
+_START_SECONDS = 5
+_NOT_HERE = (
+    "This analysis came as a file, so its script is not run here: only "
+    "<code>clusterlens</code> that nobody else reaches does. Save the script, read it, "
+    "and run it yourself."
+)
+
+
+class ScriptCard(Panel):
+    """Public names only; the same labels and scores in a fresh process."""
+
+    needs = NEEDED
+    empty = "<b>No script yet.</b> Run a pool first."
+
+    def build(self) -> Any:
+        # The script on screen, and what came of running the one that was run.
+        self._script = self._ran = self._verdict = ""
+        # Whether it asks to run what came as a file.
+        self._asks = False
+        self._check = Text(does=self._do, css_classes=["cl-script-check"])
+        self.text = Text(
+            css_classes=["cl-script"],
+            scrolls=True,
+            sizing_mode="stretch_both",
+            styles={"flex": "1 1 0", "min-height": "0"},
+        )
+        self.text.stylesheets = [TEXT_CSS, CSS]
+        return card(
+            "Python script", self.status, self._check, self.text, css="cl-script-card"
+        )
+
+    def show(self, **values: Any) -> None:
+        """Write it on a thread: the names of the models are planned again."""
+        found = gather(self.session)
+        if found is None:
+            return
+        self.session.jobs.live(
+            "script",
+            "Writing the script",
+            lambda job: found.script(),
+            self._see,
+        )
+
+    def _see(self, text: str | None, error: BaseException | None) -> None:
+        self._script = text or ""
+        if error is not None:
+            self.text.body = f"<p class='empty'>{safe(explain(error))}</p>"
+        else:
+            self.text.body = f"<pre>{safe(text)}</pre>"
+        self._offer()
+
+    def _offer(self) -> None:
+        """Offer to copy and to run the script, or say what came of running it."""
+        ensemble = self.session.analysis.ensemble
+        if not self._script or ensemble is None:
+            self._check.body = ""
+            return
+        if self._ran == self._script:
+            told = self._verdict
+        elif self._is_foreign and not self.session.alone:
+            told = f"<span class='muted'>{_NOT_HERE}</span>"
+        elif self._asks:
+            told = f"{_question()} {link('Run it', 'run')} {link('Leave it', 'leave')}"
+        else:
+            seconds = _START_SECONDS + float(np.nansum(ensemble.seconds))
+            told = link(f"Check by running it, {duration(seconds)}", "check")
+        self._check.body = (
+            f"<p class='between'><span>{told}</span>{copier('Copy', self._script)}</p>"
+        )
+
+    @property
+    def _is_foreign(self) -> bool:
+        """Whether the analysis came as a file."""
+        return self.session.memory.imported
+
+    def _do(self, what: str) -> None:
+        """Run the script, or ask before running one that came as a file."""
+        if what not in ("check", "run") or (
+            self._is_foreign and not self.session.alone
+        ):
+            self._asks = False
+        elif what == "check" and self._is_foreign:
+            self._asks = True
+        else:
+            self._asks = False
+            self._replay()
+        self._offer()
+
+    def _replay(self) -> None:
+        """Run the script in a fresh process, unless something else is on screen."""
+        found, script, session = gather(self.session), self._script, self.session
+        limited = self._is_foreign
+        if found is None or not script:
+            return
+
+        def ran(replayed: Replayed | None, error: BaseException | None) -> None:
+            if isinstance(error, Cancelled):
+                return
+            self._ran = script
+            if error is not None:
+                self._verdict = f"<span class='warn'>{safe(explain(error))}</span>"
+            elif replayed.difference:
+                self._verdict = f"<span class='warn'>{safe(replayed.difference)}</span>"
+            else:
+                self._verdict = badge("checked: same labels and scores")
+            if replayed is not None and limited:
+                self._verdict += f" <span class='muted'>{_kept_from(replayed)}</span>"
+            self._offer()
+
+        session.jobs.live(
+            "replay",
+            "Running the script",
+            lambda job: replay(
+                script,
+                found.steps,
+                session.files,
+                found.ranking,
+                found.told.clusters,
+                job.cancelled,
+                limited=limited,
+            ),
+            ran,
+            long=True,
+        )
+
+
+def _question() -> str:
+    """Ask whether to run what came as a file, and say what it is kept from."""
+    most = guard.limits()
+    limits = f"; at most {', '.join(most)}" if most else "; this system sets no limits"
+    return (
+        "<b>This analysis came as a file.</b> Its script would run on this machine "
+        f"without network and with an empty home folder{limits}. Files that you can "
+        "read stay in its reach."
+    )
+
+
+def _kept_from(replayed: Replayed) -> str:
+    """Say what kept the script from the network, and its limits."""
+    network = (
+        "no network" if replayed.left_network else "no network by Python's own means"
+    )
+    return "; ".join([network, "an empty home folder", *guard.limits()])

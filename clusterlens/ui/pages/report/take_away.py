@@ -1,0 +1,230 @@
+"""Take away: every result as a file, made on a thread when it is asked for."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from clusterlens.ui.exports.document import Findings, picture_makers, write_report
+from clusterlens.ui.exports.rows import (
+    file_stem,
+    labelled_rows,
+    links_to_csv,
+    links_to_json,
+    ranking_table,
+    rows_to_csv,
+    rows_to_parquet,
+)
+from clusterlens.ui.kit.components import Download, Text
+from clusterlens.ui.kit.widgets import card, link, safe
+from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.saving import save_file
+from clusterlens.ui.server.memory.archive import SUFFIX, export_analysis
+from clusterlens.ui.session import Session
+
+
+@dataclass(frozen=True)
+class File:
+    """What can be taken away.
+
+    Parameters
+    ----------
+    title, words : str
+        What it is, and what is in it.
+    label : str
+        The kind of file, on the button.
+    ending : str
+        End of its name.
+    make : callable
+        `(findings, session) -> bytes`, called on a thread.
+    css : str
+        Class of the button.
+    """
+
+    title: str
+    words: str
+    label: str
+    ending: str
+    make: Callable[[Findings, Session], bytes]
+    css: str = ""
+
+
+def _rows(found: Findings) -> Any:
+    told = found.told
+    return labelled_rows(
+        told.dataset, told.title, told.clusters, told.names, told.memberships
+    )
+
+
+def _ranking(found: Findings, session: Session) -> bytes:
+    return rows_to_csv(ranking_table(found.ranking, found.robustness))
+
+
+def _script(found: Findings, session: Session) -> bytes:
+    return found.script().encode()
+
+
+def _analysis(found: Findings, session: Session) -> bytes:
+    memory = session.memory
+    if memory.store is None or memory.analysis is None:
+        raise ValueError("the analysis is not kept, so there is no file of it.")
+    return export_analysis(memory.store, memory.analysis)
+
+
+def _figures(found: Findings, session: Session, *, kind: Any) -> bytes:
+    from clusterlens.ui.exports.pictures import to_bytes  # with Matplotlib
+
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, draw in picture_makers(found).items():
+            archive.writestr(f"{name}.{kind}", to_bytes(draw(), kind))
+    return out.getvalue()
+
+
+def _everything(found: Findings, session: Session) -> bytes:
+    """Pack all that can be made; what cannot is named with the reason."""
+    out, failed = io.BytesIO(), []
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for key, file in FILES.items():
+            if key == "all":
+                continue
+            try:
+                archive.writestr(file.ending, file.make(found, session))
+            except ValueError as error:
+                failed.append(f"{file.title} ({file.label}): {error}")
+        if failed:
+            archive.writestr("not in here.txt", "\n".join(failed))
+    return out.getvalue()
+
+
+FILES = {
+    "rows csv": File(
+        "Rows with labels",
+        "all your columns, the cluster and its name, memberships where there are any",
+        "CSV",
+        "labels.csv",
+        lambda found, session: rows_to_csv(_rows(found)),
+        "cl-export-rows",
+    ),
+    "rows parquet": File(
+        "Rows with labels",
+        "",
+        "Parquet",
+        "labels.parquet",
+        lambda found, session: rows_to_parquet(_rows(found)),
+    ),
+    "ranking": File(
+        "Ranking",
+        "every model with score, links broken, range and majority",
+        "CSV",
+        "ranking.csv",
+        _ranking,
+    ),
+    "links csv": File(
+        "Links",
+        "by row id",
+        "CSV",
+        "links.csv",
+        lambda found, session: links_to_csv(found.analysis.links),
+    ),
+    "links json": File(
+        "Links",
+        "",
+        "JSON",
+        "links.json",
+        lambda found, session: links_to_json(found.analysis.links),
+    ),
+    "png": File(
+        "Figures",
+        "map, two matrices, ranking, at the width of a page",
+        "PNG",
+        "figures-png.zip",
+        partial(_figures, kind="png"),
+    ),
+    "svg": File("Figures", "", "SVG", "figures-svg.zip", partial(_figures, kind="svg")),
+    "report": File(
+        "HTML report",
+        "one file, as previewed; opens offline, prints",
+        "Save",
+        "report.html",
+        lambda found, session: write_report(found).encode(),
+        "cl-export-report",
+    ),
+    "script": File(
+        "Python script",
+        "gives the same labels without a browser",
+        "Save .py",
+        "analysis.py",
+        _script,
+        "cl-export-script",
+    ),
+    "analysis": File(
+        "Analysis file",
+        "table, runs, links and steps; opens in any ClusterLens",
+        "Save",
+        f"analysis{SUFFIX}",
+        _analysis,
+        "cl-export-analysis",
+    ),
+    "all": File(
+        "Everything", "all of these files", "Save all as .zip", "all.zip", _everything
+    ),
+}
+
+
+class TakeAway(Panel):
+    """One row per result, a button per kind of file."""
+
+    needs = NEEDED
+    also = WELCOME
+    empty = "<b>Nothing to take away yet.</b> Load a table and run a pool first."
+
+    def build(self) -> Any:
+        self.text = Text(does=self._make, css_classes=["cl-take-away"])
+        self._download = Download()
+        return card(
+            "Take away",
+            self.status,
+            self.text,
+            self._download,
+            css="cl-exports",
+            fills=False,
+        )
+
+    def show(self, **values: Any) -> None:
+        """Offer what there is, with the clusters of the result."""
+        told = values["told"]
+        what = "the result" if told.is_result else "no result is chosen yet"
+        head = f"<b>{safe(told.title)}</b>, {what}"
+        rows: dict[str, list[str]] = {}
+        for key, file in FILES.items():
+            button = link(file.label, key, kind="pill", css=file.css)
+            rows.setdefault(file.title, []).append(button)
+        words = {file.title: file.words for file in FILES.values() if file.words}
+        self.text.body = (
+            f"<p class='muted'>Clusters of {head}. Made "
+            "when you ask; nothing leaves this machine unless you save it.</p><table>"
+            + "".join(
+                f"<tr><td><b>{title}</b><br><span class='muted'>{words[title]}</span>"
+                f"</td><td class='name' style='text-align:right'>{''.join(buttons)}"
+                "</td></tr>"
+                for title, buttons in rows.items()
+            )
+            + "</table>"
+        )
+
+    def _make(self, key: str) -> None:
+        """Make a file on a thread, then hand it to the browser."""
+        found, file, session = gather(self.session), FILES.get(key), self.session
+        if found is None or file is None:
+            return
+        name = f"{file_stem(found.analysis.table.name)}-{file.ending}"
+
+        save_file(
+            session, self._download, name, file.title, lambda: file.make(found, session)
+        )

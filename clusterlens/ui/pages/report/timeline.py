@@ -1,0 +1,82 @@
+"""What was done: every step in force, and those that can be done again."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from clusterlens.ui.exports.document import step_words
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.style import TEXT_CSS
+from clusterlens.ui.kit.widgets import card, link, safe
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.state.history import Step
+
+CSS = """
+ol.steps { list-style: none; margin: 0; padding: 0 0 0 2px; }
+ol.steps li { position: relative; padding: 0 0 10px 22px; }
+ol.steps li::before { content: ""; position: absolute; left: 4px; top: 16px;
+  bottom: -4px;
+  border-left: 1.5px solid color-mix(in srgb, currentColor 18%, transparent); }
+ol.steps li:last-child::before { display: none; }
+ol.steps i { position: absolute; left: 0; top: 5px; width: 7px; height: 7px;
+  border-radius: 50%; border: 1.5px solid #0b8a8a; }
+ol.steps li.now i { background: #0b8a8a; }
+ol.steps li.undone { opacity: .55; }
+ol.steps .at { float: right; font-size: 12px; opacity: .7; }
+ol.steps button { position: absolute; right: 0; top: 18px; opacity: 0;
+  backdrop-filter: blur(4px); padding-left: 6px; }
+ol.steps li:hover button, ol.steps li button:focus { opacity: 1; }
+"""
+
+
+class Timeline(Panel):
+    """The log; a step leads back to what was in force after it."""
+
+    needs = ("table?",)
+
+    def build(self) -> Any:
+        self.text = Text(
+            does=self._go,
+            css_classes=["cl-timeline"],
+            scrolls=True,
+            sizing_mode="stretch_both",
+            styles={"flex": "1 1 0", "min-height": "0"},
+        )
+        self.text.stylesheets = [TEXT_CSS, CSS]
+        note = Text(
+            "<p class='muted'>Each ring is a point to go back to. Undone steps stay "
+            "until you do something else; looking around is no step.</p>"
+        )
+        self.session.history.param.watch(self._write, ["steps", "cursor"])
+        self._write()
+        return card("What was done", self.text, css="cl-steps", note=note)
+
+    def show(self, table: Any) -> None:
+        """Steps are written as they are done."""
+
+    def _write(self, *events: Any) -> None:
+        history = self.session.history
+        rows = [
+            _row(k, step, history.cursor) for k, step in enumerate(history.steps) if k
+        ]
+        self.text.body = (
+            f"<ol class='steps'>{''.join(rows)}</ol>"
+            if rows
+            else "<div class='empty'>Nothing was done yet.</div>"
+        )
+
+    def _go(self, what: str) -> None:
+        self.session.go(int(what))
+
+
+def _row(k: int, step: Step, cursor: int) -> str:
+    kind = "now" if k == cursor else "undone" if k > cursor else ""
+    act = "redo to here" if k > cursor else "back to here"
+    go = link(act, str(k)) if k != cursor else ""
+    at = datetime.fromisoformat(step.at).astimezone().strftime("%H:%M")
+    words = safe(step_words(step))
+    return (
+        f"<li class='{kind}'><i></i><span class='at'>{at}</span><b>{safe(step.title)}"
+        f"</b> {go}<br><span class='muted'>{words}</span></li>"
+    )

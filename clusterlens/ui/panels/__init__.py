@@ -1,1 +1,0 @@
-"""Panels: one card each, drawn from the results it watches."""

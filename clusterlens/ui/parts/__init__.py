@@ -1,0 +1,1 @@
+"""Parts: cards and gestures that more than one page has."""

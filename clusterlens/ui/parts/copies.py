@@ -1,0 +1,70 @@
+"""Copies: rows that are exact copies of others, said where they count, and one click.
+
+The click prepares the table anew, so that undo takes it back and the script says it.
+"""
+
+from __future__ import annotations
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.kit.widgets import badge, link
+from clusterlens.ui.session import Session
+
+# Below this share of the rows copies decide no score.
+FEW = 0.01
+_ONCE = "copies once"
+_KEEP = "copies keep"
+_POOL = "copies pool"
+_USE_ONCE = link("use each row once", _ONCE, css="cl-copies-once")
+_COUNT_ALL = link("count every row", _KEEP, css="cl-copies-keep")
+_RUN_ANEW = link("run a pool anew", _POOL, css="cl-copies-pool")
+
+
+def ready_line(dataset: Dataset) -> str:
+    """Say what becomes of copies when a table is prepared, as markup; else nothing."""
+    if not dataset.n_copies:
+        return ""
+    if _kept(dataset):
+        rows = count(dataset.n_copies, "exact copy", "exact copies")
+        return f"<b>{rows} of other rows ({_share(dataset)})</b>: {_USE_ONCE}."
+    n_rows = whole(int(dataset.row_counts.sum()))
+    return (
+        f"Each sample stands for all rows that equal it, {n_rows} in all: {_COUNT_ALL}."
+    )
+
+
+def beside_score(judged: Dataset, prepared: Dataset | None) -> str:
+    """Say that copies count in a score, as markup, where they matter; else nothing.
+
+    Parameters
+    ----------
+    judged : Dataset
+        The table that the score is of, maybe that of an older run.
+    prepared : Dataset or None
+        The table as it is prepared now.
+    """
+    if not _kept(judged) or judged.n_copies <= FEW * len(judged.X):
+        return ""
+    said = badge(f"{_share(judged)} of the rows are copies of others", kind="estimate")
+    if prepared is None or _kept(prepared):
+        return f"{said} {_USE_ONCE}"
+    return f"{said} the table now uses each row once: {_RUN_ANEW}"
+
+
+async def answer(session: Session, what: str) -> bool:
+    """Do what a link of these texts is for; return whether it was one."""
+    if what == _POOL:
+        session.look.page = "pool"
+    elif what in (_ONCE, _KEEP):
+        await session.act("prepare", copies=what.removeprefix("copies "))
+    else:
+        return False
+    return True
+
+
+def _kept(dataset: Dataset) -> bool:
+    return dataset.settings["copies"] == "keep"
+
+
+def _share(dataset: Dataset) -> str:
+    return percent(dataset.n_copies / len(dataset.X))

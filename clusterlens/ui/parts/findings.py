@@ -1,0 +1,62 @@
+"""Findings: what a session has on screen, gathered for the report and other files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.exports.document import SECTIONS, Findings
+from clusterlens.ui.session import Session
+from clusterlens.ui.work.jobs import explain
+
+# Results without which there is nothing to tell; a report waits for them.
+NEEDED = (
+    "ranking",
+    "rows",
+    "agreement",
+    "told",
+    "clusters",
+    "threshold_in_force",
+    "projection",
+    "link_states",
+)
+# Results that it tells where they are there.
+WELCOME = ("robustness", "null_check", "told_profiles", "chosen_stability")
+
+
+def gather(session: Session) -> Findings | None:
+    """Return what there is to report, None where a result is missing."""
+    found = {name: session.derived.get(name) for name in (*NEEDED, *WELCOME)}
+    if not all(found[name].ready for name in NEEDED):
+        return None
+    values = {name: result.value for name, result in found.items()}
+    return Findings(
+        session.history.steps[: session.history.cursor + 1],
+        ranking=values["ranking"],
+        rows=values["rows"],
+        agreement=values["agreement"],
+        told=values["told"],
+        threshold=values["threshold_in_force"],
+        projection=values["projection"],
+        links=values["link_states"],
+        robustness=values["robustness"],
+        null=values["null_check"],
+        profiles=values["told_profiles"],
+        stability=values["chosen_stability"],
+        without=frozenset(session.look.report_without),
+        asked={key: _asked(session, key) for key in session.look.report_with},
+        has_classes=session.look.judged != "labels"
+        or session.analysis.samples.labels_true is not None,
+    )
+
+
+def _asked(session: Session, key: str) -> Any:
+    """What a section tells that was asked for, or why there is nothing yet."""
+    result = session.derived.get(SECTIONS[key].node)
+    if result.ready:
+        return result.value
+    if result.error is not None:
+        return explain(result.error)
+    return {
+        "pending": "Still being computed.",
+        "empty": "There is nothing to tell.",
+    }.get(result.state, "The computation was cancelled.")

@@ -1,0 +1,243 @@
+"""Moves: ways to look elsewhere that keys or several panels make.
+
+A move is a function of the session; `MOVES` lists the keys with what they are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute.pool.specs import pool_grids
+from clusterlens.ui.pages.cns.nodes import Setting
+from clusterlens.ui.session import Session
+from clusterlens.ui.state.links import Kind, plain_id
+from clusterlens.ui.state.look import Brush
+from clusterlens.ui.state.partitions import Choice
+
+
+@dataclass(frozen=True)
+class Move:
+    """What a key does, the words for it in the list of keys, and where it does it.
+
+    Without pages it does it on all.
+    """
+
+    words: str
+    make: Callable[[Session], None]
+    pages: tuple[str, ...] = ()
+
+
+def press(session: Session, key: str) -> None:
+    """Do what a key is for on the page that is shown."""
+    move = MOVES[key]
+    if not move.pages or session.look.page in move.pages:
+        move.make(session)
+
+
+def step_model(session: Session, by: int) -> None:
+    """Select the model a row further down in the ranking, or up."""
+    rows, selected = (session.derived.get(name) for name in ("rows", "selected"))
+    copies = session.derived.get("copies")
+    if rows.ready and selected.ready and copies.ready:
+        same = copies.value[rows.value] == copies.value[selected.value]
+        at = int(np.flatnonzero(same)[0]) + by
+        if 0 <= at < len(rows.value):
+            session.look.param.update(model=int(rows.value[at]), tab="model")
+
+
+def step_sample(session: Session, by: int) -> None:
+    """Inspect the next brushed sample, or the one before."""
+    brushed, look = session.look.brush.positions, session.look
+    if len(brushed):
+        found = np.flatnonzero(brushed == look.inspected)
+        at = int(found[0]) + by if len(found) else 0
+        look.param.update(inspected=int(brushed[at % len(brushed)]), tab="sample")
+
+
+def clear(session: Session) -> None:
+    """Clear the pair, the inspected sample, the selection; close the keys first."""
+    look = session.look
+    if look.help:
+        look.help = False
+    elif look.enlarged:
+        look.enlarged = ""
+    elif look.refused:
+        look.refused = ()
+    elif look.pair:
+        look.pair = look.pair[:-1]
+    elif look.linking:
+        look.linking = False
+    elif look.inspected is not None:
+        look.inspected = None
+    elif len(look.brush):
+        look.brush = Brush()
+    else:
+        look.drawer = False
+
+
+async def choose_result(
+    session: Session, choice: Choice, labels: np.ndarray, clusters: np.ndarray
+) -> bool:
+    """Make a partition the result, with the numbers that its clusters have on screen.
+
+    Parameters
+    ----------
+    session : Session
+        Whose result it becomes; every page then shows it.
+    choice : Choice
+        How the partition is made.
+    labels, clusters : array of int, shape (n_samples,)
+        Its labels as they are made, and their numbers on screen.
+    """
+    found, first = np.unique(labels, return_index=True)
+    return await session.act(
+        "choose result",
+        look={"model": None, "partition": "auto", "cluster": None},
+        partition=choice.values(session.analysis.samples),
+        numbers=np.column_stack([found, clusters[first]]).tolist(),
+        on=session.look.page.title(),
+    )
+
+
+def toggle_linking(session: Session) -> None:
+    """Let clicks on the map pick a pair, or inspect again."""
+    look = session.look
+    if look.linking:
+        look.param.update(linking=False, pair=())
+    elif session.analysis.run is not None:
+        look.param.update(linking=True, tab="links")
+
+
+def link_from(session: Session) -> None:
+    """Let the inspected sample be A of a pair; the next click picks B."""
+    if session.look.inspected is not None and session.analysis.run is not None:
+        pair = (session.look.inspected,)
+        session.look.param.update(linking=True, pair=pair, tab="links")
+
+
+def pick(session: Session, position: int) -> None:
+    """Take a sample into the pair: A first, then B; a third one replaces B."""
+    first = session.look.pair[:1]
+    if position not in first:
+        session.look.param.update(pair=(*first, position), tab="links")
+
+
+def pick_pair(session: Session, a: int, b: int) -> None:
+    """Ask about two samples at once."""
+    if a != b:
+        session.look.param.update(pair=(a, b), tab="links")
+
+
+def answer(session: Session, kind: Kind) -> None:
+    """Link the pair; a suggested one makes way for the next suggestion."""
+    look, samples = session.look, session.analysis.samples
+    if len(look.pair) != 2 or samples is None:
+        return
+    rest = _suggested_after(session)
+    a, b = (plain_id(samples.row_ids[i]) for i in look.pair)
+    with session.derived.paused():
+        if session.act_now("add link", kind=kind, a=a, b=b):
+            _take(session, rest)
+
+
+def skip(session: Session) -> None:
+    """Leave the pair as it is and take the next suggestion, or the first."""
+    if session.look.linking or session.look.pair:
+        _take(session, _suggested_after(session) or _suggested(session))
+
+
+def take_suggestion(session: Session, pair: tuple[int, ...]) -> None:
+    """Ask about a suggested pair; the suggestions after it come next."""
+    pairs = _suggested(session)
+    if pair in pairs:
+        _take(session, pairs[pairs.index(pair) :])
+
+
+def _take(session: Session, queue: tuple[tuple[int, ...], ...]) -> None:
+    """Ask about the first pair of a queue, or about none."""
+    session.look.param.update(pair=queue[0] if queue else (), queue=queue)
+
+
+def _suggested(session: Session) -> tuple[tuple[int, ...], ...]:
+    """The suggested pairs that tell something, or none."""
+    found = session.derived.get("suggestions")
+    known = found.value if found.ready else ()
+    return tuple(some.pair for some in known if some.information)
+
+
+def _suggested_after(session: Session) -> tuple[tuple[int, ...], ...]:
+    """The suggestions after the pair; nothing if it was not suggested, or the last.
+
+    Suggestions by all answers so far come before those of an older batch.
+    """
+    pair, queue, fresh = session.look.pair, session.look.queue, _suggested(session)
+    if pair in fresh:
+        return fresh[fresh.index(pair) + 1 :]
+    if pair in queue:
+        return fresh or queue[queue.index(pair) + 1 :]
+    return ()
+
+
+def toggle_enlarged(session: Session, figure: str) -> None:
+    """Give a figure all the room of its page, or take it back."""
+    look = session.look
+    look.enlarged = "" if look.enlarged == figure else figure
+
+
+def toggle_large(session: Session) -> None:
+    """Make all text larger, for projectors, or usual again."""
+    session.look.large = not session.look.large
+
+
+def toggle_help(session: Session) -> None:
+    """Show or hide the list of keys."""
+    session.look.help = not session.look.help
+
+
+async def run_preset(session: Session, preset: str) -> bool:
+    """Run a preset of the pool on the prepared table; return whether it was done."""
+    dataset = session.analysis.dataset
+    if dataset is None:
+        return False
+    pool, _ = pool_grids(preset, len(dataset.X))
+    return await session.act("run pool", pool=pool)
+
+
+def go_to_setting(session: Session, setting: Setting, **changed: Any) -> None:
+    """Choose a setting of CNS that differs from another one in some fields."""
+    wanted = {**vars(setting), **changed}
+    with session.derived.paused():
+        session.look.param.update(cns_preview=None, cns_step=None, cns_version="")
+        if tuple(wanted.values()) != session.analysis.cns:
+            session.act_now("set CNS", **wanted)
+
+
+def preview_setting(session: Session, setting: Setting, **changed: Any) -> None:
+    """Look at a setting of CNS while a slider is held; nothing is logged."""
+    wanted = {**vars(setting), **changed}
+    session.look.param.update(
+        cns_preview=tuple(wanted.values()), cns_step=None, cns_version=""
+    )
+
+
+_RANKED = ("consensus",)
+MOVES = {
+    "ctrl+z": Move("undo", Session.undo),
+    "ctrl+shift+z": Move("redo", Session.redo),
+    "ctrl+y": Move("redo", Session.redo),
+    "arrowup": Move("model above", lambda session: step_model(session, -1), _RANKED),
+    "arrowdown": Move("model below", lambda session: step_model(session, 1), _RANKED),
+    "arrowleft": Move("brushed sample before", lambda s: step_sample(s, -1), _RANKED),
+    "arrowright": Move("next brushed sample", lambda s: step_sample(s, 1), _RANKED),
+    "l": Move("link two samples", toggle_linking, _RANKED),
+    "m": Move("must-link the pair", lambda s: answer(s, "must"), _RANKED),
+    "c": Move("cannot-link the pair", lambda s: answer(s, "cannot"), _RANKED),
+    "space": Move("next suggested pair", skip, _RANKED),
+    "escape": Move("clear what is picked", clear),
+    "a": Move("larger text", toggle_large),
+    "?": Move("show the keys", toggle_help),
+}

@@ -1,0 +1,259 @@
+"""Panel: what every card has in common.
+
+A panel is made once. While it is in sight it watches the results it draws and is told
+when they change; out of sight it watches nothing. Its controls show the state that
+they control, whoever changed it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import link, safe
+from clusterlens.ui.session import Session
+from clusterlens.ui.work.derived import Result
+from clusterlens.ui.work.jobs import explain
+
+# Seconds for which a card that shows something waits without a sign of it: what comes
+# and goes while a slider moves is drawn by the browser, too.
+PATIENCE_SECONDS = 0.4
+# What leads to a run, where a card shows nothing without one.
+TO_A_RUN = (
+    f"Load a table on {link('Data', 'data')}, then run a pool of clusterings on "
+    f"{link('Pool', 'pool')}"
+)
+_SKELETON = '<div class="skeleton"></div>'
+# Over what is there, whose size must not change while it is drawn: another size is
+# another picture, and the two would chase each other.
+_OVER = '<div class="skeleton over"></div>'
+
+
+class Panel:
+    """A card that shows results of a session.
+
+    Subclasses set `needs` and `empty`, make the card in `build`, and draw in `show`.
+
+    Parameters
+    ----------
+    session : Session
+        Where the results come from and actions go.
+
+    Attributes
+    ----------
+    needs : tuple of str
+        Results without which there is nothing to show: nodes, fields of the analysis
+        or "look.<parameter>"; a name that ends in "?" may be None.
+    also : tuple of str
+        Results that `show` draws with where they are ready and without where not.
+    empty : str
+        Markup that says what to do where there is nothing to show yet; an older drawing
+        is hidden then.
+    view : viewable
+        The card.
+    """
+
+    needs: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    empty: str = ""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.status = Text(does=self._retry, css_classes=["cl-status"])
+        self._stop: Callable[[], None] | None = None
+        self._controls: list[Callable[[], None]] = []
+        self._updating = self._has_shown = False
+        self._patience: asyncio.TimerHandle | None = None
+        self._is_late = False
+        self._wishes: set[asyncio.Task[None]] = set()
+        self.view = self.build()
+
+    def build(self) -> Any:
+        """Make the card, once; it holds `self.status`, which says what is missing."""
+        raise NotImplementedError
+
+    def show(self, **values: Any) -> None:
+        """Draw; called with the value of each of `needs`, the Result of each of `also`.
+
+        Keywords are the names without "look." and "?".
+        """
+        raise NotImplementedError
+
+    def control(
+        self,
+        widget: Any,
+        read: Callable[[], Any],
+        write: Callable[[Any], Any],
+        *,
+        value: str = "value",
+    ) -> Any:
+        """Let a widget show `read()` whenever it may have changed, and `write` wishes.
+
+        Parameters
+        ----------
+        widget : widget
+            Its parameter `value` is the one that is read and written.
+        read : callable
+            The state that it controls.
+        write : callable
+            Called with what the analyst chose; may be a coroutine function.
+        value : str, default "value"
+            Name of the parameter.
+        """
+
+        def wish(event: Any) -> None:
+            # Not a coroutine: whether the wish is ours is known only now.
+            if self._updating or event.new == read():
+                return
+            done = write(event.new)
+            if inspect.isawaitable(done):
+                task = asyncio.get_running_loop().create_task(self._fulfil(done))
+                self._wishes.add(task)
+                task.add_done_callback(self._wishes.discard)
+            else:
+                self._show_controls()
+
+        def refresh() -> None:
+            if getattr(widget, value) != read():
+                setattr(widget, value, read())
+
+        widget.param.watch(wish, value)
+        self._controls.append(refresh)
+        return widget
+
+    def offer(self, widget: Any, **offered: Any) -> None:
+        """Change what a control offers (options, ends, marks), which is no wish."""
+        changed = {k: v for k, v in offered.items() if getattr(widget, k) != v}
+        if changed:
+            before, self._updating = self._updating, True
+            try:
+                widget.param.update(**changed)
+                if changed.get("options"):
+                    # The browser knows the value by its name, which may be another now.
+                    widget.param.trigger("value")
+            finally:
+                self._updating = before
+            self._show_controls()
+
+    async def _fulfil(self, wish: Awaitable[Any]) -> None:
+        """Wait for an action, then show what is in force, done or refused."""
+        await wish
+        self._show_controls()
+
+    def _show_controls(self) -> None:
+        self._updating = True
+        try:
+            for refresh in self._controls:
+                refresh()
+        finally:
+            self._updating = False
+
+    def sees(self, name: str) -> Callable[..., None]:
+        """Return what takes in the size and the zoom of a figure, for `look.<name>`."""
+        look = self.session.look
+
+        def take_in(**seen: Any) -> None:
+            setattr(look, name, replace(getattr(look, name), **seen))
+
+        return take_in
+
+    def look(self, seen: bool) -> None:
+        """Watch the results while in sight, nothing while not."""
+        if seen and self._stop is None:
+            names = (*self.needs, *self.also)
+            self._stop = self.session.derived.watch(names, self._told)
+        elif not seen and self._stop is not None:
+            self._stop()
+            self._stop = None
+            self._end_waiting()
+
+    def _told(self, results: Mapping[str, Result]) -> None:
+        needed = {name.rstrip("?"): results[name.rstrip("?")] for name in self.needs}
+        self._show_controls()
+        states = {result.state for result in needed.values()}
+        body = self._say(needed)
+        if body == _SKELETON and self._has_shown:
+            body = self._wait()
+        else:
+            self._end_waiting()
+        gone = []
+        if states & {"empty", "failed"}:
+            # The style of cards takes away what stands below a status of this class.
+            # Without a word to say it keeps its place, unseen: a figure must have its
+            # size before its picture.
+            gone = ["cl-gone" if body else "cl-unseen"]
+        self.status.param.update(body=body, css_classes=["cl-status", *gone])
+        self.prepare(results)
+        if all(result.ready for result in needed.values()):
+            values = {_short(name): result.value for name, result in needed.items()}
+            more = {_short(name): results[name.rstrip("?")] for name in self.also}
+            self.show(**values, **more)
+            self._has_shown = True
+
+    def _wait(self) -> str:
+        """What the status says over an older drawing: nothing before it is late."""
+        if self._patience is None:
+            loop = asyncio.get_running_loop()
+            self._patience = loop.call_later(PATIENCE_SECONDS, self._tell_late)
+        return _OVER if self._is_late else ""
+
+    def _tell_late(self) -> None:
+        self._is_late = True
+        self.status.body = _OVER
+
+    def _end_waiting(self) -> None:
+        self._is_late = False
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def prepare(self, results: Mapping[str, Result]) -> None:
+        """Show what is known before everything is; called at each change."""
+
+    def _say(self, needed: Mapping[str, Result]) -> str:
+        """What the status says where something is missing."""
+        states = {result.state for result in needed.values()}
+        if "empty" in states:
+            said = self._missing(self.empty)
+            body = f'<div class="empty">{said}</div>' if said else ""
+        elif "failed" in states:
+            error = next(r.error for r in needed.values() if r.state == "failed")
+            text = safe(explain(error)) if error else ""
+            body = (
+                f'<div class="failed"><p>{text}</p>{link("Try again", "retry")}</div>'
+            )
+        elif "declined" in states:
+            body = f'<p class="muted">Cancelled. {link("Go on", "retry")}</p>'
+        elif "pending" in states:
+            body = _SKELETON
+        else:
+            body = ""
+        return body
+
+    def _missing(self, otherwise: str) -> str:
+        """Say that the table is not prepared, where that is what is missing."""
+        analysis = self.session.analysis
+        ready = analysis.dataset is not None or analysis.ensemble is not None
+        if analysis.table is None or ready or not otherwise:
+            return otherwise
+        return (
+            f"<p><b>{safe(analysis.table.name)} is not prepared yet.</b> "
+            f"{link('Choose its columns on Data', 'data', css='cl-to-data')}.</p>"
+        )
+
+    def _retry(self, what: str) -> None:
+        """Turn to the page that is named, or ask again for what is missing."""
+        if what in ("data", "pool", "cns"):
+            self.session.look.page = what
+            return
+        for name in self.needs:
+            if name.rstrip("?") in self.session.derived.nodes:
+                self.session.derived.ask(name.rstrip("?"))
+
+
+def _short(name: str) -> str:
+    return name.rstrip("?").removeprefix("look.")

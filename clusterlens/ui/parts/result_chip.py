@@ -1,0 +1,166 @@
+"""The result in the header: which partition it is, and what can be done about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute._numbers import count
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.style import scaled
+from clusterlens.ui.kit.widgets import link, safe
+from clusterlens.ui.nodes.result import LookedAt
+from clusterlens.ui.parts.moves import choose_result
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.state.analysis import Analysis, AnalysisResult
+from clusterlens.ui.state.partitions import Choice
+from clusterlens.ui.work.derived import Result
+
+CSS = scaled("""
+:host { position: relative; width: max-content !important; max-width: 340px; }
+@media (max-width: 1250px) { :host { max-width: 236px; } }
+.result { all: unset; box-sizing: border-box; cursor: pointer; display: flex; gap: 6px;
+  max-width: 100%; height: 26px; padding: 0 12px; border-radius: 13px;
+  align-items: center; font-size: 13px; background: #fff; color: #14181d;
+  white-space: nowrap; }
+.result b { color: #0b6e6e; overflow: hidden; text-overflow: ellipsis;
+  flex: 0 .1 auto; }
+.result .more { overflow: hidden; text-overflow: ellipsis; flex: 0 1 auto; }
+.result.none { background: transparent; color: #fff;
+  border: 1px solid rgba(255, 255, 255, .6); }
+.result.warning b, .result.warning span { color: #8a4b00; }
+.result:focus-visible { outline: 2px solid #fff !important; outline-offset: 1px; }
+@media (max-width: 1250px) { .result .more { display: none; } }
+.menu { position: fixed; inset: 46px 300px auto auto; margin: 0; width: 300px;
+  padding: 6px;
+  border: 0; border-radius: 8px; background: var(--panel-surface-color, #fff);
+  color: var(--panel-on-surface-color, #14181d);
+  box-shadow: 0 6px 30px rgba(0, 0, 0, .35); white-space: normal; }
+.menu button { all: unset; box-sizing: border-box; display: block; width: 100%;
+  padding: 7px 10px; border-radius: 5px; cursor: pointer; font-size: 13.5px; }
+.menu button:hover, .menu button:focus-visible {
+  background: color-mix(in srgb, #0b8a8a 12%, transparent); }
+.menu small, .menu p { font-size: 12px;
+  color: color-mix(in srgb, currentColor 72%, transparent); }
+.menu small { display: block; }
+.menu p { margin: 4px 10px; }
+""")
+
+
+class ResultChip(Panel):
+    """The same words on every page; a menu leads to what may become of it."""
+
+    needs = ("run_id",)
+    also = (
+        "result?",
+        "looked_at",
+        "result_names?",
+        "model_names",
+        "clusters",
+        "ensemble",
+        "links",
+        "runs",
+    )
+
+    def build(self) -> Any:
+        self.text = Text(
+            does=self._do,
+            css_classes=["cl-result"],
+            stylesheets=[CSS],
+            sizing_mode=None,
+            height=26,
+            styles={"align-self": "center", "flex": "none"},
+        )
+        return self.text
+
+    def prepare(self, results: Any) -> None:
+        """Say nothing before there is a run or a result."""
+        if not results["run_id"].ready and results["result"].value is None:
+            self.text.body = ""
+
+    def show(
+        self,
+        run_id: str,
+        result: Result,
+        looked_at: Result,
+        result_names: Result,
+        model_names: Result,
+        **more: Result,
+    ) -> None:
+        """Write the chip and its menu."""
+        analysis, chosen = self.session.analysis, result.value
+        if chosen is None:
+            more_words = "<span class='more'>: choose on Clusters</span>"
+            words = f"<span>No result yet{more_words}</span>"
+            self.text.body = link(words, "clusters", kind="result none")
+            return
+        names = result_names.value or {}
+        told = [f"chosen on {chosen.chosen_on}", *_since(chosen, analysis)]
+        if names:
+            told.append(count(len(names), "name"))
+        warns = "warning" if chosen.run_id not in _ids(analysis) else ""
+        what = safe(chosen.title)
+        more_told = safe(" · ".join(told))
+        entries = [
+            _beside(looked_at.value, names, model_names.value or {}),
+            f"<button data-do='clusters'>Go to Clusters<small>{what} as chosen, "
+            "cluster by cluster</small></button>",
+            "<p>Report, rows and files use the result.</p>",
+        ]
+        self.text.body = (
+            f"<button class='result {warns}' popovertarget='menu' "
+            f"title='Result: {what} · {more_told}'><b>Result: {what}</b>"
+            f"<span class='more'>· {more_told}</span>"
+            "<span aria-hidden='true'>▾</span></button>"
+            f"<div id='menu' popover class='menu'>{''.join(entries)}</div>"
+        )
+
+    async def _do(self, what: str) -> None:
+        """Turn to the page Clusters, or make what is looked at the result."""
+        look, derived = self.session.look, self.session.derived
+        if what == "clusters":
+            look.param.update(page="clusters", partition="auto", cluster=None)
+            return
+        found, clusters = derived.get("looked_at"), derived.get("clusters")
+        if found.ready and clusters.ready and found.value.model is not None:
+            at = found.value.model
+            labels = self.session.analysis.ensemble.labels[at]
+            choice = Choice("model", model=at)
+            await choose_result(self.session, choice, labels, clusters.value)
+
+
+def _ids(analysis: Analysis) -> set[str]:
+    return {run.id for run in analysis.runs}
+
+
+def _since(chosen: AnalysisResult, analysis: Analysis) -> list[str]:
+    """Say what is no longer as it was when the result was chosen."""
+    said = []
+    if chosen.run_id != analysis.run_id:
+        runs = {run.id: run.name for run in analysis.runs}
+        said.append(f"from {runs.get(chosen.run_id, 'a run that was deleted')}")
+    new = len(set(analysis.links) ^ set(chosen.links))
+    if new:
+        said.append(f"made before {count(new, 'change')} of links")
+    return said
+
+
+def _beside(
+    looked_at: LookedAt | None, names: dict[int, str], called: dict[int, str]
+) -> str:
+    """Offer to change to the model that is looked at beside the result."""
+    if looked_at is None or not looked_at.beside:
+        return ""
+    carried = [
+        name
+        for name in names.values()
+        if any(
+            text == name or text.startswith(f"like {name} (")
+            for text in called.values()
+        )
+    ]
+    left = [safe(name) for name in names.values() if name not in carried]
+    told = f"; {', '.join(left)} would stay behind" if left else ""
+    kept = f"{len(carried)} of {count(len(names), 'name')} carry over{told}"
+    words = f"{safe(looked_at.title)}{'; ' + kept if names else ''}"
+    told = f"Change to this model<small>{words}</small>"
+    return f"<button data-do='change'>{told}</button>"

@@ -1,0 +1,91 @@
+"""A button that makes a file on a thread and hands it to the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from clusterlens.ui.kit.components import Download
+from clusterlens.ui.kit.widgets import pmu, pn
+from clusterlens.ui.session import Session
+from clusterlens.ui.work.jobs import explain
+
+
+def save_file(
+    session: Session,
+    download: Download,
+    name: str,
+    title: str,
+    make: Callable[[], bytes],
+) -> None:
+    """Make a file on a thread, then save it in the browser; say why if that fails.
+
+    Parameters
+    ----------
+    session : Session
+        Whose lanes do it.
+    download : Download
+        On the page; hands the file over.
+    name : str
+        Of the file.
+    title : str
+        What it is, for the screen.
+    make : callable
+        Returns its content.
+    """
+
+    def made(content: bytes | None, error: BaseException | None) -> None:
+        if content is not None:
+            pn.state.execute(partial(download.send, name, content))
+        elif error is not None:
+            session.jobs.notify("warning", f"{title}: {explain(error)}")
+
+    session.jobs.live(
+        f"save {name}", f"Making {name}", lambda job: make(), made, long=True
+    )
+
+
+class SaveButton:
+    """A button for one file.
+
+    Parameters
+    ----------
+    session : Session
+        Whose lanes make it.
+    label : str
+        On the button.
+    begin : callable
+        Called on the event loop; returns the name of the file and what makes it.
+    options
+        Of the button.
+
+    Attributes
+    ----------
+    button : Button
+        To be disabled or hidden.
+    view : viewable
+        The button, and what hands the file over.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        label: str,
+        begin: Callable[[], tuple[str, Callable[[], bytes]]],
+        **options: Any,
+    ) -> None:
+        self._session, self._label, self._begin = session, label, begin
+        self._download = Download()
+        self.button = pmu.Button(
+            label=label,
+            size="small",
+            variant="outlined",
+            on_click=self._save,
+            **options,
+        )
+        self.view = pn.Row(self.button, self._download, margin=0)
+
+    def _save(self, event: Any) -> None:
+        name, make = self._begin()
+        save_file(self._session, self._download, name, self._label, make)

@@ -1,0 +1,99 @@
+"""What the tabs of the inspector have in common: text that scrolls, and its bars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.widgets import link, pn, safe
+from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.parts.panel import Panel
+
+# Bars of effects end at this many standard deviations.
+WIDEST_EFFECT = 2.0
+
+
+class Tab(Panel):
+    """A text that fills the tab and scrolls inside, with a place for buttons below."""
+
+    css = ""
+
+    def build(self) -> Any:
+        self.text = Text(
+            does=self.do,
+            css_classes=[self.css],
+            sizing_mode="stretch_both",
+            scrolls=True,
+            styles={"flex": "1 1 0", "min-height": "0"},
+        )
+        return pn.Column(
+            self.status,
+            self.text,
+            *self.below(),
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={**COLUMN, "flex": "1 1 0"},
+        )
+
+    def below(self) -> list[Any]:
+        """Return what stands below the text."""
+        return []
+
+    def do(self, what: str) -> Any:
+        """Do what a button in the text is for: "inspect 12", "model 3"."""
+        verb, _, at = what.partition(" ")
+        look = self.session.look
+        if verb == "inspect":
+            look.param.update(inspected=int(at), tab="sample")
+        elif verb == "model":
+            look.param.update(model=int(at), tab="model")
+
+    def prepare(self, results: Any) -> None:
+        """Take an older text off the screen where there is nothing to say."""
+        needed = (results[name.rstrip("?")] for name in self.needs)
+        if any(result.state in ("empty", "failed") for result in needed):
+            self.text.body = ""
+
+
+def share_bar(share: float, colour: str = "#0b7d7d") -> str:
+    """Write a bar of a share in [0, 1] as markup."""
+    return (
+        "<div class='track'><div style='width:"
+        f"{100 * min(max(share, 0), 1):.1f}%;background:{colour}'></div></div>"
+    )
+
+
+def effect_rows(table: pd.DataFrame) -> str:
+    """Write how samples differ from others, a row per column, as markup.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of `ClusterProfiles.table`.
+    """
+    known = table.dropna(subset="effect")
+    return "".join(_effect_row(row) for row in known.to_dict("records"))
+
+
+def _effect_row(row: dict[Any, Any]) -> str:
+    effect, name = row["effect"], row["column"]
+    if isinstance(row["level"], str):
+        name = f"{name} = {row['level']}"
+    half = 50 * min(abs(effect), WIDEST_EFFECT) / WIDEST_EFFECT
+    left = 50 if effect > 0 else 50 - half
+    colour = "#0b7d7d" if effect > 0 else "#0b7d7d88"
+    return (
+        f"<tr title='{fixed(effect, signed=True)} standard deviations'>"
+        f"<td class='cut'>{safe(name)}</td><td><div class='track middle'><div "
+        f"style='margin-left:{left:.1f}%;width:{half:.1f}%;background:{colour}'></div>"
+        f"</div></td><td class='number'><b>{safe(row['text'])}</b></td>"
+        f"<td class='number muted'>{safe(row['overall_text'])}</td></tr>"
+    )
+
+
+def row_link(position: int, row_id: object) -> str:
+    """Write the id of a row as a button that inspects it."""
+    return link(f"row {safe(row_id)}", f"inspect {position}")

@@ -1,0 +1,1 @@
+"""Server: what all sessions share: names, uploads, the manual, the store."""

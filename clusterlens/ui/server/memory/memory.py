@@ -1,0 +1,506 @@
+"""Memory: the history of one session, kept in the store while it changes.
+
+Whatever changes the history wakes the writer, which works on a thread until the store
+holds what the history holds; then, and only then, the state is "saved". It also notes
+what is under way, so that what a lost server was doing can be done again. Of several
+pages on one analysis the later writer finds out that it is behind, takes over what the
+others did, and puts its own step on top.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakSet
+
+import param
+
+from clusterlens.ui.actions import ACTIONS, merge
+from clusterlens.ui.server.memory.records import Records, same_table
+from clusterlens.ui.server.memory.schema import ABOUT, INTENTS
+from clusterlens.ui.server.memory.store import (
+    Conflict,
+    Intent,
+    Store,
+    Stored,
+    StoreError,
+    new_id,
+)
+from clusterlens.ui.state.address import plain_look
+from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.history import History, Step
+from clusterlens.ui.state.look import Look
+from clusterlens.ui.state.shapes import choice
+
+_EXPECTED = (OSError, ValueError, MemoryError)
+_LOG = logging.getLogger(__name__)
+_THREADS = ThreadPoolExecutor(4, thread_name_prefix="memory")
+# How far work is is noted at most this often, after the first time.
+_NOTE_SECONDS = 2.0
+# The memories of this process, so that pages on one analysis see each other's actions.
+_MEMORIES: WeakSet[Memory] = WeakSet()
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What the store holds of a history."""
+
+    id: str | None = None
+    revision: int = 0
+    steps: tuple[Step, ...] = ()
+    cursor: int = 0
+    title: str = ""
+    imported: bool = False
+
+
+class Files(dict[str, bytes]):
+    """Uploaded files by SHA-256: in memory until they are stored."""
+
+    def __init__(self, store: Store | None) -> None:
+        super().__init__()
+        self._store = store
+
+    def __missing__(self, key: str) -> bytes:
+        if self._store is None:
+            raise KeyError(key)
+        return self._store.contents.get(key)
+
+
+class Memory(param.Parameterized):
+    """Keeps a history in a store.
+
+    Parameters
+    ----------
+    store : Store or None
+        None keeps nothing.
+    history : History
+        What is kept.
+    look : Look
+        What is looked at, kept with every change of the history or of the page.
+    notify : callable
+        `(severity, text)`, to tell the analyst something.
+    """
+
+    state = param.Selector(
+        default="off", objects=["off", "empty", "saving", "saved", "failed"]
+    )
+    problem = param.String("", doc="Why it cannot save, and what to do.")
+    analysis = param.String(None, allow_None=True, doc="Id in the store.")
+    saved_at = param.Number(
+        None, allow_None=True, doc="When the store last held it all, seconds of time()."
+    )
+    under_way = param.ClassSelector(
+        class_=tuple, default=(), doc="Intents of this page, as they were asked for."
+    )
+    interrupted = param.ClassSelector(
+        class_=tuple, default=(), doc="Intents of what ended before it was done."
+    )
+
+    def __init__(
+        self,
+        store: Store | None,
+        history: History,
+        look: Look,
+        notify: Callable[[str, str], Any],
+    ) -> None:
+        super().__init__(state="off" if store is None else "empty")
+        self.store, self.files = store, Files(store)
+        self._history, self._look, self._notify = history, look, notify
+        self._kept = Kept(steps=history.steps)
+        self._writer: asyncio.Task[None] | None = None
+        self._behind = False
+        # The page that the store says was looked at last.
+        self._page = ""
+        # What the store says that this page has under way, and since when.
+        self._noted: dict[str, Intent] = {}
+        self._noted_at = 0.0
+        self._is_over = False
+        self._context = contextvars.copy_context()
+        if store is not None:
+            history.param.watch(self._wake, ["steps", "cursor"])
+            look.param.watch(self._wake, ["page"])
+            _MEMORIES.add(self)
+
+    @property
+    def revision(self) -> int:
+        """How often the analysis was written."""
+        return self._kept.revision
+
+    @property
+    def title(self) -> str:
+        """The name that the analyst gave the analysis, empty without one."""
+        return self._kept.title
+
+    @property
+    def imported(self) -> bool:
+        """Whether the analysis, or what it goes on from, came as a file."""
+        return self._kept.imported
+
+    def _wake(self, *events: Any) -> None:
+        """Let the writer see to it that the store holds what the history holds."""
+        if self.store is None or (self._writer and not self._writer.done()):
+            return
+        if not (self._is_kept() and self._is_left_here()) or (
+            self._behind or self._is_to_note()
+        ):
+            self._writer = asyncio.get_running_loop().create_task(self._catch_up())
+
+    retry = _wake
+
+    async def settled(self) -> None:
+        """Wait until the present history is saved, or cannot be."""
+        while self._writer is not None and not self._writer.done():
+            await asyncio.wait({self._writer})
+
+    def _is_kept(self) -> bool:
+        kept, history = self._kept, self._history
+        return kept.steps == history.steps and kept.cursor == history.cursor
+
+    def _is_left_here(self) -> bool:
+        """Whether the analysis, if it is kept, would open on the page that is shown."""
+        return self.analysis is None or self._page == self._look.page
+
+    def begin(
+        self,
+        kind: str,
+        title: str,
+        given: Mapping[str, Any],
+        look: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Note that work is under way; return its id, with which it ends."""
+        intent = Intent(new_id(), kind, title, given, look or {})
+        self.under_way = (*self.under_way, intent)
+        self._wake()
+        return intent.id
+
+    def progress(self, kind: str, title: str, done: int, total: int) -> None:
+        """Note how far an action of a kind is, or without one what has a title."""
+        for at, intent in enumerate(self.under_way):
+            if intent.kind == kind and (kind or intent.title == title):
+                stage = "" if title == intent.title else title
+                now = replace(intent, stage=stage, done=done, total=total)
+                rest = self.under_way[at + 1 :]
+                self.under_way = (*self.under_way[:at], now, *rest)
+                break
+        if self.state == "saved":
+            self._wake()
+
+    def end(self, intent: str) -> None:
+        """Note that work has ended; what came of it is written at the same time."""
+        self.under_way = tuple(i for i in self.under_way if i.id != intent)
+        self._wake()
+
+    def _is_to_note(self) -> bool:
+        return self.analysis is not None and self._to_note() != ([], set())
+
+    def _to_note(self) -> tuple[list[Intent], set[str]]:
+        """What the store shall say of what is under way, and ids of what has ended."""
+        is_due = time.monotonic() - self._noted_at >= _NOTE_SECONDS
+        intents = []
+        for intent in self.under_way:
+            noted = self._noted.get(intent.id)
+            # That anything is known of how far it is waits for nothing.
+            if noted is None or (noted != intent and (is_due or not noted.total)):
+                intents.append(intent)
+        return intents, self._noted.keys() - {i.id for i in self.under_way}
+
+    async def _note(self) -> None:
+        """Write what is under way."""
+        (intents, ended), analysis = self._to_note(), self.analysis
+        await _on_thread(lambda: self.store.note(analysis, intents, ended))
+        if self._is_over:  # since this was asked for
+            await _on_thread(lambda: self.store.leave([i.id for i in intents]))
+            return
+        self._noted_at = time.monotonic()
+        self._noted |= {i.id: i for i in intents}
+        self._forget(ended)
+
+    def _forget(self, ended: Collection[str]) -> None:
+        self._noted = {k: i for k, i in self._noted.items() if k not in ended}
+
+    async def look_around(self) -> list[str]:
+        """Find what was interrupted; return titles of what is under way elsewhere."""
+        store, analysis = self.store, self.analysis
+        try:
+            alive, interrupted = await _on_thread(lambda: store.under_way(analysis))
+            for intent in interrupted:
+                _check(intent)
+        except _EXPECTED as error:
+            self._notify(
+                "warning",
+                f"What was under way here cannot be read, nor done again: {error}.",
+            )
+            return []
+        self.interrupted = tuple(interrupted)
+        mine = {intent.id for intent in self.under_way}
+        return [intent.title for intent in alive if intent.id not in mine]
+
+    async def take(self, intent: Intent) -> bool:
+        """Put what was interrupted under way here; False where another page did."""
+        is_taken = await _on_thread(lambda: self.store.take(intent.id))
+        self._settle(intent)
+        if is_taken:
+            self.under_way = (*self.under_way, intent)
+            self._noted[intent.id] = intent
+        return is_taken
+
+    async def dismiss(self, intent: Intent) -> None:
+        """Forget what was interrupted."""
+        await _on_thread(lambda: self.store.note(self.analysis, (), {intent.id}))
+        self._settle(intent)
+
+    def _settle(self, intent: Intent) -> None:
+        """Offer no more, on any page, to do again what was interrupted."""
+        for memory in list(_MEMORIES):
+            left = (i for i in memory.interrupted if i.id != intent.id)
+            memory.interrupted = tuple(left)
+
+    async def _catch_up(self) -> None:
+        while True:
+            try:
+                if self._behind:
+                    self._behind = False
+                    await self._follow()
+                if not self._is_kept():
+                    self.state = "saving"
+                    await self._write()
+                elif not self._is_left_here():
+                    await self._write_look()
+                elif self._is_to_note():
+                    await self._note()
+                else:
+                    break
+            except Conflict:
+                self._behind = True
+            except Exception as error:
+                if not isinstance(error, _EXPECTED):
+                    _LOG.error("Saving failed", exc_info=error)
+                self.param.update(state="failed", problem=_why(error, self.store))
+                return
+        self.param.update(state="saved", problem="")
+
+    async def _write_look(self) -> None:
+        """Write what is looked at, for when the analysis is opened again."""
+        analysis, page, look = self.analysis, self._look.page, plain_look(self._look)
+        await _on_thread(lambda: self.store.write_look(analysis, look))
+        self._page = page
+
+    async def _write(self) -> None:
+        """Write what the store does not hold yet; other pages are told."""
+        history, look = self._history, plain_look(self._look)
+        page = self._look.page
+        steps, cursor, kept = history.steps, history.cursor, self._kept
+        _, ended = self._to_note()
+        self._kept = await _on_thread(
+            lambda: _write(self.store, kept, steps, cursor, look, self.files, ended)
+        )
+        self._forget(ended)
+        self._page = page
+        if self._kept.id != kept.id:
+            self.interrupted = ()
+        self.param.update(analysis=self._kept.id, saved_at=time.time())
+        for key in [key for key in self.files if key in self.store.contents]:
+            self.files.pop(key, None)
+        for other in list(_MEMORIES):
+            if other is not self and other.analysis == self.analysis:
+                other.hear()
+
+    def hear(self) -> None:
+        """Take over what another page did, soon, as one of this page's own tasks."""
+        self._behind = True
+        loop = asyncio.get_running_loop()
+        loop.call_soon(self._wake, context=self._context)
+
+    async def _follow(self) -> None:
+        """Take over what others did, and put what is not stored yet on top."""
+        kept, store = self._kept, self.store
+        if kept.id is None or store.revision(kept.id) == kept.revision:
+            return
+        mine, at = (
+            self._history.steps,
+            _first_difference(kept.steps, self._history.steps),
+        )
+        try:
+            theirs, notes, _ = await _on_thread(lambda: read(store, kept.id))
+        except StoreError:
+            raise
+        except ValueError:
+            # Deleted or damaged: what is on this page becomes an analysis of its own.
+            self._kept = Kept(title=kept.title, imported=kept.imported)
+            return
+        steps, lost = theirs.steps[: theirs.cursor + 1], []
+        for before, step in zip(mine[at - 1 :], mine[at:], strict=False):
+            try:
+                made = _on_top(before.analysis, step, steps[-1].analysis)
+                steps = (*steps, replace(step, analysis=made))
+            except ValueError as error:
+                lost.append(f"{step.title}: {error}")
+        self._kept = theirs
+        if len(mine) == at:
+            cursor = self._history.cursor
+            moved = cursor != kept.cursor
+            same = _is_same(mine, theirs.steps)
+            in_force = cursor if moved and same else theirs.cursor
+            self._history.replace(theirs.steps, in_force)
+            if moved and not same:
+                self._notify(
+                    "info",
+                    "Another page went on with this analysis first: its step is in "
+                    "force, and what was undone or redone here is not.",
+                )
+        else:
+            self._history.replace(steps, len(steps) - 1)
+            self._notify(
+                "info",
+                "Another page changed this analysis, too; what both did is in force.",
+            )
+        for text in (*lost, *notes):
+            self._notify("warning", text)
+
+    def adopt(self, kept: Kept) -> None:
+        """Take an analysis that was read from the store as the one on this page."""
+        self._kept, self._page = kept, self._look.page
+        self.param.update(
+            state="saved",
+            problem="",
+            analysis=kept.id,
+            saved_at=time.time(),
+            interrupted=(),
+        )
+        self._history.replace(kept.steps, kept.cursor)
+
+    def forget(self) -> None:
+        """Keep nothing any more: the session has ended, and what it has under way."""
+        _MEMORIES.discard(self)
+        self._is_over = True
+        left, self._noted, self.under_way = list(self._noted), {}, ()
+        if left:
+            _THREADS.submit(self.store.leave, left)
+
+
+def read(
+    store: Store,
+    analysis: str,
+    told: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[Kept, list[str], dict[str, Any]]:
+    """Read an analysis; return it, what differs from before, and the look.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this id, or something it needs is lost or damaged.
+    """
+    stored = store.read(analysis)
+    records = Records(store.contents)
+    steps = records.read(stored.rows, told)
+    cursor = min(max(stored.cursor, 0), len(steps) - 1)
+    ABOUT(stored.about)
+    title, imported = (stored.about.get(name) for name in ("title", "imported"))
+    kept = Kept(analysis, stored.revision, steps, cursor, title or "", bool(imported))
+    return kept, list(dict.fromkeys(records.notes)), dict(stored.look)
+
+
+def describe(kept: Kept, steps: tuple[Step, ...], cursor: int) -> dict[str, Any]:
+    """Say in plain values what an analysis is about, for a list."""
+    analysis = steps[cursor].analysis
+    if analysis.table is None:
+        found = (s.analysis for s in reversed(steps) if s.analysis.table is not None)
+        analysis = next(found, analysis)
+    table = analysis.table
+    rows, columns = (0, 0) if table is None else table.table.shape
+    return {
+        "title": kept.title,
+        "imported": kept.imported,
+        "table": "" if table is None else table.name,
+        "rows": rows,
+        "columns": columns,
+        "runs": len(analysis.runs),
+        "links": len(analysis.links),
+    }
+
+
+def _write(
+    store: Store,
+    kept: Kept,
+    steps: tuple[Step, ...],
+    cursor: int,
+    look: dict[str, Any],
+    files: Files,
+    ended: Collection[str],
+) -> Kept:
+    """Write what differs from what is kept; a new table begins a new analysis."""
+    first = _first_difference(kept.steps, steps) if kept.id else 0
+    if kept.id and _brings_table(steps, first) and _has_table(kept.steps):
+        # The analysis of the table before stays as it is; this one goes on from it.
+        kept, first = Kept(imported=kept.imported), 0
+    records, files = Records(store.contents), dict(files)
+    rows = [
+        records.write(step, steps[k - 1].analysis if k else None, files)
+        for k, step in enumerate(steps[first:], first)
+    ]
+    name = kept.id or new_id()
+    about = describe(kept, steps, cursor)
+    stored = Stored(name, kept.revision, cursor, (), about, look)
+    revision = store.write(stored, first, rows, ended)
+    return Kept(name, revision, steps, cursor, kept.title, kept.imported)
+
+
+def _first_difference(kept: tuple[Step, ...], steps: tuple[Step, ...]) -> int:
+    pairs = enumerate(zip(kept, steps, strict=False))
+    return next((k for k, (a, b) in pairs if a is not b), min(len(kept), len(steps)))
+
+
+def _check(intent: Intent) -> None:
+    """Refuse a note of what was under way that is not as one is written."""
+    choice(*INTENTS)(intent.kind)
+    INTENTS[intent.kind](vars(intent))
+
+
+def _brings_table(steps: tuple[Step, ...], first: int) -> bool:
+    """Whether a step from a position on loads a table."""
+    return any(
+        step.analysis.table is not before.analysis.table
+        and step.analysis.table is not None
+        for before, step in zip(steps[first - 1 :], steps[first:], strict=False)
+    )
+
+
+def _has_table(steps: tuple[Step, ...]) -> bool:
+    return any(step.analysis.table is not None for step in steps)
+
+
+def _is_same(mine: tuple[Step, ...], theirs: tuple[Step, ...]) -> bool:
+    """Whether both end with the same step."""
+    told = {(s[-1].kind, s[-1].at, json.dumps(s[-1].values)) for s in (mine, theirs)}
+    return len(mine) == len(theirs) and len(told) == 1
+
+
+def _on_top(before: Analysis, step: Step, current: Analysis) -> Analysis:
+    """Do a step again on top of another analysis; a slow one keeps its result."""
+    action = ACTIONS.get(step.kind)
+    if action is None or action.slow:
+        if same_table(before.table, current.table):
+            current = replace(current, table=before.table)
+        return merge(before, step.analysis, current)
+    return action.apply(current, step.values, None)
+
+
+def _why(error: BaseException, store: Store | None) -> str:
+    """Say why it cannot save, and what to do."""
+    where = store.folder if store else ""
+    return (
+        f"What you did last is on this page only ({error}). Make room in {where}, or "
+        "see that it can be written, then press “try again”; or save the analysis as "
+        "a file on the Report page."
+    )
+
+
+def _on_thread(work: Callable[[], Any]) -> Awaitable[Any]:
+    return asyncio.get_running_loop().run_in_executor(_THREADS, work)

@@ -1,0 +1,482 @@
+"""Records: an analysis as plain values and typed bytes, and back.
+
+A step is recorded as the fields that it changed. Tables go into Parquet files, what a
+pool found into NumPy archives, each kept once under its hash. Prepared tables are
+prepared again: their rules are plain, and a fingerprint tells where another version of
+a library would prepare them differently.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields, replace
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import numpy as np
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.compute.table.dataset import Dataset, prepare
+from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
+from clusterlens.ui.server.memory.contents import Contents, is_key
+from clusterlens.ui.server.memory.schema import ENSEMBLE, SOFT, STEPS
+from clusterlens.ui.server.memory.store import Row
+from clusterlens.ui.state.analysis import (
+    Analysis,
+    AnalysisResult,
+    ClusterName,
+    Link,
+    Run,
+    SoftTable,
+)
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.partitions import refuse_large_labels
+from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
+
+# What is in memory is not written or read twice, whichever session it belongs to.
+_ALIVE: WeakValueDictionary[str, Any] = WeakValueDictionary()
+_KEYS: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_CLOSE = 1e-6
+
+
+class RecordError(ValueError):
+    """A record does not describe an analysis."""
+
+
+class Records:
+    """Writes and reads steps; bytes go to and come from `contents`.
+
+    Parameters
+    ----------
+    contents : Contents
+        Where tables and results are kept.
+    max_bytes : int
+        Largest size of a table in memory.
+
+    Attributes
+    ----------
+    notes : list of str
+        What differs from what was recorded, since the reader was made.
+    """
+
+    def __init__(self, contents: Contents, *, max_bytes: int = 2_000_000_000) -> None:
+        self.contents, self._max_bytes = contents, max_bytes
+        self.notes: list[str] = []
+        self._held: set[str] = set()
+
+    def write(
+        self, step: Step, before: Analysis | None, files: Mapping[str, bytes]
+    ) -> Row:
+        """Record a step: what it changed since the analysis before it.
+
+        Parameters
+        ----------
+        step : Step
+            What was done.
+        before : Analysis or None
+            The analysis of the step before; None records every field.
+        files : mapping of str to bytes
+            Uploaded files by SHA-256; those that the values name are kept.
+        """
+        self._held = set()
+        changes = {
+            name: self._write_field(name, step.analysis)
+            for name in _FIELDS
+            if before is None
+            or getattr(step.analysis, name) is not getattr(before, name)
+        }
+        for value in step.values.values():
+            if isinstance(value, str) and value in files:
+                self._held.add(self.contents.put(files[value]))
+            elif is_key(value) and value in self.contents:
+                self._held.add(value)
+        return Row(
+            step.kind,
+            step.title,
+            step.at,
+            step.values,
+            changes,
+            frozenset(self._held),
+        )
+
+    def _write_field(self, name: str, analysis: Analysis) -> Any:
+        value = getattr(analysis, name)
+        if name in _WRITERS and value is not None:
+            return _WRITERS[name](self, value, analysis)
+        return _plain(value)
+
+    def read(
+        self, rows: Sequence[Row], told: Callable[[int, int], None] = lambda *_: None
+    ) -> tuple[Step, ...]:
+        """Return the steps of an analysis.
+
+        Raises
+        ------
+        RecordError
+            If the rows, or the contents that they name, are no analysis.
+        """
+        steps: list[Step] = []
+        known = _defaults()
+        for k, row in enumerate(rows):
+            told(k, len(rows))
+            try:
+                check_row(row)
+                known = known | self._read_fields(row.changes, known)
+                made = Analysis(**known)
+                steps.append(Step(row.kind, row.title, made, row.given, row.at))
+            except (TypeError, ValueError, KeyError, AttributeError) as error:
+                raise RecordError(
+                    f"step {k + 1}, {row.title!r:.80}, cannot be read: {error}"
+                ) from error
+        if not steps:
+            raise RecordError("it has no steps")
+        return tuple(steps)
+
+    def _read_fields(
+        self, changes: Mapping[str, Any], known: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for name in _FIELDS:  # the table before what is made of it
+            if name in changes:
+                value = changes[name]
+                if name in _READERS and value is not None:
+                    value = _READERS[name](self, value, {**known, **made})
+                made[name] = value
+        return made
+
+    def _write_table(self, table: Dataset, analysis: Analysis) -> str:
+        return self._keep(table, lambda: dataset_to_parquet(table))
+
+    def _read_table(self, key: str, known: Mapping[str, Any]) -> Dataset:
+        return self._find(
+            key, lambda data: dataset_from_parquet(data, max_bytes=self._max_bytes)
+        )
+
+    def _write_dataset(self, dataset: Dataset, analysis: Analysis) -> dict[str, Any]:
+        """Record a prepared table by the table as read, and the rules."""
+        table = analysis.table
+        if table is None or not _same_frame(table, dataset):
+            table = replace(dataset, prepared=None)
+        return {
+            "table": self._write_table(table, analysis),
+            "settings": _plain(dataset.settings),
+            "fingerprint": _fingerprint(dataset),
+        }
+
+    def _read_dataset(self, record: Any, known: Mapping[str, Any]) -> Dataset:
+        rules = json.dumps(record, sort_keys=True)
+        name = hashlib.sha256(rules.encode()).hexdigest()
+        table, found = self._read_table(record["table"], known), _ALIVE.get(name)
+        if found is None or found.table is not table.table:
+            found = _ALIVE[name] = prepare(table, **record["settings"])
+        if not _same(_fingerprint(found), record["fingerprint"]):
+            self.notes.append(
+                "A table is prepared differently by the versions installed now; what "
+                "earlier runs found still belongs to the features of then."
+            )
+        return found
+
+    def _write_runs(self, runs: Iterable[Run], analysis: Analysis) -> list[Any]:
+        return [
+            {
+                "id": run.id,
+                "name": run.name,
+                "dataset": self._write_dataset(run.dataset, analysis),
+                "pool": _plain(run.pool),
+                "random_state": run.random_state,
+                "found": self._keep(run.ensemble, lambda run=run: _pack(run.ensemble)),
+                "kept": _plain(run.kept),
+                "votes": run.votes,
+                "stopped of": run.stopped_of,
+            }
+            for run in runs
+        ]
+
+    def _read_runs(self, records: Any, known: Mapping[str, Any]) -> tuple[Run, ...]:
+        before = {run.id: run for run in known.get("runs", ())}
+        return tuple(self._read_run(record, before, known) for record in records)
+
+    def _read_run(
+        self, record: Any, before: Mapping[str, Run], known: Mapping[str, Any]
+    ) -> Run:
+        dataset = self._read_dataset(record["dataset"], known)
+        ensemble = self._find(record["found"], _unpack)
+        if ensemble.n_samples != len(dataset.X):
+            raise RecordError(
+                f"run {record['name']!r} has labels of {ensemble.n_samples} samples "
+                f"for {len(dataset.X)} rows"
+            )
+        run = before.get(record["id"])
+        if run and (run.name, run.dataset, run.ensemble) == (
+            record["name"],
+            dataset,
+            ensemble,
+        ):
+            return run  # the very same, as it was when it was recorded
+        return Run(
+            record["id"],
+            record["name"],
+            dataset,
+            tuple(record["pool"]),
+            record["random_state"],
+            ensemble,
+            tuple(record.get("kept", ())),
+            votes=record.get("votes", "models"),
+            stopped_of=record.get("stopped of", 0),
+        )
+
+    def _write_result(
+        self, result: AnalysisResult, analysis: Analysis
+    ) -> dict[str, Any]:
+        return {
+            "run": result.run_id,
+            "dataset": self._write_dataset(result.dataset, analysis),
+            "made": _plain(result.made),
+            "title": result.title,
+            "found": self._keep(
+                result, lambda: arrays_to_bytes({"clusters": result.clusters}, {})
+            ),
+            "numbers": _plain(result.numbers),
+            "links": _plain_links(result.links),
+            "chosen on": result.chosen_on,
+        }
+
+    def _read_result(self, record: Any, known: Mapping[str, Any]) -> AnalysisResult:
+        dataset = self._read_dataset(record["dataset"], known)
+        clusters = arrays_from_bytes(self.contents.get(record["found"]))[0]["clusters"]
+        if clusters.shape != (len(dataset.X),) or clusters.dtype.kind not in "iu":
+            raise RecordError("its result has no cluster for each row")
+        numbers = tuple((label, k) for label, k in record["numbers"])
+        if not set(np.unique(clusters).tolist()) <= {k for _, k in numbers}:
+            raise RecordError("its result has clusters without a number")
+        result = AnalysisResult(
+            record["run"],
+            dataset,
+            record["made"],
+            record["title"],
+            clusters.astype(np.int64),
+            numbers,
+            _links(record["links"]),
+            record["chosen on"],
+        )
+        runs = (run for run in known.get("runs", ()) if run.id == result.run_id)
+        for run in runs:
+            model = result.model_of(run.id)
+            if model is not None and model >= run.ensemble.n_partitions:
+                raise RecordError(f"its result is model {model} of {run.name!r}")
+        return result
+
+    def _write_soft(self, tables: Iterable[SoftTable], analysis: Analysis) -> list[Any]:
+        return [
+            {"name": t.name, "rows": self._keep(t, lambda t=t: _pack_soft(t))}
+            for t in tables
+        ]
+
+    def _read_soft(
+        self, records: Any, known: Mapping[str, Any]
+    ) -> tuple[SoftTable, ...]:
+        return tuple(
+            self._find(
+                record["rows"], lambda data, name=record["name"]: _soft(name, data)
+            )
+            for record in records
+        )
+
+    def _keep(self, thing: Any, pack: Callable[[], bytes]) -> str:
+        """Keep a table or a result, unless it is kept already; return its key."""
+        key = _KEYS.get(thing)
+        if key is None or key not in self.contents:
+            key = _KEYS[thing] = self.contents.put(pack())
+            _ALIVE[key] = thing
+        self._held.add(key)
+        return key
+
+    def _find(self, key: str, unpack: Callable[[bytes], Any]) -> Any:
+        found = _ALIVE.get(key)
+        if found is None:
+            found = _ALIVE[key] = unpack(self.contents.get(key))
+            _KEYS[found] = key
+        return found
+
+
+_FIELDS = tuple(field.name for field in fields(Analysis))
+_WRITERS: dict[str, Callable[[Records, Any, Analysis], Any]] = {
+    "table": Records._write_table,
+    "dataset": Records._write_dataset,
+    "runs": Records._write_runs,
+    "counted_fully": lambda self, runs, analysis: sorted(runs),
+    "links": lambda self, links, analysis: _plain_links(links),
+    "result": Records._write_result,
+    "cluster_names": lambda self, names, analysis: [
+        [name.text, list(name.rows)] for name in names
+    ],
+    "memberships": Records._write_soft,
+}
+_READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
+    "table": Records._read_table,
+    "dataset": Records._read_dataset,
+    "runs": Records._read_runs,
+    "part": lambda self, part, known: tuple(part),
+    "parts": lambda self, parts, known: tuple(parts),
+    "counted_fully": lambda self, runs, known: frozenset(runs),
+    "links": lambda self, links, known: _links(links),
+    "result": Records._read_result,
+    "cluster_names": lambda self, names, known: tuple(
+        ClusterName(text, tuple(rows)) for text, rows in names
+    ),
+    "memberships": Records._read_soft,
+    "fuzzy_pairs": lambda self, pairs, known: tuple(map(tuple, pairs)),
+    "cns": lambda self, setting, known: tuple(setting),
+}
+
+
+def _plain_links(links: Iterable[Link]) -> list[Any]:
+    return [[link.kind, link.a, link.b] for link in links]
+
+
+def _links(records: Iterable[Any]) -> tuple[Link, ...]:
+    return tuple(Link(*record) for record in records)
+
+
+def same_table(one: Dataset | None, other: Dataset | None) -> bool:
+    """Whether two tables are the same, or are stored as the same."""
+    if one is None or other is None or one is other:
+        return one is other
+    keys = [_KEYS.get(table) for table in (one, other)]
+    return keys[0] is not None and keys[0] == keys[1]
+
+
+def _same_frame(one: Dataset, other: Dataset) -> bool:
+    return one.table is other.table or one.table.equals(other.table)
+
+
+def check_row(row: Row) -> None:
+    """Refuse a step that is none, before anything is made of its values.
+
+    Parameters
+    ----------
+    row : Row
+        As it was read.
+
+    Raises
+    ------
+    ValueError
+        If something in it is not what belongs there.
+    """
+    shape = STEPS.get(row.kind) if isinstance(row.kind, str) else None
+    if shape is None:
+        raise RecordError(f"this version does not know the action {row.kind!r:.60}")
+    shape({name: value for name, value in vars(row).items() if name != "holds"})
+
+
+def _defaults() -> dict[str, Any]:
+    """The fields of an analysis without a decision; a record may lack newer ones."""
+    return {
+        field.name: field.default
+        if field.default is not MISSING
+        else field.default_factory()  # type: ignore[misc]
+        for field in fields(Analysis)
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON would give it back, numbers of NumPy as plain ones."""
+    return json.loads(json.dumps(value, default=_plain_one))
+
+
+def _plain_one(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    return repr(value)
+
+
+def _fingerprint(dataset: Dataset) -> dict[str, Any]:
+    """Return what tells two prepared tables apart, but not their last bits."""
+    X, rows = dataset.X, dataset.row_ids
+    names = json.dumps([*dataset.feature_names, str(rows[0]), str(rows[-1])])
+    weights = np.cos(np.arange(len(X)))
+    return {
+        "shape": list(X.shape),
+        "names": hashlib.sha256(names.encode()).hexdigest(),
+        "sums": [float(np.abs(X).sum()), float(np.abs(weights @ X).sum())],
+    }
+
+
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    exact = all(one[name] == other[name] for name in ("shape", "names"))
+    return exact and np.allclose(one["sums"], other["sums"], rtol=_CLOSE, atol=_CLOSE)
+
+
+def _pack(ensemble: Ensemble) -> bytes:
+    """Write what a pool found as typed bytes."""
+    about = {
+        "names": ensemble.names,
+        "families": ensemble.families,
+        "noise": ensemble.noise,
+        "specs": _plain(ensemble.specs),
+        "notes": ensemble.notes,
+        "memberships": sorted(ensemble.memberships),
+    }
+    labels = ensemble.labels
+    small = np.result_type(*map(np.min_scalar_type, (labels.min(), labels.max())))
+    soft = {f"memberships {t}": rows for t, rows in ensemble.memberships.items()}
+    gaps = ensemble.missing
+    return arrays_to_bytes(
+        {
+            "labels": labels.astype(small),
+            "type": np.zeros(0, labels.dtype),
+            "seconds": ensemble.seconds,
+            "weights": ensemble.weights,
+            **soft,
+            **({} if gaps is None else {"missing": gaps.astype(np.uint8)}),
+        },
+        about,
+    )
+
+
+def _unpack(data: bytes) -> Ensemble:
+    """Read what a pool found; ValueError where it is none."""
+    arrays, about = arrays_from_bytes(data)
+    ENSEMBLE(about)
+    labels, kind = arrays["labels"], arrays["type"].dtype
+    if labels.ndim != 2 or labels.dtype.kind not in "iu" or kind.kind not in "iu":
+        raise RecordError("its labels are no matrix of whole numbers")
+    gaps = arrays.get("missing")
+    found = Ensemble(
+        labels.astype(kind),
+        about["names"],
+        about["families"],
+        about["noise"],
+        specs=about["specs"],
+        seconds=arrays["seconds"],
+        notes=about["notes"],
+        memberships={t: arrays[f"memberships {t}"] for t in about["memberships"]},
+        weights=arrays.get("weights"),
+        missing=None if gaps is None else gaps.astype(bool),
+    )
+    refuse_large_labels(found)
+    return found
+
+
+def _pack_soft(table: SoftTable) -> bytes:
+    """Write uploaded memberships as typed bytes, their rows by plain ids."""
+    return arrays_to_bytes(
+        {"rows": table.rows.memberships}, {"ids": _plain(table.row_ids)}
+    )
+
+
+def _soft(name: str, data: bytes) -> SoftTable:
+    """Read uploaded memberships."""
+    arrays, about = arrays_from_bytes(data)
+    SOFT(about)
+    ids, rows = np.asarray(about["ids"]), FuzzyPartition(arrays["rows"])
+    if len(ids) != len(rows.memberships):
+        raise RecordError(f"it has {len(ids)} ids for {len(rows.memberships)} rows")
+    return SoftTable(name, ids, rows)

@@ -1,0 +1,184 @@
+"""Rows: an analysis in the tables of a store, and back, with what tells damage.
+
+A step has a digest of all that it is, and the entry of its analysis one of all its
+steps, so that nothing is read that was not written. What an earlier version wrote has
+none, and is read as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from clusterlens.ui.server.memory.database import ERRORS, FILE
+from clusterlens.ui.state.plain import read_plain
+
+# Characters of what one step decided.
+_LONGEST = 200_000_000
+
+
+class Lost(ValueError):
+    """An analysis is not in the store, or not as it was written."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One step as plain values.
+
+    Parameters
+    ----------
+    kind, title, at : str
+        As of the step; `at` is a time in UTC.
+    given : dict
+        Values of the action.
+    changes : dict
+        Fields of the analysis that differ from those of the step before.
+    holds : frozenset of str
+        Contents that the changes and values name.
+    """
+
+    kind: str
+    title: str
+    at: str
+    given: Mapping[str, Any]
+    changes: Mapping[str, Any]
+    holds: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One analysis as it is stored."""
+
+    id: str
+    revision: int
+    cursor: int
+    rows: tuple[Row, ...]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    look: Mapping[str, Any] = field(default_factory=dict)
+
+
+def listed(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """Id, last change and deletion of what can be seen, from both ends of the list."""
+    found: dict[tuple[Any, ...], None] = {}
+    for order in ("ASC", "DESC"):
+        sql = f"SELECT id, changed, deleted FROM analysis ORDER BY rowid {order}"
+        with suppress(*ERRORS):
+            for row in db.execute(sql):
+                found[row] = None
+    return list(found)
+
+
+def read_analysis(
+    db: sqlite3.Connection, analysis: str, *, deleted: bool = False
+) -> Stored:
+    """Read an analysis whole and as it was written; Lost where that cannot be."""
+    head = db.execute(
+        "SELECT revision, cursor, about, look, digest FROM analysis "
+        "WHERE id = ? AND (? OR deleted IS NULL)",
+        (analysis, deleted),
+    ).fetchone()
+    if head is None:
+        raise Lost(
+            f"there is no analysis {analysis!r} on this machine; it was deleted, or "
+            "the link is of another one."
+        )
+    holds: dict[int, set[str]] = {}
+    for position, content in db.execute(
+        "SELECT position, content FROM holds WHERE analysis = ?", (analysis,)
+    ):
+        holds.setdefault(position, set()).add(content)
+    found = db.execute(
+        "SELECT digest, position, kind, title, at, given, changes FROM step "
+        "WHERE analysis = ? ORDER BY position",
+        (analysis,),
+    ).fetchall()
+    what = "its entry"
+    try:
+        rows = []
+        for k, (digest, position, *texts) in enumerate(found):
+            what = f"its step {k + 1}"
+            held = sorted(holds.get(position, ()))
+            _compare(digest, k, *texts, held)
+            given, changes = map(read_values, texts[-2:])
+            rows.append(Row(*texts[:-2], given, changes, frozenset(held)))
+        what = "its entry"
+        revision, cursor, about, look, digest = head
+        _compare(digest, analysis, cursor, about, look, *(row[0] for row in found))
+        if type(revision) is not int or type(cursor) is not int:
+            raise TypeError("its numbers are none")
+        if [position for _, position, *_ in found] != [*range(len(found))]:
+            raise ValueError("steps are missing")
+        return Stored(
+            analysis, revision, cursor, (*rows,), read_values(about), read_values(look)
+        )
+    except (TypeError, ValueError) as error:
+        raise Lost(
+            f"the analysis {analysis!r} is damaged: {what} cannot be read ({error}). "
+            f"No other one is concerned; bring {FILE} back from a copy to have it."
+        ) from error
+
+
+def insert_steps(
+    db: sqlite3.Connection, analysis: str, first: int, rows: Sequence[Row]
+) -> None:
+    """Write steps from a position on, each with its digest."""
+    for position, row in enumerate(rows, first):
+        texts = (row.kind, row.title, row.at, as_text(row.given), as_text(row.changes))
+        held = sorted(row.holds)
+        db.execute(
+            "INSERT INTO step (analysis, position, kind, title, at, given, changes, "
+            "digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (analysis, position, *texts, _digest(position, *texts, held)),
+        )
+        db.executemany(
+            "INSERT INTO holds (analysis, position, content) VALUES (?, ?, ?)",
+            [(analysis, position, key) for key in held],
+        )
+
+
+def seal(db: sqlite3.Connection, analysis: str) -> None:
+    """Note the digest of an entry and of the steps that belong to it."""
+    sql = "SELECT cursor, about, look FROM analysis WHERE id = ?"
+    head = db.execute(sql, (analysis,)).fetchone()
+    sql = "SELECT digest FROM step WHERE analysis = ? ORDER BY position"
+    steps = (digest for (digest,) in db.execute(sql, (analysis,)))
+    db.execute(
+        "UPDATE analysis SET digest = ? WHERE id = ?",
+        (_digest(analysis, *head, *steps), analysis),
+    )
+
+
+def _digest(*cells: Any) -> str:
+    return hashlib.sha256(json.dumps(cells).encode()).hexdigest()
+
+
+def _compare(digest: str, *cells: Any) -> None:
+    """Refuse what is not as it was written; before there were digests none was."""
+    if digest and digest != _digest(*cells):
+        raise ValueError("it is not as it was written")
+
+
+def read_values(text: Any) -> dict[str, Any]:
+    """Read values by name; TypeError or ValueError where there are none."""
+    values = read_plain(text, _LONGEST)
+    if not isinstance(values, dict):
+        raise TypeError("values without names")
+    return values
+
+
+def as_text(values: Any) -> str:
+    """Write values as JSON."""
+    return json.dumps(values)
+
+
+def plain_or_none(text: Any) -> Any:
+    """Return the values of a text, None where it holds none."""
+    try:
+        return read_plain(text, _LONGEST)
+    except (ValueError, TypeError):
+        return None

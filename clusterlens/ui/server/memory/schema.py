@@ -1,0 +1,166 @@
+"""Schema: what belongs into the records of an analysis, field by field.
+
+Whatever is read is checked here before anything else sees it: a file that somebody sent
+and a store that was damaged take the same road.
+"""
+
+from __future__ import annotations
+
+from clusterlens.ui.actions import ACTIONS
+from clusterlens.ui.actions.partitions import PARTITION
+from clusterlens.ui.state.partitions import MOST_LABEL
+from clusterlens.ui.state.shapes import (
+    COUNT,
+    LINK,
+    LONG_TEXT,
+    POOL,
+    ROW_ID,
+    ROW_IDS,
+    RULES,
+    SCORE,
+    SEED,
+    TEXT,
+    VOTES,
+    Shape,
+    any_of,
+    anything,
+    choice,
+    flag,
+    integer,
+    key,
+    moment,
+    nothing,
+    number,
+    plain,
+    record,
+    row,
+    sequence,
+)
+
+# Of a prepared table: where it comes from, the rules, and what tells it from another.
+_DATASET = record(
+    {
+        "table": key,
+        "settings": RULES,
+        "fingerprint": record(
+            {
+                "shape": row(COUNT, COUNT),
+                "names": key,
+                "sums": row(number(), number()),
+            }
+        ),
+    }
+)
+_RUN = record(
+    {
+        "id": TEXT,
+        "name": TEXT,
+        "dataset": _DATASET,
+        "pool": POOL,
+        "random_state": SEED,
+        "found": key,
+    },
+    {
+        "kept": sequence(record(optional={"models": COUNT}, others=plain)),
+        "votes": VOTES,
+        "stopped of": COUNT,
+    },
+)
+_LINKS = sequence(row(LINK, ROW_ID, ROW_ID))
+_RESULT = record(
+    {
+        "run": TEXT,
+        "dataset": _DATASET,
+        "made": PARTITION,
+        "title": TEXT,
+        "found": key,
+        "numbers": sequence(row(integer(), integer(-1, MOST_LABEL))),
+        "links": _LINKS,
+        "chosen on": TEXT,
+    }
+)
+# The fields of an analysis, as `Records` writes them.
+_FIELDS: dict[str, Shape] = {
+    "table": any_of(nothing, key),
+    "preparation": RULES,
+    "dataset": any_of(nothing, _DATASET),
+    "runs": sequence(_RUN),
+    "runs_made": COUNT,
+    "run_id": any_of(nothing, TEXT),
+    "score": SCORE,
+    "threshold": any_of(nothing, COUNT),
+    "counted_fully": sequence(TEXT),
+    "links": _LINKS,
+    "link_weight": number(0),
+    "note": LONG_TEXT,
+    "result": any_of(nothing, _RESULT),
+    "cluster_names": sequence(row(TEXT, ROW_IDS)),
+    "memberships": sequence(record({"name": TEXT, "rows": key})),
+    "fuzzy_pairs": sequence(row(TEXT, TEXT)),
+    "cns": any_of(nothing, row(COUNT, number(0), COUNT)),
+    "part": any_of(row(), row(choice("sheet", "array"), LONG_TEXT)),
+    "parts": sequence(LONG_TEXT),
+}
+# One step, by what was done; the first of a history is the start.
+_GIVEN = {"start": record(), **{kind: action.takes for kind, action in ACTIONS.items()}}
+STEPS: dict[str, Shape] = {
+    kind: record(
+        {
+            "kind": TEXT,
+            "title": TEXT,
+            "at": moment,
+            "given": given,
+            "changes": record(optional=_FIELDS),
+        }
+    )
+    for kind, given in _GIVEN.items()
+}
+# A note of what is under way, by the kind of action; without one a node was asked for.
+INTENTS: dict[str, Shape] = {
+    kind: record(
+        {
+            **dict.fromkeys(("id", "kind", "title", "stage"), TEXT),
+            "given": given,
+            "look": record(others=plain),
+            **dict.fromkeys(("done", "total"), COUNT),
+        }
+    )
+    for kind, given in {**_GIVEN, "": record({"node": TEXT})}.items()
+}
+# What stands beside the arrays of an ensemble, and of uploaded memberships.
+ENSEMBLE = record(
+    {
+        "names": sequence(LONG_TEXT),
+        "families": sequence(LONG_TEXT),
+        "noise": choice("cluster", "singletons"),
+        "specs": sequence(record(others=plain)),
+        "notes": sequence(LONG_TEXT),
+        "memberships": sequence(COUNT),
+    }
+)
+SOFT = record({"ids": ROW_IDS})
+# What an analysis is about, for a list, and what was looked at.
+ABOUT = record(
+    optional={
+        "title": TEXT,
+        "table": LONG_TEXT,
+        "rows": COUNT,
+        "columns": COUNT,
+        "runs": COUNT,
+        "links": COUNT,
+        "imported": flag,
+    }
+)
+_LOOK = record(others=plain)
+# A file of an analysis; its steps are checked one by one, as those of a store.
+_STEP = dict.fromkeys(("kind", "title", "at", "given", "changes"), anything)
+ARCHIVE = record(
+    {
+        "format": COUNT,
+        "cursor": COUNT,
+        "about": ABOUT,
+        "look": _LOOK,
+        "steps": sequence(record({**_STEP, "holds": sequence(key)})),
+    },
+    {"made by": TEXT},
+)

@@ -1,0 +1,245 @@
+"""Uploads: files on their way from the browser, in pieces, and where they are taken.
+
+A piece comes to the event loop as text and is kept there; whoever waits for the file
+waits on the loop too, as a browser may stop in the middle, and threads are few. The
+browser sends the next piece when one has arrived, so that a large file leaves the loop
+to others in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import param
+from panel.custom import JSComponent
+
+from clusterlens.compute._numbers import whole
+from clusterlens.compute._run.options import raise_if_cancelled
+from clusterlens.ui.kit.components import go_on
+from clusterlens.ui.work.jobs import Job
+
+MAX_BYTES = 1_000_000_000
+PASTED = "pasted table"
+_MB = 1_000_000
+_LOOKS_AFTER_SECONDS = 0.2
+_GIVES_UP_AFTER_SECONDS = 60
+
+
+class Upload:
+    """A file on its way; its pieces come, and are waited for, on the event loop.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
+    size : int
+        Its bytes.
+    others : int, default 0
+        Number of files that were dropped together with it and are left out.
+
+    Attributes
+    ----------
+    ended : bool
+        Whether nobody waits for pieces any more.
+    """
+
+    def __init__(self, name: str, size: int, others: int = 0) -> None:
+        self.name, self.size, self.others, self.ended = name, size, others, False
+        self._pieces: list[bytes] = []
+        self._missing = size
+        self._refused = ""
+        self._came = asyncio.Event()
+        if size > MAX_BYTES:
+            self._refuse(
+                f"has {whole(size / _MB)} MB, the limit is {whole(MAX_BYTES / _MB)}; "
+                "keep fewer rows or columns."
+            )
+
+    def take(self, piece: str | None) -> None:
+        """Take the next piece in base64, or None where the browser cannot read on."""
+        if self.ended:
+            return
+        if not piece:
+            self._refuse(
+                "did not arrive whole; it may have been moved or changed: drop it "
+                "again."
+            )
+        elif 3 * len(piece) // 4 - piece[-2:].count("=") > self._missing:
+            self._refuse(
+                f"sent more than the {whole(self.size)} bytes that it announced; it "
+                "may have changed: drop it again."
+            )
+        else:
+            self._pieces.append(base64.b64decode(piece))
+            self._missing -= len(self._pieces[-1])
+        self._came.set()
+
+    def _refuse(self, why: str) -> None:
+        """Let go of what has come; nothing more is taken."""
+        self._refused, self.ended = why, True
+        self._pieces.clear()
+
+    async def content(self, job: Job) -> bytes:
+        """Wait for the whole file; the job tells how far it is.
+
+        Raises
+        ------
+        ValueError
+            If the file is too large, or its pieces do not come.
+        """
+        job.enter(f"Upload {self.name}", unit="MB")
+        try:
+            while self._missing > 0 and not self._refused:
+                await self._next(job)
+                done = self.size - self._missing
+                job.report(done // _MB, max(1, self.size // _MB))
+            if self._refused:
+                raise ValueError(f"{self.name} {self._refused}")
+            return await asyncio.to_thread(b"".join, self._pieces)
+        finally:
+            self.ended = True
+            self._pieces = []
+
+    async def _next(self, job: Job) -> None:
+        """Wait for a piece, but not for ever, nor where it is not wanted any more."""
+        for _ in range(int(_GIVES_UP_AFTER_SECONDS / _LOOKS_AFTER_SECONDS)):
+            raise_if_cancelled(job.cancelled)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._came.wait(), _LOOKS_AFTER_SECONDS)
+                self._came.clear()
+                return
+        self._refuse(
+            f"stopped arriving {_GIVES_UP_AFTER_SECONDS} seconds ago; the connection "
+            "may have been lost: drop it again."
+        )
+
+
+class FileTaker(JSComponent):
+    """Takes a file that is dropped, chosen or pasted.
+
+    Parameters
+    ----------
+    begin : callable
+        Called with the Upload of each file that comes; may be a coroutine function.
+    everywhere : bool
+        Whether it takes what is dropped or pasted anywhere on the page; else it is a
+        button to choose a file.
+    """
+
+    everywhere = param.Boolean(False, doc="Whether the whole page takes files.")
+    pasted = param.String(PASTED, doc="What a pasted table is called.")
+
+    _esm = """
+const PIECE = 3_000_000;  // coded and sent in about ten milliseconds
+const OVERLAY = `position:fixed;inset:12px;z-index:2000;pointer-events:none;
+  align-items:center;justify-content:center;font-size:24px;border-radius:12px;
+  border:3px dashed #0b8a8a;background:rgba(11,138,138,.2);color:#fff;
+  text-shadow:0 0 3px #000,0 0 10px #000`;
+const BUTTON = `all:unset;cursor:pointer;padding:7px 18px;border-radius:6px;
+  background:#0b6e6e;color:#fff;font-weight:600;font-size:14px`;
+
+export function render({model}) {
+  let tell = null;
+  model.on('msg:custom', (answer) => tell?.(answer));
+  const code = (blob) => new Promise((done) => {
+    const reader = new FileReader();
+    reader.onload = () => done(reader.result.slice(reader.result.indexOf(',') + 1));
+    reader.onerror = () => done(null);
+    reader.readAsDataURL(blob);
+  });
+  const ask = (message) => new Promise((done) => {
+    tell = done;
+    model.send_msg(message);
+  });
+  const take = async ([file, ...others]) => {
+    if (!file || tell) return;
+    const name = file.name || model.pasted;
+    let answer = await ask({name, size: file.size, others: others.length});
+    for (let at = 0; answer === 'next' && at < file.size; at += PIECE)
+      answer = await ask({piece: await code(file.slice(at, at + PIECE))});
+    tell = null;
+  };
+  return model.everywhere ? wherever(model, take) : chosen(take);
+}
+
+function chosen(take) {
+  const box = document.createElement('div');
+  const input = document.createElement('input');
+  input.type = 'file';
+  input.hidden = true;
+  const button = document.createElement('button');
+  button.textContent = 'Browse…';
+  button.style.cssText = BUTTON;
+  button.onclick = () => input.click();
+  button.onfocus = () => button.style.outline =
+    button.matches(':focus-visible') ? '2px solid #0b8a8a' : '';
+  button.onblur = () => button.style.outline = '';
+  button.style.outlineOffset = '2px';
+  input.onchange = () => { take([...input.files]); input.value = ''; };
+  box.append(button, input);
+  return box;
+}
+
+function wherever(model, take) {
+  const overlay = document.createElement('div');
+  overlay.style.cssText = OVERLAY;
+  overlay.textContent = 'Drop the table: it opens in this window';
+  overlay.style.display = 'none';
+  document.body.append(overlay);
+  // Other parts that take files have a place of their own, and tell nobody else.
+  const taker = '.filepond--root, label:has(> input[type=file])';
+  const ours = (event) => event.dataTransfer?.types.includes('Files')
+    && !event.composedPath().some((e) => e.matches?.(taker));
+  const show = (shown) => { overlay.style.display = shown ? 'flex' : 'none'; };
+  const over = (event) => {
+    if (ours(event)) event.preventDefault();
+    show(ours(event));
+  };
+  const leave = (event) => { if (!event.relatedTarget) show(false); };
+  const drop = (event) => {
+    show(false);
+    if (!ours(event)) return;
+    event.preventDefault();
+    take([...event.dataTransfer.files]);
+  };
+  const typing = (event) => event.composedPath().some((e) => e.isContentEditable
+    || /^(TEXTAREA|INPUT)$/.test(e.tagName));
+  // Spreadsheets put a picture of the cells beside their text.
+  const paste = (event) => {
+    if (typing(event)) return;
+    const text = event.clipboardData.getData('text/plain');
+    const file = /\\n./.test(text) ? new Blob([text]) : event.clipboardData.files[0];
+    if (!file) return;
+    event.preventDefault();
+    take([file]);
+  };
+  const listeners = {dragover: over, dragleave: leave, drop, paste};
+  for (const [name, heard] of Object.entries(listeners))
+    window.addEventListener(name, heard, true);
+  model.on('remove', () => {
+    overlay.remove();
+    for (const [name, heard] of Object.entries(listeners))
+      window.removeEventListener(name, heard, true);
+  });
+  return document.createElement('span');
+}"""
+
+    def __init__(self, begin: Callable[[Upload], Any], **params: Any) -> None:
+        params.setdefault("margin", 0)
+        super().__init__(**params)
+        self._begin = begin
+        self._upload: Upload | None = None
+
+    def _handle_msg(self, data: Any) -> None:
+        if "name" in data:
+            name, size, others = data["name"], data["size"], data["others"]
+            self._upload = Upload(str(name), int(size), int(others))
+            go_on(self._begin(self._upload))
+        elif self._upload is not None:
+            self._upload.take(data["piece"])
+        wanted = self._upload is not None and not self._upload.ended
+        self._send_msg("next" if wanted else "stop")

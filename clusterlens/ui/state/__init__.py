@@ -1,0 +1,1 @@
+"""State: what was decided, what is looked at, and their shapes."""

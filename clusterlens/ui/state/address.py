@@ -1,0 +1,144 @@
+"""Address: what is looked at as plain values, for a link and for the next visit.
+
+What an address holds is checked like anything that comes from outside: what cannot be
+read is refused, a value that does not fit is left out. Brushed samples and drafts are
+not part of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from clusterlens.ui.state.look import Look, Viewport
+from clusterlens.ui.state.plain import read_plain
+
+# The parameters of Look that a link restores, and those of them that are viewports.
+LOOKED_AT = (
+    "page",
+    "model",
+    "colour_by",
+    "order_by",
+    "shading",
+    "tab",
+    "inspected",
+    "partition",
+    "partition_k",
+    "consensus_by",
+    "obey_links",
+    "cluster",
+    "compared",
+    "cns_metric",
+    "cns_sample",
+    "judged",
+    "fuzzy_case",
+    "fuzzy_u",
+    "fuzzy_v",
+    "fuzzy_model",
+    "fuzzy_side",
+    "report_without",
+)
+VIEWS = ("map_view", "matrix_view")
+# Characters of the two parts of a link.
+MOST_LOOK, MOST_ID = 10_000, 100
+# Whole numbers up to here are the same in a browser.
+_LARGEST = 2**53
+
+
+def plain_look(look: Look) -> dict[str, Any]:
+    """Return what is looked at as plain values, defaults left out."""
+    plain = {
+        name: getattr(look, name)
+        for name in LOOKED_AT
+        if getattr(look, name) != look.param[name].default
+    }
+    for name in VIEWS:
+        view = getattr(look, name)
+        if view.x is not None and view.y is not None:
+            plain[name] = [*map(float, (*view.x, *view.y))]
+    return plain
+
+
+def restore_look(
+    look: Look, plain: Mapping[str, Any], ends: Mapping[str, int] | None = None
+) -> None:
+    """Look at what plain values say; those that do not fit are left out.
+
+    Parameters
+    ----------
+    look : Look
+        Is changed.
+    plain : mapping
+        Values by parameter.
+    ends : mapping, optional
+        By parameter, how many there are of what it is a position of.
+    """
+    wanted = {name: plain[name] for name in LOOKED_AT if name in plain}
+    for name in VIEWS:
+        if (view := _viewport(plain.get(name), getattr(look, name))) is not None:
+            wanted[name] = view
+    for name, value in list(wanted.items()):
+        if isinstance(value, list) and all(isinstance(part, str) for part in value):
+            wanted[name] = value = tuple(value)
+        try:
+            look.param[name]._validate(value)
+            _check(value, look.param[name].default, (ends or {}).get(name, _LARGEST))
+        except (ValueError, TypeError):
+            del wanted[name]
+    look.param.update(**wanted)
+
+
+def _check(value: Any, default: Any, end: int) -> None:
+    """Refuse what parameters take and no link says: truth as a number, half letters."""
+    if isinstance(value, bool) != isinstance(default, bool):
+        raise TypeError("truth is no number")
+    if isinstance(value, int) and value >= end:
+        raise ValueError("there are not as many")
+    for text in value if isinstance(value, tuple) else (value,):
+        str(text).encode()
+
+
+def _viewport(ranges: Any, view: Viewport) -> Viewport | None:
+    """Return a viewport of four finite numbers, None for anything else."""
+    if not isinstance(ranges, list) or len(ranges) != 4:
+        return None
+    if not all(isinstance(end, (int, float)) and abs(end) < 1e300 for end in ranges):
+        return None
+    x0, x1, y0, y1 = map(float, ranges)
+    if not (x0 < x1 and y0 < y1):
+        return None
+    return Viewport((x0, x1), (y0, y1), view.width, view.height)
+
+
+def to_query(analysis: str | None, look: Look) -> dict[str, str]:
+    """Return the arguments of a link to an analysis and what is looked at."""
+    if analysis is None:
+        return {}
+    plain = plain_look(look)
+    return {"analysis": analysis, **({"look": json.dumps(plain)} if plain else {})}
+
+
+def from_query(query: Mapping[str, str]) -> tuple[str | None, dict[str, Any]]:
+    """Return analysis and look of the arguments of a link.
+
+    Raises
+    ------
+    ValueError
+        If they are none that `to_query` makes.
+    """
+    analysis = query.get("analysis")
+    if analysis is not None and len(analysis) > MOST_ID:
+        raise ValueError(
+            "the name of the analysis in it is too long; copy the link again."
+        )
+    try:
+        look = read_plain(query.get("look", "{}"), MOST_LOOK)
+        if not isinstance(look, dict):
+            raise ValueError("it is no JSON object")
+    except ValueError as error:
+        raise ValueError(
+            f"what to look at cannot be read ({error}); copy the link again, or remove "
+            "“look=…” from it."
+        ) from None
+    return analysis, look

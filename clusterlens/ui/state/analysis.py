@@ -1,0 +1,239 @@
+"""Analysis: what has been decided, as one frozen value.
+
+An action makes another one (`clusterlens.ui.actions`); nothing else does. What follows
+from it is computed by the nodes of `clusterlens.ui.work.derived`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.compute.ranking.voting import VoteBy
+from clusterlens.compute.table.dataset import Dataset
+
+DEFAULT_LINK_WEIGHT = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One immutable run: a prepared table, a pool with its seed, and what it found.
+
+    Parameters
+    ----------
+    id : str
+        Unique in an analysis, never used again.
+    name : str
+        Name on screen.
+    dataset : Dataset
+        The prepared table.
+    pool : tuple of dict
+        Entries of the pool, as `run_pool` takes them.
+    random_state : int
+        Seed of the pool.
+    ensemble : Ensemble
+        What the pool found, and after it the partitions that were kept.
+    kept : tuple of dict
+        How each kept partition was made, plain values.
+    n_asked : int, default 0
+        Number of models asked for, of a run that is not finished; else 0.
+    votes : {"models", "families", "hubs"}, default "models"
+        What has equal votes. Kept partitions have none.
+    stopped_of : int, default 0
+        Number of models asked for, of a run that was stopped and kept; else 0.
+    """
+
+    id: str
+    name: str
+    dataset: Dataset
+    pool: tuple[Mapping[str, Any], ...]
+    random_state: int
+    ensemble: Ensemble
+    kept: tuple[Mapping[str, Any], ...] = ()
+    n_asked: int = 0
+    votes: VoteBy = "models"
+    stopped_of: int = 0
+
+    @property
+    def n_added(self) -> int:
+        """Number of partitions that were kept after the pool."""
+        return sum(entry.get("models", 1) for entry in self.kept)
+
+
+@dataclass(frozen=True)
+class ClusterName:
+    """A name and the rows it was given to, by plain row id."""
+
+    text: str
+    rows: tuple[int | str, ...]
+
+
+@dataclass(frozen=True)
+class Link:
+    """What the analyst knows of two rows: together (must) or apart (cannot)."""
+
+    kind: Literal["must", "cannot"]
+    a: Any
+    b: Any
+
+
+@dataclass(frozen=True, eq=False)
+class AnalysisResult:
+    """The partition that the analyst works with: chosen once, the same on every page.
+
+    Its labels stay what they were, whatever becomes of the run and the links.
+
+    Parameters
+    ----------
+    run_id : str
+        The run it was chosen in.
+    dataset : Dataset
+        The prepared table of that run.
+    made : dict
+        How it was made, the plain values of a `Choice`.
+    title : str
+        Its name on screen.
+    clusters : array of int, shape (n_samples,)
+        Cluster of each sample by its number on screen; noise is -1.
+    numbers : tuple of (int, int)
+        Each label as it is made, and its number on screen.
+    links : tuple of Link
+        The links that were in force.
+    chosen_on : str
+        Title of the page it was chosen on.
+    """
+
+    run_id: str
+    dataset: Dataset
+    made: Mapping[str, Any]
+    title: str
+    clusters: np.ndarray
+    numbers: tuple[tuple[int, int], ...]
+    links: tuple[Link, ...] = ()
+    chosen_on: str = ""
+
+    def model_of(self, run_id: str | None) -> int | None:
+        """Which model of a run it is, None where it is none of them."""
+        is_model = self.run_id == run_id and self.made["kind"] == "model"
+        return int(self.made.get("model", 0)) if is_model else None
+
+
+@dataclass(frozen=True, eq=False)
+class SoftTable:
+    """Memberships that were uploaded, and the rows they belong to."""
+
+    name: str
+    row_ids: np.ndarray
+    rows: FuzzyPartition
+
+    @property
+    def divided(self) -> bool:
+        """Whether rows were divided by their sums."""
+        return any("divided" in note for note in self.rows.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """Everything that was decided about one table.
+
+    Parameters
+    ----------
+    table : Dataset or None
+        The table as read.
+    preparation : dict
+        Arguments of `prepare` that are in force, plain values.
+    dataset : Dataset or None
+        The prepared table, None where preparation failed.
+    runs : tuple of Run
+        All runs, oldest first.
+    runs_made : int
+        Number of runs ever made, so that no id comes twice.
+    run_id : str or None
+        Which run is read.
+    score : str
+        Ranking score, a key of SCORES.
+    threshold : int or None
+        Models that must agree for a binarised pair; None for the mean rule.
+    counted_fully : frozenset of str
+        Runs whose agreements shall be exact whatever it costs.
+    links : tuple of Link
+        Must-links and cannot-links by row id; they belong to no run.
+    link_weight : float
+        What all links broken add to a score.
+    note : str
+        Plain text of the analyst, for the report.
+    cluster_names : tuple of ClusterName
+        Names of clusters; they belong to rows, not to a partition.
+    result : AnalysisResult or None
+        The partition that was chosen; report and files are about it.
+    memberships : tuple of SoftTable
+        Uploaded memberships.
+    fuzzy_pairs : tuple of (str, str)
+        Saved pairs of soft partitions, by their keys.
+    cns : (int, float, int) or None
+        Neighbours, alpha and K that were chosen for CNS; None for automatic.
+    part : tuple of str
+        Which part of its file the table is: "sheet" or "array" and the name of that;
+        empty for a file that holds one table.
+    parts : tuple of str
+        The names of all parts of the file.
+    """
+
+    table: Dataset | None = None
+    preparation: Mapping[str, Any] = field(default_factory=dict)
+    dataset: Dataset | None = None
+    runs: tuple[Run, ...] = ()
+    runs_made: int = 0
+    run_id: str | None = None
+    score: str = "discotec-binary"
+    threshold: int | None = None
+    counted_fully: frozenset[str] = frozenset()
+    links: tuple[Link, ...] = ()
+    link_weight: float = DEFAULT_LINK_WEIGHT
+    note: str = ""
+    cluster_names: tuple[ClusterName, ...] = ()
+    result: AnalysisResult | None = None
+    memberships: tuple[SoftTable, ...] = ()
+    fuzzy_pairs: tuple[tuple[str, str], ...] = ()
+    cns: tuple[int, float, int] | None = None
+    part: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+
+    def with_run(self, run: Run) -> Analysis:
+        """The analysis with another run, which is read at the mean rule."""
+        return replace(self, runs=(*self.runs, run), run_id=run.id, threshold=None)
+
+    @property
+    def run(self) -> Run | None:
+        """The run that is read."""
+        return next((run for run in self.runs if run.id == self.run_id), None)
+
+    @property
+    def ensemble(self) -> Ensemble | None:
+        """The partitions of the run that is read."""
+        return self.run.ensemble if self.run else None
+
+    @property
+    def samples(self) -> Dataset | None:
+        """The prepared table of the run that is read."""
+        return self.run.dataset if self.run else None
+
+    @property
+    def pool(self) -> tuple[Mapping[str, Any], ...] | None:
+        """The pool of the run that is read."""
+        return self.run.pool if self.run else None
+
+    @property
+    def random_state(self) -> int | None:
+        """The seed of the run that is read."""
+        return self.run.random_state if self.run else None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the agreements of the run shall be exact whatever it costs."""
+        return self.run_id in self.counted_fully

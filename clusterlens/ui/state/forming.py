@@ -1,0 +1,191 @@
+"""Forming: a run while its models are fitted, as frozen values to look at.
+
+The thread that fits tells a `Forming` what happens and hands on a `RunSoFar`, which
+never changes: the state of every model, and the partitions that there are. Nothing of
+this is logged; what the run becomes is the value of its action.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool.pool import PoolEstimate, PoolModel
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.state.analysis import Run
+
+WAITING, RUNNING, DONE, WARNED, DROPPED, FAILED = STATES = "wrdyxf"
+# Id of a run that is not finished; finished ones have numbers.
+UNFINISHED = "unfinished"
+
+
+@dataclass(frozen=True, eq=False)
+class RunSoFar:
+    """What is known of a run that is not finished.
+
+    Parameters
+    ----------
+    number : int
+        Number that the run will have.
+    dataset, pool, random_state
+        As in `Run`.
+    estimate : PoolEstimate
+        Names and families of its models, and what they were said to cost.
+    states : str
+        One of STATES for each model.
+    said : tuple of str
+        Of each model, how long it took and what is to be said of it; empty before.
+    models : tuple of PoolModel
+        Those that are kept, in the order in which they ended.
+    began, ends : float
+        When it began and when it will have ended, on the clock `time.monotonic`.
+    """
+
+    number: int
+    dataset: Dataset
+    pool: tuple[Mapping[str, Any], ...]
+    random_state: int
+    estimate: PoolEstimate
+    states: str
+    said: tuple[str, ...]
+    models: tuple[PoolModel, ...]
+    began: float
+    ends: float
+
+    @property
+    def n_asked(self) -> int:
+        """Number of models of the pool."""
+        return len(self.states)
+
+    @property
+    def n_ended(self) -> int:
+        """Number of models that have ended, well or not."""
+        counts = Counter(self.states)
+        return self.n_asked - counts[WAITING] - counts[RUNNING]
+
+    @property
+    def run(self) -> Run:
+        """The run of the models that there are."""
+        models = self.models
+        soft = {t: m.membership for t, m in enumerate(models)}
+        ensemble = Ensemble(
+            np.array([model.labels for model in models]),
+            names=[model.name for model in models],
+            families=[model.family for model in models],
+            specs=[model.spec for model in models],
+            seconds=[model.seconds for model in models],
+            memberships={t: m for t, m in soft.items() if m is not None},
+        )
+        return Run(
+            UNFINISHED,
+            f"run {self.number} so far",
+            self.dataset,
+            self.pool,
+            self.random_state,
+            ensemble,
+            n_asked=self.n_asked,
+        )
+
+
+class Forming:
+    """Hears what becomes of the models of a run and hands on what is known so far.
+
+    Parameters
+    ----------
+    number, dataset, pool, random_state
+        As in `RunSoFar`.
+    tell : callable
+        Called with a RunSoFar after each change, on the thread that fits.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        dataset: Dataset,
+        pool: tuple[Mapping[str, Any], ...],
+        random_state: int,
+        tell: Callable[[RunSoFar], object],
+    ) -> None:
+        self._of = number, dataset, pool, random_state
+        self._tell = tell
+        self._began = time.monotonic()
+        self._states: list[str] = []
+        self._models: list[PoolModel] = []
+
+    @property
+    def n_asked(self) -> int:
+        """Number of models of the pool."""
+        return len(self._states)
+
+    @property
+    def n_usable(self) -> int:
+        """Number of models that have ended well."""
+        return len(self._models)
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether models wait or run."""
+        return not {WAITING, RUNNING}.isdisjoint(self._states)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a model found nothing, which may not happen again."""
+        return FAILED in self._states
+
+    def planned(self, estimate: PoolEstimate) -> None:
+        """Take the models of the run and what they were said to cost."""
+        self._estimate = estimate
+        self._place = {name: at for at, name in enumerate(estimate.names)}
+        self._states = [WAITING] * len(self._place)
+        self._said = [""] * len(self._place)
+        self._seconds: dict[int, float] = {}
+        self._changed()
+
+    def started(self, name: str) -> None:
+        """Take note of a model whose fit starts."""
+        self._states[self._place[name]] = RUNNING
+        self._changed()
+
+    def ended(self, model: PoolModel) -> None:
+        """Take a model that ended."""
+        at = model.position
+        self._states[at] = _state(model)
+        self._said[at] = _said(model)
+        self._seconds[at] = model.seconds
+        if model.reason is None:
+            self._models.append(model)
+        self._changed()
+
+    def _changed(self) -> None:
+        left = self._estimate.seconds_left(self._seconds)
+        self._tell(
+            RunSoFar(
+                *self._of,
+                self._estimate,
+                "".join(self._states),
+                tuple(self._said),
+                tuple(self._models),
+                self._began,
+                time.monotonic() + left,
+            )
+        )
+
+
+def _state(model: PoolModel) -> str:
+    """One letter for what became of a model."""
+    if model.reason is not None:
+        return DROPPED if model.labels is not None else FAILED
+    return WARNED if model.warnings else DONE
+
+
+def _said(model: PoolModel) -> str:
+    """How long a model took, and what is to be said of it."""
+    seconds = "" if np.isnan(model.seconds) else f"{model.seconds:.2g} s"
+    notes = [model.reason] if model.reason else [f"warned: {w}" for w in model.warnings]
+    return "; ".join(filter(None, (seconds, *notes)))

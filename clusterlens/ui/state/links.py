@@ -1,0 +1,252 @@
+"""Links: what the analyst knows of pairs of rows, by row ids as plain values.
+
+Row ids of any type become whole numbers or text, so that links can be logged, written
+to a file, and found again in another run of the same table.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute._numbers import whole
+from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.state.analysis import Link
+
+Kind = Literal["must", "cannot"]
+PlainId = int | str
+KINDS = get_args(Kind)
+OTHER: dict[Kind, Kind] = {"must": "cannot", "cannot": "must"}
+_SHOWN = 5  # ids that a message lists
+_SEPARATORS = ",;\t"
+_COLUMNS = ("kind", "row_a", "row_b")
+MOST_LINKS = 20_000  # of a file
+TITLES: dict[Kind, str] = {"must": "must-link", "cannot": "cannot-link"}
+
+
+class LinkError(ValueError):
+    """A link contradicts others.
+
+    Parameters
+    ----------
+    message : str
+        What contradicts what, and the remedy.
+    chain : tuple of Link
+        Must-links that lead from one row to another, then the cannot-link of the two.
+    """
+
+    def __init__(self, message: str, chain: tuple[Link, ...]) -> None:
+        super().__init__(message)
+        self.chain = chain
+
+
+def plain_id(row_id: Any) -> PlainId:
+    """Write a row id as a whole number or as text."""
+    if isinstance(row_id, (int, np.integer)) and not isinstance(row_id, bool):
+        return int(row_id)
+    if isinstance(row_id, (float, np.floating)) and float(row_id).is_integer():
+        return int(row_id)
+    return str(row_id)
+
+
+def plain_ids(row_ids: Any) -> list[PlainId]:
+    """Write row ids, array or index of shape (n,), as whole numbers or as text."""
+    return [plain_id(row_id) for row_id in pd.Index(row_ids)]
+
+
+def has_row(index: pd.Index, row: PlainId) -> bool:
+    """Whether a row of this plain id is in the index of a table."""
+    if index.inferred_type in ("integer", "string"):
+        return row in index
+    return row in plain_ids(index)
+
+
+def named_alike(one: Dataset, other: Dataset) -> bool:
+    """Whether both call the rows of a table by the same ids."""
+    chosen = [
+        [name for name, role in dataset.roles.items() if role == "row id"]
+        for dataset in (one, other)
+    ]
+    return chosen[0] == chosen[1] or one.table.index.equals(other.table.index)
+
+
+def find_link(links: Sequence[Link], a: PlainId, b: PlainId) -> int | None:
+    """Return the place of the link between two rows in the list, None without one."""
+    pairs = ({link.a, link.b} for link in links)
+    return next((k for k, pair in enumerate(pairs) if pair == {a, b}), None)
+
+
+def with_link(links: tuple[Link, ...], link: Link) -> tuple[Link, ...]:
+    """Return the links with one more; it replaces the one between the same rows."""
+    at = find_link(links, link.a, link.b)
+    if at is None:
+        return (*links, link)
+    return (*links[:at], link, *links[at + 1 :])
+
+
+def as_constraints(
+    links: Sequence[Link], positions: Mapping[PlainId, int]
+) -> Constraints:
+    """Return the links as positions of samples; those of other rows do not count."""
+    pairs: dict[Kind, list[tuple[int, int]]] = {"must": [], "cannot": []}
+    for link in links:
+        if link.a in positions and link.b in positions:
+            pairs[link.kind].append((positions[link.a], positions[link.b]))
+    return Constraints(must_link=pairs["must"], cannot_link=pairs["cannot"])
+
+
+def links_as_json(links: Sequence[Link], *, indent: int | None = None) -> str:
+    """Write links by row ids, as `constraints_from_json` reads them."""
+    pairs = {
+        f"{kind}_link": [[link.a, link.b] for link in links if link.kind == kind]
+        for kind in KINDS
+    }
+    return json.dumps(pairs, indent=indent)
+
+
+def rows_without(
+    links: Sequence[Link], positions: Mapping[PlainId, int]
+) -> list[PlainId]:
+    """Return the linked rows that are not among the samples, as they come."""
+    rows = dict.fromkeys(row for link in links for row in (link.a, link.b))
+    return [row for row in rows if row not in positions]
+
+
+def shown_rows(rows: Sequence[PlainId]) -> str:
+    """Name some rows, and say how many more there are."""
+    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+    return ", ".join(map(str, rows[:_SHOWN])) + more
+
+
+def refuse_contradiction(links: Sequence[Link]) -> None:
+    """Raise LinkError if must-links lead from one end of a cannot-link to the other.
+
+    Rows that a run leaves out count, too: they may be back in the next one.
+    """
+    rows = list(dict.fromkeys(row for link in links for row in (link.a, link.b)))
+    try:
+        as_constraints(links, {row: k for k, row in enumerate(rows)})
+    except ConstraintError as error:
+        *path, (_, start, end) = error.chain
+        joined = ", ".join(f"{rows[i]} – {rows[j]}" for _, i, j in path)
+        chain = (
+            *(Link("must", rows[i], rows[j]) for _, i, j in path),
+            Link("cannot", rows[start], rows[end]),
+        )
+        raise LinkError(
+            f"a cannot-link keeps the rows {rows[start]} and {rows[end]} apart, but "
+            f"must-links join them ({joined}); remove one of these links.",
+            chain,
+        ) from None
+
+
+def links_from_text(text: str, index: pd.Index) -> tuple[Link, ...]:
+    """Read links from CSV or JSON by row ids, as the Report page writes them.
+
+    Columns may be separated by commas, semicolons or tabs. Spaces around a value do not
+    matter, nor does what a spreadsheet makes of a number ("7.0").
+
+    Parameters
+    ----------
+    text : str
+        JSON with the lists must_link and cannot_link, or CSV with the columns kind
+        ("must-link" or "cannot-link"), row_a and row_b.
+    index : Index
+        Row ids of the table, those of rows that a preparation leaves out included.
+
+    Raises
+    ------
+    ValueError
+        If the text is neither, names rows that the table does not have, or holds
+        more links than a ranking should rest on.
+    """
+    is_json = text.lstrip()[:1] in ("{", "[")
+    given = _pairs_of_json(text) if is_json else _pairs_of_csv(text)
+    if len(given) > MOST_LINKS:
+        raise ValueError(
+            f"the file has {whole(len(given))} links, {whole(MOST_LINKS)} can be "
+            "taken in; keep those that matter, or give labels as a column of the table."
+        )
+    known = {str(row): row for row in plain_ids(index)}
+    ends = {end: _find(end, known) for _, *pair in given for end in pair}
+    unknown = [end for end, row in ends.items() if row is None]
+    if unknown:
+        more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+        raise ValueError(
+            f"the table has no row {', '.join(map(repr, unknown[:_SHOWN]))}{more}; "
+            "correct the file. None of its links was taken."
+        )
+    links = tuple(Link(kind, ends[a], ends[b]) for kind, a, b in given)
+    kinds: dict[frozenset[Any], Kind] = {}
+    for link in links:
+        pair = frozenset((link.a, link.b))
+        if kinds.setdefault(pair, link.kind) != link.kind:
+            raise ValueError(
+                f"the file links the rows {link.a} and {link.b} twice, as a must-link "
+                "and as a cannot-link; keep one of them."
+            )
+    return links
+
+
+def _find(end: str, known: Mapping[str, PlainId]) -> PlainId | None:
+    """Return the row that a file names, as it is or as spreadsheets write it."""
+    # Some ids are kept from being computed by an apostrophe in front.
+    plain = end.strip().removeprefix("'")
+    ways = (end, plain, re.sub(r"(?<=\d)\.0+$", "", plain))
+    return next((known[way] for way in ways if way in known), None)
+
+
+def _pairs_of_json(text: str) -> list[tuple[Kind, str, str]]:
+    try:
+        content = json.loads(text)
+        if not isinstance(content, dict):
+            raise ValueError("it is a list")
+        if odd := content.keys() - {f"{kind}_link" for kind in KINDS}:
+            raise ValueError(f"{min(odd)!r} is no list of links")
+        pairs = [
+            (kind, pair) for kind in KINDS for pair in content.get(f"{kind}_link", [])
+        ]
+        if any(not isinstance(pair, list) or len(pair) != 2 for _, pair in pairs):
+            raise ValueError("an entry is no pair")
+        return [(kind, str(plain_id(a)), str(plain_id(b))) for kind, (a, b) in pairs]
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(
+            f"the file is no JSON of links ({error}); give an object with the lists "
+            "must_link and cannot_link of pairs of row ids."
+        ) from None
+
+
+def _pairs_of_csv(text: str) -> list[tuple[Kind, str, str]]:
+    try:
+        heads = text.lstrip().partition("\n")[0]
+        separator = max(_SEPARATORS, key=heads.count)
+        table = pd.read_csv(
+            io.StringIO(text), sep=separator, dtype=str, keep_default_na=False
+        ).rename(columns=lambda name: name.strip().lower())
+        lacking = [name for name in _COLUMNS if name not in table]
+        if lacking:
+            raise ValueError(f"no column {lacking[0]!r}")
+    except ValueError as error:
+        raise ValueError(
+            f"the file is no CSV of links ({error}); give the columns kind, row_a and "
+            "row_b."
+        ) from None
+    kinds: dict[str, Kind] = {f"{kind}-link": kind for kind in KINDS}
+    said = [kind.strip().lower() for kind in table["kind"]]
+    odd = [kind for kind in said if kind not in kinds]
+    if odd:
+        raise ValueError(
+            f"kind {odd[0]!r} is neither 'must-link' nor 'cannot-link'; correct the "
+            "file. None of its links was taken."
+        )
+    return [
+        (kinds[kind], a, b)
+        for kind, a, b in zip(said, table["row_a"], table["row_b"], strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""Work: jobs, what is derived from the state, and results that are kept."""

@@ -1,0 +1,326 @@
+"""Derived: everything computed from the analysis and from what is looked at.
+
+A `Node` is a function of named inputs: fields of the analysis, parameters of the look
+("look.model") and other nodes. Its result is kept under a key made of all its inputs,
+so nothing on screen can be stale, and undo finds what was computed before. Only nodes
+that somebody watches, and those they need, are computed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from clusterlens.compute._run.options import Cancelled
+from clusterlens.ui.state.history import History
+from clusterlens.ui.state.look import Look
+from clusterlens.ui.work.jobs import Job, Jobs
+from clusterlens.ui.work.kept import Kept
+
+_LOG = logging.getLogger(__name__)
+# Bytes of the results of a session, beside the latest one of each node.
+MOST_BYTES = 300_000_000
+REST_SECONDS = 0.2
+State = Literal["empty", "pending", "ready", "failed", "declined"]
+Watcher = Callable[[Mapping[str, "Result"]], None]
+
+
+@dataclass(frozen=True)
+class Node:
+    """How a result is computed.
+
+    Parameters
+    ----------
+    inputs : tuple of str
+        Names of fields of the analysis, "look.<parameter>" or other nodes. A name that
+        ends in "?" may be None; without it the result is empty where the input is.
+        One that ends in "~" is not waited for: it is None until it is ready.
+    compute : callable
+        Called with the inputs in order; in the lanes live and idle with the job first.
+    lane : {"now", "live", "idle"}
+        "now" for what takes a blink, on the event loop.
+    title : str
+        What is being done, for the screen.
+    keep : int
+        How many results are remembered, as long as all of a session have room.
+    asked_for : bool
+        Whether it is computed only when the analyst asks for it.
+    rests : bool
+        In the lanes live and idle: whether its inputs must stay for REST_SECONDS before
+        it begins, so that the processor is left to what is on screen.
+    """
+
+    inputs: tuple[str, ...]
+    compute: Callable[..., Any]
+    lane: Literal["now", "live", "idle"] = "now"
+    title: str = ""
+    keep: int = 4
+    asked_for: bool = False
+    rests: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What is known of a node: its state, its value if ready, its error if failed."""
+
+    state: State
+    value: Any = None
+    error: BaseException | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a value."""
+        return self.state == "ready"
+
+
+_EMPTY, _PENDING, _DECLINED = Result("empty"), Result("pending"), Result("declined")
+
+
+class _Same:
+    """Key of an input without a value to compare: the very object."""
+
+    def __init__(self, thing: Any) -> None:
+        self.thing = thing
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.thing is self.thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+
+def _key(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return _Same(value)
+    return value
+
+
+class Derived:
+    """The results of all nodes for the analysis shown and the present look."""
+
+    def __init__(
+        self, nodes: Mapping[str, Node], history: History, look: Look, jobs: Jobs
+    ) -> None:
+        self.nodes, self._history, self._look, self._jobs = nodes, history, look, jobs
+        self._known = Kept[Result](MOST_BYTES)
+        self._under_way: dict[str, Any] = {}
+        self._asked: dict[str, Any] = {}
+        self._watchers: dict[object, tuple[tuple[str, ...], Watcher]] = {}
+        self._told: dict[object, Any] = {}
+        self._refreshing = self._again = False
+        self._filling = False
+        history.param.watch(self.refresh, ["steps", "cursor", "forming"])
+        look.param.watch(self._turn, list(look.param.values()))
+
+    def watch(self, names: Sequence[str], told: Watcher) -> Callable[[], None]:
+        """Tell of the named results now and whenever they change; return how to stop.
+
+        Names are as in the inputs of a node.
+        """
+        token = object()
+        self._watchers[token] = (tuple(names), told)
+        self._turn()
+
+        def stop() -> None:
+            self._watchers.pop(token, None)
+            self._told.pop(token, None)
+
+        return stop
+
+    def get(self, name: str) -> Result:
+        """Return what is known of a result; begins to compute it if need be."""
+        return self._look_up(name, {})[1]
+
+    def ask(self, name: str) -> None:
+        """Compute a node that waits to be asked for, or try again one that failed.
+
+        Whatever it needs and failed or was cancelled is tried again, too.
+        """
+        seen: dict[str, Any] = {}
+        self._asked[name], _ = self._look_up(name, seen, begin=False)
+        for needed, (key, result) in seen.items():
+            if result.state in ("failed", "declined"):
+                self._known.drop(needed, key)
+        self.refresh()
+
+    @property
+    def asked_for(self) -> set[str]:
+        """Names of the nodes that were asked for and are being computed."""
+        return {name for name in self._under_way if self.nodes[name].asked_for}
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Tell of several changes at once, at the end."""
+        before, self._refreshing = self._refreshing, True
+        try:
+            yield
+        finally:
+            self._refreshing = before
+            self.refresh()
+
+    def refresh(self, *events: Any) -> None:
+        """Bring every watched result up to date and tell whoever watches it."""
+        if self._refreshing:
+            self._again = True
+            return
+        self._refreshing = True
+        try:
+            self._again = True
+            while self._again:
+                self._again = False
+                seen: dict[str, Any] = {}
+                self._tell(seen)
+                self._jobs.attend_to(seen)
+        finally:
+            self._refreshing = False
+
+    @property
+    def filling(self) -> bool:
+        """Whether more of a run is on its way to those who watch."""
+        return self._filling
+
+    def fill(self) -> None:
+        """Let those who watch keep what they have of a run until all of more is there.
+
+        Else a headline would be of more models than the picture beside it. What is
+        computed when all is idle comes later, and so does what was asked for.
+        """
+        self._filling = True
+
+    def _turn(self, *events: Any) -> None:
+        """Tell at once of what the analyst turns to."""
+        self._filling = False
+        self.refresh()
+
+    def _is_drawn(self, seen: dict[str, Any]) -> bool:
+        """Whether nothing that is watched is being drawn."""
+        for names, _ in self._watchers.values():
+            for name in names:
+                self._look_up(name, seen)
+        return not any(
+            result.state == "pending"
+            and self._under_way.get(name) == key
+            and self.nodes[name].lane == "live"
+            and not self.nodes[name].asked_for
+            for name, (key, result) in seen.items()
+        )
+
+    def _tell(self, seen: dict[str, Any]) -> None:
+        if self._filling and not self._is_drawn(seen):
+            return
+        self._filling = False
+        for token, (names, told) in list(self._watchers.items()):
+            found = {name: self._look_up(name, seen) for name in names}
+            state = tuple((key, result.state) for key, result in found.values())
+            if token in self._watchers and self._told.get(token) != state:
+                self._told[token] = state
+                results = {name.rstrip("?"): r for name, (_, r) in found.items()}
+                try:
+                    told(results)
+                except Exception as error:
+                    # One view that cannot draw must not keep others from it.
+                    self._jobs.fail("Drawing", error)
+
+    def _look_up(
+        self, name: str, seen: dict[str, Any], *, begin: bool = True
+    ) -> tuple[Any, Result]:
+        """Return key and result of an input."""
+        if name.endswith("~"):
+            key, result = self._look_up(name.rstrip("~"), seen, begin=begin)
+            return (key, result) if result.ready else (None, Result("ready", None))
+        optional, name = name.endswith("?"), name.rstrip("?")
+        if name not in self.nodes:
+            value = self._read(name)
+            empty = value is None and not optional
+            return _key(value), _EMPTY if empty else Result("ready", value)
+        if name not in seen:
+            seen[name] = self._evaluate(name, seen, begin)
+        key, result = seen[name]
+        if optional and result.state == "empty":
+            result = Result("ready", None)
+        return key, result
+
+    def _read(self, name: str) -> Any:
+        if name.startswith("look."):
+            return getattr(self._look, name.removeprefix("look."))
+        return getattr(self._history.shown, name)
+
+    def _evaluate(
+        self, name: str, seen: dict[str, Any], begin: bool
+    ) -> tuple[Any, Result]:
+        node = self.nodes[name]
+        found = [self._look_up(given, seen) for given in node.inputs]
+        key = tuple(_known_by(part, result) for part, result in found)
+        known = self._known.get(name, key)
+        if known is not None:
+            return key, known
+        for state in ("empty", "failed", "declined", "pending"):
+            for _, result in found:
+                if result.state == state:
+                    return key, result
+        values = [result.value for _, result in found]
+        if node.lane == "now":
+            return key, self._keep(name, key, *_outcome_of(node.compute, values))
+        if node.asked_for and self._asked.get(name) != key:
+            return key, _DECLINED
+        if begin:
+            self._begin(name, key, values)
+        return key, _PENDING
+
+    def _begin(self, name: str, key: Any, values: list[Any]) -> None:
+        if self._under_way.get(name) == key:
+            return
+        self._under_way[name] = key
+        node = self.nodes[name]
+
+        def work(job: Job) -> Any:
+            return node.compute(job, *values)
+
+        def outcome(value: Any, error: BaseException | None) -> None:
+            if self._under_way.get(name) == key:
+                del self._under_way[name]
+            self._keep(name, key, value, error)
+            self.refresh()
+
+        title = node.title or name
+        rests = REST_SECONDS if node.rests else 0.0
+        if node.lane == "idle":
+            self._jobs.idle(name, title, work, outcome, rests=rests)
+        else:
+            self._jobs.live(
+                name, title, work, outcome, long=node.asked_for, rests=rests
+            )
+
+    def _keep(
+        self, name: str, key: Any, value: Any, error: BaseException | None
+    ) -> Result:
+        if isinstance(error, Cancelled):
+            result = _DECLINED
+        elif error is not None:
+            result = Result("failed", error=error)
+        else:
+            result = _EMPTY if value is None else Result("ready", value)
+        self._known.put(name, key, result, self.nodes[name].keep)
+        return result
+
+
+def _known_by(key: Any, result: Result) -> Any:
+    """Key of an input: a plain value itself, so that equal ones share what follows."""
+    plain = isinstance(result.value, (bool, int, float, str, type(None)))
+    return (type(result.value), result.value) if result.ready and plain else key
+
+
+def _outcome_of(
+    compute: Callable[..., Any], values: list[Any]
+) -> tuple[Any, BaseException | None]:
+    try:
+        return compute(*values), None
+    except Exception as error:
+        if not isinstance(error, (ValueError, MemoryError)):
+            _LOG.error("%s failed", compute.__name__, exc_info=error)
+        return None, error

@@ -1,0 +1,202 @@
+"""Results: what took long, by content, so that a class waits once.
+
+Sessions that ask for the same pool on the same features get the same ensemble, which
+never changes, and so with its comparison with structureless data; one that asks while
+another computes waits for it. Arrays that follow from an ensemble also outlive the
+process, where there is a store: an analysis is opened again without counting anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from clusterlens import __version__
+from clusterlens.compute._run.options import Cancel, raise_if_cancelled
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
+
+# Bytes of all results that are kept, in memory and on the disk.
+_MOST_BYTES = 500_000_000
+# What is found sooner is not worth a file.
+_LONG_SECONDS = 0.3
+_VERSIONS = {
+    "clusterlens": __version__,
+    **{name: version(name) for name in ("numpy", "scipy", "scikit-learn")},
+}
+_PAUSE = 0.1
+
+
+Found = TypeVar("Found")
+Arrays = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class _Arrays:
+    """Arrays by name as a result that is kept."""
+
+    named: Arrays
+
+
+class Results:
+    """Frozen results by their content, the latest used, up to a number of bytes.
+
+    Parameters
+    ----------
+    n_bytes : int
+        Most bytes that are kept, in memory and on the disk each; a larger result is
+        handed on but not kept.
+
+    Attributes
+    ----------
+    folder : Path or None
+        Where arrays are kept on the disk; nowhere if None.
+    writer : str
+        Name of this process there, for files that it is writing.
+    """
+
+    def __init__(self, n_bytes: int) -> None:
+        self.n_bytes = n_bytes
+        self.folder: Path | None = None
+        self.writer = ""
+        self._kept: OrderedDict[str, Any] = OrderedDict()
+        self._under_way: dict[str, threading.Event] = {}
+        self._lock = threading.Lock()
+
+    def get(
+        self, key: str, compute: Callable[[], tuple[Found, bool]], cancel: Cancel
+    ) -> Found:
+        """Return the result of a key: kept, awaited from another thread, or computed.
+
+        Parameters
+        ----------
+        key : str
+            What the result depends on, see `content_key`.
+        compute : callable
+            Returns the result, and whether others may have it, too.
+        cancel : callable
+            Asked while waiting whether to stop.
+        """
+        while (ended := self._ended_by_another(key)) is not None:
+            while not ended.wait(_PAUSE):
+                raise_if_cancelled(cancel)
+        try:
+            with self._lock:
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    return self._kept[key]
+            found, is_whole = compute()
+            if is_whole:
+                self._keep(key, found)
+            return found
+        finally:
+            with self._lock:
+                self._under_way.pop(key).set()
+
+    def arrays(self, key: str, compute: Callable[[], Arrays], cancel: Cancel) -> Arrays:
+        """Return named arrays as `get` does; what took long is kept on the disk, too.
+
+        A file that cannot be read or written costs the time to compute, nothing else.
+        """
+
+        def find() -> tuple[_Arrays, bool]:
+            with contextlib.suppress(OSError, ValueError):
+                return _Arrays(self._read(key)), True
+            begun = time.monotonic()
+            found = _Arrays(compute())
+            if time.monotonic() - begun > _LONG_SECONDS:
+                with contextlib.suppress(OSError):
+                    self._write(key, arrays_to_bytes(found.named, {}))
+            return found, True
+
+        return self.get(key, find, cancel).named
+
+    def _read(self, key: str) -> Arrays:
+        if self.folder is None:
+            raise FileNotFoundError
+        path = self.folder / key
+        named, _ = arrays_from_bytes(path.read_bytes())
+        os.utime(path)
+        return named
+
+    def _write(self, key: str, data: bytes) -> None:
+        """Write a file, and remove those not used for longest beyond the bytes."""
+        if self.folder is None or len(data) > self.n_bytes:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        draft = self.folder / f"{self.writer}.{secrets.token_hex(8)}.part"
+        try:
+            draft.write_bytes(data)
+            draft.replace(self.folder / key)
+        finally:
+            draft.unlink(missing_ok=True)
+        files = [(path, path.stat()) for path in self.folder.iterdir()]
+        files.sort(key=lambda file: file[1].st_mtime)
+        excess = sum(status.st_size for _, status in files) - self.n_bytes
+        for path, status in files:
+            if excess <= 0:
+                break
+            path.unlink(missing_ok=True)
+            excess -= status.st_size
+
+    def _ended_by_another(self, key: str) -> threading.Event | None:
+        """Return what another thread sets when it is done with the key, or take it."""
+        with self._lock:
+            if key in self._under_way:
+                return self._under_way[key]
+            self._under_way[key] = threading.Event()
+            return None
+
+    def _keep(self, key: str, found: Any) -> None:
+        """Keep a result, and as many of the latest others as there is room for."""
+        with self._lock:
+            self._kept[key] = found
+            while sum(map(_n_bytes, self._kept.values())) > self.n_bytes:
+                self._kept.popitem(last=False)
+
+
+def content_key(
+    X: np.ndarray, pool: Sequence[Mapping[str, Any]], seed: int, what: str = "pool"
+) -> str:
+    """Return the same text where the same is found: data, pool, seed, versions."""
+    about = [what, X.shape, str(X.dtype), pool, seed, _VERSIONS]
+    told = json.dumps(about, sort_keys=True)
+    digest = hashlib.sha256(told.encode())
+    digest.update(np.ascontiguousarray(X).data)
+    return digest.hexdigest()
+
+
+def ensemble_key(ensemble: Ensemble, what: str) -> str:
+    """Return the same text where the same follows from the labels of an ensemble."""
+    codes, gaps = ensemble.codes_and_gaps, ensemble.missing
+    about = [what, codes.shape, str(codes.dtype), _VERSIONS]
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    parts = [codes, ensemble.votes, *([] if gaps is None else [np.packbits(gaps)])]
+    for part in parts:
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()
+
+
+def _n_bytes(found: Any) -> int:
+    """Bytes of a result: nearly all are in its arrays and mappings to arrays."""
+    getattr(found, "codes_and_gaps", None)  # of an ensemble: kept from its first use on
+    parts = list(vars(found).values())
+    for part in [part for part in parts if isinstance(part, Mapping)]:
+        parts += part.values()
+    return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
+
+
+RESULTS = Results(_MOST_BYTES)

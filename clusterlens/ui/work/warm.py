@@ -1,0 +1,138 @@
+"""Kernels of the server: made ready by one thread, while the first page is in use.
+
+`start` may be called by every session; the thread starts once in a process. Where not
+all kernels are on disk, a process beside the server compiles them, those of a first
+consensus first, so that pages stay quick meanwhile, and the thread loads what it has
+compiled. Nobody waits for the thread: who uses a kernel before its turn loads or
+compiles it, or waits for that one kernel while another process compiles it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache, partial
+
+from clusterlens.compute._run.kernels import all_on_disk
+from clusterlens.ui.work.jobs import WORKERS
+
+_LOG = logging.getLogger(__name__)
+# Writes a line after each step.
+_COMPILE = """
+import clusterlens
+clusterlens.compile_kernels(progress=lambda *counts: print(*counts, flush=True))
+"""
+# Below other processes, once what is needed first is there.
+_NICENESS = 10
+_LOCK = threading.Lock()
+_SAID = "compiling for this machine, once"
+
+
+class Warming:
+    """What makes kernels ready, on a thread, and how far it is."""
+
+    def __init__(self) -> None:
+        self.said = ""
+        self.ended = threading.Event()
+        threading.Thread(target=self._work, name="warm", daemon=True).start()
+
+    def _work(self) -> None:
+        """Do one thing after the other; what fails is left to its first user."""
+        _try("Worker processes", _start_workers)
+        compiled = None if all_on_disk() else _compile_beside()
+        if compiled:
+            self.said = _SAID
+        _try("The colours", _read_colours)
+        steps, n_first = _steps()
+        for done, (name, step) in enumerate(steps.items()):
+            if compiled:
+                self.said = f"{_SAID}: {done} of {n_first}" if done < n_first else ""
+                _try("The compiler", partial(next, compiled, None))
+            _try(f"The kernels of {name}", step)
+        _try("The pace of this machine", _calibrate)
+        self.ended.set()
+
+
+def start() -> None:
+    """Begin to load or compile, in the background, if nobody has begun yet."""
+    with _LOCK:
+        _begin()
+
+
+def said() -> str:
+    """What a first consensus may have to wait for, in words; empty where nothing."""
+    return _begin().said if _begin.cache_info().currsize else ""
+
+
+@cache
+def _begin() -> Warming:
+    return Warming()
+
+
+def _try(what: str, make_ready: Callable[[], object]) -> None:
+    try:
+        make_ready()
+    except Exception as error:
+        if "shutdown" not in str(error):  # of the server
+            _LOG.exception("%s could not be made ready", what)
+
+
+def _start_workers() -> None:
+    """Let worker processes wait for the first run."""
+    from clusterlens.compute.pool.pool import start_workers
+
+    start_workers(WORKERS)
+
+
+def _calibrate() -> None:
+    """See how fast a worker is, where no pool has shown it yet."""
+    from clusterlens.compute.pool.calibration import calibrate
+
+    calibrate(workers=WORKERS)
+
+
+def _compile_beside() -> Iterator[None]:
+    """Compile all kernels to disk in another process; yield when each step is done.
+
+    The process begins now, and ends with this one.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", _COMPILE],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    atexit.register(process.kill)
+    return _steps_of(process)
+
+
+def _steps_of(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Yield at each line; after the first steps the process gives way to others."""
+    with process:
+        for done, _ in enumerate(process.stdout or (), 1):
+            if done == _steps()[1]:
+                with suppress(OSError, AttributeError):
+                    os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
+            yield
+    atexit.unregister(process.kill)
+
+
+@cache
+def _steps() -> tuple[Mapping[str, Callable[[], None]], int]:
+    """Steps, and how many come first; imported here, as the first page does without."""
+    from clusterlens.compute.warm import N_FIRST, STEPS
+
+    return STEPS, N_FIRST
+
+
+def _read_colours() -> None:
+    """Read the colours of clusters, which many need at once."""
+    from clusterlens.ui.kit.palette import palette
+
+    palette()
