@@ -17,9 +17,9 @@ from PIL import Image
 import clusterlens as cl
 from clusterlens.ui.figures.sample_map import draw_samples, map_view
 from clusterlens.ui.kit.palette import cluster_colours, rgb
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 
-FOLDER = Path(__file__).parents[1] / "clusterlens" / "ui" / "thumbnails"
+FOLDER = Path(__file__).parents[1] / "clusterlens" / "ui" / "parts" / "thumbnails"
 HEIGHT, WIDTH, GAP = 200, 240, 20
 SEED = 0
 

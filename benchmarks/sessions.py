@@ -293,8 +293,9 @@ def serve(port: int, rows: int) -> None:
     from tornado.web import RequestHandler
 
     from clusterlens.compute.pool.specs import pool_grids
+    from clusterlens.ui.pages import PAGES
     from clusterlens.ui.session import Session
-    from clusterlens.ui.shell import PAGES, Shell
+    from clusterlens.ui.shell import Shell
 
     shown: list[tuple[Shell, Any]] = []
     X, _ = make_blobs(rows, 10, centers=12, random_state=0)

@@ -121,67 +121,31 @@ def test_fresh_interpreter_imports_compute_without_ui():
     assert done.stdout.strip() == "[]"
 
 
-# The roads of the app, from the ground up; a file imports only from places before its
-# own, from its own place (panels: see below) and from compute.
-PLACES = [
-    "manual",
-    "hosts",
-    "plain",
-    "sending",
-    "collector",
-    "turns",
-    "palette",
-    "words",
-    "shapes",
-    "thumbnails",
-    "explanations",
-    "style",
-    "components",
+# The rooms of the app, from the ground up; a file imports only from rooms before its
+# own, from its own room (pages: see below) and from compute.
+UI_ROOMS = [
     "kit",
-    "drafts",
-    "settings",
-    "form",
-    "literals",
-    "look",
-    "address",
-    "analysis",
-    "forming",
-    "links",
-    "history",
-    "figures",
-    "plots",
-    "jobs",
-    "uploads",
-    "arrays",
-    "results",
-    "warm",
-    "partitions",
-    "verdict",
-    "partition_verdict",
+    "state",
+    "work",
     "actions",
-    "memory",
-    "kept",
-    "derived",
+    "server",
+    "figures",
     "nodes",
     "exports",
     "session",
-    "findings",
-    "moves",
-    "copies",
+    "parts",
     "lessons",
-    "classroom",
-    "panels",
     "pages",
-    "explore",
-    "leaving",
-    "shell",
-    "cli",
+    "top",
 ]
+TOP = {"plots", "explore", "leaving", "shell", "cli"}
 UI_FILES = sorted((PACKAGE / "ui").rglob("*.py"))
 UI_MODULES = {module_name(path) for path in UI_FILES}
-# Panels that others are made of.
-SHARED_PANELS = {"live", "panel", "saving", "tab"}
-COMPOSED = {"inspector", "links_tab"}
+PAGE_FILES = [path for path in UI_FILES if path.parts[-3:-1][0] == "pages"]
+# Cards that others are made of, and the page on which others are shown.
+COMPOSED = {"inspector", "links_tab", "page"}
+GUESTS = {"lessons"}
+CARD = {f"clusterlens.ui.parts.{name}" for name in ("panel", "tab")}
 
 
 def ui_parts(module: str) -> list[str]:
@@ -189,28 +153,52 @@ def ui_parts(module: str) -> list[str]:
     return parts[2:] if parts[:2] == ["clusterlens", "ui"] else []
 
 
+def ui_room(module: str) -> str | None:
+    """Room of a module of the app.
+
+    The table of pages has none: it imports nothing, and a page when it is asked for.
+    What a page derives knows no widgets, so that exports may read it.
+    """
+    parts = ui_parts(module)
+    if not parts or parts == ["pages"]:
+        return None
+    if parts[0] == "pages" and parts[-1].endswith("nodes"):
+        return "nodes"
+    if parts[0] == "pages" and parts[-1] == "look":
+        return "state"
+    return "top" if parts[0] in TOP else parts[0]
+
+
 @pytest.mark.parametrize("path", UI_FILES, ids=module_name)
-def test_ui_file_imports_only_places_before_its_own(path):
+def test_ui_file_imports_only_rooms_before_its_own(path):
+    own = ui_room(module_name(path))
+    for name in imported_modules(path) & UI_MODULES:
+        other = ui_room(name)
+        if own and other:
+            assert UI_ROOMS.index(other) <= UI_ROOMS.index(own), name
+
+
+@pytest.mark.parametrize("path", PAGE_FILES, ids=module_name)
+def test_a_page_imports_of_other_pages_only_what_they_derive(path):
     own = ui_parts(module_name(path))
     for name in imported_modules(path) & UI_MODULES:
         other = ui_parts(name)
-        if own and other:
-            assert PLACES.index(other[0]) <= PLACES.index(own[0]), name
+        if other[:1] == ["pages"] and len(other) > 2 and own[1] not in GUESTS:
+            assert other[1] == own[1] or other[2].endswith("nodes"), name
 
 
-@pytest.mark.parametrize(
-    "path", sorted((PACKAGE / "ui" / "panels").glob("*.py")), ids=module_name
-)
-def test_panels_do_not_import_each_other(path):
+@pytest.mark.parametrize("path", PAGE_FILES, ids=module_name)
+def test_cards_do_not_import_each_other(path):
     if path.stem in COMPOSED:
         return
     for name in imported_modules(path) & UI_MODULES:
-        parts = ui_parts(name)
-        if parts[:1] == ["panels"] and len(parts) > 1:
-            assert parts[1] in SHARED_PANELS, name
+        other = ui_parts(name)
+        if other[:1] == ["pages"] and len(other) > 2:
+            file = PACKAGE.joinpath("ui", *other).with_suffix(".py")
+            assert not imported_modules(file) & CARD, name
 
 
 @pytest.mark.parametrize("path", UI_FILES, ids=module_name)
 def test_the_widget_set_is_imported_in_one_place(path):
     roots = {name.split(".")[0] for name in imported_modules(path)}
-    assert "panel_material_ui" not in roots or path.name == "kit.py"
+    assert "panel_material_ui" not in roots or path.name == "widgets.py"

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from clusterlens.ui.pages import PAGES as PAGES_OF_THE_APP
 from clusterlens.ui.server import manual
-from clusterlens.ui.shell import PAGES as PAGES_OF_THE_APP
 from tests.folders import ROOT
 
 DOCS = ROOT / "docs"

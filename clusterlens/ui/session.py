@@ -20,7 +20,7 @@ from clusterlens.ui.state.analysis import Analysis, Link, Run
 from clusterlens.ui.state.forming import RunSoFar
 from clusterlens.ui.state.history import History, Step, plain_values
 from clusterlens.ui.state.links import LinkError
-from clusterlens.ui.state.look import OF_EITHER, OF_RUN, OF_TABLE, Look
+from clusterlens.ui.state.look import Look
 from clusterlens.ui.work.derived import Derived
 from clusterlens.ui.work.jobs import Job, Jobs, explain
 
@@ -232,7 +232,7 @@ class Session:
         with self.derived.paused():
             self.history.forming = run
             if (before is None) != (run is None):
-                self.look.forget(*OF_RUN)
+                self.look.forget(*Look.kept_until("run"))
             elif run is not None:
                 self.derived.fill()
 
@@ -384,10 +384,10 @@ class Session:
             move()
             self.look.refused = ()
             if self.analysis.ensemble is not before:
-                self.look.forget(*OF_RUN)
+                self.look.forget(*Look.kept_until("run"))
             if self.analysis.dataset is not dataset:
-                self.look.forget(*OF_TABLE)
+                self.look.forget(*Look.kept_until("table"))
             if self.analysis.cns != cns:
                 self.look.param.update(cns_preview=None, cns_step=None, cns_version="")
             if (self.analysis.ensemble, self.analysis.dataset) != (before, dataset):
-                self.look.forget(*OF_EITHER)
+                self.look.forget(*Look.kept_until("either"))

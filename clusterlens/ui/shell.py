@@ -1,4 +1,4 @@
-"""The shell: header, rail, notices, the work under way, keys, and PAGES."""
+"""The shell: header, rail, notices, the work under way, and keys."""
 
 from __future__ import annotations
 
@@ -30,15 +30,7 @@ from clusterlens.ui.kit.style import ACCENT, COLUMN, SMALL_BUTTON, TOLD, scaled
 from clusterlens.ui.kit.style import THEME as THEME_CONFIG
 from clusterlens.ui.kit.widgets import link, pmu, pn, progress_bar, quoting, safe
 from clusterlens.ui.leaving import enter, leave
-from clusterlens.ui.pages.clusters.page import ClustersPage
-from clusterlens.ui.pages.cns.page import CNSPage
-from clusterlens.ui.pages.consensus.page import ConsensusPage
-from clusterlens.ui.pages.data.page import DataPage
-from clusterlens.ui.pages.fuzzy.page import FuzzyPage
-from clusterlens.ui.pages.labels.page import LabelsPage
-from clusterlens.ui.pages.lessons.page import LessonsPage
-from clusterlens.ui.pages.pool.page import PoolPage
-from clusterlens.ui.pages.report.page import ReportPage
+from clusterlens.ui.pages import PAGES
 from clusterlens.ui.parts.interrupted import how_far, interrupted
 from clusterlens.ui.parts.moves import MOVES, press, toggle_help, toggle_large
 from clusterlens.ui.parts.result_chip import ResultChip
@@ -49,8 +41,6 @@ from clusterlens.ui.server.sending import send_everything
 from clusterlens.ui.server.uploads import FileTaker
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.address import (
-    LOOKED_AT,
-    VIEWS,
     from_query,
     restore_look,
     to_query,
@@ -58,21 +48,6 @@ from clusterlens.ui.state.address import (
 from clusterlens.ui.work import warm
 from clusterlens.ui.work.results import RESULTS
 
-# Key, title, icon and class of each page, in reading order.
-PAGES = (
-    ("data", "Data", "table_chart", DataPage),
-    ("pool", "Pool", "tune", PoolPage),
-    ("consensus", "Consensus", "grid_on", ConsensusPage),
-    ("clusters", "Clusters", "bubble_chart", ClustersPage),
-    ("report", "Report", "description", ReportPage),
-    ("fuzzy", "Fuzzy", "blur_on", FuzzyPage),
-    ("cns", "CNS", "water", CNSPage),
-    ("labels", "Class labels", "flag", LabelsPage),
-    ("lessons", "Lessons", "school", LessonsPage),
-)
-# Words above these pages in the rail: what tries a method out, apart from the pool, and
-# what has a table of its own.
-HEADINGS = {"fuzzy": "LAB", "lessons": "LEARN"}
 # Keys that are about the page as a whole, also in a lesson.
 OF_SHELL = ("?", "a")
 # Over the page, so that nothing moves when it comes and goes.
@@ -133,7 +108,7 @@ class Shell:
         enter(self)
         self.session = session
         self._readying: asyncio.Task[None] | None = None
-        self.pages = {key: page(session) for key, _, _, page in PAGES}
+        self.pages = {room.key: room.page(session) for room in PAGES}
         self._rail = Text(
             does=self._go,
             sizing_mode="stretch_height",
@@ -372,9 +347,9 @@ def _named(name: str, size: str) -> str:
 def _rail(shown: str) -> str:
     """Return the navigation: one button per page, the current one marked."""
     rows = []
-    for key, title, icon, _ in PAGES:
-        if key in HEADINGS:
-            rows.append(f"<p>{HEADINGS[key]}</p>")
+    for key, title, icon, heading in PAGES:
+        if heading:
+            rows.append(f"<p>{heading}</p>")
         current = 'aria-current="page"' if key == shown else ""
         rows.append(
             f'<div class="cl-nav-{key}"><button data-do="{key}" {current}>'
@@ -432,7 +407,7 @@ def _query(session: Session) -> Query:
             query.text = f"?{urlencode(given)}"
 
     memory.param.watch(write, ["analysis"])
-    look.param.watch(write, [*LOOKED_AT, *VIEWS])
+    look.param.watch(write, look.linked())
     return query
 
 

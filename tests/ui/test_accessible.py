@@ -3,7 +3,7 @@
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from clusterlens.ui.shell import PAGES
+from clusterlens.ui.pages import PAGES
 from tests.ui.conftest import IDLE
 from tests.ui.test_main_job import COUNT_CLICKS, LONG, picture
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clusterlens.ui.shell import PAGES
+from clusterlens.ui.pages import PAGES
 from clusterlens.ui.state.address import from_query, plain_look, restore_look, to_query
 from clusterlens.ui.state.look import Look
 from clusterlens.ui.state.plain import MOST_NESTED, read_plain

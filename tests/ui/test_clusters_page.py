@@ -13,7 +13,7 @@ from clusterlens.ui.pages.clusters.profiles import _cell
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
 from clusterlens.ui.parts.tab import effect_rows
 from clusterlens.ui.state.analysis import ClusterName, Run
-from clusterlens.ui.state.look import Brush, Viewport
+from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.state.partitions import (
     Called,
     Choice,
@@ -413,7 +413,7 @@ def test_what_grows_with_the_square_is_offered_for_small_runs_only():
 
 def test_evidence_for_k_is_found_on_request_and_stands_beside_each_cut(monkeypatch):
     from clusterlens.compute.pool.select_k import select_k
-    from clusterlens.ui.pages.clusters import k_nodes as k_selection
+    from clusterlens.ui.pages.clusters import k_nodes
 
     session = planted()
 
@@ -421,7 +421,7 @@ def test_evidence_for_k_is_found_on_request_and_stands_beside_each_cut(monkeypat
         few = {"n_resamples": 4, "n_draws": 9, "level": 0.1, "n_jobs": 1}
         return select_k(X, ks, seed, **few, **told)
 
-    monkeypatch.setattr(k_selection, "select_k", quick)
+    monkeypatch.setattr(k_nodes, "select_k", quick)
 
     async def then(page):
         card = panel(page, "KEvidence")

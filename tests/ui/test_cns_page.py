@@ -19,7 +19,7 @@ from clusterlens.ui.pages.cns.page import CNSPage
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import rest, run
 from tests.ui.test_main_job import assert_changes, picture
 

@@ -19,7 +19,7 @@ from clusterlens.ui.parts import moves
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.uploads import Upload
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import rest, run
 
 # Bokeh hands tables on by a way that pandas is about to give up.

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.ui.pages import PAGES
 from clusterlens.ui.session import Session
-from clusterlens.ui.shell import PAGES
 from clusterlens.ui.state.analysis import ClusterName, SoftTable
 from clusterlens.ui.state.history import Step
 from tests.ui.exports.test_files import BAD, hostile
@@ -36,7 +36,7 @@ def marked_up() -> Session:
 
 
 @pytest.mark.parametrize(
-    ("key", "make"), [(key, make) for key, _, _, make in PAGES if key != "lessons"]
+    ("key", "make"), [(room.key, room.page) for room in PAGES if room.key != "lessons"]
 )
 def test_no_name_of_data_is_markup_on_a_page(key, make):
     async def main():

@@ -6,8 +6,8 @@ import pytest
 
 from clusterlens.ui.kit.explanations import EXPLANATIONS, GLOSSARY
 from clusterlens.ui.kit.widgets import about
+from clusterlens.ui.pages import PAGES
 from clusterlens.ui.session import Session
-from clusterlens.ui.shell import PAGES
 from tests.ui.loop import run
 
 # What the widget set and Bokeh do is about to be given up.
@@ -22,9 +22,9 @@ def cards():
     found = {}
 
     async def main():
-        for _, _, _, page in PAGES:
+        for room in PAGES:
             session = Session()
-            made = page(session)
+            made = room.page(session)
             made.look(True)
             await session.act("load example", name="iris")
             for card in made.view.select(lambda part: "cl-card" in part.css_classes):

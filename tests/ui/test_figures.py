@@ -29,7 +29,7 @@ from clusterlens.ui.kit.palette import (
 from clusterlens.ui.nodes.pictures import number_places
 from clusterlens.ui.pages.consensus import threshold_figure as threshold
 from clusterlens.ui.pages.data.prepared_map import PreparedMap
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import run
 
 PORT = Viewport(width=24, height=24)

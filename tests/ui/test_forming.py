@@ -21,7 +21,7 @@ from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.pool.page import PoolPage
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.forming import STATES
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 from tests.ui.exports.test_script import told_of
 from tests.ui.loop import rest, run
 from tests.ui.test_session import made_run, session_with

@@ -21,7 +21,7 @@ from clusterlens.ui.pages.fuzzy.toy import rank_with_ties
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import rest, run
 
 LONG = 90_000

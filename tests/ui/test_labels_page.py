@@ -22,7 +22,7 @@ from clusterlens.ui.pages.labels.page import LabelsPage
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.state.look import Brush, Viewport
+from clusterlens.ui.state.looking import Brush, Viewport
 from tests.ui.loop import rest, run
 
 LONG = 90_000

@@ -19,7 +19,7 @@ from clusterlens.ui.parts.moves import link_from, press
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import rest, run
 
 # What the widget set and Bokeh do is about to be given up.

@@ -1,6 +1,7 @@
 """What is looked at: defaults, and what each parameter is forgotten with."""
 
-from clusterlens.ui.state.look import OF_EITHER, OF_RUN, OF_TABLE, Look, Viewport
+from clusterlens.ui.state.look import Look
+from clusterlens.ui.state.looking import Viewport
 
 # What another run or another table leaves as it is.
 STAYS = (
@@ -16,7 +17,7 @@ STAYS = (
 
 
 def test_every_parameter_is_forgotten_with_something_or_stays_on_purpose():
-    said = [*OF_RUN, *OF_TABLE, *OF_EITHER, *STAYS]
+    said = [*Look.kept_until("run", "table", "either"), *STAYS]
     assert len(said) == len(set(said))
     assert set(said) == set(Look().param) - {"name"}
 
@@ -24,7 +25,7 @@ def test_every_parameter_is_forgotten_with_something_or_stays_on_purpose():
 def test_what_is_forgotten_is_as_it_was_first_but_for_the_size_of_views():
     look = Look(model=3, pair=(1, 2), shading="eq_hist")
     look.map_view = Viewport((0.0, 1.0), (2.0, 3.0), 300, 200)
-    look.forget(*OF_RUN)
+    look.forget(*Look.kept_until("run"))
     assert (look.model, look.pair) == (None, ())
     assert look.map_view == Viewport(width=300, height=200)
     assert look.shading == "eq_hist"

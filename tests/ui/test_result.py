@@ -21,7 +21,7 @@ from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.parts.result_chip import ResultChip
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.look import Brush, Viewport
+from clusterlens.ui.state.looking import Brush, Viewport
 from tests.ui.loop import rest, run
 from tests.ui.test_clusters_page import planted, value
 

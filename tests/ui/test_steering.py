@@ -9,7 +9,7 @@ from clusterlens.compute.consensus.tiles import Tile
 from clusterlens.ui.figures.matrix import Heatmap, MatrixFigure, full_view
 from clusterlens.ui.figures.sample_map import MapFigure
 from clusterlens.ui.figures.steering import Steering
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import run
 
 

@@ -25,7 +25,7 @@ from bokeh.models import (
 from bokeh.models.tools import SelectTool
 from bokeh.plotting import figure
 
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 
 View = tuple[tuple[float, float], tuple[float, float]]
 _REST_SECONDS = 0.03

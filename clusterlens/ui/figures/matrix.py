@@ -22,7 +22,7 @@ from bokeh.palettes import Viridis256
 
 from clusterlens.compute.consensus.tiles import Tile
 from clusterlens.ui.figures.frame import Frame, View, no_image
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 
 STRIP = 0.03
 GAP = 0.01

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clusterlens.ui.figures.frame import Picture, View, equal_scale
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 
 _ROOM = 1.06
 _FADED = (150, 155, 163)

@@ -17,7 +17,7 @@ from clusterlens.ui.lessons import LESSONS
 from clusterlens.ui.lessons.lesson import Lesson, Task, Way
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.history import History, Step
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import Result
 
 

@@ -1,4 +1,4 @@
-"""Nodes: what follows from the analysis and the look, one file per subject.
+"""All nodes: what several pages watch, and what belongs to one.
 
 A new result is one function and one entry in `NODES` of the file it belongs to.
 """
@@ -13,18 +13,9 @@ from clusterlens.ui.nodes import (
     result,
     runs,
 )
-from clusterlens.ui.pages.clusters import k_nodes as k_selection
-from clusterlens.ui.pages.clusters import nodes as clusters
-from clusterlens.ui.pages.cns import nodes as cns
-from clusterlens.ui.pages.cns import study_nodes as cns_study
-from clusterlens.ui.pages.data import nodes as tables
-from clusterlens.ui.pages.fuzzy import nodes as fuzzy
-from clusterlens.ui.pages.labels import nodes as labels
-from clusterlens.ui.pages.pool import nodes as pools
-from clusterlens.ui.pages.report import nodes as report
+from clusterlens.ui.pages import PAGES
 
-NODES = agreement.NODES | nulls.NODES | pictures.NODES | pools.NODES
-NODES |= inspector.NODES | tables.NODES | cns.NODES | links.NODES | labels.NODES
-NODES |= clusters.NODES | k_selection.NODES | runs.NODES
-NODES |= fuzzy.NODES | report.NODES
-NODES |= cns_study.NODES | result.NODES | found_again.NODES
+SHARED = (agreement, found_again, inspector, links, nulls, pictures, result, runs)
+NODES = {name: node for part in SHARED for name, node in part.NODES.items()}
+for room in PAGES:
+    NODES |= room.nodes

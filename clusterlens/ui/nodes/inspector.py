@@ -15,7 +15,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.votes import votes_together
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.profiles import ClusterProfiles, cluster_profiles
-from clusterlens.ui.state.look import Brush
+from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
 

@@ -34,7 +34,7 @@ from clusterlens.ui.kit.palette import (
     disagreement_colours,
     label_title,
 )
-from clusterlens.ui.state.look import Brush, Viewport
+from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
 

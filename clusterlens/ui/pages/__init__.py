@@ -1,1 +1,61 @@
-"""Pages: which panels, and where."""
+"""Pages: a folder each, which its line in `PAGES` makes part of the app.
+
+A folder holds `page.py`, whose `PAGE` is how the cards are arranged; the cards and the
+figures that only they show; `look.py` with what is looked at; and files that end in
+`nodes.py`, whose `NODES` are what follows from it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, NamedTuple
+
+
+class Room(NamedTuple):
+    """A page of the app: the name of its folder, its title and its icon in the rail.
+
+    `heading` is a word above it in the rail.
+    """
+
+    key: str
+    title: str
+    icon: str
+    heading: str = ""
+
+    @property
+    def page(self) -> Any:
+        """The class of the page; imported when it is asked for."""
+        return import_module(f"{__name__}.{self.key}.page").PAGE
+
+    @property
+    def looks(self) -> list[Any]:
+        """Classes of the parameters of what is looked at on the page."""
+        return [file.Look for file in self._files(".look")]
+
+    @property
+    def nodes(self) -> dict[str, Any]:
+        """What the page derives, of all its files of nodes."""
+        files = self._files("nodes")
+        return {name: node for file in files for name, node in file.NODES.items()}
+
+    def _files(self, ends: str) -> list[Any]:
+        """Import the files of the folder whose names end so."""
+        folder = import_module(f"{__name__}.{self.key}")
+        found = iter_modules(folder.__path__, f"{folder.__name__}.")
+        return [import_module(name) for _, name, _ in found if name.endswith(ends)]
+
+
+# In reading order. LAB: what tries a method out, apart from the pool; LEARN: what has a
+# table of its own.
+PAGES = (
+    Room("data", "Data", "table_chart"),
+    Room("pool", "Pool", "tune"),
+    Room("consensus", "Consensus", "grid_on"),
+    Room("clusters", "Clusters", "bubble_chart"),
+    Room("report", "Report", "description"),
+    Room("fuzzy", "Fuzzy", "blur_on", "LAB"),
+    Room("cns", "CNS", "water"),
+    Room("labels", "Class labels", "flag"),
+    Room("lessons", "Lessons", "school", "LEARN"),
+)

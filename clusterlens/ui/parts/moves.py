@@ -15,7 +15,7 @@ from clusterlens.compute.pool.specs import pool_grids
 from clusterlens.ui.pages.cns.nodes import Setting
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.links import Kind, plain_id
-from clusterlens.ui.state.look import Brush
+from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.state.partitions import Choice
 
 

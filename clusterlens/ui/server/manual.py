@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[1] / "manual"
+FOLDER = Path(__file__).parents[2] / "manual"
 SLUG = "manual"
 # What stands where the link would be.
 MISSING = (

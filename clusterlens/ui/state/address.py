@@ -11,35 +11,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.ui.state.look import Look, Viewport
+from clusterlens.ui.state.look import Look
+from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.state.plain import read_plain
 
-# The parameters of Look that a link restores, and those of them that are viewports.
-LOOKED_AT = (
-    "page",
-    "model",
-    "colour_by",
-    "order_by",
-    "shading",
-    "tab",
-    "inspected",
-    "partition",
-    "partition_k",
-    "consensus_by",
-    "obey_links",
-    "cluster",
-    "compared",
-    "cns_metric",
-    "cns_sample",
-    "judged",
-    "fuzzy_case",
-    "fuzzy_u",
-    "fuzzy_v",
-    "fuzzy_model",
-    "fuzzy_side",
-    "report_without",
-)
-VIEWS = ("map_view", "matrix_view")
 # Characters of the two parts of a link.
 MOST_LOOK, MOST_ID = 10_000, 100
 # Whole numbers up to here are the same in a browser.
@@ -48,15 +23,14 @@ _LARGEST = 2**53
 
 def plain_look(look: Look) -> dict[str, Any]:
     """Return what is looked at as plain values, defaults left out."""
-    plain = {
-        name: getattr(look, name)
-        for name in LOOKED_AT
-        if getattr(look, name) != look.param[name].default
-    }
-    for name in VIEWS:
-        view = getattr(look, name)
-        if view.x is not None and view.y is not None:
-            plain[name] = [*map(float, (*view.x, *view.y))]
+    plain = {}
+    for name in Look.linked():
+        value, default = getattr(look, name), look.param[name].default
+        if isinstance(value, Viewport):
+            if value.x is not None and value.y is not None:
+                plain[name] = [*map(float, (*value.x, *value.y))]
+        elif value != default:
+            plain[name] = value
     return plain
 
 
@@ -74,11 +48,10 @@ def restore_look(
     ends : mapping, optional
         By parameter, how many there are of what it is a position of.
     """
-    wanted = {name: plain[name] for name in LOOKED_AT if name in plain}
-    for name in VIEWS:
-        if (view := _viewport(plain.get(name), getattr(look, name))) is not None:
-            wanted[name] = view
+    wanted = {name: plain[name] for name in Look.linked() if name in plain}
     for name, value in list(wanted.items()):
+        if isinstance(view := getattr(look, name), Viewport):
+            wanted[name] = value = _viewport(value, view)
         if isinstance(value, list) and all(isinstance(part, str) for part in value):
             wanted[name] = value = tuple(value)
         try:

@@ -17,7 +17,7 @@ from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import card, link, mark, pn, safe, select
 from clusterlens.ui.pages.clusters.nodes import Chosen, Shared
 from clusterlens.ui.parts.panel import Panel
-from clusterlens.ui.state.look import Brush
+from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 

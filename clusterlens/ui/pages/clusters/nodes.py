@@ -43,7 +43,7 @@ from clusterlens.ui.kit.palette import cluster_colours, cluster_name, label_titl
 from clusterlens.ui.nodes.found_again import Judge, choose_judge, find_again
 from clusterlens.ui.nodes.result import LookedAt, numbered_like
 from clusterlens.ui.state.analysis import AnalysisResult, ClusterName
-from clusterlens.ui.state.look import Brush, Viewport
+from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.state.partitions import (
     TREE,
     Choice,

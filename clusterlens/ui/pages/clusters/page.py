@@ -65,3 +65,6 @@ class ClustersPage(Page):
         """Show the cards where there is a run; a group has no number of clusters."""
         self._cards.visible = self.session.analysis.run is not None
         self._numbers.visible = self.session.look.partition != "group"
+
+
+PAGE = ClustersPage

@@ -19,7 +19,7 @@ from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.parts.panel import TO_A_RUN, Panel
 from clusterlens.ui.parts.saving import SaveButton
 from clusterlens.ui.state.links import plain_ids
-from clusterlens.ui.state.look import Brush
+from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.state.partitions import SEED, TREE, Choice
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain

@@ -17,7 +17,7 @@ from clusterlens.ui.kit.words import number
 from clusterlens.ui.pages.clusters.nodes import Chosen, Members
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.parts.saving import SaveButton
-from clusterlens.ui.state.look import Brush
+from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
 
 SHOWN_ROWS = 200

@@ -20,7 +20,7 @@ from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.raster import Raster, map_view, place_samples
 from clusterlens.ui.kit.palette import certain_colours
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
 

@@ -63,3 +63,6 @@ class CNSPage(Page):
     def _arrange(self, *events: Any) -> None:
         """Show the cards where there is a prepared table."""
         self._cards.visible = self.session.analysis.dataset is not None
+
+
+PAGE = CNSPage

@@ -26,7 +26,7 @@ from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.canvas import data_address
 from clusterlens.ui.figures.raster import draw_samples, map_view
 from clusterlens.ui.pages.cns.nodes import Fitted, Setting, step_colours
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
 

@@ -22,7 +22,7 @@ from clusterlens.ui.kit.words import voters
 from clusterlens.ui.nodes.links import Marks
 from clusterlens.ui.parts.moves import pick_pair, toggle_enlarged
 from clusterlens.ui.parts.panel import Panel
-from clusterlens.ui.state.look import Brush
+from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import Job
 

@@ -118,3 +118,6 @@ class ConsensusPage(Page):
         self._centre.visible = has_run
         self._inspector.visible = has_run and not large
         self._table.look(opened and self.seen)
+
+
+PAGE = ConsensusPage

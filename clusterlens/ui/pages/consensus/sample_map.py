@@ -40,7 +40,7 @@ from clusterlens.ui.nodes.pictures import Legend
 from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.parts.moves import pick, toggle_enlarged, toggle_linking
 from clusterlens.ui.parts.panel import Panel
-from clusterlens.ui.state.look import Brush
+from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
 
 COLOURS = {

@@ -21,7 +21,7 @@ from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.parts.saving import SaveButton
 from clusterlens.ui.parts.tab import Tab, effect_rows, share_bar
 from clusterlens.ui.state.links import plain_ids
-from clusterlens.ui.state.look import Brush
+from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
 
 SHOWN_COLUMNS = 6

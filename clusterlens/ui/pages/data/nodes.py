@@ -19,7 +19,7 @@ from clusterlens.compute.table.summaries import TableHint, column_summaries, tab
 from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import shades
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
 

@@ -86,3 +86,6 @@ class LoadedTable(Page):
     def build(self) -> Steps:
         cards = yield from self.each(Columns, Preparation, Notes, FirstRows)
         return pn.Column(*(card.view for card in cards), styles=GRID, **FILL)
+
+
+PAGE = DataPage

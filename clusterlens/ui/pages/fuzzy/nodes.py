@@ -32,7 +32,7 @@ from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import certain_colours, discordance_colours
 from clusterlens.ui.state.analysis import SoftTable
-from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.state.partitions import free_name
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job

@@ -67,3 +67,6 @@ class FuzzyPage(Page):
         some = analysis.ensemble is not None or bool(analysis.memberships)
         self._cards.visible = toy or some
         self._places[0].visible, self._places[1].visible = not toy, toy
+
+
+PAGE = FuzzyPage

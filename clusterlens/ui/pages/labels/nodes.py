@@ -45,7 +45,7 @@ from clusterlens.ui.nodes.verdict import (
 )
 from clusterlens.ui.state.analysis import AnalysisResult
 from clusterlens.ui.state.links import plain_ids
-from clusterlens.ui.state.look import Brush, Viewport
+from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.state.partitions import SEED, choice_from, make_tree, most_clusters
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job

@@ -55,3 +55,6 @@ class LabelsPage(Page):
         given = table is not None and table.labels_true is not None
         model = self.session.look.judged != "labels" and analysis.run is not None
         self._cards.visible = given or model
+
+
+PAGE = LabelsPage

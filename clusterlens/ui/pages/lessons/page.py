@@ -106,3 +106,6 @@ class LessonsPage(Page):
         for notice in event.new:
             self.session.jobs.notify(notice.severity, notice.text)
             self.room.session.jobs.dismiss(notice)
+
+
+PAGE = LessonsPage

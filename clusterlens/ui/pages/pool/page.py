@@ -42,3 +42,6 @@ class PoolPage(Page):
         return pn.Column(
             grid.view, right, styles=GRID, css_classes=["cl-page-pool"], **fill
         )
+
+
+PAGE = PoolPage

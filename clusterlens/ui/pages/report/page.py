@@ -41,3 +41,6 @@ class ReportPage(Page):
             stylesheets=[GRID],
             **fill,
         )
+
+
+PAGE = ReportPage

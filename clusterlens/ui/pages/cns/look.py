@@ -1,0 +1,56 @@
+"""What is looked at on the page CNS."""
+
+from __future__ import annotations
+
+import param
+
+from clusterlens.ui.state.looking import Viewport, kept
+
+
+class Look(param.Parameterized):
+    """What is looked at here, and on other pages through it."""
+
+    cns_preview = kept(
+        param.ClassSelector(
+            class_=tuple,
+            default=None,
+            allow_None=True,
+            doc="Neighbours, alpha and K while a slider of CNS is held.",
+        ),
+        until="table",
+    )
+    cns_metric = kept(
+        param.Selector(default="euclidean", objects=["euclidean", "cosine"]),
+        linked=True,
+    )
+    cns_certain = param.Number(
+        0.75, doc="Samples lie between clusters below this share of seed stops."
+    )
+    cns_step = kept(
+        param.Integer(
+            None,
+            allow_None=True,
+            doc="State of the smoothing on the map; None for exact.",
+        ),
+        until="table",
+    )
+    cns_version = kept(
+        param.String(
+            "",
+            doc='Published version on the map, as "v2 cosine"; empty for the setting.',
+        ),
+        until="table",
+    )
+    cns_sample = kept(
+        param.Integer(
+            None,
+            allow_None=True,
+            bounds=(0, None),
+            doc="Position of the sample read on the page CNS.",
+        ),
+        until="table",
+        linked=True,
+    )
+    cns_view = kept(
+        param.ClassSelector(class_=Viewport, default=Viewport()), until="table"
+    )

@@ -1,0 +1,76 @@
+"""What is looked at on the page Consensus."""
+
+from __future__ import annotations
+
+import param
+
+from clusterlens.ui.state.looking import Viewport, kept
+
+
+class Look(param.Parameterized):
+    """What is looked at here, and on other pages through it."""
+
+    order_by = kept(
+        param.Selector(default="model", objects=["model", "tree", "file"]), linked=True
+    )
+    shading = kept(
+        param.Selector(default="linear", objects=["linear", "eq_hist"]), linked=True
+    )
+    tab = kept(
+        param.Selector(
+            default="model", objects=["model", "sample", "selection", "links"]
+        ),
+        linked=True,
+    )
+    drawer = param.Boolean(False, doc="Whether the inspector is open on a small page.")
+    linking = param.Boolean(False, doc="Whether clicks on the map pick a pair.")
+    queue = kept(
+        param.ClassSelector(
+            class_=tuple,
+            default=(),
+            doc="Suggested pairs: the one asked about, the next.",
+        ),
+        until="run",
+    )
+    refused = kept(
+        param.ClassSelector(
+            class_=tuple, default=(), doc="Links of the contradiction refused last."
+        ),
+        until="table",
+    )
+    since = kept(
+        param.ClassSelector(
+            class_=tuple, default=(), doc="Links that changes of rank are counted from."
+        ),
+        until="table",
+    )
+    map_of = param.Selector(
+        default="samples", objects=["samples", "models"], doc="What the map shows."
+    )
+    matrix_view = kept(
+        param.ClassSelector(class_=Viewport, default=Viewport()),
+        until="run",
+        linked=True,
+    )
+    beside_run = kept(
+        param.String("", doc="Id of the run beside it; empty for the newest."),
+        until="run",
+    )
+    enlarged = param.Selector(
+        default="",
+        objects=["", "map", "matrices"],
+        doc="What has all the room of the page Consensus; empty for none.",
+    )
+    table_open = param.Boolean(
+        False, doc="Whether the ranking is a table over the whole page."
+    )
+    table_columns = param.ClassSelector(
+        class_=tuple, default=(), doc="Its columns; empty for the usual ones."
+    )
+    table_sort = param.String("", doc='Column it is sorted by, "-" before it turns it.')
+    threshold_preview = kept(
+        param.Integer(
+            None, allow_None=True, doc="Threshold while its line is dragged."
+        ),
+        until="run",
+    )

@@ -1,0 +1,27 @@
+"""What is looked at on the page Data."""
+
+from __future__ import annotations
+
+import param
+
+from clusterlens.ui.state.looking import Viewport, kept
+
+
+class Look(param.Parameterized):
+    """What is looked at here, and on other pages through it."""
+
+    starting = kept(
+        param.Boolean(
+            False, doc="Whether the Data page offers another table in place of its own."
+        ),
+        until="table",
+    )
+    column = param.String(
+        None, allow_None=True, doc="Column that shades the map of the Data page."
+    )
+    column_query = param.String("", doc="Text that names of listed columns hold.")
+    column_role = param.String("", doc="Role of listed columns; empty for all.")
+    rows_as = param.Selector(default="read", objects=["read", "features"])
+    prepared_view = kept(
+        param.ClassSelector(class_=Viewport, default=Viewport()), until="table"
+    )

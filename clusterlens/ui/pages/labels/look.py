@@ -1,0 +1,49 @@
+"""What is looked at on the page Class labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import param
+
+from clusterlens.ui.state.looking import Viewport, kept
+
+
+class Look(param.Parameterized):
+    """What is looked at here, and on other pages through it."""
+
+    judged = kept(
+        param.String(
+            "labels",
+            doc="What is judged as classes: labels, group, column:<name>, "
+            "model:<position> or consensus:<number of clusters>.",
+        ),
+        until="either",
+        linked=True,
+    )
+    merged = kept(
+        param.ClassSelector(
+            class_=tuple, default=(), doc="Pairs of classes that are looked at as one."
+        ),
+        until="either",
+    )
+    label_pair = kept(
+        param.ClassSelector(
+            class_=tuple,
+            default=(),
+            doc="Two classes looked at; empty for the most mixed.",
+        ),
+        until="either",
+    )
+    label_view = kept(
+        param.ClassSelector(class_=Viewport, default=Viewport()), until="either"
+    )
+
+    def judge(self, source: str) -> None:
+        """Judge the classes of another source, none merged, all pairs in view."""
+        self.open_pair(judged=source, merged=())
+
+    def open_pair(self, *pair: int, **more: Any) -> None:
+        """Look at all of two classes, of the most mixed ones if none are named."""
+        view = self.label_view.whole()
+        self.param.update(label_pair=pair, label_view=view, **more)

@@ -1,0 +1,16 @@
+"""What is looked at on the page Pool."""
+
+from __future__ import annotations
+
+import param
+
+from clusterlens.ui.state.drafts import PoolDraft
+
+
+class Look(param.Parameterized):
+    """What is looked at here, and on other pages through it."""
+
+    pool_draft = param.ClassSelector(
+        class_=PoolDraft, default=PoolDraft(), doc="What the next run shall be."
+    )
+    pool_as_text = param.Boolean(False, doc="Whether the pool is edited as text.")
