@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -42,6 +43,7 @@ def module_name(path: Path) -> str:
     return ".".join(relative.parts).removesuffix(".__init__")
 
 
+@cache
 def imported_modules(path: Path) -> set[str]:
     """Modules that a file imports anywhere; `from a import b` gives a and a.b."""
     found = set()
