@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 
 class Room(NamedTuple):
-    """A page of the app: the name of its folder, its title and its icon in the rail.
+    """A page of the app: its key, its title and its icon in the rail.
 
-    `heading` is a word above it in the rail.
+    Its folder is named as its key, and `heading` is a word above it in the rail.
     """
 
     key: str
@@ -26,7 +26,7 @@ class Room(NamedTuple):
     @property
     def page(self) -> Any:
         """The class of the page; imported when it is asked for."""
-        return import_module(f"{__name__}.{self.key}.page").PAGE
+        return import_module(f"{self._folder}.page").PAGE
 
     @property
     def looks(self) -> list[Any]:
@@ -39,9 +39,13 @@ class Room(NamedTuple):
         files = self._files("nodes")
         return {name: node for file in files for name, node in file.NODES.items()}
 
+    @property
+    def _folder(self) -> str:
+        return f"{__name__}.{self.key.replace('-', '_')}"
+
     def _files(self, ends: str) -> list[Any]:
         """Import the files of the folder whose names end so."""
-        folder = import_module(f"{__name__}.{self.key}")
+        folder = import_module(self._folder)
         found = iter_modules(folder.__path__, f"{folder.__name__}.")
         return [import_module(name) for _, name, _ in found if name.endswith(ends)]
 
@@ -53,6 +57,7 @@ PAGES = (
     Room("pool", "Pool", "tune"),
     Room("consensus", "Consensus", "grid_on"),
     Room("clusters", "Clusters", "bubble_chart"),
+    Room("new-rows", "New rows", "playlist_add"),
     Room("report", "Report", "description"),
     Room("fuzzy", "Fuzzy", "blur_on", "LAB"),
     Room("cns", "CNS", "water"),

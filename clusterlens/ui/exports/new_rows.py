@@ -1,0 +1,88 @@
+"""What new rows leave: the table with its clusters, files, a part of the report."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from clusterlens.compute._numbers import count
+from clusterlens.compute.assigning.segmentation import COLUMNS, Segmentation
+from clusterlens.compute.assigning.typing_tool import TypingTool
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.export import free_name
+from clusterlens.ui.kit.widgets import safe
+from clusterlens.ui.state.analysis import Analysis
+
+SEGMENTATION_SUFFIX = ".lens"
+
+
+def assigned_rows(table: Dataset, assigned: pd.DataFrame) -> pd.DataFrame:
+    """Add where rows belong to a table; its own columns stay as they were read.
+
+    Parameters
+    ----------
+    table : Dataset
+        The new table.
+    assigned : DataFrame of shape (n_rows, 5 or more)
+        As `Segmentation.assign` gives it for this table; details are left out.
+    """
+    columns = list(table.table.columns)
+    names = {name: free_name(name, columns) for name in COLUMNS}
+    added = assigned[list(COLUMNS)].rename(columns=names).set_axis(table.table.index)
+    return pd.concat([table.table, added], axis=1)
+
+
+def segmentation_bytes(segmentation: Segmentation) -> bytes:
+    """Write a segmentation as the file that `load_segmentation` opens."""
+    return _written(segmentation.save, SEGMENTATION_SUFFIX)
+
+
+def workbook_bytes(tool: TypingTool) -> bytes:
+    """Write a typing tool as a workbook with formulas."""
+    return _written(tool.to_excel, ".xlsx")
+
+
+def _written(write: Callable[[Path], None], suffix: str) -> bytes:
+    """Return what is written to a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"file{suffix}"
+        write(path)
+        return path.read_bytes()
+
+
+def console_line(segmentation: str, table: str) -> str:
+    """Return what a console is told, to place the rows of a file of any length.
+
+    Parameters
+    ----------
+    segmentation, table : str
+        Names of the files; other characters than those of plain names become "-".
+    """
+    given = re.sub(r"[^\w.-]+", "-", table).lstrip("-") or "table.csv"
+    stem = given.rsplit(".", 1)[0]
+    return f"clusterlens assign {segmentation} {given} -o {stem}-assigned.parquet"
+
+
+def write_kept(analysis: Analysis) -> str:
+    """List what is kept for other tables, and the table that was placed last."""
+    rows = "".join(
+        f"<tr><td>{safe(one.name)}</td><td>{safe(one.result.title)}</td>"
+        f"<td>{count(len(set(one.result.clusters.tolist()) - {-1}), 'cluster')}</td>"
+        f"<td>{count(len(one.result.clusters), 'row')}</td></tr>"
+        for one in analysis.segmentations
+    )
+    placed = ""
+    if analysis.new_table is not None:
+        table = analysis.new_table
+        placed = (
+            f"<p>Placed last: {safe(table.name)}, {count(len(table.table), 'row')}; "
+            "the script places them again.</p>"
+        )
+    return (
+        "<table><tr><th>name</th><th>partition</th><th>clusters</th><th>of</th></tr>"
+        f"{rows}</table>{placed}"
+    )

@@ -1,0 +1,36 @@
+"""What is looked at on the page New rows."""
+
+from __future__ import annotations
+
+import param
+
+from clusterlens.ui.state.looking import Viewport, kept
+
+
+class Look(param.Parameterized):
+    """What is looked at here, and on other pages through it."""
+
+    segmentation = kept(
+        param.Integer(
+            None,
+            allow_None=True,
+            bounds=(0, None),
+            doc="Position of the segmentation that is read; None for the latest.",
+        ),
+        until="table",
+    )
+    new_rows_first = param.Selector(
+        default="least sure", objects=["least sure", "most sure", "nowhere"]
+    )
+    new_row = kept(
+        param.Integer(
+            None,
+            allow_None=True,
+            bounds=(0, None),
+            doc="Position of the new row that is read; None for the first.",
+        ),
+        until="table",
+    )
+    new_rows_view = kept(
+        param.ClassSelector(class_=Viewport, default=Viewport()), until="table"
+    )

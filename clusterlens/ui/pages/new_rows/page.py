@@ -1,0 +1,82 @@
+"""Page: a partition that is kept, and where the rows of another table belong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.pages.new_rows.drift import DriftCard
+from clusterlens.ui.pages.new_rows.files import AssignedFiles
+from clusterlens.ui.pages.new_rows.headline import NewRowsHeadline
+from clusterlens.ui.pages.new_rows.map import NewRowsMap
+from clusterlens.ui.pages.new_rows.new_table import NewTable
+from clusterlens.ui.pages.new_rows.row import NewRowCard
+from clusterlens.ui.pages.new_rows.rows import AssignedRows
+from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard
+from clusterlens.ui.pages.page import Page, Steps, share, under
+
+GRID = """
+:host { display: grid; gap: 8px; height: 100%; overflow: hidden;
+  grid-template-columns: minmax(0, 1fr) minmax(0, 1.25fr) minmax(0, 1.45fr)
+    minmax(0, 1.1fr);
+  grid-template-rows: minmax(0, 1.15fr) minmax(0, 1fr);
+  grid-template-areas: "kept table map row" "kept drift list row"; }
+@media (max-width: 1150px) {
+  :host { grid-template-columns: minmax(0, 1fr) minmax(0, 1.2fr) minmax(0, 1.3fr);
+    grid-template-areas: "kept table map" "row drift list"; }
+}
+"""
+# Where each card stands, in their order.
+AREAS = ("kept", "table", "map", "drift", "list", "row")
+
+
+class NewRowsPage(Page):
+    """The segmentation left, the new table in the middle, a row right, files below."""
+
+    def build(self) -> Steps:
+        session = self.session
+        headline, *cards, files = yield from self.each(
+            NewRowsHeadline,
+            SegmentationCard,
+            NewTable,
+            NewRowsMap,
+            DriftCard,
+            AssignedRows,
+            NewRowCard,
+            AssignedFiles,
+        )
+        fill = {"sizing_mode": "stretch_both", "margin": 0}
+        grid = pn.Column(
+            *(
+                pn.Column(
+                    panel.view,
+                    styles={**COLUMN, "grid-area": area, "min-height": "0"},
+                    **fill,
+                )
+                for panel, area in zip(cards, AREAS, strict=True)
+            ),
+            stylesheets=[GRID],
+            **fill,
+        )
+        foot = pn.Column(
+            files.view,
+            styles={"flex": "0 0 auto"},
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        # What is hidden must not say itself how it is displayed.
+        self._cards = pn.Column(
+            share(grid, "1 1 0"), foot, styles={**COLUMN, "gap": "8px"}, **fill
+        )
+        self._body = share(self._cards, "1 1 0")
+        session.history.param.watch(self._arrange, ["steps", "cursor"])
+        self._arrange()
+        return under(headline.view, self._body, css="cl-page-new-rows")
+
+    def _arrange(self, *events: Any) -> None:
+        """Show the cards where something is kept."""
+        self._body.visible = bool(self.session.analysis.segmentations)
+
+
+PAGE = NewRowsPage

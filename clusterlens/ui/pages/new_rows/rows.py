@@ -1,0 +1,116 @@
+"""Rows of the new table with their clusters, the least sure ones first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute._numbers import count, whole
+from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import cluster_colour
+from clusterlens.ui.kit.widgets import card, link, mark, safe, select
+from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.pages.new_rows.nodes import cluster_of, is_nowhere
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+CSS = """
+table { table-layout: fixed; }
+td, th { padding: 3px 4px; }
+th:nth-child(1) { width: 25%; } th:nth-child(3) { width: 50px; }
+td { overflow-wrap: anywhere; }
+tr.front { background: color-mix(in srgb, #0b8a8a 15%, transparent); }
+"""
+ORDERS = {
+    "least sure": "least sure",
+    "most sure": "most sure",
+    "belong nowhere": "nowhere",
+}
+
+
+class AssignedRows(Panel):
+    """A list of at most two hundred rows; the file has all."""
+
+    needs = ("assigned", "listed_rows", "segmentation")
+    also = ("look.new_rows_first", "new_row")
+    empty = "<p class='muted'>Rows stand here once a new table is placed.</p>"
+    tells_failure = False
+
+    def build(self) -> Any:
+        look = self.session.look
+        order = self.control(
+            select("First", ORDERS, css="cl-new-rows-order", width=160),
+            lambda: look.new_rows_first,
+            lambda first: setattr(look, "new_rows_first", first),
+        )
+        self._head = Text(styles={"flex": "none"})
+        self._rows = Text(
+            does=self._do,
+            stylesheets=[CSS],
+            css_classes=["cl-assigned-rows"],
+            scrolls=True,
+            sizing_mode="stretch_both",
+            styles={"flex": "1 1 0", "min-height": "0"},
+        )
+        return card(
+            "Placed rows",
+            self._head,
+            self._rows,
+            note=self.status,
+            buttons=[order],
+            css="cl-placed-rows",
+        )
+
+    def show(
+        self,
+        assigned: pd.DataFrame,
+        listed_rows: np.ndarray,
+        segmentation: Segmentation,
+        new_rows_first: Result,
+        new_row: Result,
+    ) -> None:
+        """Write the rows in their order."""
+        total, far = len(assigned), is_nowhere(assigned)
+        of = int(far.sum()) if new_rows_first.value == "nowhere" else 0
+        what = f"{count(of, 'row')} belong nowhere" if of else count(total, "row")
+        first = f", the first {whole(len(listed_rows))} shown"
+        more = first if len(listed_rows) < (of or total) else ""
+        cross = " ✕ belongs nowhere, beside its nearest cluster." if far.any() else ""
+        self._head.body = f"<p class='muted'>{what}{more}.{cross}</p>"
+        read = new_row.value.position if new_row.value else None
+        lines = "".join(
+            _line(at, at == read, row, far[at], segmentation)
+            for at, row in zip(
+                listed_rows.tolist(),
+                assigned.iloc[listed_rows].itertuples(),
+                strict=True,
+            )
+        )
+        self._rows.body = (
+            "<table><tr><th>row</th><th>cluster</th>"
+            f"<th class='number'>margin</th><th>next</th></tr>{lines}</table>"
+        )
+
+    def _do(self, what: str) -> None:
+        self.session.look.new_row = int(what.removeprefix("read "))
+
+
+def _line(
+    at: int, is_read: bool, row: Any, far: bool, segmentation: Segmentation
+) -> str:
+    """One row of the new table as markup."""
+    _, label, name, margin, other, *_ = row
+    own = mark(cluster_colour(cluster_of(int(label))), safe(name))
+    nowhere = "<b title='belongs nowhere'>✕</b> " if far else ""
+    beside = "–"
+    if pd.notna(other):
+        there = safe(segmentation.names[int(other)])
+        beside = mark(cluster_colour(cluster_of(int(other))), there)
+    front = " class='front'" if is_read else ""
+    return (
+        f"<tr{front}><td>{link(safe(row.Index), f'read {at}')}</td><td>{nowhere}{own}"
+        f"</td><td class='number'>{fixed(float(margin), 3)}</td><td>{beside}</td></tr>"
+    )
