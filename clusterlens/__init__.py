@@ -140,6 +140,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.estimators.spherical_k_means": ["SphericalKMeans"],
         "compute.estimators.spuds": ["SPUDS"],
         "compute.estimators.torque": ["TorqueClustering"],
+        "compute.pool.answer_models": ["AnswerModels", "models_for_answers"],
         "compute.pool.catalogue": ["CLUSTERERS"],
         "compute.pool.clusterer": ["Clusterer"],
         "compute.pool.nulls": [

@@ -41,7 +41,6 @@ from clusterlens.compute.ranking._questions import (
     Question,
     ask_by_evidence,
     candidate_pairs,
-    implied_pairs,
     joined_pairs,
     most_informative,
 )
@@ -198,7 +197,7 @@ def _ask_by_share(
 ) -> Asking:
     """Models lose a fixed factor with every answer that they break."""
     pairs = candidate_pairs(ensemble, rng, _CANDIDATES)
-    pairs = pairs[~implied_pairs(known, pairs, ensemble.n_samples)]
+    pairs = pairs[~known.settles(pairs, ensemble.n_samples)]
     first, _ = distinct_partitions(ensemble)
     broken = known.violations(ensemble)[first] * known.n_pairs
     weights = (ERROR_RATE / (1 - ERROR_RATE)) ** (broken - broken.min())
