@@ -235,6 +235,17 @@ def check_constraints(constraints: Any, n_samples: int | None = None) -> Constra
     return constraints
 
 
+def check_pairs(pairs: npt.ArrayLike, ensemble: Ensemble, *, name: str) -> PairArray:
+    """Return distinct pairs (i, j), i < j, of samples of an ensemble."""
+    found = _sorted_pairs(pairs, name)
+    if found.size and found.max() >= ensemble.n_samples:
+        raise ValueError(
+            f"{name} has sample {found.max()}, but there are {ensemble.n_samples} "
+            f"samples; give indices from 0 to {ensemble.n_samples - 1}."
+        )
+    return found
+
+
 def _sorted_pairs(pairs: npt.ArrayLike, name: str) -> PairArray:
     """Return distinct pairs (i, j), i < j, as an (n_pairs, 2) array."""
     array = as_array(pairs, name, "pairs of sample indices, shape (n_pairs, 2)")

@@ -305,9 +305,12 @@ def _numbers_of_clusters(given: Sequence[int] | None, task: _Task) -> list[int]:
     """Numbers of clusters to try, those of the most probable partitions first."""
     pool = task.voting
     if given is not None:
+        entries = check_entries(given, "n_clusters")
+        if not entries:
+            raise ValueError("n_clusters is empty; give at least one number, or None.")
         return [
             check_range(k, 1, pool.n_samples, name="n_clusters", integer=True)
-            for k in check_entries(given, "n_clusters")
+            for k in entries
         ]
     order = np.argsort(-task.posterior, kind="stable")
     numbers = np.maximum(pool.n_clusters[order], 2).tolist()

@@ -6,7 +6,7 @@ The cost does not depend on the number of samples beyond drawing some of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -167,6 +167,30 @@ def ask_by_evidence(
         typical**_TYPICAL,
         _WORTH_ASKING / (2 * (1 - 2 * likely.error_rate)),
     )
+
+
+def elsewhere(asking: Asking, ensemble: Ensemble, unsure: PairArray) -> Asking:
+    """Leave out pairs that could not be answered, and think less of pairs like them."""
+    if not len(unsure):
+        return asking
+    pairs = asking.pairs
+    appeal = np.broadcast_to(asking.appeal, len(pairs))
+    for i, j in unsure.tolist():
+        to_i, to_j = (_consensus_with(ensemble, one, pairs) for one in (i, j))
+        appeal = appeal * (1 - to_i[:, 0] * to_j[:, 1]) * (1 - to_i[:, 1] * to_j[:, 0])
+    kept = appeal > 0  # the pair itself, and any whose ends are joined to its by all
+    return replace(
+        asking, pairs=pairs[kept], expected=asking.expected[kept], appeal=appeal[kept]
+    )
+
+
+def _consensus_with(ensemble: Ensemble, one: int, pairs: PairArray) -> FloatArray:
+    """Share of the votes that join a sample with both ends of pairs, (n_pairs, 2)."""
+    samples, place = np.unique(pairs, return_inverse=True)
+    codes = ensemble.codes_and_gaps
+    joined = codes[:, samples] == codes[:, [one]]
+    shares = ensemble.votes @ joined / ensemble.n_votes
+    return np.asarray(shares[place.reshape(pairs.shape)])
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,7 @@ def test_the_table_lists_all_most_probable_first(made):
         ({"constraints": Constraints()}, "constraints"),
         ({"X": np.zeros((3, 2))}, "X has 3 rows"),
         ({"n_clusters": [0]}, "n_clusters"),
+        ({"n_clusters": []}, "n_clusters is empty"),
         ({"n_folds": 1}, "n_folds"),
     ],
 )
