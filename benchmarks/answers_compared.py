@@ -19,8 +19,9 @@ questions, answered rightly by the classes. Compared are the adjusted Rand indic
   active-semi-supervised-clustering), listened to by `ConstrainedKMeans`, which is told
   the number of classes.
 
-Printed are means, quartiles, and on how many tables *made* is ahead or behind by more
-than 0.01. A package that is not installed is left out, and said.
+What was measured is kept in POOLS, table by table. Printed are means, quartiles, and on
+how many tables *made* is ahead or behind by more than 0.01. A package that is not
+installed is left out, and said.
 """
 
 from __future__ import annotations
@@ -168,14 +169,24 @@ def measure(
     """Rows of one table."""
     agreement = count_agreements(ensemble, n_jobs=1)
     ari = np.array([adjusted_rand_score(classes, row) for row in ensemble.labels])
+    streams = {
+        asker: dict(answered(ensemble, classes, ASKERS[asker], 0.0, 0))
+        for asker in ASKERS
+    }
     for most in QUESTIONS:
-        for method, value in values(agreement, classes, X, ari, most):
+        links = {asker: stream[most] for asker, stream in streams.items()}
+        for method, value in values(agreement, classes, X, ari, links, most):
             yield {"table": name, "questions": most, "method": method, "ari": value}
         yield {"table": name, "questions": most, "method": "best", "ari": ari.max()}
 
 
 def values(
-    agreement: Agreement, classes: np.ndarray, X: np.ndarray, ari: np.ndarray, most: int
+    agreement: Agreement,
+    classes: np.ndarray,
+    X: np.ndarray,
+    ari: np.ndarray,
+    links: dict[str, Constraints],
+    most: int,
 ) -> Iterator[tuple[str, float]]:
     """Adjusted Rand index of each method after so many questions."""
 
@@ -184,10 +195,6 @@ def values(
 
     ensemble = agreement.ensemble
     yield "none", leader(Constraints())
-    links = {
-        asker: dict(answered(ensemble, classes, ASKERS[asker], 0.0, 0))[most]
-        for asker in ASKERS
-    }
     yield "pool", leader(links["evidence"])
     yield "share", leader(links["share"])
     yield "random", leader(links["random"])
@@ -231,17 +238,18 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=320, help="largest table")
     given = parser.parse_args()
     warnings.filterwarnings("ignore", category=UserWarning, module="clusterlens")
-    rows: list[dict] = []
+    kept = given.cache / f"compared_{given.half}.json"
+    rows: list[dict] = json.loads(kept.read_text()) if kept.exists() else []
+    done = {row["table"] for row in rows}
     for name, path in tables(given.data, given.half):
         ensemble, classes = pool_of(name, path, given.cache)
         best = max(adjusted_rand_score(classes, row) for row in ensemble.labels)
-        if ensemble.n_samples > given.rows or best < WORTH:
+        if name in done or ensemble.n_samples > given.rows or best < WORTH:
             continue
         read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
         X = features(read(path).iloc[:, :-1])
         rows += measure(name, ensemble, classes, X)
         print(name, flush=True)
-        kept = given.cache / f"compared_{given.half}.json"
         kept.write_text(json.dumps(rows))
     report(pd.DataFrame(rows))
 
