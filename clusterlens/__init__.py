@@ -126,6 +126,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.estimators.cns.cns": ["CNS"],
         "compute.estimators.cns.criterion": ["CriterionGrid"],
         "compute.estimators.cns.graph": ["CNSGraph", "LiveSolution", "SmoothingStep"],
+        "compute.estimators.constrained_k_means": ["ConstrainedKMeans"],
         "compute.estimators.fuzzy_c_means": ["FuzzyCMeans"],
         "compute.estimators.genie": ["Genie"],
         "compute.estimators.graph_communities": ["GraphCommunities"],
@@ -139,6 +140,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "compute.estimators.spherical_k_means": ["SphericalKMeans"],
         "compute.estimators.spuds": ["SPUDS"],
         "compute.estimators.torque": ["TorqueClustering"],
+        "compute.pool.answer_models": ["AnswerModels", "models_for_answers"],
         "compute.pool.catalogue": ["CLUSTERERS"],
         "compute.pool.clusterer": ["Clusterer"],
         "compute.pool.nulls": [

@@ -42,6 +42,7 @@ RESULTS = {
     *("Preparation", "ProgressiveRanking", "Projection", "Ranking"),
     *("ResampledConsensus", "Robustness", "SampleDiscordance", "SampleReport"),
     *(
+        "AnswerModels",
         "AnswerPosterior",
         "ColumnDistribution",
         "ColumnSummary",
@@ -180,6 +181,7 @@ def right_arguments(name):
         | {"text": cl.constraints_to_json(constraints(), ROW_IDS)},
         "constraints_from_labels": {"labels": LABELS},
         "answer_posterior": over | {"constraints": constraints()},
+        "models_for_answers": over | {"constraints": constraints()},
         "constraints_to_csv": linked | {"constraints": constraints()},
         "constraints_to_json": linked | {"constraints": constraints()},
         "cross_tab": {"a": LABELS, "b": np.arange(N) % 2},

@@ -21,7 +21,7 @@ from tests.right_calls import call, parameters, public_callables
 
 REFUSING = {
     *("agreement_tree", "density", "ensemble_nmi", "one_hot_loss"),
-    *("rank_progressively", "suggest_pairs"),
+    *("models_for_answers", "rank_progressively", "suggest_pairs"),
 }
 DISCOTEC = ["kl", "tv", "hellinger", "binary"]
 

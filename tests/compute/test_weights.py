@@ -145,6 +145,15 @@ def test_trees_orders_and_pairs_to_ask_obey_weights():
     assert [one.joined for one in asked] == [one.joined for one in other]
     ours, theirs = (cl.answer_posterior(e, None) for e in (weighted, repeated))
     assert ours.entropy == pytest.approx(theirs.entropy)
+    answers = cl.Constraints(must_link=[(0, 1)], cannot_link=[(0, 2), (1, 3)])
+    ours, theirs = (
+        cl.models_for_answers(e, answers, n_clusters=[3]) for e in (weighted, repeated)
+    )
+    for one, other in zip(
+        ours.ensemble.labels[-2:], theirs.ensemble.labels[-2:], strict=True
+    ):
+        assert adjusted_rand_score(one, other) == 1
+    assert_array_equal(ours.posterior.outcomes[-2:], theirs.posterior.outcomes[-2:])
 
 
 def test_estimates_obey_weights():
@@ -259,6 +268,7 @@ COUNT_VOTES = {
     "estimate_agreements",
     "inspect_sample",
     "mean_consensus",
+    "models_for_answers",
     "one_hot_loss",
     "order_samples",
     "plot_consensus",

@@ -18,11 +18,14 @@ from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import DataError, FloatArray, IntArray
+from clusterlens.compute.consensus._links import LinkedRows
 from clusterlens.compute.consensus._lloyd import Gaps, OneHotRows, sums_by_centre
 from clusterlens.compute.consensus.agreement_tree import join_edges
+from clusterlens.compute.ensemble.constraints import ConstraintError
 
 _LINES_PER_BLOCK = 8
 _ROWS_PER_PRODUCT = 1 << 14
+_TOUCHES = 1.5  # distances go to 1; means with a forbidden pair are 4 and more
 ECPCS_STEPS = 20
 WCT_DECAY = 0.9
 
@@ -38,6 +41,7 @@ def linkage_partition(
     linkage_method: LinkageMethod,
     *,
     similarity: FloatArray | None = None,
+    linked: LinkedRows | None = None,
     run: RunOptions,
 ) -> IntArray:
     """Cluster the samples by linkage on one minus the co-association matrix.
@@ -56,6 +60,8 @@ def linkage_partition(
     similarity : array of float64, shape (n_columns, n_columns), optional
         Similarity of the clusters of each partition, 1 on the diagonal and 0 between
         partitions, of rows with one vote each. Default: the plain matrix.
+    linked : LinkedRows, optional
+        Links to obey, with "average" and "complete".
     run : RunOptions
         Progress counts samples.
 
@@ -64,9 +70,19 @@ def linkage_partition(
     labels : array of int64, shape (n_samples,)
         Numbered in order of first appearance.
 
+    Raises
+    ------
+    ConstraintError
+        If no two clusters may be merged any more before n_clusters are left.
+
     Notes
     -----
     O(n² T) time for the matrix and O(n²) for the linkage; 8 n² bytes.
+
+    Links are distances: -1 inside a unit, so that it is merged first, and n² between
+    units that are kept apart, so that the mean over two clusters is at least 4 where
+    one such pair is in it. All others, and means of them, stay in [0, 1]: the merges
+    are those of a linkage that may never join what is apart.
     """
     lines = plain_lines(rows) if similarity is None else enhanced_lines(similarity)
     columns = rows.columns[group]
@@ -74,14 +90,44 @@ def linkage_partition(
         distances = condensed_distances(columns, lines, rows.n_votes, run)
     else:
         distances = partial_distances(rows, rows.gaps, columns, run)
-    merges = linkage(distances, linkage_method)[:, :2].astype(np.int64)
-    # Merge m makes node n + m; leaving out the last k - 1 leaves k clusters.
+    if linked is not None:
+        _impose(distances, linked)
+    tree = linkage(distances, linkage_method)
     n_samples, kept = len(group), len(group) - n_clusters
+    if linked is not None:
+        _refuse_dead_end(tree[:, 2], kept)
+    merges = tree[:, :2].astype(np.int64)
+    # Merge m makes node n + m; leaving out the last k - 1 leaves k clusters.
     made = n_samples + np.arange(kept)
     edges = np.concatenate(
         [np.stack([merges[:kept, side], made], axis=1) for side in (0, 1)]
     )
     return join_edges(edges, n_samples + kept)[:n_samples]
+
+
+def _impose(distances: FloatArray, linked: LinkedRows) -> None:
+    """Write the links into the distances (n (n - 1) / 2,), in place."""
+    n = len(linked.group)
+    unit = linked.unit_of_samples
+    samples = np.flatnonzero(unit >= 0)
+    i, j = (samples[side] for side in np.triu_indices(len(samples), k=1))
+    cells = i * n - i * (i + 1) // 2 + j - i - 1
+    distances[cells[unit[i] == unit[j]]] = -1.0
+    apart = np.asarray(linked.apart[unit[i], unit[j]]).ravel() > 0
+    distances[cells[apart]] = float(n) ** 2
+
+
+def _refuse_dead_end(heights: FloatArray, kept: int) -> None:
+    """Raise if one of the first merges joins what links keep apart."""
+    allowed = int(np.searchsorted(heights, _TOUCHES, side="right"))
+    if kept > allowed:
+        most = len(heights) + 1
+        raise ConstraintError(
+            f"n_clusters is {most - kept}, but with the cannot-links the linkage ends "
+            f"at {most - allowed} clusters, each of them kept apart from all others; "
+            f"ask for {most - allowed}, or use method='kmeans', which looks further.",
+            (),
+        )
 
 
 def condensed_distances(

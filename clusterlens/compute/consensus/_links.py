@@ -76,6 +76,12 @@ class LinkedRows:
     n_clusters: int
     n_distinct: int
 
+    @property
+    def unit_of_samples(self) -> IntArray:
+        """Unit of each sample, shape (n_samples,), -1 for those without links."""
+        free = np.full(self.rows.n_rows - len(self.unit), -1)
+        return np.concatenate([free, self.unit])[self.group]
+
 
 def linked_rows(
     rows: OneHotRows, group: IntArray, constraints: Constraints, n_clusters: int

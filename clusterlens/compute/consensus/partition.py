@@ -139,7 +139,8 @@ def consensus_partition(
     random_state : int, Generator or None, default 0
         Seed.
     constraints : Constraints, optional
-        Links that the partition obeys, every one of them. For "kmeans" and "sec".
+        Links that the partition obeys, every one of them. For "kmeans", "sec",
+        "average" and "complete".
     n_init : int, default 10
         Seedings of "kmeans", "sec" and "ecc", of which the best result is kept.
     max_bytes : int, default 4 GiB
@@ -165,7 +166,7 @@ def consensus_partition(
         If an argument is out of its range, or the method cannot obey constraints.
     ConstraintError
         If n_clusters clusters cannot obey the cannot-links; `chain` holds those that
-        collide.
+        collide. Also if the linkage ends before, see the Notes.
     MemoryError
         If the method needs more than max_bytes; nothing was allocated.
     ImportError
@@ -197,6 +198,11 @@ def consensus_partition(
     exact loss (Hartigan & Wong): of 1,000 random cases of 4 to 9 samples with 1 to 4
     links all but 3 were solved as well as by trying all partitions.
 
+    "average" and "complete" merge what must-links connect first, as one unit of its
+    size, and then the nearest clusters that no cannot-link keeps apart; average
+    distances are over all pairs of samples. Merging the nearest may end where every two
+    clusters left are kept apart although fewer would do; the error says at how many.
+
     Partial partitions: "kmeans" and "bisecting-kmeans" go over the models that saw a
     sample, "single", "average" and "complete" take one minus the share of the votes
     that saw a pair which join it, and refuse pairs that no model saw. The others refuse
@@ -212,6 +218,8 @@ def consensus_partition(
     TPAMI 27, 2005, doi:10.1109/TPAMI.2005.113.
     Wagstaff, Cardie, Rogers & Schroedl, "Constrained k-means clustering with background
     knowledge", ICML 2001 (must-links and cannot-links in k-means).
+    Davidson & Ravi, "Agglomerative hierarchical clustering with constraints", PKDD
+    2005, doi:10.1007/11564126_11 (the same in linkage, and where it ends).
 
     Examples
     --------
@@ -383,6 +391,7 @@ def _linkage(
         task.n_clusters,
         method,
         similarity=None if similarity is None else similarity(rows),
+        linked=task.linked,
         run=task.run,
     )
 
@@ -451,6 +460,7 @@ CONSENSUS_FUNCTIONS: dict[str, ConsensusFunction] = {
             _SQUARE + more,
             reference,
             _bytes_of_enhanced if suffix else _bytes_of_linkage,
+            links=not suffix,
             partial=not suffix,
         )
         for suffix, (similarity, more, reference) in _SIMILARITIES.items()

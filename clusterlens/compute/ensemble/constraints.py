@@ -148,6 +148,35 @@ class Constraints(Frozen):
         broken = seen & ((ends[..., 0] == ends[..., 1]) != must)
         return broken.sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
 
+    def settles(self, pairs: npt.ArrayLike, n_samples: int) -> npt.NDArray[np.bool_]:
+        """Say which pairs follow from the links.
+
+        Parameters
+        ----------
+        pairs : array-like of int, shape (n_pairs, 2)
+            Pairs of samples.
+        n_samples : int
+            Number of samples.
+
+        Returns
+        -------
+        settled : array of bool, shape (n_pairs,)
+            Whether links lead from one end to the other with at most one cannot-link
+            on the way.
+
+        Notes
+        -----
+        O(n_samples + n_pairs + links) time.
+
+        Examples
+        --------
+        >>> known = Constraints(must_link=[(0, 1)], cannot_link=[(1, 2), (2, 3)])
+        >>> known.settles([(0, 2), (0, 3)], 4).tolist()
+        [True, False]
+        """
+        ends = np.asarray(pairs, np.int64).reshape(-1, 2)
+        return settled_pairs(self.must_link, self.cannot_link, ends, n_samples)
+
     def check_samples(self, n_samples: int) -> None:
         """Raise if a pair points past the last sample.
 
@@ -177,6 +206,21 @@ class Constraints(Frozen):
         )
 
 
+def settled_pairs(
+    must: PairArray, cannot: PairArray, pairs: PairArray, n_samples: int
+) -> npt.NDArray[np.bool_]:
+    """Say for each pair whether links settle it: a path with at most one cannot."""
+    graph = coo_array(
+        (np.ones(len(must), dtype=np.int8), (must[:, 0], must[:, 1])),
+        shape=(n_samples, n_samples),
+    )
+    group = connected_components(graph, directed=False)[1].astype(np.int64)
+    ends, apart = (np.sort(group[some], axis=1) for some in (pairs, cannot))
+    keys = ends[:, 0] * n_samples + ends[:, 1]
+    separated = np.isin(keys, apart[:, 0] * n_samples + apart[:, 1])
+    return np.asarray(separated | (ends[:, 0] == ends[:, 1]))
+
+
 def check_constraints(constraints: Any, n_samples: int | None = None) -> Constraints:
     """Return the constraints, none for None, all of them between the samples."""
     if constraints is None:
@@ -189,6 +233,17 @@ def check_constraints(constraints: Any, n_samples: int | None = None) -> Constra
     if n_samples is not None:
         constraints.check_samples(n_samples)
     return constraints
+
+
+def check_pairs(pairs: npt.ArrayLike, ensemble: Ensemble, *, name: str) -> PairArray:
+    """Return distinct pairs (i, j), i < j, of samples of an ensemble."""
+    found = _sorted_pairs(pairs, name)
+    if found.size and found.max() >= ensemble.n_samples:
+        raise ValueError(
+            f"{name} has sample {found.max()}, but there are {ensemble.n_samples} "
+            f"samples; give indices from 0 to {ensemble.n_samples - 1}."
+        )
+    return found
 
 
 def _sorted_pairs(pairs: npt.ArrayLike, name: str) -> PairArray:

@@ -111,14 +111,18 @@ def weigh_answers(
     constraints: Constraints | None,
     scores: FloatArray,
     error_rate: ErrorRate = "auto",
+    outcomes: IntArray | None = None,
 ) -> Evidence:
     """Take links as answers, given the scores of the partitions without links.
 
+    `outcomes` as from `answer_outcomes`, which is the default.
     O(n_partitions (n_pairs + n_rates)) time.
     """
     rates, log_prior = _rates(error_rate)
     known = check_constraints(constraints, ensemble.n_samples)
-    broken, silent = _outcomes(ensemble, known)
+    if outcomes is None:
+        outcomes = answer_outcomes(ensemble, known)
+    broken, silent = outcomes.T
     kept = known.n_pairs - broken - silent
     log_likelihood = (
         np.outer(np.log(rates), broken)
@@ -212,10 +216,10 @@ def _rates(error_rate: ErrorRate) -> tuple[FloatArray, FloatArray]:
     return (edges[1:] + edges[:-1]) / 2, np.log(mass / mass.sum())
 
 
-def _outcomes(ensemble: Ensemble, known: Constraints) -> tuple[IntArray, IntArray]:
+def answer_outcomes(ensemble: Ensemble, known: Constraints) -> IntArray:
     """Answers that each partition breaks, and those it says nothing certain about.
 
-    Both of shape (n_partitions,). A label of noise, or none, is not certain. Copies
+    Shape (n_partitions, 2). A label of noise, or none, is not certain. Copies
     are one model, also where only one of them calls its cluster noise.
     """
     first, group = distinct_partitions(ensemble)
@@ -224,4 +228,4 @@ def _outcomes(ensemble: Ensemble, known: Constraints) -> tuple[IntArray, IntArra
     labels = ensemble.labels[first[:, None, None], links]
     silent = (labels == NOISE).any(axis=2)
     broken = ~silent & ((labels[..., 0] == labels[..., 1]) != must)
-    return broken.sum(axis=1)[group], silent.sum(axis=1)[group]
+    return np.stack([broken.sum(axis=1), silent.sum(axis=1)], axis=1)[group]

@@ -6,17 +6,19 @@ The cost does not depend on the number of samples beyond drawing some of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import FloatArray, IntArray
-from clusterlens.compute.ensemble.constraints import Constraints, PairArray
+from clusterlens.compute.ensemble.constraints import (
+    Constraints,
+    PairArray,
+    settled_pairs,
+)
 from clusterlens.compute.ensemble.ensemble import (
     NOISE,
     Ensemble,
@@ -77,26 +79,6 @@ def _pairs_inside_clusters(
     return np.concatenate(pairs)
 
 
-def implied_pairs(known: Constraints, pairs: PairArray, n_samples: int) -> BoolArray:
-    """Say for each pair, shape (n_pairs,), whether the answers so far settle it."""
-    return _settled(known.must_link, known.cannot_link, pairs, n_samples)
-
-
-def _settled(
-    must: PairArray, cannot: PairArray, pairs: PairArray, n_samples: int
-) -> BoolArray:
-    """Say for each pair whether links settle it: a path with at most one cannot."""
-    graph = coo_array(
-        (np.ones(len(must), dtype=np.int8), (must[:, 0], must[:, 1])),
-        shape=(n_samples, n_samples),
-    )
-    group = connected_components(graph, directed=False)[1].astype(np.int64)
-    ends, apart = (np.sort(group[some], axis=1) for some in (pairs, cannot))
-    keys = ends[:, 0] * n_samples + ends[:, 1]
-    separated = np.isin(keys, apart[:, 0] * n_samples + apart[:, 1])
-    return separated | (ends[:, 0] == ends[:, 1])
-
-
 class Independence:
     """Which pairs may still be asked: no answers to the taken ones settle them.
 
@@ -116,7 +98,7 @@ class Independence:
     def take(self, k: int) -> None:
         """Take pair k, and bar those that answers could then settle."""
         self.must = np.append(self.must, self.pairs[[k]], axis=0)
-        self.free &= ~_settled(self.must, self.cannot, self.pairs, self.n_samples)
+        self.free &= ~settled_pairs(self.must, self.cannot, self.pairs, self.n_samples)
 
 
 def joined_pairs(codes: npt.NDArray[Any], pairs: PairArray) -> BoolArray:
@@ -174,7 +156,7 @@ def ask_by_evidence(
 ) -> Asking:
     """Models weigh as much as the answers make them likely, before any score."""
     pairs = candidate_pairs(ensemble, rng, _CANDIDATES)
-    pairs = pairs[~implied_pairs(known, pairs, ensemble.n_samples)]
+    pairs = pairs[~known.settles(pairs, ensemble.n_samples)]
     likely = likelihoods(ensemble, known)
     ends, place = np.unique(pairs, return_inverse=True)
     typical = typicality(ensemble, ends)[place.reshape(pairs.shape)].prod(axis=1)
@@ -185,6 +167,30 @@ def ask_by_evidence(
         typical**_TYPICAL,
         _WORTH_ASKING / (2 * (1 - 2 * likely.error_rate)),
     )
+
+
+def elsewhere(asking: Asking, ensemble: Ensemble, unsure: PairArray) -> Asking:
+    """Leave out pairs that could not be answered, and think less of pairs like them."""
+    if not len(unsure):
+        return asking
+    pairs = asking.pairs
+    appeal = np.broadcast_to(asking.appeal, len(pairs))
+    for i, j in unsure.tolist():
+        to_i, to_j = (_consensus_with(ensemble, one, pairs) for one in (i, j))
+        appeal = appeal * (1 - to_i[:, 0] * to_j[:, 1]) * (1 - to_i[:, 1] * to_j[:, 0])
+    kept = appeal > 0  # the pair itself, and any whose ends are joined to its by all
+    return replace(
+        asking, pairs=pairs[kept], expected=asking.expected[kept], appeal=appeal[kept]
+    )
+
+
+def _consensus_with(ensemble: Ensemble, one: int, pairs: PairArray) -> FloatArray:
+    """Share of the votes that join a sample with both ends of pairs, (n_pairs, 2)."""
+    samples, place = np.unique(pairs, return_inverse=True)
+    codes = ensemble.codes_and_gaps
+    joined = codes[:, samples] == codes[:, [one]]
+    shares = ensemble.votes @ joined / ensemble.n_votes
+    return np.asarray(shares[place.reshape(pairs.shape)])
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,27 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from scipy.special import entr
 
 from clusterlens.compute._run.options import DEFAULT_RUN, Cancel, Progress
-from clusterlens.compute._validation import FloatArray, Frozen, IntArray, read_only
+from clusterlens.compute._validation import (
+    FloatArray,
+    Frozen,
+    IntArray,
+    as_array,
+    read_only,
+)
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.overlaps import partition_overlaps
 from clusterlens.compute.ranking._evidence import (
     ErrorRate,
+    answer_outcomes,
     probabilities,
     weigh_answers,
 )
@@ -60,6 +68,8 @@ class AnswerPosterior(Frozen):
     odds_of_chance : float
         Odds that the answers fit no model better than coin tosses would, before
         either is preferred; above 3 `none_fits` says so.
+    outcomes : array of int64, shape (n_partitions, 2)
+        Answers that each partition breaks, and those it says nothing certain about.
     """
 
     ensemble: Ensemble
@@ -67,6 +77,7 @@ class AnswerPosterior(Frozen):
     values: FloatArray
     error_rate: float
     odds_of_chance: float
+    outcomes: IntArray
 
     @property
     def none_fits(self) -> bool:
@@ -199,6 +210,7 @@ def answer_posterior(
     error_rate: ErrorRate = "auto",
     score: str = "discotec-binary",
     *,
+    held_out: npt.ArrayLike | None = None,
     threshold: int | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -218,6 +230,10 @@ def answer_posterior(
         "auto" estimates it with the posterior.
     score : str, default "discotec-binary"
         A name in `SCORES`: what is typical of the pool is more probable at first.
+    held_out : array-like of int, shape (n_last, 2), optional
+        Of the last partitions, where these were made to obey the answers: answers that
+        each breaks when they are held out, and those it then says nothing certain
+        about. `models_for_answers` counts them.
     threshold : int, optional
         As in `rank_partitions`.
     n_jobs, progress, cancel, executor
@@ -274,7 +290,8 @@ def answer_posterior(
     )
     partitions, scores = ranking.ensemble, ranking.unconstrained
     known = check_constraints(constraints, partitions.n_samples)
-    evidence = weigh_answers(partitions, known, scores, error_rate)
+    outcomes = _outcomes(partitions, known, held_out)
+    evidence = weigh_answers(partitions, known, scores, error_rate, outcomes)
     greater = SCORES[score].greater_is_better
     charge = -evidence.charge if greater else evidence.charge
     prior = probabilities(partitions, scores, scores, greater)
@@ -284,7 +301,31 @@ def answer_posterior(
         read_only(probabilities(partitions, scores, scores + charge, greater)),
         evidence.error_rate(prior),
         float(np.exp(evidence.log_odds_of_coins(prior))),
+        read_only(outcomes),
     )
+
+
+def _outcomes(
+    ensemble: Ensemble, known: Constraints, held_out: npt.ArrayLike | None
+) -> IntArray:
+    """Outcomes of the answers (n_partitions, 2), the last ones as held out."""
+    outcomes = answer_outcomes(ensemble, known)
+    if held_out is None:
+        return outcomes
+    given = as_array(held_out, "held_out", "counts, shape (n_last, 2)")
+    most, n_last = known.n_pairs, len(given) if given.ndim else 0
+    right = given.shape == (n_last, 2) and 0 < n_last <= len(outcomes)
+    if not (right and given.dtype.kind in "iu"):
+        raise ValueError(
+            f"held_out has shape {given.shape} and type {given.dtype}; give whole "
+            f"numbers, shape (n_last, 2), for up to {len(outcomes)} partitions."
+        )
+    if given.min() < 0 or given.sum(axis=1).max() > most:
+        raise ValueError(
+            f"held_out has counts from {given.min()}, and up to "
+            f"{given.sum(axis=1).max()} of a partition; give counts of {most} answers."
+        )
+    return np.concatenate([outcomes[: len(outcomes) - n_last], given])
 
 
 def _first_question(asking: Asking, known: Constraints) -> int | None:

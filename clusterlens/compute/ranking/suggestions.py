@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
@@ -23,6 +24,7 @@ from clusterlens.compute._validation import (
 from clusterlens.compute.ensemble.constraints import (
     Constraints,
     check_constraints,
+    check_pairs,
 )
 from clusterlens.compute.ensemble.ensemble import (
     Ensemble,
@@ -41,7 +43,7 @@ from clusterlens.compute.ranking._questions import (
     Question,
     ask_by_evidence,
     candidate_pairs,
-    implied_pairs,
+    elsewhere,
     joined_pairs,
     most_informative,
 )
@@ -83,6 +85,7 @@ def suggest_pairs(
     random_state: RandomState = 0,
     *,
     constraint_weight: Weight = 1.0,
+    unsure: npt.ArrayLike = (),
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> tuple[Suggestion, ...]:
@@ -101,6 +104,9 @@ def suggest_pairs(
     constraint_weight : float or "evidence", default 1.0
         How the answers are used. "evidence": only pairs worth asking are suggested, see
         the Notes. How much a share weighs does not matter.
+    unsure : array-like of int, shape (n_pairs, 2), default ()
+        Pairs that were asked and could not be answered. They say nothing about the
+        models; neither they nor pairs much like them are suggested, see the Notes.
     progress, cancel
         As in `count_agreements`; progress counts pairs.
 
@@ -139,6 +145,10 @@ def suggest_pairs(
     would change the consensus by less than 0.001 on average. There are up to 4,000
     candidates.
 
+    Who could not tell i from j will not tell their neighbours apart either: what is
+    compared of a pair (a, b) is multiplied by 1 - C_ai C_bj for each unsure pair (i, j)
+    in either order, with the consensus C. O(T) time for each candidate and unsure pair.
+
     In a ranking by share an answer weighs `constraint_weight` over their number. Over
     nine UCI sets and two pools, ten answers raised the rank correlation with the
     classes by 0.08 on average at weight 0.2, by 0.10 at 0.5 and by 0.08 at 1, the
@@ -164,6 +174,7 @@ def suggest_pairs(
     known = check_constraints(constraints, ensemble.n_samples)
     by_evidence = check_weight(constraint_weight) == EVIDENCE
     asking = (ask_by_evidence if by_evidence else _ask_by_share)(ensemble, known, rng)
+    asking = elsewhere(asking, ensemble, check_pairs(unsure, ensemble, name="unsure"))
     independent = Independence(known, asking.pairs)
     run.raise_if_cancelled()
     chosen: list[Question] = []
@@ -198,7 +209,7 @@ def _ask_by_share(
 ) -> Asking:
     """Models lose a fixed factor with every answer that they break."""
     pairs = candidate_pairs(ensemble, rng, _CANDIDATES)
-    pairs = pairs[~implied_pairs(known, pairs, ensemble.n_samples)]
+    pairs = pairs[~known.settles(pairs, ensemble.n_samples)]
     first, _ = distinct_partitions(ensemble)
     broken = known.violations(ensemble)[first] * known.n_pairs
     weights = (ERROR_RATE / (1 - ERROR_RATE)) ** (broken - broken.min())

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute.consensus import _links
@@ -69,12 +70,16 @@ def linked_problems(draw):
 
 
 @pytest.mark.filterwarnings("ignore:n_clusters is")
-@pytest.mark.parametrize("method", ["kmeans", "sec"])
+@pytest.mark.parametrize("method", ["kmeans", "sec", "average", "complete"])
 @settings(deadline=None, max_examples=80)
 @given(problem=linked_problems())
 def test_no_link_is_broken(method, problem):
     ensemble, links, k = problem
-    labels = consensus_partition(ensemble, k, method, constraints=links, n_init=2)
+    try:
+        labels = consensus_partition(ensemble, k, method, constraints=links, n_init=2)
+    except ConstraintError:
+        assert method in ("average", "complete"), "only a linkage may end too early"
+        return
     assert broken(links, labels) == 0
     assert labels.max() < k
 
@@ -254,8 +259,73 @@ def test_a_search_that_ends_early_does_not_claim_a_proof(monkeypatch):
 
 def test_methods_that_cannot_obey_links_say_which_can():
     links = Constraints(must_link=[(0, 1)])
-    with pytest.raises(ValueError, match=r"'average' cannot obey .* 'kmeans'"):
-        consensus_partition(Ensemble([[0, 1, 1]]), 2, "average", constraints=links)
+    with pytest.raises(ValueError, match=r"'single' cannot obey .* 'average'"):
+        consensus_partition(Ensemble([[0, 1, 1]]), 2, "single", constraints=links)
+
+
+def joined_by_definition(apart, links, k, reduce):
+    """Merge the nearest clusters that may be, units first; None where some tie."""
+    clusters = [{i} for i in range(len(apart))]
+    for a, b in links.must_link.tolist():
+        one, other = (next(c for c in clusters if x in c) for x in (a, b))
+        if one is not other:
+            clusters.remove(other)
+            one |= other
+    while len(clusters) > k:
+        options = [
+            (reduce(apart[np.ix_([*one], [*other])]), p, q)
+            for p, one in enumerate(clusters)
+            for q, other in enumerate(clusters[:p])
+            if not any(
+                len({a, b} & one) == 1 == len({a, b} & other)
+                for a, b in links.cannot_link.tolist()
+            )
+        ]
+        (height, p, q), *others = sorted(options)
+        if others and others[0][0] < height + 1e-9:
+            return None
+        clusters[q] |= clusters.pop(p)
+    labels = np.empty(len(apart), int)
+    for number, cluster in enumerate(clusters):
+        labels[[*cluster]] = number
+    return labels
+
+
+@pytest.mark.filterwarnings("ignore:n_clusters is")
+@pytest.mark.parametrize(
+    ("method", "reduce"), [("average", np.mean), ("complete", np.max)]
+)
+def test_linkage_under_links_merges_what_it_may_by_definition(method, reduce):
+    compared = 0
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        planted, ensemble = noisy_copies(rng, 14, 2, n_partitions=12, share=0.5)
+        # Votes make ties between distances improbable.
+        ensemble = ensemble.with_weights(rng.integers(1, 300, 12))
+        pairs = rng.choice(14, (4, 2), replace=False)
+        same = planted[pairs[:, 0]] == planted[pairs[:, 1]]
+        links = Constraints(pairs[same], pairs[~same])
+        joined = ensemble.codes[:, :, None] == ensemble.codes[:, None, :]
+        apart = 1 - np.average(joined, axis=0, weights=ensemble.votes)
+        expected = joined_by_definition(apart, links, 4, reduce)
+        if expected is not None:
+            labels = consensus_partition(ensemble, 4, method, constraints=links)
+            assert adjusted_rand_score(expected, labels) == 1
+            compared += 1
+    assert compared > 8
+
+
+@pytest.mark.parametrize("method", ["average", "complete"])
+def test_linkage_says_where_it_ends_before_enough_is_merged(method):
+    # 0 and 3 are nearest; once they are one, it, 1 and 2 are all kept apart.
+    ensemble = Ensemble([[0, 1, 2, 0], [0, 1, 1, 0], [0, 1, 0, 1]])
+    links = Constraints(cannot_link=[(0, 1), (1, 2), (2, 3)])
+    with pytest.raises(ConstraintError, match=r"ends at 3 clusters.*'kmeans'"):
+        consensus_partition(ensemble, 2, method, constraints=links)
+    three = consensus_partition(ensemble, 3, method, constraints=links)
+    assert three.tolist() == [0, 1, 2, 0]
+    two = consensus_partition(ensemble, 2, "kmeans", constraints=links)
+    assert two.tolist() == [0, 1, 0, 1]
 
 
 def test_links_to_samples_that_are_not_there_are_refused():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking._questions import Asking, elsewhere
 from clusterlens.compute.ranking.answers import answer_posterior
 from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.ranking.suggestions import ERROR_RATE, suggest_pairs
@@ -194,6 +195,44 @@ def test_a_settled_set_of_pairs_leaves_nothing_to_ask():
 def test_a_number_of_pairs_that_is_none_is_refused(n):
     with pytest.raises(ValueError, match="n is"):
         suggest_pairs(Ensemble([[0, 1], [0, 0]]), n=n)
+
+
+@pytest.mark.parametrize("how", [1.0, "evidence"])
+def test_what_could_not_be_answered_is_not_asked_again_nor_of_twins(how):
+    _, ensemble = planted(15, 9, 3, seed=4)
+    twins = Ensemble(np.repeat(ensemble.labels, 2, axis=1))
+    options = {"n": 5, "constraint_weight": how}
+    asked: list = []
+    for _ in range(4):
+        found = suggest_pairs(twins, unsure=asked, **options)
+        again = {tuple(np.floor_divide(pair, 2)) for pair in asked}
+        assert found
+        assert not again & {tuple(np.floor_divide(s.pair, 2)) for s in found}
+        asked += [found[0].pair]
+
+
+def test_a_pair_appeals_less_the_more_it_is_like_an_unsure_one():
+    _, ensemble = planted(12, 9, 3, seed=2)
+    pairs = np.array(list(combinations(range(12), 2)))
+    asking = Asking(pairs, split_of_all(ensemble, pairs), np.full(9, 1 / 9))
+    found = elsewhere(asking, ensemble, np.array([[2, 7]]))
+    C = agreement_counts(ensemble.labels) / 9
+    a, b = found.pairs.T
+    expected = (1 - C[a, 2] * C[b, 7]) * (1 - C[a, 7] * C[b, 2])
+    np.testing.assert_allclose(found.appeal, expected)
+    assert [2, 7] not in found.pairs.tolist()
+    np.testing.assert_array_equal(found.expected, split_of_all(ensemble, found.pairs))
+
+
+def split_of_all(ensemble, pairs):
+    return np.array([split(ensemble, pair) for pair in pairs], dtype=float)
+
+
+@pytest.mark.parametrize("unsure", [[(0, 50)], [(0, -1)], [(0.5, 1)], [(0, 1, 2)]])
+def test_unsure_pairs_of_other_samples_are_refused(unsure):
+    _, ensemble = planted(20, 6, 3, seed=0)
+    with pytest.raises(ValueError, match="unsure"):
+        suggest_pairs(ensemble, unsure=unsure)
 
 
 def test_constraints_of_other_samples_are_refused():

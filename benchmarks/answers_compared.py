@@ -1,0 +1,258 @@
+"""What other ways to ask and to listen make of as many answers.
+
+    python -m benchmarks.answers_compared --data FOLDER --cache POOLS --rows 320
+
+Tables, pools and halves are those of `benchmarks.answers`. Everybody may ask 10 and 20
+questions, answered rightly by the classes. Compared are the adjusted Rand indices of
+
+- *pool*: the leader by evidence, questions by `suggest_pairs(..., "evidence")`, and
+  *share*, *random*, *farthest first*: the same with other questions (farthest-first
+  traversal asks each next sample, the one farthest from those asked about, about one of
+  each group found so far; Basu et al. 2004);
+- *made*: the leader of `models_for_answers`, questions as for *pool*; *linkage* is the
+  first linkage that is made, whatever its probability;
+- *COBS*: the model of the pool that keeps most of as many random links, the mean where
+  several do (Van Craenendonck & Blockeel 2017);
+- *COBRAS*: super-instances by k-means, questions of its own (Van Craenendonck,
+  Dumancic, Van Wolputte & Blockeel 2018; package cobras-ts);
+- *NPU*: normalised point-based uncertainty (Xiong, Azimi & Fern 2014; package
+  active-semi-supervised-clustering), listened to by `ConstrainedKMeans`, which is told
+  the number of classes.
+
+What was measured is kept in POOLS, table by table. Printed are means, quartiles, and on
+how many tables *made* is ahead or behind by more than 0.01. A package that is not
+installed is left out, and said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from benchmarks.answers import (
+    ASKERS,
+    HALVES,
+    WORTH,
+    answered,
+    features,
+    pool_of,
+    tables,
+)
+from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.estimators.constrained_k_means import ConstrainedKMeans
+from clusterlens.compute.pool.answer_models import models_for_answers
+from clusterlens.compute.ranking.answers import answer_posterior
+
+QUESTIONS = (10, 20)
+AHEAD = 0.01
+
+
+class Enough(Exception):
+    """No question is left."""
+
+
+class Oracle:
+    """Answers by the classes, as often as it may, and keeps the links."""
+
+    def __init__(self, classes: np.ndarray, most: int) -> None:
+        self.classes, self.most = classes, most
+        self.links: dict[tuple[int, int], bool] = {}
+
+    def query(self, i: int, j: int) -> bool:
+        """Say whether two samples belong together."""
+        if len(self.links) == self.most:
+            raise Enough
+        together = bool(self.classes[i] == self.classes[j])
+        self.links[int(i), int(j)] = together
+        return together
+
+    @property
+    def constraints(self) -> Constraints:
+        """The answers."""
+        must = [pair for pair, together in self.links.items() if together]
+        cannot = [pair for pair, together in self.links.items() if not together]
+        return Constraints(must, cannot)
+
+
+def farthest_first(X: np.ndarray, classes: np.ndarray, most: int) -> Constraints:
+    """Ask each next sample, far from those before, about one of each group found."""
+    oracle = Oracle(classes, most)
+    groups = [int(((X - X.mean(axis=0)) ** 2).sum(axis=1).argmin())]
+    gap = ((X - X[groups[0]]) ** 2).sum(axis=1)
+    try:
+        while True:
+            sample = int(gap.argmax())
+            nearest = sorted(groups, key=lambda g: ((X[g] - X[sample]) ** 2).sum())
+            if not any(oracle.query(group, sample) for group in nearest):
+                groups.append(sample)
+            gap = np.minimum(gap, ((X - X[sample]) ** 2).sum(axis=1))
+    except Enough:
+        return oracle.constraints
+
+
+def cobs(ensemble: Ensemble, known: Constraints, ari: np.ndarray) -> float:
+    """Mean adjusted Rand index of the models that break fewest links."""
+    broken = known.violations(ensemble)
+    return float(ari[broken == broken.min()].mean())
+
+
+def cobras(X: np.ndarray, classes: np.ndarray, most: int) -> np.ndarray:
+    """Labels by COBRAS; the split is written anew, as that of the package needs an
+    attribute of NumPy that is no more."""
+    from cobras_ts.cobras_kmeans import COBRAS_kmeans
+
+    class Cobras(COBRAS_kmeans):
+        def split_superinstance(self, si, k):
+            labels = KMeans(k, n_init=10, random_state=0).fit_predict(X[si.indices])
+            parts = [np.asarray(si.indices)[labels == c] for c in np.unique(labels)]
+            si.children = [self.create_superinstance(p.tolist(), si) for p in parts]
+            return si.children
+
+    class Querier:
+        def query_points(self, i, j):
+            return bool(classes[i] == classes[j])
+
+        def continue_cluster_process(self):
+            return True
+
+        def update_clustering(self, clustering):
+            pass
+
+    model = Cobras(X, Querier(), most, store_intermediate_results=False)
+    return np.asarray(model.cluster().construct_cluster_labeling())
+
+
+def npu(X: np.ndarray, classes: np.ndarray, most: int) -> np.ndarray:
+    """Labels of constrained k-means after the questions of NPU."""
+    errors = np.geterr()
+    from active_semi_clustering.active.pairwise_constraints import NPU
+
+    np.seterr(**errors)  # which the package changes for the whole process
+    np.random.seed(0)  # noqa: NPY002  (the package draws from the global state)
+    oracle = Oracle(classes, most)
+    with suppress(Enough):
+        NPU(_Listener(len(np.unique(classes)))).fit(X, oracle)
+    known = oracle.constraints
+    model = _Listener(len(np.unique(classes)))
+    return model.fit(X, known.must_link, known.cannot_link).labels_
+
+
+class _Listener:
+    """Constrained k-means under the interface that NPU calls."""
+
+    def __init__(self, n_clusters: int) -> None:
+        self.n_clusters = n_clusters
+
+    def fit(self, X: np.ndarray, ml: Any, cl: Any) -> _Listener:
+        """Fit with must-links and cannot-links."""
+        self.labels_ = (
+            ConstrainedKMeans(self.n_clusters, ml, cl, n_init=4).fit(X).labels_
+        )
+        return self
+
+
+def measure(
+    name: str, ensemble: Ensemble, classes: np.ndarray, X: np.ndarray
+) -> Iterator[dict]:
+    """Rows of one table."""
+    agreement = count_agreements(ensemble, n_jobs=1)
+    ari = np.array([adjusted_rand_score(classes, row) for row in ensemble.labels])
+    streams = {
+        asker: dict(answered(ensemble, classes, ASKERS[asker], 0.0, 0))
+        for asker in ASKERS
+    }
+    for most in QUESTIONS:
+        links = {asker: stream[most] for asker, stream in streams.items()}
+        for method, value in values(agreement, classes, X, ari, links, most):
+            yield {"table": name, "questions": most, "method": method, "ari": value}
+        yield {"table": name, "questions": most, "method": "best", "ari": ari.max()}
+
+
+def values(
+    agreement: Agreement,
+    classes: np.ndarray,
+    X: np.ndarray,
+    ari: np.ndarray,
+    links: dict[str, Constraints],
+    most: int,
+) -> Iterator[tuple[str, float]]:
+    """Adjusted Rand index of each method after so many questions."""
+
+    def leader(known: Constraints) -> float:
+        return float(ari[answer_posterior(agreement, known).values.argmax()])
+
+    ensemble = agreement.ensemble
+    yield "none", leader(Constraints())
+    yield "pool", leader(links["evidence"])
+    yield "share", leader(links["share"])
+    yield "random", leader(links["random"])
+    yield "farthest first", leader(farthest_first(X, classes, most))
+    yield "COBS", cobs(ensemble, links["random"], ari)
+    made = models_for_answers(agreement, links["evidence"], n_jobs=1)
+    labels = made.ensemble.labels
+    yield "made", adjusted_rand_score(classes, labels[made.leader])
+    yield "linkage", adjusted_rand_score(classes, labels[ensemble.n_partitions])
+    for other, run in OTHERS.items():
+        try:
+            yield other, adjusted_rand_score(classes, run(X, classes, most))
+        except ImportError as error:
+            warnings.warn(f"{other} is left out: {error}", stacklevel=2)
+
+
+OTHERS: dict[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = {
+    "COBRAS": cobras,
+    "NPU": npu,
+}
+
+
+def report(rows: pd.DataFrame) -> None:
+    """Print means, quartiles, and where *made* is ahead."""
+    print(f"{rows['table'].nunique()} tables: {', '.join(rows['table'].unique())}")
+    for most, some in rows.groupby("questions"):
+        wide = some.pivot(index="table", columns="method", values="ari")
+        table = wide.describe().T[["mean", "25%", "50%", "75%"]]
+        gain = wide["made"].to_numpy()[:, None] - wide
+        table["made ahead"] = (gain > AHEAD).sum()
+        table["made behind"] = (gain < -AHEAD).sum()
+        print(f"\n{most} questions\n{table.sort_values('mean').round(3).to_string()}")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--half", choices=HALVES, default="other")
+    parser.add_argument("--rows", type=int, default=320, help="largest table")
+    given = parser.parse_args()
+    warnings.filterwarnings("ignore", category=UserWarning, module="clusterlens")
+    kept = given.cache / f"compared_{given.half}.json"
+    rows: list[dict] = json.loads(kept.read_text()) if kept.exists() else []
+    done = {row["table"] for row in rows}
+    for name, path in tables(given.data, given.half):
+        ensemble, classes = pool_of(name, path, given.cache)
+        best = max(adjusted_rand_score(classes, row) for row in ensemble.labels)
+        if name in done or ensemble.n_samples > given.rows or best < WORTH:
+            continue
+        read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
+        X = features(read(path).iloc[:, :-1])
+        rows += measure(name, ensemble, classes, X)
+        print(name, flush=True)
+        kept.write_text(json.dumps(rows))
+    report(pd.DataFrame(rows))
+
+
+if __name__ == "__main__":
+    main()

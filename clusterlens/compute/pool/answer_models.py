@@ -1,0 +1,342 @@
+"""Models made for answers: partitions that obey links, judged by links held out.
+
+They obey what they were given, so that counts for nothing: each is made again without
+some of the answers, and what it then does with these is its evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+from clusterlens.compute._validation import (
+    DataError,
+    Frozen,
+    IntArray,
+    RandomState,
+    check_entries,
+    check_features,
+    check_random_state,
+    check_range,
+)
+from clusterlens.compute.consensus.partition import consensus_partition
+from clusterlens.compute.ensemble.agreement import Agreement, count_agreements
+from clusterlens.compute.ensemble.constraints import (
+    ConstraintError,
+    Constraints,
+    check_constraints,
+)
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
+from clusterlens.compute.estimators.constrained_k_means import ConstrainedKMeans
+from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
+from clusterlens.compute.ranking.scores import partitions_of
+
+FAMILY = "made for answers"
+_MOST_NUMBERS = 3  # of clusters that are tried where none are given
+_N_INIT = 3
+# partitions with votes, links, number of clusters -> labels (n_samples,)
+Maker = Callable[[Ensemble, Constraints, int], IntArray]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AnswerModels(Frozen):
+    """A pool and the models made for the answers of an analyst.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        The partitions of the pool, then those made; `specs` of the latter hold the
+        links they obey.
+    n_made : int
+        How many were made.
+    posterior : AnswerPosterior
+        Probabilities of all of them; `posterior.outcomes` counts what they do with the
+        answers, of models that were made with those held out.
+    """
+
+    ensemble: Ensemble
+    n_made: int
+    posterior: AnswerPosterior
+
+    @cached_property
+    def leader(self) -> int:
+        """Position of the most probable partition."""
+        return int(self.posterior.values.argmax())
+
+    @property
+    def leader_is_made(self) -> bool:
+        """Whether the most probable partition was made for the answers."""
+        return self.leader >= self.ensemble.n_partitions - self.n_made
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per partition, most probable first.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns model, family, n_clusters, posterior, broken and uncertain (counts
+            of answers, held out from the models that were made); the index is the
+            position.
+        """
+        frame = pd.DataFrame(
+            {
+                "model": self.ensemble.names,
+                "family": self.ensemble.families,
+                "n_clusters": self.ensemble.n_clusters,
+                "posterior": self.posterior.values,
+                "broken": self.posterior.outcomes[:, 0],
+                "uncertain": self.posterior.outcomes[:, 1],
+            }
+        )
+        order = np.argsort(-self.posterior.values, kind="stable")
+        return frame.rename_axis("position").iloc[order]
+
+    def __repr__(self) -> str:
+        """Say the leader, its probability, and how many models were made."""
+        share = self.posterior.values[self.leader]
+        return (
+            f"AnswerModels({self.ensemble.names[self.leader]}: {share:.2f}, "
+            f"{self.n_made} made for {self.posterior.constraints.n_pairs} answers)"
+        )
+
+
+def models_for_answers(
+    ensemble: Ensemble | Agreement,
+    constraints: Constraints,
+    X: npt.ArrayLike | None = None,
+    n_clusters: Sequence[int] | None = None,
+    n_folds: int = 5,
+    random_state: RandomState = 0,
+    *,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+) -> AnswerModels:
+    """Make partitions that obey answers, and weigh them against those of a pool.
+
+    Parameters
+    ----------
+    ensemble : Ensemble or Agreement
+        T >= 2 partitions, all with a vote, of which none is partial.
+    constraints : Constraints
+        The answers, at least one.
+    X : array-like of float, shape (n_samples, n_features), optional
+        Features, for constrained k-means of the rows.
+    n_clusters : sequence of int, optional
+        Numbers of clusters to try. Default: those of the most probable partitions, at
+        most three.
+    n_folds : int, default 5
+        Parts that the answers are held out in, at least 2.
+    random_state : int, Generator or None, default 0
+        Seed.
+    n_jobs, cancel
+        As in `count_agreements`.
+    progress : callable, optional
+        Called as progress(done, total) in partitions made.
+
+    Returns
+    -------
+    models : AnswerModels
+        The pool and what was made, with their probabilities.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, there is no answer, or partitions are partial.
+    MemoryError
+        If the linkage needs more than 4 GiB, above 23,000 samples.
+    Cancelled
+        If `cancel` said so.
+
+    Notes
+    -----
+    For each number of clusters: average linkage of the consensus, in which models vote
+    by the posterior of the answers, and k-means of its one-hot rows, both obeying all
+    links; with X also `ConstrainedKMeans`. Where so few clusters cannot obey, more are
+    taken.
+
+    Each is made once with all answers, and once for each fold, votes included, without
+    the answers of the fold. A fold's answer that follows from the others (must-links
+    lead from one end to the other, with at most one cannot-link) counts as saying
+    nothing certain, since obeying says nothing. The posterior has the prior of
+    `answer_posterior` over all partitions and these outcomes.
+
+    Per number of clusters n_folds + 1 linkages of O(n² T) time and 8 n² bytes.
+
+    References
+    ----------
+    Davidson & Ravi (2005), PKDD; Wagstaff et al. (2001), ICML; Basu et al. (2004), SDM:
+    see `consensus_partition` and `ConstrainedKMeans`.
+
+    Examples
+    --------
+    >>> rows, columns = [0, 0, 0, 1, 1, 1], [0, 1, 1, 0, 0, 1]
+    >>> ensemble = Ensemble([rows, columns, [0, 0, 1, 1, 2, 2]])
+    >>> answers = Constraints(must_link=[(0, 1)], cannot_link=[(2, 3), (1, 5)])
+    >>> made = models_for_answers(ensemble, answers, n_clusters=[2])
+    >>> made.ensemble.labels[-1].tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    run = RunOptions(n_jobs, progress, cancel)
+    pool = ensemble if isinstance(ensemble, Ensemble) else partitions_of(ensemble)
+    known = _check_answers(constraints, check_ensemble(pool))
+    n_folds = check_range(n_folds, 2, np.inf, name="n_folds", integer=True)
+    seed = check_random_state(random_state)
+    makers = _makers(X, pool.n_samples, seed, run)
+    if isinstance(ensemble, Ensemble):
+        ensemble = count_agreements(ensemble, n_jobs=n_jobs, cancel=cancel)
+    tasks = [_Task(ensemble, known, known)]
+    tasks += [_Task(ensemble, given, known) for given in _folds(known, n_folds, seed)]
+    numbers = _numbers_of_clusters(n_clusters, tasks[0])
+    labels: list[IntArray] = []
+    held_out: list[IntArray] = []
+    plans = [(name, k) for k in numbers for name in makers]
+    for name, k in plans:
+        run.report(len(labels), len(plans))
+        run.raise_if_cancelled()
+        every, *parts = (task.obey(makers[name], k) for task in tasks)
+        pairs = zip(tasks[1:], parts, strict=True)
+        labels.append(every)
+        held_out.append(np.sum([t.outcome(part) for t, part in pairs], axis=0))
+    joined = _join(pool, labels, plans, known)
+    posterior = answer_posterior(
+        joined, known, held_out=np.array(held_out), n_jobs=n_jobs, cancel=cancel
+    )
+    run.report(len(plans), len(plans))
+    return AnswerModels(joined, len(plans), posterior)
+
+
+class _Task:
+    """The answers that are given, the votes by them, and the others as a test."""
+
+    def __init__(
+        self, agreement: Agreement, given: Constraints, known: Constraints
+    ) -> None:
+        self.given = given
+        self.posterior = answer_posterior(agreement, given).values
+        pool = agreement.ensemble
+        self.voting = pool.with_weights(self.posterior * pool.n_partitions)
+        self.must, self.cannot = (
+            np.array([pair for pair in every if pair not in some], np.int64)
+            for every, some in zip(_pairs(known), _pairs(given), strict=True)
+        )
+
+    def obey(self, make: Maker, k: int) -> IntArray:
+        """Labels (n_samples,) of k clusters that obey, or of the fewest that do."""
+        while True:
+            try:
+                return make(self.voting, self.given, k)
+            except ConstraintError:
+                k += 1
+
+    def outcome(self, labels: IntArray) -> IntArray:
+        """Number of held out answers that labels break, and of those that follow."""
+        counts = np.zeros(2, np.int64)
+        for pairs, joined in ((self.must, True), (self.cannot, False)):
+            if len(pairs):
+                follows = self.given.settles(pairs, len(labels))
+                broken = (labels[pairs[:, 0]] == labels[pairs[:, 1]]) != joined
+                counts += [(broken & ~follows).sum(), follows.sum()]
+        return counts
+
+
+def _pairs(known: Constraints) -> list[list[list[int]]]:
+    """Must-links and cannot-links as lists."""
+    return [known.must_link.tolist(), known.cannot_link.tolist()]
+
+
+def _check_answers(constraints: Constraints, pool: Ensemble) -> Constraints:
+    """Return the answers if there are any that a pool without gaps can hear."""
+    known = check_constraints(constraints, pool.n_samples)
+    if not known.n_pairs:
+        raise ValueError("constraints has no pair; give at least one answer.")
+    if pool.is_partial:
+        raise DataError(
+            "partitions of the ensemble are partial, and no partition of them obeys "
+            "links; keep the samples that all models saw, with "
+            "ensemble.take_samples(ensemble.seen_by_all)."
+        )
+    return known
+
+
+def _makers(
+    X: npt.ArrayLike | None, n_samples: int, seed: int, run: RunOptions
+) -> dict[str, Maker]:
+    """What makes partitions, by name."""
+
+    def consensus(method: str) -> Maker:
+        return lambda voting, given, k: consensus_partition(
+            voting, k, method, seed, constraints=given, n_init=_N_INIT, **run.threads
+        )
+
+    makers = {"average linkage": consensus("average"), "consensus": consensus("kmeans")}
+    if X is not None:
+        data = check_features(X)
+        if len(data) != n_samples:
+            raise ValueError(
+                f"X has {len(data)} rows, but the partitions have {n_samples} samples; "
+                "give the features that they were made from."
+            )
+        makers["k-means"] = lambda voting, given, k: (
+            ConstrainedKMeans(k, given.must_link, given.cannot_link, random_state=seed)
+            .fit(data)
+            .labels_
+        )
+    return makers
+
+
+def _folds(known: Constraints, n_folds: int, seed: int) -> list[Constraints]:
+    """Answers without those of each fold."""
+    must = np.arange(known.n_pairs) < len(known.must_link)
+    links = np.concatenate([known.must_link, known.cannot_link])
+    order = np.random.default_rng(seed).permutation(known.n_pairs)
+    kept = np.ones((min(n_folds, known.n_pairs), known.n_pairs), bool)
+    kept[np.arange(known.n_pairs) % len(kept), order] = False
+    return [Constraints(links[some & must], links[some & ~must]) for some in kept]
+
+
+def _numbers_of_clusters(given: Sequence[int] | None, task: _Task) -> list[int]:
+    """Numbers of clusters to try, those of the most probable partitions first."""
+    pool = task.voting
+    if given is not None:
+        entries = check_entries(given, "n_clusters")
+        if not entries:
+            raise ValueError("n_clusters is empty; give at least one number, or None.")
+        return [
+            check_range(k, 1, pool.n_samples, name="n_clusters", integer=True)
+            for k in entries
+        ]
+    order = np.argsort(-task.posterior, kind="stable")
+    numbers = np.maximum(pool.n_clusters[order], 2).tolist()
+    return list(dict.fromkeys(numbers))[:_MOST_NUMBERS]
+
+
+def _join(
+    pool: Ensemble,
+    labels: Sequence[IntArray],
+    plans: Sequence[tuple[str, int]],
+    known: Constraints,
+) -> Ensemble:
+    """Put the partitions that were made behind those of the pool."""
+    names = [f"{name} under links k={k}" for name, k in plans]
+    must, cannot = _pairs(known)
+    links = {"must_link": must, "cannot_link": cannot}
+    specs = [
+        {"clusterer": f"{name} under links", "n_clusters": k, **links}
+        for name, k in plans
+    ]
+    return Ensemble(
+        np.concatenate([pool.labels.astype(np.int64), labels]),
+        [*pool.names, *names],
+        [*pool.families, *[FAMILY] * len(plans)],
+        pool.noise,
+        specs=[*pool.specs, *specs],
+        seconds=[*pool.seconds, *[np.nan] * len(plans)],
+        weights=[*pool.weights, *[1.0] * len(plans)],
+    )

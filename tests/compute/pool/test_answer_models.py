@@ -1,0 +1,161 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.metrics import adjusted_rand_score
+
+from clusterlens.compute._validation import DataError
+from clusterlens.compute.ensemble.agreement import count_agreements
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool import answer_models
+from clusterlens.compute.pool.answer_models import FAMILY, models_for_answers
+from clusterlens.compute.ranking.answers import answer_posterior
+
+
+def halves(seed=0):
+    """Classes that no model of a pool finds, as each knows two of the three borders."""
+    truth = np.repeat(np.arange(4), 12)
+    rng = np.random.default_rng(seed)
+    merged = [[0, 0, 1, 2], [0, 1, 1, 2], [0, 1, 2, 2], [0, 1, 0, 2], [0, 1, 2, 0]]
+    labels = np.array(merged * 2)[:, truth]
+    noise = rng.random(labels.shape) < 0.1
+    return truth, Ensemble(np.where(noise, rng.integers(0, 3, labels.shape), labels))
+
+
+def answers(truth, n, seed=0):
+    rng = np.random.default_rng(seed)
+    pairs = rng.choice(len(truth), (n, 2), replace=False)
+    same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
+    return Constraints(pairs[same], pairs[~same])
+
+
+@pytest.fixture(scope="module")
+def made():
+    truth, ensemble = halves()
+    known = answers(truth, 16)
+    X = np.eye(4)[truth] + np.random.default_rng(1).normal(0, 0.2, (48, 4))
+    return truth, known, models_for_answers(ensemble, known, X, [4, 3])
+
+
+def test_what_is_made_obeys_and_says_from_what(made):
+    _, known, models = made
+    ensemble, n_made = models.ensemble, models.n_made
+    assert n_made == 6
+    assert set(ensemble.families[-n_made:]) == {FAMILY}
+    consensus = [t for t in range(10, 16) if "k-means" not in ensemble.names[t]]
+    assert (known.violations(ensemble)[consensus] == 0).all()
+    for spec in ensemble.specs[-n_made:]:
+        assert_array_equal(spec["must_link"], known.must_link)
+        assert_array_equal(spec["cannot_link"], known.cannot_link)
+
+
+def test_what_is_made_may_be_better_than_all_models(made):
+    truth, _, models = made
+    values = [adjusted_rand_score(truth, row) for row in models.ensemble.labels]
+    assert models.leader_is_made
+    assert values[models.leader] > max(values[:10]) + 0.1
+
+
+def test_models_of_the_pool_are_judged_by_all_answers(made):
+    _, known, models = made
+    broken = known.violations(models.ensemble) * known.n_pairs
+    assert_array_equal(models.posterior.outcomes[:10, 0], broken[:10])
+
+
+def test_the_posterior_rests_on_answers_held_out(made):
+    _, known, models = made
+    given = models.posterior.outcomes[-models.n_made :]
+    again = answer_posterior(models.ensemble, known, held_out=given)
+    assert_array_equal(again.values, models.posterior.values)
+    obeyed = answer_posterior(models.ensemble, known)
+    assert obeyed.values[-models.n_made :].sum() > again.values[-models.n_made :].sum()
+
+
+def test_answers_without_truth_are_not_won_by_obeying():
+    _, ensemble = halves()
+    random = answers(np.random.default_rng(3).integers(0, 2, 48), 20)
+    models = models_for_answers(ensemble, random, n_clusters=[3])
+    broken = models.posterior.outcomes[-models.n_made :, 0]
+    assert (random.violations(models.ensemble)[-models.n_made :] == 0).all()
+    assert (broken >= 5).all()
+
+
+def test_each_answer_is_held_out_once_without_what_implies_it(monkeypatch):
+    truth, ensemble = halves()
+    known = answers(truth, 12)
+    given = []
+
+    def obey(task, make, k):
+        given.append(task.given)
+        return np.zeros(48, int)
+
+    monkeypatch.setattr(answer_models._Task, "obey", obey)
+    models = models_for_answers(ensemble, known, n_clusters=[3], n_folds=4)
+    assert [some.n_pairs for some in given[:5]] == [12, 9, 9, 9, 9]
+    # One cluster of all breaks every cannot-link, each counted once.
+    assert models.posterior.outcomes[-1].tolist() == [len(known.cannot_link), 0]
+
+
+def test_an_answer_that_follows_from_the_others_says_nothing():
+    _, ensemble = halves()
+    circle = Constraints(must_link=[(0, 1), (1, 2), (0, 2)])
+    models = models_for_answers(ensemble, circle, n_clusters=[3])
+    assert models.posterior.outcomes[-models.n_made :].tolist() == [[0, 3], [0, 3]]
+
+
+def test_more_clusters_are_taken_where_fewer_cannot_obey():
+    _, ensemble = halves()
+    apart = Constraints(cannot_link=[(0, 12), (12, 24), (0, 24)])
+    models = models_for_answers(count_agreements(ensemble), apart, n_clusters=[2])
+    assert (models.ensemble.n_clusters[-2:] == 3).all()
+
+
+def test_numbers_of_clusters_are_those_of_probable_models():
+    truth, ensemble = halves()
+    known = answers(truth, 10)
+    numbers = [
+        s["n_clusters"] for s in models_for_answers(ensemble, known).ensemble.specs[10:]
+    ]
+    assert set(numbers) <= set(ensemble.n_clusters.tolist())
+
+
+def test_the_table_lists_all_most_probable_first(made):
+    _, _, models = made
+    frame = models.to_frame()
+    assert frame.index[0] == models.leader
+    assert frame["posterior"].is_monotonic_decreasing
+    assert frame["posterior"].sum() == pytest.approx(1)
+    assert len(frame) == models.ensemble.n_partitions
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"constraints": Constraints()}, "constraints"),
+        ({"X": np.zeros((3, 2))}, "X has 3 rows"),
+        ({"n_clusters": [0]}, "n_clusters"),
+        ({"n_clusters": []}, "n_clusters is empty"),
+        ({"n_folds": 1}, "n_folds"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(given, says):
+    truth, ensemble = halves()
+    call = {"ensemble": ensemble, "constraints": answers(truth, 4)} | given
+    with pytest.raises(ValueError, match=says):
+        models_for_answers(**call)
+
+
+def test_partial_partitions_are_refused():
+    truth, ensemble = halves()
+    missing = np.zeros(ensemble.labels.shape, bool)
+    missing[0, 0] = True
+    partial = Ensemble(ensemble.labels, missing=missing)
+    with pytest.raises(DataError, match="take_samples"):
+        models_for_answers(partial, answers(truth, 4))
+
+
+@pytest.mark.parametrize("held_out", [[[1, 0, 0]], [[-1, 0]], [[4, 1]], [[0.5, 0]]])
+def test_counts_that_no_answers_give_are_refused(held_out):
+    truth, ensemble = halves()
+    with pytest.raises(ValueError, match="held_out"):
+        answer_posterior(ensemble, answers(truth, 4), held_out=held_out)
