@@ -210,6 +210,8 @@ def _forest(
     reach = np.maximum(lengths, np.maximum(core[ends], core[others]))
     # Stored zeros count as no edge, so that duplicates get the smallest length.
     reach = np.maximum(reach, np.finfo(float).tiny)
+    # SciPy 1.15 spans no graph of longer indices.
+    ends, others = ends.astype(np.int32), others.astype(np.int32)
     low, high = np.minimum(ends, others), np.maximum(ends, others)
     order = np.lexsort((high, low))
     first = np.ones(len(order), bool)

@@ -31,6 +31,7 @@ _AMONG_NUMBERS = "- -- --- . .. ... * none nil missing unknown nd n.d. n.d (null
 MISSING_WORDS = frozenset(_ANYWHERE.split())
 MISSING_NUMBERS = MISSING_WORDS | frozenset(_AMONG_NUMBERS.split())
 _TRIED = 1000
+_GROUPING = " '\u2019\u00a0\u202f"
 _PLAIN = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf(?:inity)?))"
 _DATE = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)?"
 _CODE = r"0\d+"
@@ -67,13 +68,13 @@ COMMA_DECIMAL = NumberStyle(
 )
 SPACE_GROUPS = NumberStyle(
     "blanks between thousands",
-    rf"{_PLAIN}|[+-]?\d{{1,3}}(?:[ '\u2019\u00a0\u202f]\d{{3}})+(?:\.\d+)?",
-    grouping=" '\u2019\u00a0\u202f",
+    rf"{_PLAIN}|[+-]?\d{{1,3}}(?:[{_GROUPING}]\d{{3}})+(?:\.\d+)?",
+    grouping=_GROUPING,
 )
 SPACE_GROUPS_COMMA = NumberStyle(
     "blanks between thousands and decimal comma",
-    r"[+-]?\d{1,3}(?:[ '\u2019\u00a0\u202f]?\d{3})*(?:,\d+)?",
-    grouping=" '\u2019\u00a0\u202f",
+    rf"[+-]?\d{{1,3}}(?:[{_GROUPING}]?\d{{3}})*(?:,\d+)?",
+    grouping=_GROUPING,
     decimal=",",
 )
 # "1,234" alone is ambiguous: the first style that fits all cells wins.

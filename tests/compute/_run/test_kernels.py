@@ -264,10 +264,9 @@ def test_a_kernel_that_does_not_compile_keeps_nobody_waiting(places, load, monke
     monkeypatch.setattr(kernels.Turns, "give", lambda turns, name: ended.append(name))
     with pytest.raises(TypingError):
         load()("text")
-    assert [name.partition("-")[0] for name in ended] == [
-        "callee.step",
-        "caller.scaled",
-    ]
+    # numba 0.61 tries the inner one twice.
+    tried = dict.fromkeys(name.partition("-")[0] for name in ended)
+    assert list(tried) == ["callee.step", "caller.scaled"]
 
 
 def test_all_kernels_are_on_disk_once_that_was_noted(places, monkeypatch):
