@@ -15,7 +15,7 @@ from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.nodes.links import link_states
 from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.analysis import DEFAULT_LINK_WEIGHT, Analysis, Link, Run
+from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Link, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import (
     LinkError,
@@ -239,11 +239,11 @@ def test_links_follow_their_rows_to_another_column_of_row_ids():
 
 def test_the_weight_of_the_links_is_one_action():
     session = session_of()
-    assert session.analysis.link_weight == DEFAULT_LINK_WEIGHT
+    assert session.analysis.link_weight == EVIDENCE
     session.act_now("set link weight", weight=1)
     assert session.analysis.link_weight == 1.0
     session.undo()
-    assert session.analysis.link_weight == DEFAULT_LINK_WEIGHT
+    assert session.analysis.link_weight == EVIDENCE
 
 
 def index_of(*rows):

@@ -10,7 +10,7 @@ from typing import Any
 from clusterlens.compute._numbers import count, whole
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.tables import rows_of
-from clusterlens.ui.state.analysis import Analysis, Link
+from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Link
 from clusterlens.ui.state.links import (
     OTHER,
     TITLES,
@@ -22,7 +22,14 @@ from clusterlens.ui.state.links import (
     refuse_contradiction,
     with_link,
 )
-from clusterlens.ui.state.shapes import LINK, LONG_TEXT, ROW_ID, ROW_IDS, number, record
+from clusterlens.ui.state.shapes import (
+    LINK,
+    LINK_WEIGHT,
+    LONG_TEXT,
+    ROW_ID,
+    ROW_IDS,
+    record,
+)
 
 
 def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -123,8 +130,10 @@ def _linked(analysis: Analysis, links: tuple[Link, ...]) -> Analysis:
 
 
 def set_link_weight(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Charge another amount for breaking all links."""
-    return replace(analysis, link_weight=float(values["weight"]))
+    """Take links as evidence, or charge an amount for breaking all of them."""
+    weight = values["weight"]
+    weight = weight if weight == EVIDENCE else float(weight)
+    return replace(analysis, link_weight=weight)
 
 
 _PAIR = record({"a": ROW_ID, "b": ROW_ID})
@@ -141,6 +150,8 @@ ACTIONS = {
     "remove link": Action("Remove the link", remove_link, _PAIR),
     "swap link": Action("Swap the link", swap_link, _PAIR),
     "set link weight": Action(
-        "Set the weight of the links", set_link_weight, record({"weight": number(0)})
+        "Set the weight of the links",
+        set_link_weight,
+        record({"weight": LINK_WEIGHT}),
     ),
 }

@@ -21,7 +21,7 @@ from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import distinct_partitions
 from clusterlens.compute.pool.stability import ClusterStability
-from clusterlens.compute.ranking.ranking import SCORES, Ranking
+from clusterlens.compute.ranking.ranking import SCORES, Ranking, Weight
 from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.compute.table.projection import Projection
@@ -32,7 +32,7 @@ from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.nodes.result import Told
-from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.analysis import EVIDENCE, Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import TITLES
 from clusterlens.ui.state.partitions import Choice
@@ -289,9 +289,8 @@ def _answer(found: Findings) -> str:
         without = int(np.argmin(_signed(ranking, ranking.unconstrained)))
         words = "would lead without the links" if without != first else "leads anyway"
         parts.append(
-            f"<span class='caveat'>{count(len(found.links), 'link')} are counted at "
-            f"weight {found.analysis.link_weight:.2f}; "
-            f"<b>{safe(names[without])}</b> {words}.</span>"
+            f"<span class='caveat'>{count(len(found.links), 'link')} are counted "
+            f"{_weighed(found.analysis.link_weight)}; <b>{safe(names[without])}</b> {words}.</span>"
         )
     if not found.agreement.exact:
         parts.append(
@@ -302,6 +301,13 @@ def _answer(found: Findings) -> str:
     parts.append("First means most typical of this pool, not proven true.")
     note = f"<pre>{safe(found.analysis.note)}</pre>" if found.analysis.note else ""
     return f"<p class='answer'>{' '.join(parts)}</p>{note}"
+
+
+def _weighed(weight: Weight) -> str:
+    """Say how links count."""
+    if weight == EVIDENCE:
+        return "as evidence, some of which may mislead"
+    return f"as a share at weight {weight:.2f}"
 
 
 def _signed(ranking: Ranking, values: np.ndarray) -> np.ndarray:

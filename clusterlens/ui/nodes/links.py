@@ -10,7 +10,7 @@ import pandas as pd
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.preview import preview_link, ranks_under
-from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.compute.ranking.ranking import Ranking, Weight
 from clusterlens.compute.ranking.suggestions import Suggestion, suggest_pairs
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.palette import LINK_COLOURS, PAIR_COLOUR
@@ -213,7 +213,7 @@ def pair_reading(
     samples: Dataset,
     positions: dict[PlainId, int],
     ranking: Ranking,
-    weight: float,
+    weight: Weight,
     spreads: np.ndarray,
 ) -> PairReading | None:
     """Read what the models say about a pair, and what an answer would do."""
@@ -290,7 +290,7 @@ def rises(
     links: tuple[Link, ...],
     since: tuple[Link, ...],
     positions: dict[PlainId, int],
-    weight: float,
+    weight: Weight,
 ) -> np.ndarray | None:
     """Ranks that each model has won by the links, shape (n_partitions,).
 

@@ -273,6 +273,8 @@ def test_a_table_that_is_prepared_differently_now_is_noted(tmp_path, forgotten):
         ("table", "0" * 64),
         ("links", [["must", 1]]),
         ("links", 5),
+        ("link_weight", "half"),
+        ("link_weight", -1),
         ("runs", [{"id": "r1"}]),
         ("runs", 3),
         ("dataset", {"table": None}),
@@ -291,6 +293,15 @@ def test_a_record_of_before_a_field_was_added_has_its_default(tmp_path):
     older = {name: v for name, v in row.changes.items() if name != "link_weight"}
     found = Records(Contents(tmp_path)).read([replace(row, changes=older)])
     assert found[0].analysis.link_weight == Analysis().link_weight
+
+
+def test_an_analysis_of_before_links_were_evidence_keeps_its_weight(tmp_path):
+    assert Analysis().link_weight == "evidence"
+    for weight in (0.2, "evidence"):
+        made = Analysis(link_weight=weight)
+        row = written(Step("start", "X", made), None, Contents(tmp_path))
+        found = Records(Contents(tmp_path)).read([row])[0].analysis
+        assert found.link_weight == weight
 
 
 def test_arrays_come_back_and_cannot_claim_more_than_there_is():
