@@ -290,7 +290,8 @@ def _answer(found: Findings) -> str:
         words = "would lead without the links" if without != first else "leads anyway"
         parts.append(
             f"<span class='caveat'>{count(len(found.links), 'link')} are counted "
-            f"{_weighed(found.analysis.link_weight)}; <b>{safe(names[without])}</b> {words}.</span>"
+            f"{_weighed(found.analysis.link_weight)}; "
+            f"<b>{safe(names[without])}</b> {words}.</span>"
         )
     if not found.agreement.exact:
         parts.append(

@@ -5,6 +5,7 @@ A new result is one function and one entry in `NODES` of the file it belongs to.
 
 from clusterlens.ui.nodes import (
     agreement,
+    answers,
     found_again,
     inspector,
     links,
@@ -26,5 +27,5 @@ from clusterlens.ui.pages.report import nodes as report
 NODES = agreement.NODES | nulls.NODES | pictures.NODES | pools.NODES
 NODES |= inspector.NODES | tables.NODES | cns.NODES | links.NODES | labels.NODES
 NODES |= clusters.NODES | k_selection.NODES | runs.NODES
-NODES |= fuzzy.NODES | report.NODES
+NODES |= fuzzy.NODES | report.NODES | answers.NODES
 NODES |= cns_study.NODES | result.NODES | found_again.NODES

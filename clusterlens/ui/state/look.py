@@ -120,6 +120,9 @@ class Look(param.Parameterized):
     )
     order_by = param.Selector(default="model", objects=["model", "tree", "file"])
     shading = param.Selector(default="linear", objects=["linear", "eq_hist"])
+    by_distance = param.Boolean(
+        False, doc="Whether models show their distance though answers weigh them."
+    )
     so_far = param.Boolean(
         False, doc="Whether a run is read while it forms, in place of a finished one."
     )

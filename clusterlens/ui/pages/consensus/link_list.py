@@ -40,7 +40,7 @@ class LinkList(Panel):
     """Each link with what the selected model makes of it, and the weight of all."""
 
     needs = ("link_states", "link_weight", "ranking")
-    also = ("constraints?", "selected", "ensemble")
+    also = ("constraints?", "selected", "ensemble", "broken_by_all")
 
     def build(self) -> Any:
         self._text = Text(does=self._do, css_classes=["cl-links"], stylesheets=[CSS])
@@ -99,10 +99,12 @@ class LinkList(Panel):
         constraints: Result,
         selected: Result,
         ensemble: Result,
+        broken_by_all: Result,
     ) -> None:
         """List the links, and say what breaking them costs."""
         shown = list(enumerate(link_states))[-_SHOWN:]
-        rows = "".join(_row(k, state) for k, state in shown)
+        lone = broken_by_all.value or frozenset()
+        rows = "".join(_row(k, state, state.link in lone) for k, state in shown)
         more = len(link_states) - len(shown)
         title = count(len(link_states), "link") if link_states else "No links yet"
         note = "by the selected model" if link_states else ""
@@ -204,12 +206,14 @@ def _offer(k: int, links: Constraints | None) -> str:
     )
 
 
-def _row(k: int, state: LinkState) -> str:
+def _row(k: int, state: LinkState, broken_by_all: bool) -> str:
     kind = state.link.kind
     rows = f"{safe(state.link.a)} – {safe(state.link.b)}"
     verdict = "<span class='muted'>kept</span>"
     if state.broken:
         verdict = badge("broken", kind="estimate")
+    if broken_by_all:
+        verdict = badge("broken by all", kind="estimate cl-broken-by-all")
     if state.ends is None:
         why = f"not in this run: {' and '.join(map(str, state.missing))}"
         verdict = f"<span class='muted' title='{safe(why)}'>waits</span>"

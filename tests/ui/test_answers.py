@@ -1,0 +1,157 @@
+"""Answers on the Consensus page without a browser."""
+
+import json
+
+import numpy as np
+import pytest
+
+from clusterlens.compute.ranking.answers import answer_posterior
+from clusterlens.ui.nodes.answers import broken_by_all
+from clusterlens.ui.state.analysis import Link
+from tests.ui.test_linking import looked_at
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The inplace keyword"),
+    pytest.mark.filterwarnings("ignore:Both 'variant' and 'button_style'"),
+]
+# The third model of the run cuts the first column into four parts.
+TRUTH = 2
+
+
+def answer_by(session, truth, n):
+    """Answer the first n pairs of rows, far from each other, as a model would."""
+    labels = session.analysis.ensemble.labels[truth]
+    for k in range(n):
+        a, b = (7 * k) % 150, (11 * k + 75) % 150
+        kind = "must" if labels[a] == labels[b] else "cannot"
+        session.act_now("add link", kind=kind, a=a, b=b)
+
+
+def table_of(opened):
+    return json.loads(opened.ranking._table.rows)
+
+
+def test_bars_say_how_likely_each_model_is_and_turn_back_to_distances():
+    async def scenario(opened):
+        session = opened.session
+        table = opened.ranking._table
+        assert "cl-posterior" not in table.css_classes
+        assert not opened.said._column.visible
+        answer_by(session, TRUTH, 12)
+        await opened.rest()
+        found = session.derived.get("answers").value
+        agreement = session.derived.get("agreement").value
+        links = session.derived.get("constraints").value
+        expected = answer_posterior(agreement, links)
+        assert np.allclose(found.posterior.values, expected.values)
+        rows = session.derived.get("rows").value
+        shown = opened.ranking.shown
+        assert np.allclose(shown["bar"], found.fits[rows], atol=1e-5)
+        assert np.allclose(shown["tick"], found.before[rows], atol=1e-5)
+        assert np.all(np.diff(shown["bar"]) <= 1e-5)
+        assert found.fits[rows].sum() == pytest.approx(1)
+        assert "cl-posterior" in table.css_classes
+        assert table.heads["distance"] == "fits your answers"
+        opened.ranking._count_from("distance")
+        await opened.rest()
+        assert table.heads["distance"] == "distance"
+        assert "cl-posterior" not in table.css_classes
+        assert table_of(opened)[0][-1] is None
+        for _ in range(12):
+            session.undo()
+        await opened.rest()
+        assert not opened.said._column.visible
+
+    looked_at(scenario)
+
+
+def test_the_headline_says_who_fits_and_who_led_before():
+    async def scenario(opened):
+        session = opened.session
+        before = session.derived.get("ranking").value.order[0]
+        answer_by(session, TRUTH, 20)
+        await opened.rest()
+        found = session.derived.get("answers").value
+        names = session.analysis.ensemble.names
+        body = opened.headline._text.body
+        assert before != TRUTH == int(found.posterior.values.argmax())
+        assert f"After 20 answers: <b>{names[TRUTH]}</b>" in body
+        assert f"{names[before]} before you answered" in body
+        assert "Most likely yours among these 12" in body
+        assert "differ in <b>0 of 20</b>" in opened.said._rate.body
+        rate = found.posterior.error_rate
+        assert f"<b>{rate:.0%}</b> of such answers" in opened.said._rate.body
+
+    looked_at(scenario)
+
+
+def test_enough_is_said_with_its_reason_only_where_the_library_says_so():
+    async def scenario(opened):
+        session = opened.session
+        answer_by(session, TRUTH, 3)
+        await opened.rest()
+        ahead = session.derived.get("outlook").value
+        assert not ahead.enough
+        assert ahead.leader_change > 0
+        assert "Not settled" in opened.said._enough.body
+        assert "cl-enough-chip" not in opened.headline._text.body
+        answer_by(session, TRUTH, 40)
+        await opened.rest()
+        ahead = session.derived.get("outlook").value
+        assert ahead.enough
+        assert (
+            f"{len(session.analysis.links)} answers: enough."
+            in opened.said._enough.body
+        )
+        assert "cl-enough-chip" in opened.headline._text.body
+        opened.said._do("clusters")
+        assert (session.look.page, session.look.partition) == ("clusters", "model")
+
+    looked_at(scenario)
+
+
+def test_answers_that_no_model_fits_are_said_to_and_broken_links_are_shown():
+    async def scenario(opened):
+        session = opened.session
+        ensemble = session.analysis.ensemble
+        first = ensemble.labels[:, 0]
+        alike = np.flatnonzero((ensemble.labels == first[:, None]).all(axis=0))
+        for row in alike[1:].tolist():
+            session.act_now("add link", kind="cannot", a=0, b=row)
+        await opened.rest()
+        assert session.derived.get("answers").value.posterior.none_fits
+        assert "No model of this pool fits" in opened.said._enough.body
+        assert "no model of this pool fits them" in opened.headline._text.body
+        assert opened.links._text.body.count("broken by all") == len(alike) - 1
+        opened.said._do("pool")
+        assert session.look.page == "pool"
+
+    looked_at(scenario)
+
+
+def test_a_link_that_one_model_keeps_is_not_broken_by_all():
+    async def scenario(opened):
+        ensemble = opened.session.analysis.ensemble
+        positions = opened.session.derived.get("row_positions").value
+        together = (ensemble.labels[:, 0] == ensemble.labels[:, 1:].T).sum(axis=1)
+        some = 1 + int(np.flatnonzero((together > 0) & (together < 12))[0])
+        every = 1 + int(np.flatnonzero(together == 12)[0])
+        lone = Link("cannot", 0, every)
+        links = (Link("must", 0, some), Link("cannot", 0, some), lone)
+        assert broken_by_all(ensemble, links, positions) == {lone}
+        assert broken_by_all(ensemble, (), positions) == frozenset()
+        assert broken_by_all(ensemble, (Link("must", 0, 999),), positions) == set()
+
+    looked_at(scenario)
+
+
+def test_a_share_shows_no_probabilities():
+    async def scenario(opened):
+        answer_by(opened.session, TRUTH, 3)
+        opened.session.act_now("set link weight", weight=1.0)
+        await opened.rest()
+        assert opened.session.derived.get("answers").state == "empty"
+        assert "cl-posterior" not in opened.ranking._table.css_classes
+        assert "Closest to what this pool agrees on" in opened.headline._text.body
+
+    looked_at(scenario)
