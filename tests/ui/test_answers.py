@@ -145,6 +145,31 @@ def test_a_link_that_one_model_keeps_is_not_broken_by_all():
     looked_at(scenario)
 
 
+def test_pairs_in_a_row_come_by_themselves_and_none_is_asked_twice():
+    async def scenario(opened):
+        session, asked = opened.session, []
+        await opened.press("s")
+        assert len(session.derived.get("suggestions").value) == 6
+        for k in range(8):
+            asked.append(session.look.pair)
+            assert len(asked[-1]) == 2
+            await opened.press("ucm"[k % 3] if k < 3 else "u")
+        assert len(set(asked)) == 8
+        assert (len(session.analysis.links), len(session.analysis.unsure)) == (2, 6)
+        assert "6 pairs unsure" in opened.links._text.body
+        answered = {frozenset((one.a, one.b)) for one in session.analysis.links}
+        for some in session.derived.get("suggestions").value:
+            assert frozenset(some.pair) not in {*map(frozenset, asked), *answered}
+        await opened.press("escape")
+        assert (session.look.streak, session.look.pair) == (False, ())
+        opened.links._do("again 0")
+        await opened.rest()
+        assert len(session.analysis.unsure) == 5
+        assert session.jobs.notices == ()
+
+    looked_at(scenario)
+
+
 def test_a_share_shows_no_probabilities():
     async def scenario(opened):
         answer_by(opened.session, TRUTH, 3)

@@ -20,6 +20,7 @@ from clusterlens.ui.state.links import (
     Kind,
     LinkError,
     PlainId,
+    Unsure,
     as_constraints,
     plain_id,
     refuse_contradiction,
@@ -304,12 +305,32 @@ def rises(
 
 
 def suggestions(
-    job: Job, ensemble: Ensemble, linked: Constraints | None
+    job: Job,
+    ensemble: Ensemble,
+    linked: Constraints | None,
+    weight: Weight,
+    unsure: Unsure,
+    positions: dict[PlainId, int],
 ) -> tuple[Suggestion, ...]:
-    """The pairs whose answers tell most about the ranking, by the links so far."""
-    return suggest_pairs(
-        ensemble, linked, n=SUGGESTED, progress=job.report, cancel=job.cancelled
+    """The pairs whose answers tell most about the ranking, by the links so far.
+
+    Those that could not be told are left out; one that splits the models as they do
+    may come instead.
+    """
+    told = {
+        tuple(sorted((positions[a], positions[b])))
+        for a, b in unsure
+        if a in positions and b in positions
+    }
+    found = suggest_pairs(
+        ensemble,
+        linked,
+        n=SUGGESTED + len(told),
+        constraint_weight=weight,
+        progress=job.report,
+        cancel=job.cancelled,
     )
+    return tuple(some for some in found if some.pair not in told)[:SUGGESTED]
 
 
 NODES = {
@@ -342,7 +363,7 @@ NODES = {
         keep=16,
     ),
     "suggestions": Node(
-        ("ensemble", "constraints?"),
+        ("ensemble", "constraints?", "link_weight", "unsure", "row_positions"),
         suggestions,
         "idle",
         "Looking for pairs worth an answer",

@@ -166,6 +166,8 @@ class Analysis:
         Runs whose agreements shall be exact whatever it costs.
     links : tuple of Link
         Must-links and cannot-links by row id; they belong to no run.
+    unsure : tuple of (plain id, plain id)
+        Pairs of rows that the analyst could not tell; they are not asked about again.
     link_weight : float or "evidence"
         What all links broken add to a score; "evidence" weighs each as an answer that
         may mislead.
@@ -198,6 +200,7 @@ class Analysis:
     threshold: int | None = None
     counted_fully: frozenset[str] = frozenset()
     links: tuple[Link, ...] = ()
+    unsure: tuple[tuple[Any, Any], ...] = ()
     link_weight: Weight = EVIDENCE
     note: str = ""
     cluster_names: tuple[ClusterName, ...] = ()

@@ -59,6 +59,7 @@ OF_RUN = (
     "inspected",
     "pair",
     "queue",
+    "streak",
     "brush",
     "threshold_preview",
     "partition",
@@ -142,6 +143,9 @@ class Look(param.Parameterized):
     )
     queue = param.ClassSelector(
         class_=tuple, default=(), doc="Suggested pairs: the one asked about, the next."
+    )
+    streak = param.Boolean(
+        False, doc="Whether the next suggested pair comes by itself after an answer."
     )
     refused = param.ClassSelector(
         class_=tuple, default=(), doc="Links of the contradiction refused last."

@@ -86,6 +86,7 @@ def analysis() -> Analysis:
         threshold=3,
         counted_fully=frozenset({"r1"}),
         links=(Link("must", 0, 1), Link("cannot", 2, 3)),
+        unsure=((4, 5),),
         link_weight=0.7,
         cluster_names=(ClusterName("small", (0, 1)),),
         memberships=(

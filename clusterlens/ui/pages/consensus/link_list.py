@@ -16,7 +16,7 @@ from clusterlens.ui.kit.widgets import badge, link, pmu, pn, safe, select
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.analysis import EVIDENCE, PAPER_WEIGHT
-from clusterlens.ui.state.links import OTHER, TITLES, shown_rows
+from clusterlens.ui.state.links import OTHER, TITLES, Unsure, shown_rows
 from clusterlens.ui.state.partitions import Choice, free_name
 from clusterlens.ui.work.derived import Result
 
@@ -39,7 +39,7 @@ _STROKES = {"must": "none", "cannot": "5 3"}
 class LinkList(Panel):
     """Each link with what the selected model makes of it, and the weight of all."""
 
-    needs = ("link_states", "link_weight", "ranking")
+    needs = ("link_states", "link_weight", "ranking", "unsure")
     also = ("constraints?", "selected", "ensemble", "broken_by_all")
 
     def build(self) -> Any:
@@ -96,6 +96,7 @@ class LinkList(Panel):
         link_states: list[LinkState],
         link_weight: Weight,
         ranking: Ranking,
+        unsure: Unsure,
         constraints: Result,
         selected: Result,
         ensemble: Result,
@@ -119,7 +120,7 @@ class LinkList(Panel):
         self._text.body = (
             f"<h3>{title} <small>{note}</small></h3>{waits}"
             + (f"<p class='muted'>The latest {_SHOWN} of them:</p>" if more else "")
-            + f"<table>{rows}</table>"
+            + f"<table>{rows}</table>{_unsure(unsure)}"
         )
         self._show_weight(ranking, constraints.value, link_weight)
         self._k = max(2, int(ensemble.value.n_clusters[selected.value]))
@@ -180,6 +181,12 @@ class LinkList(Panel):
         if verb == "paper":
             self.session.act_now("set link weight", weight=PAPER_WEIGHT)
             return
+        if verb == "again":
+            pairs = self.session.analysis.unsure
+            if int(at) < len(pairs):
+                a, b = pairs[int(at)]
+                self.session.act_now("ask again", a=a, b=b)
+            return
         states = self.session.derived.get("link_states")
         if not states.ready or int(at) >= len(states.value):
             return
@@ -189,6 +196,22 @@ class LinkList(Panel):
         elif verb in ("swap", "remove"):
             values = {"a": state.link.a, "b": state.link.b}
             self.session.act_now(f"{verb} link", **values)
+
+
+def _unsure(pairs: Unsure) -> str:
+    """List the pairs that could not be told, with the way to be asked again."""
+    if not pairs:
+        return ""
+    rows = "".join(
+        f"<tr><td class='ends'>{safe(a)} – {safe(b)}</td><td>"
+        f"{link('ask again', f'again {k}', css='cl-ask-again')}</td></tr>"
+        for k, (a, b) in [*enumerate(pairs)][-_SHOWN:]
+    )
+    return (
+        f"<details class='cl-unsure-pairs'><summary>{count(len(pairs), 'pair')} unsure"
+        "<small> count as no answer, not asked again</small></summary>"
+        f"<table>{rows}</table></details>"
+    )
 
 
 def _counted(weight: Weight) -> str:

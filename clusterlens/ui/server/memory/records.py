@@ -323,6 +323,7 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "parts": lambda self, parts, known: tuple(parts),
     "counted_fully": lambda self, runs, known: frozenset(runs),
     "links": lambda self, links, known: _links(links),
+    "unsure": lambda self, pairs, known: tuple(map(tuple, pairs)),
     "result": Records._read_result,
     "cluster_names": lambda self, names, known: tuple(
         ClusterName(text, tuple(rows)) for text, rows in names

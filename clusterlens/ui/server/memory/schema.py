@@ -92,6 +92,7 @@ _FIELDS: dict[str, Shape] = {
     "threshold": any_of(nothing, COUNT),
     "counted_fully": sequence(TEXT),
     "links": _LINKS,
+    "unsure": sequence(row(ROW_ID, ROW_ID)),
     "link_weight": LINK_WEIGHT,
     "note": LONG_TEXT,
     "result": any_of(nothing, _RESULT),
