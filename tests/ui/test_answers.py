@@ -4,10 +4,18 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
+import clusterlens as cl
 from clusterlens.compute.ranking.answers import answer_posterior
+from clusterlens.ui.exports.document import _answer, _votes
 from clusterlens.ui.nodes.answers import broken_by_all
+from clusterlens.ui.pages.clusters.page import ClustersPage
+from clusterlens.ui.parts.findings import NEEDED, gather
+from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.state.analysis import Link
+from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.state.partitions import choice_from
 from tests.ui.test_linking import looked_at
 
 pytestmark = [
@@ -166,6 +174,97 @@ def test_pairs_in_a_row_come_by_themselves_and_none_is_asked_twice():
         await opened.rest()
         assert len(session.analysis.unsure) == 5
         assert session.jobs.notices == ()
+
+    looked_at(scenario)
+
+
+def test_the_consensus_listens_to_the_answers_until_the_pool_alone_is_wished():
+    async def scenario(opened):
+        session, derived = opened.session, opened.session.derived
+        opened.session.look.matrix_view = Viewport(width=60, height=60)
+        await opened.rest()
+        alone = derived.get("consensus").value.tile.values
+        ensemble = session.analysis.ensemble
+        assert derived.get("heard").value is ensemble
+        assert "pool alone" not in opened.matrix._note.body
+        answer_by(session, TRUTH, 20)
+        await opened.rest()
+        heard = derived.get("heard").value
+        fits = derived.get("answers").value.posterior
+        assert heard.votes.tolist() == np.floor(1000 * fits.values).tolist()
+        assert derived.get("binarised_at").value == -(-heard.n_votes // 2)
+        order = derived.get("order").value
+        joined = [row[order][:, None] == row[order] for row in heard.labels]
+        matrix = np.average(joined, axis=0, weights=heard.votes)
+        listening = derived.get("consensus").value.tile.values
+        assert listening.mean() == pytest.approx(matrix.mean(), abs=0.02)
+        assert np.abs(listening - alone).mean() > 0.05
+        effective = f"as if {fits.n_effective:.1f} models voted"
+        assert effective in opened.matrix._note.body
+        opened.matrix._turn("alone")
+        await opened.rest()
+        assert derived.get("heard").value is ensemble
+        assert "with your answers" in opened.matrix._note.body
+        opened.matrix._turn("answers")
+        await opened.rest()
+        assert derived.get("heard").value is heard
+
+    looked_at(scenario)
+
+
+def test_a_consensus_by_answers_is_made_again_by_action_and_script():
+    async def scenario(opened):
+        session = opened.session
+        page = ClustersPage(session)
+        page.look(True)
+        answer_by(session, TRUTH, 20)
+        session.look.param.update(partition="consensus", partition_k=4)
+        await opened.rest()
+        chosen = session.derived.get("chosen").value
+        heard = session.derived.get("heard").value
+        assert chosen.title == "consensus tree k=4 by answers"
+        expected = cl.consensus_tree(heard, 20, 0).cut(4)
+        assert np.array_equal(chosen.labels, expected)
+        truth = session.analysis.ensemble.labels[TRUTH]
+        assert adjusted_rand_score(truth, chosen.labels) > 0.9
+        labels, clusters = chosen.labels, chosen.clusters
+        assert await choose_result(session, chosen.choice, labels, clusters)
+        result = session.analysis.result
+        assert result.made["votes"] == heard.votes.tolist()
+        assert np.array_equal(result.clusters, chosen.clusters)
+        choice = choice_from(result.made, session.analysis.samples)
+        assert choice == chosen.choice
+        ens = session.analysis.ensemble
+        written = choice.python(ens, 4, ())
+        assert np.array_equal(eval(written, {"cl": cl, "ens": ens}), labels)
+        session.look.pool_alone = True
+        session.look.partition = "consensus"
+        await opened.rest()
+        assert session.derived.get("chosen").value.title == "consensus tree k=4"
+
+    looked_at(scenario)
+
+
+def test_the_report_says_how_many_answers_their_errors_and_what_they_changed():
+    async def scenario(opened):
+        session = opened.session
+        names = session.analysis.ensemble.names
+        before = names[session.derived.get("ranking").value.order[0]]
+        answer_by(session, TRUTH, 20)
+        session.act_now("leave unsure", a=0, b=3)
+        stop = session.derived.watch([*NEEDED, "answers", "heard"], lambda _: None)
+        await opened.rest()
+        found = gather(session)
+        stop()
+        said = found.answers
+        text = _answer(found)
+        assert "By 20 answers of the analyst and 1 pair left unsure" in text
+        assert f"<b>{names[TRUTH]}</b> is likeliest" in text
+        assert f"about {said.posterior.error_rate:.0%} of such answers" in text
+        assert "contradicts 0 of them" in text
+        assert f"Without answers <b>{before}</b> would be first" in text
+        assert found.heard is session.derived.get("heard").value
+        assert "models vote by how likely" in _votes(found)
 
     looked_at(scenario)
 

@@ -16,6 +16,8 @@ from clusterlens.ui.state.links import PlainId
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import KERNELS, Job
 
+VOTES = 1000
+
 
 @dataclass(frozen=True, eq=False)
 class Answers:
@@ -69,6 +71,23 @@ def answers(
         np.bincount(copies, before.values)[copies],
         round(share * linked.n_pairs),
     )
+
+
+def heard(ensemble: Ensemble, answers: Answers | None, pool_alone: bool) -> Ensemble:
+    """The models with the votes that the consensus is made of.
+
+    Those of the run where nothing was answered, no model fits, or it is wished.
+    """
+    if answers is None or pool_alone or answers.posterior.none_fits:
+        return ensemble
+    # A model below one vote in a thousand has none.
+    votes = np.floor(answers.posterior.values * VOTES)
+    return ensemble.with_weights(votes) if votes.any() else ensemble
+
+
+def binarised_at(ensemble: Ensemble, heard: Ensemble, threshold: int) -> int:
+    """Votes that must join a pair: half of them where answers gave the votes."""
+    return threshold if heard is ensemble else -(-heard.n_votes // 2)
 
 
 @dataclass(frozen=True)
@@ -125,6 +144,8 @@ NODES = {
         "Weighing the answers",
         keep=64,
     ),
+    "heard": Node(("ensemble", "answers?", "look.pool_alone"), heard, keep=64),
+    "binarised_at": Node(("ensemble", "heard", "threshold_in_force"), binarised_at),
     "outlook": Node(
         ("answers",),
         outlook,

@@ -27,6 +27,7 @@ LOOKED_AT = (
     "partition_k",
     "consensus_by",
     "obey_links",
+    "pool_alone",
     "cluster",
     "compared",
     "cns_metric",

@@ -121,6 +121,9 @@ class Look(param.Parameterized):
     )
     order_by = param.Selector(default="model", objects=["model", "tree", "file"])
     shading = param.Selector(default="linear", objects=["linear", "eq_hist"])
+    pool_alone = param.Boolean(
+        False, doc="Whether the consensus is of the pool alone though answers weigh it."
+    )
     by_distance = param.Boolean(
         False, doc="Whether models show their distance though answers weigh them."
     )

@@ -14,6 +14,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import LINK_COLOURS
 from clusterlens.ui.kit.widgets import badge, link, pmu, pn, safe, select
 from clusterlens.ui.nodes.links import LinkState
+from clusterlens.ui.pages.clusters.nodes import own_votes
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.analysis import EVIDENCE, PAPER_WEIGHT
 from clusterlens.ui.state.links import OTHER, TITLES, Unsure, shown_rows
@@ -159,8 +160,9 @@ class LinkList(Panel):
                 obey_links=True,
             )
             return
-        choice = Choice("consensus", self._k, "kmeans", obeys=True)
-        run = session.analysis.run
+        run, heard = session.analysis.run, session.derived.get("heard")
+        votes = own_votes(run.ensemble, heard.value) if heard.ready else ()
+        choice = Choice("consensus", self._k, "kmeans", obeys=True, votes=votes)
         name = free_name(choice.title(run.ensemble), run.ensemble.names)
         values = choice.values(run.dataset)
         if await session.act("keep partition", partition=values, name=name):
