@@ -199,7 +199,7 @@ def test_the_consensus_listens_to_the_answers_until_the_pool_alone_is_wished():
         listening = derived.get("consensus").value.tile.values
         assert listening.mean() == pytest.approx(matrix.mean(), abs=0.02)
         assert np.abs(listening - alone).mean() > 0.05
-        effective = f"as if {fits.n_effective:.1f} models voted"
+        effective = f"By your answers: as if {fits.n_effective:.1f} voted"
         assert effective in opened.matrix._note.body
         opened.matrix._turn("alone")
         await opened.rest()

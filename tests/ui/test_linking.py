@@ -140,7 +140,7 @@ def test_a_link_is_drawn_charged_and_taken_back_by_undo():
         assert len(opened.map._figure._links["cannot"].data["x0"]) == 0
         shown = opened.ranking.shown
         breaks = session.derived.get("ranking").value.violated > 0
-        assert "1" in shown["broken"]
+        assert "1" in shown["majority"]
         assert shown["full"][0].endswith(" of 1 link")
         assert breaks[leader]
         assert "of 1 link" in opened.headline._text.body

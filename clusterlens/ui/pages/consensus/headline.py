@@ -74,7 +74,7 @@ class Headline(Panel):
             _null_chip(null_check, null_seconds),
         )
         self._text.body = excerpt(
-            f"{_fitting(answers, ranking) or _answer(ranking, ensemble)}"
+            f"{_fitting(answers, outlook.value, ranking) or _answer(ranking, ensemble)}"
             f"{_yours(result.value, shared_with_leader, run, ranking)}"
             f"{_decided(ranking)}"
             f"{_outvoted(copies_of_leader, ranking, run)}"
@@ -105,7 +105,7 @@ def _answer(ranking: Ranking, ensemble: Ensemble) -> str:
     return text + ". "
 
 
-def _fitting(found: Answers | None, ranking: Ranking) -> str:
+def _fitting(found: Answers | None, outlook: Outlook | None, ranking: Ranking) -> str:
     """Say which model fits the answers, how surely, and which was first before."""
     if found is None:
         return ""
@@ -117,7 +117,9 @@ def _fitting(found: Answers | None, ranking: Ranking) -> str:
     leader = f"<b>{safe(names[first])}</b> ({percent(fits[first])})"
     if fits[first] < 0.5 and second is not None:
         other = f"<b>{safe(names[second])}</b> ({percent(fits[second])})"
-        said += f"still open between {leader} and {other}"
+        settled = outlook is not None and outlook.enough
+        words = "hardly told apart are" if settled else "still open between"
+        said += f"{words} {leader} and {other}"
     else:
         said += leader
     before = int(found.before.argmax())

@@ -177,7 +177,14 @@ class ConsensusMatrix(Matrix):
 class BinarisedMatrix(Matrix):
     """Pairs that enough models join."""
 
-    needs = ("binarised", "ensemble", "heard", "binarised_at", *Matrix.drawn)
+    needs = (
+        "binarised",
+        "ensemble",
+        "heard",
+        "binarised_at",
+        "answers?",
+        *Matrix.drawn,
+    )
 
     def __init__(self, session: Any, partner: ConsensusMatrix) -> None:
         self._partner = partner
@@ -222,6 +229,7 @@ class BinarisedMatrix(Matrix):
         ensemble: Ensemble,
         heard: Ensemble,
         binarised_at: int,
+        answers: Answers | None,
         matrix_edges: Edges,
         link_marks: Marks,
         order: Result,
@@ -233,8 +241,12 @@ class BinarisedMatrix(Matrix):
             sampled = " " + badge(text, kind="estimate")
         needed = f"Together in at least {binarised_at} of {voters(heard)}"
         if heard is not ensemble:
-            needed = "Together by half of the weight, or more"
+            needed = "Together by half of the votes, or more"
         self._note.body = f"<p class='muted cut'>{_FILLED}{needed}{sampled}</p>"
+        if answers is not None:
+            # As high as the note beside it, so that both squares are alike.
+            whose = "your answers" if heard is not ensemble else "the pool alone"
+            self._note.body += f"<p class='muted cut'>Votes of {whose}</p>"
         self.draw("Binarised matrix", binarised, matrix_edges, link_marks)
 
 
@@ -245,12 +257,13 @@ def _votes(ensemble: Ensemble, heard: Ensemble, answers: Answers | None) -> str:
     if answers.posterior.none_fits:
         return "<p class='muted cut'>Pool alone: no model fits your answers.</p>"
     if heard is ensemble:
-        back = link("with your answers", "answers", kind="pill")
-        return f"<p class='muted'>The pool alone · {back}</p>"
-    alone = link("pool alone", "alone", kind="pill")
+        back = link("with your answers", "answers")
+        return f"<p class='muted between'><span>The pool alone</span>{back}</p>"
+    n = answers.posterior.n_effective
     return (
-        "<p class='muted' title='effective number of models: 1 / sum p²'>With your "
-        f"answers: as if {answers.posterior.n_effective:.1f} models voted · {alone}</p>"
+        "<p class='muted between'><span class='cut' title='effective number of models: "
+        f"1 / sum p²'>By your answers: as if {n:.1f} voted</span>"
+        f"{link('pool alone', 'alone')}</p>"
     )
 
 

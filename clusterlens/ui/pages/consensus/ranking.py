@@ -36,7 +36,7 @@ VOTES = {
 FITTING = {
     "distance": "fits your answers",
     "range": "",
-    "majority": "broken",
+    "majority": "not kept",
     "first": "",
     "last": "",
 }
@@ -181,7 +181,7 @@ class RankingTable(Panel):
             f"{_counted_from(links.value, since.value)}"
         )
         said = None if by_distance.value else answers
-        drawn = (ranking, robustness.state, robustness.value, rises.value, said)
+        drawn = (ranking, robustness.state, robustness.value, rises, said)
         more: dict[str, Any] = {}
         self._rows = rows
         if drawn != self._drawn:
