@@ -258,12 +258,15 @@ def _votes(ensemble: Ensemble, heard: Ensemble, answers: Answers | None) -> str:
         return "<p class='muted cut'>Pool alone: no model fits your answers.</p>"
     if heard is ensemble:
         back = link("with your answers", "answers")
-        return f"<p class='muted between'><span>The pool alone</span>{back}</p>"
+        return (
+            "<p class='muted sides'><span class='cut'>The pool alone</span>"
+            f"<span style='flex:none'>{back}</span></p>"
+        )
     n = answers.posterior.n_effective
     return (
-        "<p class='muted between'><span class='cut' title='effective number of models: "
+        "<p class='muted sides'><span class='cut' title='effective number of models: "
         f"1 / sum p²'>By your answers: as if {n:.1f} voted</span>"
-        f"{link('pool alone', 'alone')}</p>"
+        f"<span style='flex:none'>{link('pool alone', 'alone')}</span></p>"
     )
 
 
