@@ -70,13 +70,13 @@ def test_a_node_that_nobody_watches_is_not_computed():
 
 def test_results_of_results_follow_and_are_told_of_together():
     bench = Bench(
-        twice=Node(("link_weight",), lambda w: 2 * w),
+        twice=Node(("runs_made",), lambda n: 2 * n),
         sentence=Node(("twice", "score"), lambda t, s: f"{s} {t}"),
     )
     told = []
     bench.derived.watch(["twice", "sentence"], told.append)
-    bench.decide(link_weight=1.0, score="x")
-    assert [r["sentence"].value for r in told] == ["discotec-binary 0.4", "x 2.0"]
+    bench.decide(runs_made=1, score="x")
+    assert [r["sentence"].value for r in told] == ["discotec-binary 0", "x 2"]
 
 
 @pytest.mark.parametrize("lane", ["live", "idle"])

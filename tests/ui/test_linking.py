@@ -17,7 +17,7 @@ from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.parts import panel
 from clusterlens.ui.parts.moves import link_from, press
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.analysis import Analysis, Run
+from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import rest, run
@@ -53,7 +53,7 @@ class Opened:
         self.map, self.headline = named["SampleMap"], named["Headline"]
         self.ranking, self.matrix = named["RankingTable"], named["ConsensusMatrix"]
         tab = named["Inspector"].tabs["links"]
-        self.pair, self.suggested, self.links = tab.parts
+        self.pair, self.suggested, self.said, self.links = tab.parts
 
     async def load(self) -> None:
         self.session.look.page = "consensus"
@@ -140,7 +140,7 @@ def test_a_link_is_drawn_charged_and_taken_back_by_undo():
         assert len(opened.map._figure._links["cannot"].data["x0"]) == 0
         shown = opened.ranking.shown
         breaks = session.derived.get("ranking").value.violated > 0
-        assert "1" in shown["broken"]
+        assert "1" in shown["majority"]
         assert shown["full"][0].endswith(" of 1 link")
         assert breaks[leader]
         assert "of 1 link" in opened.headline._text.body
@@ -401,6 +401,11 @@ def test_the_list_swaps_removes_and_shows_links_and_sets_their_weight():
         opened.links._text._handle_msg("swap 0")
         await opened.rest()
         assert session.analysis.links[0].kind == "cannot"
+        assert not opened.links._weight.visible
+        assert "an answer that may mislead" in opened.links._cost.body
+        opened.links._counted.value = "share"
+        await opened.rest()
+        assert session.analysis.link_weight == 1.0
         steps = len(session.history.steps)
         opened.links._weight.value_throttled = 0.5
         await opened.rest()
@@ -409,7 +414,12 @@ def test_the_list_swaps_removes_and_shows_links_and_sets_their_weight():
         assert "Breaking the link costs 0.50" in opened.links._cost.body
         session.undo()
         await opened.rest()
-        assert opened.links._weight.value == 0.2
+        assert opened.links._weight.value == 1.0
+        session.undo()
+        await opened.rest()
+        assert session.analysis.link_weight == EVIDENCE
+        assert opened.links._counted.value == EVIDENCE
+        assert not opened.links._weight.visible
         opened.links._text._handle_msg("remove 0")
         await opened.rest()
         assert session.analysis.links == ()

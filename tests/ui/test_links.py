@@ -9,13 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clusterlens.compute.ensemble.constraint_files import (
+    constraints_from_csv,
+    constraints_from_json,
+)
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.actions import ACTIONS
+from clusterlens.ui.exports.rows import links_to_csv, links_to_json
 from clusterlens.ui.nodes.links import link_states
 from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.analysis import DEFAULT_LINK_WEIGHT, Analysis, Link, Run
+from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Link, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import (
     LinkError,
@@ -239,11 +244,11 @@ def test_links_follow_their_rows_to_another_column_of_row_ids():
 
 def test_the_weight_of_the_links_is_one_action():
     session = session_of()
-    assert session.analysis.link_weight == DEFAULT_LINK_WEIGHT
+    assert session.analysis.link_weight == EVIDENCE
     session.act_now("set link weight", weight=1)
     assert session.analysis.link_weight == 1.0
     session.undo()
-    assert session.analysis.link_weight == DEFAULT_LINK_WEIGHT
+    assert session.analysis.link_weight == EVIDENCE
 
 
 def index_of(*rows):
@@ -259,7 +264,7 @@ def index_of(*rows):
 )
 def test_links_of_a_file_find_their_rows_by_id(text):
     found = links_from_text(text, index_of("a", "b", "=1+1", "7"))
-    assert found == (Link("must", "a", "b"), Link("cannot", "=1+1", "7"))
+    assert found == ((Link("must", "a", "b"), Link("cannot", "=1+1", "7")), ())
 
 
 @pytest.mark.parametrize(
@@ -272,20 +277,57 @@ def test_links_of_a_file_find_their_rows_by_id(text):
     ],
 )
 def test_links_that_a_spreadsheet_saved_find_their_rows(text):
-    assert links_from_text(text, pd.RangeIndex(9)) == (Link("must", 3, 5),)
+    assert links_from_text(text, pd.RangeIndex(9)) == ((Link("must", 3, 5),), ())
 
 
 def test_a_row_that_is_called_so_comes_before_other_ways_to_write_it():
     text = "kind,row_a,row_b\nmust-link,5.0,'5\n"
     found = links_from_text(text, index_of("5", "5.0", "'5"))
-    assert found == (Link("must", "5.0", "'5"),)
+    assert found == ((Link("must", "5.0", "'5"),), ())
 
 
 def test_numbers_in_a_file_find_rows_that_are_numbered():
     found = links_from_text('{"must_link": [[3.0, 5]]}', pd.RangeIndex(9))
-    assert found == (Link("must", 3, 5),)
+    assert found == ((Link("must", 3, 5),), ())
     found = links_from_text("kind,row_a,row_b\nmust-link,3,5\n", pd.RangeIndex(9))
-    assert found == (Link("must", 3, 5),)
+    assert found == ((Link("must", 3, 5),), ())
+
+
+def test_a_pair_that_cannot_be_told_is_kept_until_it_is_linked_or_asked_again():
+    session = session_of()
+    session.act_now("add link", kind="must", a=0, b=1)
+    session.act_now("leave unsure", a=1, b=0)
+    assert (session.analysis.links, session.analysis.unsure) == ((), ((1, 0),))
+    session.undo()
+    assert session.analysis.unsure == ()
+    session.redo()
+    session.act_now("add link", kind="cannot", a=0, b=1)
+    assert session.analysis.unsure == ()
+    session.undo()
+    assert not session.act_now("ask again", a=2, b=3)
+    assert session.act_now("ask again", a=0, b=1)
+    assert session.analysis.unsure == ()
+    assert not session.act_now("leave unsure", a=0, b=999)
+    assert not session.act_now("leave unsure", a=0, b=0)
+
+
+@pytest.mark.parametrize("write", [links_to_csv, links_to_json])
+def test_a_file_keeps_unsure_pairs_and_the_library_reads_it(write):
+    links, unsure = (Link("must", 0, 1), Link("cannot", 2, 3)), ((4, 5), (1, 0))
+    data = write(links, unsure)
+    found = links_from_text(data.decode(), pd.RangeIndex(9))
+    assert found == (links, ((4, 5),))  # what is linked is not unsure
+    read = constraints_from_csv if write is links_to_csv else constraints_from_json
+    assert read(data, range(9)).n_pairs == 2
+    session = Session()
+
+    async def main():
+        await session.act("load example", name="iris")
+        assert await session.act("import links", text=data.decode())
+        assert session.analysis.unsure == ((4, 5),)
+        assert "1 unsure pair read" in session.jobs.notices[-1].text
+
+    run(main())
 
 
 @pytest.mark.parametrize(

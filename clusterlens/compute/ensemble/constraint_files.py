@@ -37,6 +37,8 @@ CSV_COLUMNS = ("kind", "row_a", "row_b")
 KINDS = ("must-link", "cannot-link")
 
 _JSON_KEYS = ("must_link", "cannot_link")
+# Pairs that somebody could not tell: files may hold them, they constrain nothing.
+_UNSURE = "unsure"
 _PAIR_BYTES = 1_000_000_000
 
 
@@ -142,6 +144,7 @@ def constraints_from_csv(
     ----------
     data : bytes or str
         Content of the file, UTF-8, with columns kind, row_a and row_b in any order.
+        Lines of the kind "unsure" are left out.
     row_ids : array-like, shape (n_samples,)
         Id of each sample, compared as text.
     missing : {"refuse", "skip"}, default "refuse"
@@ -181,7 +184,7 @@ def constraints_from_csv(
             f"data has no column {absent[0]!r}; give the columns "
             f"{', '.join(CSV_COLUMNS)}."
         )
-    odd = ~table["kind"].isin(KINDS)
+    odd = ~table["kind"].isin((*KINDS, _UNSURE))
     if odd.any():
         raise DataError(
             f"data has the kind {table['kind'][odd].iloc[0]!r} in line "
@@ -241,7 +244,8 @@ def constraints_from_json(
     Parameters
     ----------
     text : bytes or str
-        An object with "must_link", "cannot_link" or both: lists of pairs of row ids.
+        An object with "must_link", "cannot_link" or both: lists of pairs of row ids. A
+        list "unsure" is left out.
     row_ids : array-like, shape (n_samples,)
         Id of each sample, compared as text.
     missing : {"refuse", "skip"}, default "refuse"
@@ -274,7 +278,7 @@ def constraints_from_json(
             f"text cannot be read as JSON ({why}); give an object with "
             "must_link and cannot_link."
         ) from None
-    if not isinstance(content, dict) or not set(content) <= set(_JSON_KEYS):
+    if not isinstance(content, dict) or not set(content) <= {*_JSON_KEYS, _UNSURE}:
         raise DataError(
             "text is no JSON object of must_link and cannot_link only; give the two "
             "lists of pairs of row ids."

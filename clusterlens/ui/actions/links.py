@@ -10,7 +10,7 @@ from typing import Any
 from clusterlens.compute._numbers import count, whole
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.tables import rows_of
-from clusterlens.ui.state.analysis import Analysis, Link
+from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Link
 from clusterlens.ui.state.links import (
     OTHER,
     TITLES,
@@ -21,8 +21,16 @@ from clusterlens.ui.state.links import (
     named_alike,
     refuse_contradiction,
     with_link,
+    without_pair,
 )
-from clusterlens.ui.state.shapes import LINK, LONG_TEXT, ROW_ID, ROW_IDS, number, record
+from clusterlens.ui.state.shapes import (
+    LINK,
+    LINK_WEIGHT,
+    LONG_TEXT,
+    ROW_ID,
+    ROW_IDS,
+    record,
+)
 
 
 def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -35,6 +43,26 @@ def add_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
     if at is not None and analysis.links[at].kind == kind:
         raise ValueError(f"the rows {a} and {b} have that {TITLES[kind]} already.")
     return _linked(analysis, with_link(analysis.links, Link(kind, a, b)))
+
+
+def leave_unsure(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Say that two rows cannot be told: no link is between them, nor asked for."""
+    a, b = values["a"], values["b"]
+    _check_rows(analysis, [a, b])
+    if a == b:
+        raise ValueError(f"row {a} is given twice; name two different rows.")
+    at = find_link(analysis.links, a, b)
+    links = analysis.links if at is None else _without(analysis.links, at)
+    unsure = (*without_pair(analysis.unsure, a, b), (a, b))
+    return replace(analysis, links=links, unsure=unsure)
+
+
+def ask_again(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Let a pair that could not be told be asked about again."""
+    rest = without_pair(analysis.unsure, values["a"], values["b"])
+    if rest == analysis.unsure:
+        raise ValueError("that pair may be asked about already; choose one listed.")
+    return replace(analysis, unsure=rest)
 
 
 def join_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -62,11 +90,17 @@ def _check_rows(analysis: Analysis, rows: Sequence[PlainId]) -> None:
 
 def import_links(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Take the links of a file in; those between the same rows are replaced."""
-    new = links_from_text(values["text"], rows_of(analysis))
-    if not new:
+    new, unsure = links_from_text(values["text"], rows_of(analysis))
+    if not new and not unsure:
         raise ValueError("the file holds no link.")
     result = _with_links(analysis, new)
-    job.notify("success", _imported(analysis.links, new))
+    for a, b in unsure:
+        if find_link(result.links, a, b) is None:
+            more = (*without_pair(result.unsure, a, b), (a, b))
+            result = replace(result, unsure=more)
+    told = [_imported(analysis.links, new)] * bool(new)
+    told += [f"{count(len(unsure), 'unsure pair')} read."] * bool(unsure)
+    job.notify("success", " ".join(told))
     return result
 
 
@@ -97,7 +131,11 @@ def _with_links(analysis: Analysis, new: Sequence[Link]) -> Analysis:
 def remove_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Take the link between two rows away."""
     at = _linked_at(analysis, values)
-    return replace(analysis, links=analysis.links[:at] + analysis.links[at + 1 :])
+    return replace(analysis, links=_without(analysis.links, at))
+
+
+def _without(links: tuple[Link, ...], at: int) -> tuple[Link, ...]:
+    return links[:at] + links[at + 1 :]
 
 
 def swap_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -118,13 +156,20 @@ def _linked_at(analysis: Analysis, values: Values) -> int:
 
 
 def _linked(analysis: Analysis, links: tuple[Link, ...]) -> Analysis:
+    """Put links in force; what is linked is no longer unsure."""
     refuse_contradiction(links)
-    return replace(analysis, links=links)
+    if not analysis.unsure:
+        return replace(analysis, links=links)
+    known = {frozenset((link.a, link.b)) for link in links}
+    unsure = tuple(pair for pair in analysis.unsure if frozenset(pair) not in known)
+    return replace(analysis, links=links, unsure=unsure)
 
 
 def set_link_weight(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Charge another amount for breaking all links."""
-    return replace(analysis, link_weight=float(values["weight"]))
+    """Take links as evidence, or charge an amount for breaking all of them."""
+    weight = values["weight"]
+    weight = weight if weight == EVIDENCE else float(weight)
+    return replace(analysis, link_weight=weight)
 
 
 _PAIR = record({"a": ROW_ID, "b": ROW_ID})
@@ -132,6 +177,8 @@ ACTIONS = {
     "add link": Action(
         "Link two rows", add_link, record({"kind": LINK, "a": ROW_ID, "b": ROW_ID})
     ),
+    "leave unsure": Action("Leave a pair unsure", leave_unsure, _PAIR),
+    "ask again": Action("Ask about a pair again", ask_again, _PAIR),
     "join rows": Action(
         "Must-link the selection", join_rows, record({"rows": ROW_IDS})
     ),
@@ -141,6 +188,8 @@ ACTIONS = {
     "remove link": Action("Remove the link", remove_link, _PAIR),
     "swap link": Action("Swap the link", swap_link, _PAIR),
     "set link weight": Action(
-        "Set the weight of the links", set_link_weight, record({"weight": number(0)})
+        "Set the weight of the links",
+        set_link_weight,
+        record({"weight": LINK_WEIGHT}),
     ),
 }

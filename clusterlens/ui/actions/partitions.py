@@ -166,7 +166,10 @@ def _label_names(
 # As `Choice.values` writes it.
 PARTITION = record(
     {"kind": choice(*get_args(Kind))},
-    {"k": COUNT, "method": TEXT, "obeys": flag, "model": COUNT, "rows": ROW_IDS},
+    {
+        **{"k": COUNT, "method": TEXT, "obeys": flag, "model": COUNT},
+        **{"rows": ROW_IDS, "votes": sequence(COUNT)},
+    },
 )
 ACTIONS = {
     "keep partition": Action(

@@ -19,9 +19,9 @@ import numpy as np
 from clusterlens import __version__
 from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.agreement import Agreement
-from clusterlens.compute.ensemble.ensemble import distinct_partitions
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.pool.stability import ClusterStability
-from clusterlens.compute.ranking.ranking import SCORES, Ranking
+from clusterlens.compute.ranking.ranking import SCORES, Ranking, Weight
 from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.compute.table.projection import Projection
@@ -31,9 +31,10 @@ from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.kit.words import number
+from clusterlens.ui.nodes.answers import Answers
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.nodes.result import Told
-from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.analysis import EVIDENCE, Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import TITLES
 from clusterlens.ui.state.partitions import Choice
@@ -105,6 +106,10 @@ class Findings:
         a text where there is none, which says why.
     has_classes : bool
         Whether there are class labels, or clusters that are judged as such.
+    heard : Ensemble or None
+        The models with the votes that the matrices are drawn by; None for their own.
+    answers : Answers or None
+        What the answers say of the models.
     """
 
     steps: Sequence[Step]
@@ -122,6 +127,8 @@ class Findings:
     without: frozenset[str] = frozenset()
     asked: Mapping[str, Any] = field(default_factory=dict)
     has_classes: bool = False
+    heard: Ensemble | None = None
+    answers: Answers | None = None
 
     def tells(self, key: str) -> bool:
         """Whether a section of SECTIONS is in the report."""
@@ -294,12 +301,14 @@ def _answer(found: Findings) -> str:
                 f"left out, and rank {found.robustness.ranks_majority[first]} when a "
                 "majority must agree."
             )
-    if ranking.violated.any():
+    if found.answers is not None:
+        parts.append(_answers(found, found.answers))
+    elif ranking.violated.any():
         without = int(np.argmin(_signed(ranking, ranking.unconstrained)))
         words = "would lead without the links" if without != first else "leads anyway"
         parts.append(
-            f"<span class='caveat'>{count(len(found.links), 'link')} are counted at "
-            f"weight {found.analysis.link_weight:.2f}; "
+            f"<span class='caveat'>{count(len(found.links), 'link')} are counted "
+            f"{_weighed(found.analysis.link_weight)}; "
             f"<b>{safe(names[without])}</b> {words}.</span>"
         )
     if not found.agreement.exact:
@@ -311,6 +320,36 @@ def _answer(found: Findings) -> str:
     parts.append("First means most typical of this pool, not proven true.")
     note = f"<pre>{safe(found.analysis.note)}</pre>" if found.analysis.note else ""
     return f"<p class='answer'>{' '.join(parts)}</p>{note}"
+
+
+def _answers(found: Findings, said: Answers) -> str:
+    """Say how many answers there are, how often they mislead, what they changed."""
+    names, fits = found.ranking.ensemble.names, said.fits
+    first, before = int(found.ranking.order[0]), int(said.before.argmax())
+    n_unsure = len(found.analysis.unsure)
+    unsure = f" and {count(n_unsure, 'pair')} left unsure" if n_unsure else ""
+    text = f"By {count(said.n_answers, 'answer')} of the analyst{unsure}, "
+    if said.posterior.none_fits:
+        text += "no model of this pool fits better than coin tosses would"
+    else:
+        text += f"<b>{safe(names[first])}</b> is likeliest ({percent(fits[first])})"
+    rate = percent(said.posterior.error_rate)
+    text += (
+        f"; the best model contradicts {said.broken} of them, and about {rate} of such "
+        "answers are taken to mislead. "
+    )
+    if said.before[before] > said.before[first]:
+        text += f"Without answers <b>{safe(names[before])}</b> would be first."
+    else:
+        text += "It would be first without them, too."
+    return f"<span class='caveat cl-answers'>{text}</span>"
+
+
+def _weighed(weight: Weight) -> str:
+    """Say how links count."""
+    if weight == EVIDENCE:
+        return "as evidence, some of which may mislead"
+    return f"as a share at weight {weight:.2f}"
 
 
 def _signed(ranking: Ranking, values: np.ndarray) -> np.ndarray:
@@ -326,16 +365,16 @@ def picture_makers(found: Findings) -> dict[str, Callable[[], Any]]:
     # Here, as importing Matplotlib would hold up the start of every server.
     from clusterlens.ui.exports.pictures import draw_map, draw_matrix, draw_ranking
 
-    ensemble, clusters = found.ranking.ensemble, found.told.clusters
+    heard, clusters = found.heard or found.ranking.ensemble, found.told.clusters
     of_result = {
         "map": lambda: draw_map(
             found.projection, clusters, found.links, found.told.names
         ),
         "consensus matrix": lambda: draw_matrix(
-            ensemble, clusters, "consensus", found.threshold
+            heard, clusters, "consensus", found.threshold
         ),
         "binarised matrix": lambda: draw_matrix(
-            ensemble, clusters, "binarised", found.threshold
+            heard, clusters, "binarised", found.threshold
         ),
     }
     return (of_result if found.told.is_here else {}) | {
@@ -349,9 +388,16 @@ def _picture(found: Findings, key: str) -> str:
         "map": f"Samples on two principal components, coloured by {name}; links solid "
         "for must, dashed for cannot.",
         "consensus matrix": "Share of the models that put two samples together, "
-        f"samples in the order of the clusters of {name}.",
+        f"samples in the order of the clusters of {name}{_votes(found)}.",
     }
     return _figure(picture_makers(found)[key](), captions[key])
+
+
+def _votes(found: Findings) -> str:
+    """Say so where models vote as the answers say."""
+    if found.heard is None or found.heard is found.ranking.ensemble:
+        return ""
+    return "; models vote by how likely each is, given the answers"
 
 
 def _figure(figure: Any, caption: str) -> str:
@@ -576,6 +622,7 @@ _WORDS: dict[str, Callable[[Any], str]] = {
     "distinct_only": lambda only: "distinct models only" if only else "",
     "cluster": lambda k: f"cluster {k + 1}" if k >= 0 else "noise",
     "numbers": lambda numbers: "",
+    "votes": lambda votes: "",
 }
 
 

@@ -18,7 +18,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels, to_csv_bytes
 from clusterlens.ui.kit.palette import cluster_name
 from clusterlens.ui.state.analysis import Link
-from clusterlens.ui.state.links import links_as_json
+from clusterlens.ui.state.links import UNSURE, Unsure, links_as_json
 
 
 def file_stem(name: str) -> str:
@@ -86,19 +86,14 @@ def ranking_table(ranking: Ranking, robustness: Robustness | None) -> pd.DataFra
     return table
 
 
-def links_to_csv(links: Sequence[Link]) -> bytes:
+def links_to_csv(links: Sequence[Link], unsure: Unsure = ()) -> bytes:
     """Write links as CSV by row ids, as `constraints_from_csv` reads them."""
-    table = pd.DataFrame(
-        {
-            "kind": [f"{link.kind}-link" for link in links],
-            "row_a": [str(link.a) for link in links],
-            "row_b": [str(link.b) for link in links],
-        },
-        dtype="str",
-    )
+    rows = [(f"{link.kind}-link", str(link.a), str(link.b)) for link in links]
+    rows += [(UNSURE, str(a), str(b)) for a, b in unsure]
+    table = pd.DataFrame(rows, columns=["kind", "row_a", "row_b"], dtype="str")
     return to_csv_bytes(table)
 
 
-def links_to_json(links: Sequence[Link]) -> bytes:
+def links_to_json(links: Sequence[Link], unsure: Unsure = ()) -> bytes:
     """Write links as JSON by row ids, as `constraints_from_json` reads them."""
-    return links_as_json(links, indent=1).encode()
+    return links_as_json(links, unsure, indent=1).encode()

@@ -45,10 +45,11 @@ LESSON = Lesson(
             title="Say what you know",
             text="Suppose you know that flowers 60 and 110 are of two species. The "
             "pair is picked; the card in the drawer shows what the models say of it, "
-            "and who would lead after each answer.",
+            "and who would lead after each answer. Links count here as the share that "
+            "a model breaks; breaking all costs 0.20.",
             task="Press <b>Cannot-link</b> in the card, or the key <b>C</b>.",
             target="cl-cannot",
-            begin=picked(FIRST),
+            begin=(act("set link weight", weight=0.2), *picked(FIRST)),
             done=linked(FIRST),
             way=(act("add link", kind="cannot", a=60, b=110),),
             after="One pair of 11&#8239;175, and <b>k-means k=3</b> leads; HDBSCAN "
@@ -59,7 +60,7 @@ LESSON = Lesson(
         Task(
             title="Let links alone decide",
             text="What a model is charged for broken links is yours to choose. The "
-            "usual 0.20 bends the order; the published method charges 1.",
+            "0.20 of this lesson bends the order; the published method charges 1.",
             task="Press <b>use the paper's weight</b> below the list of links.",
             target="cl-link-cost",
             done=Check(("link_weight",), lambda weight: weight == 1),
@@ -94,7 +95,9 @@ LESSON = Lesson(
             title="What to remember",
             text="A link is strong evidence and a blunt one. Give several, from all "
             "over the map; read in the headline whether links decide and who led "
-            "without them; and never choose links by the leader they bring.",
+            "without them; and never choose links by the leader they bring. Outside "
+            "this lesson links count as evidence: the more there are, the more they "
+            "decide.",
         ),
     ),
 )

@@ -26,6 +26,7 @@ from clusterlens.compute.ranking.model_map import ModelMap, map_models
 from clusterlens.compute.ranking.ranking import (
     SCORES,
     Ranking,
+    Weight,
     rank_partitions,
     rank_values,
 )
@@ -117,7 +118,7 @@ def rank(
     score: str,
     threshold: int | None,
     linked: Constraints | None,
-    weight: float,
+    weight: Weight,
 ) -> Ranking:
     """Rank the models by the score in force."""
     return rank_partitions(
@@ -141,9 +142,9 @@ def makeups(
     return score_makeups(agreement, score, **_at(score, threshold), **job.kernels)
 
 
-def robustness(makeups: Makeups, ranking: Ranking, weight: float) -> Robustness:
+def robustness(makeups: Makeups, ranking: Ranking) -> Robustness:
     """See how the ranking, with its links, fares without each family."""
-    return rank_makeups(makeups, weight * ranking.violated)
+    return rank_makeups(makeups, np.abs(ranking.values - ranking.unconstrained))
 
 
 def reference(job: Job, agreement: Agreement) -> int:
@@ -270,7 +271,7 @@ NODES = {
         "Checking the ranking without each family",
         keep=16,
     ),
-    "robustness": Node(("makeups", "ranking", "link_weight"), robustness, keep=16),
+    "robustness": Node(("makeups", "ranking"), robustness, keep=16),
     "reference": Node(("agreement",), reference, "live", "Matching the clusters"),
     "selected": Node(("look.model?", "ranking", "result?", "run_id?"), selected),
     "copies": Node(("ensemble",), copies, "live", "Comparing partitions"),

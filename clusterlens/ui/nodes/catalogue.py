@@ -5,6 +5,7 @@ A new result is one function and one entry in `NODES` of the file it belongs to.
 
 from clusterlens.ui.nodes import (
     agreement,
+    answers,
     found_again,
     inspector,
     links,
@@ -15,7 +16,10 @@ from clusterlens.ui.nodes import (
 )
 from clusterlens.ui.pages import PAGES
 
-SHARED = (agreement, found_again, inspector, links, nulls, pictures, result, runs)
+SHARED = (
+    *(agreement, answers, found_again, inspector, links),
+    *(nulls, pictures, result, runs),
+)
 NODES = {name: node for part in SHARED for name, node in part.NODES.items()}
 for room in PAGES:
     NODES |= room.nodes

@@ -206,7 +206,7 @@ NODES = {
         ("clusters",), cluster_sizes, "live", "Counting the samples", keep=8
     ),
     "held_together": Node(
-        ("ensemble", "clusters"),
+        ("heard", "clusters"),
         held_together,
         "live",
         "Measuring what the pool keeps together",
@@ -216,7 +216,7 @@ NODES = {
         (
             "look.inspected",
             "samples",
-            "ensemble",
+            "heard",
             "clusters",
             "held_together",
             "disagreement",
@@ -226,7 +226,7 @@ NODES = {
         "Reading the sample",
     ),
     "selection_reading": Node(
-        ("look.brush", "samples", "ensemble", "clusters"),
+        ("look.brush", "samples", "heard", "clusters"),
         selection_reading,
         "live",
         "Reading the selection",

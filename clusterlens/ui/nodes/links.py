@@ -10,7 +10,7 @@ import pandas as pd
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.preview import preview_link, ranks_under
-from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.compute.ranking.ranking import Ranking, Weight
 from clusterlens.compute.ranking.suggestions import Suggestion, suggest_pairs
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.palette import LINK_COLOURS, PAIR_COLOUR
@@ -20,6 +20,7 @@ from clusterlens.ui.state.links import (
     Kind,
     LinkError,
     PlainId,
+    Unsure,
     as_constraints,
     plain_id,
     refuse_contradiction,
@@ -213,7 +214,7 @@ def pair_reading(
     samples: Dataset,
     positions: dict[PlainId, int],
     ranking: Ranking,
-    weight: float,
+    weight: Weight,
     spreads: np.ndarray,
 ) -> PairReading | None:
     """Read what the models say about a pair, and what an answer would do."""
@@ -290,7 +291,7 @@ def rises(
     links: tuple[Link, ...],
     since: tuple[Link, ...],
     positions: dict[PlainId, int],
-    weight: float,
+    weight: Weight,
 ) -> np.ndarray | None:
     """Ranks that each model has won by the links, shape (n_partitions,).
 
@@ -304,12 +305,32 @@ def rises(
 
 
 def suggestions(
-    job: Job, ensemble: Ensemble, linked: Constraints | None
+    job: Job,
+    ensemble: Ensemble,
+    linked: Constraints | None,
+    weight: Weight,
+    unsure: Unsure,
+    positions: dict[PlainId, int],
 ) -> tuple[Suggestion, ...]:
-    """The pairs whose answers tell most about the ranking, by the links so far."""
-    return suggest_pairs(
-        ensemble, linked, n=SUGGESTED, progress=job.report, cancel=job.cancelled
+    """The pairs whose answers tell most about the ranking, by the links so far.
+
+    Those that could not be told are left out; one that splits the models as they do
+    may come instead.
+    """
+    told = {
+        tuple(sorted((positions[a], positions[b])))
+        for a, b in unsure
+        if a in positions and b in positions
+    }
+    found = suggest_pairs(
+        ensemble,
+        linked,
+        n=SUGGESTED + len(told),
+        constraint_weight=weight,
+        progress=job.report,
+        cancel=job.cancelled,
     )
+    return tuple(some for some in found if some.pair not in told)[:SUGGESTED]
 
 
 NODES = {
@@ -342,7 +363,7 @@ NODES = {
         keep=16,
     ),
     "suggestions": Node(
-        ("ensemble", "constraints?"),
+        ("ensemble", "constraints?", "link_weight", "unsure", "row_positions"),
         suggestions,
         "idle",
         "Looking for pairs worth an answer",

@@ -260,7 +260,7 @@ NODES = {
         "Ordering the samples",
     ),
     "tile_source": Node(
-        ("ensemble", "order"), tile_source, "live", "Preparing the matrices"
+        ("heard", "order"), tile_source, "live", "Preparing the matrices"
     ),
     "consensus": Node(
         ("tile_source", "look.matrix_view", "look.shading"),
@@ -269,7 +269,7 @@ NODES = {
         "Drawing the matrix",
     ),
     "binarised": Node(
-        ("tile_source", "look.matrix_view", "threshold_in_force"),
+        ("tile_source", "look.matrix_view", "binarised_at"),
         binarised,
         "live",
         "Drawing the binarised matrix",

@@ -15,12 +15,15 @@ NEEDED = (
     "agreement",
     "told",
     "clusters",
-    "threshold_in_force",
+    "binarised_at",
     "projection",
     "link_states",
 )
 # Results that it tells where they are there.
-WELCOME = ("robustness", "null_check", "told_profiles", "chosen_stability")
+WELCOME = (
+    *("robustness", "null_check", "told_profiles", "chosen_stability"),
+    *("heard", "answers"),
+)
 
 
 def gather(session: Session) -> Findings | None:
@@ -35,13 +38,15 @@ def gather(session: Session) -> Findings | None:
         rows=values["rows"],
         agreement=values["agreement"],
         told=values["told"],
-        threshold=values["threshold_in_force"],
+        threshold=values["binarised_at"],
         projection=values["projection"],
         links=values["link_states"],
         robustness=values["robustness"],
         null=values["null_check"],
         profiles=values["told_profiles"],
         stability=values["chosen_stability"],
+        heard=values["heard"],
+        answers=values["answers"],
         without=frozenset(session.look.report_without),
         asked={key: _asked(session, key) for key in session.look.report_with},
         has_classes=session.look.judged != "labels"

@@ -67,6 +67,8 @@ def clear(session: Session) -> None:
         look.enlarged = ""
     elif look.refused:
         look.refused = ()
+    elif look.streak:
+        look.param.update(streak=False, pair=())
     elif look.pair:
         look.pair = look.pair[:-1]
     elif look.linking:
@@ -142,6 +144,33 @@ def answer(session: Session, kind: Kind) -> None:
     with session.derived.paused():
         if session.act_now("add link", kind=kind, a=a, b=b):
             _take(session, rest)
+
+
+def leave_unsure(session: Session) -> None:
+    """Say that the pair cannot be told; a suggested one makes way for the next."""
+    look, samples = session.look, session.analysis.samples
+    if len(look.pair) != 2 or samples is None:
+        return
+    pair, rest = look.pair, _suggested_after(session)
+    a, b = (plain_id(samples.row_ids[i]) for i in pair)
+    with session.derived.paused():
+        if session.act_now("leave unsure", a=a, b=b):
+            _take(session, tuple(one for one in rest if one != pair))
+
+
+def toggle_streak(session: Session) -> None:
+    """Begin with the first suggestion and go on after each answer, or stop."""
+    look = session.look
+    if look.streak:
+        look.param.update(streak=False, pair=())
+    elif session.analysis.run is not None:
+        look.param.update(streak=True, tab="links", drawer=True)
+
+
+def go_on_streak(session: Session) -> None:
+    """Take the first suggestion where one is waited for."""
+    if session.look.streak and not session.look.pair:
+        _take(session, _suggested(session))
 
 
 def skip(session: Session) -> None:
@@ -234,8 +263,10 @@ MOVES = {
     "arrowleft": Move("brushed sample before", lambda s: step_sample(s, -1), _RANKED),
     "arrowright": Move("next brushed sample", lambda s: step_sample(s, 1), _RANKED),
     "l": Move("link two samples", toggle_linking, _RANKED),
+    "s": Move("answer suggested pairs in a row", toggle_streak, _RANKED),
     "m": Move("must-link the pair", lambda s: answer(s, "must"), _RANKED),
     "c": Move("cannot-link the pair", lambda s: answer(s, "cannot"), _RANKED),
+    "u": Move("unsure about the pair", leave_unsure, _RANKED),
     "space": Move("next suggested pair", skip, _RANKED),
     "escape": Move("clear what is picked", clear),
     "a": Move("larger text", toggle_large),

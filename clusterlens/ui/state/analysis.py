@@ -14,10 +14,13 @@ import numpy as np
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.compute.ranking.ranking import Weight
 from clusterlens.compute.ranking.voting import VoteBy
 from clusterlens.compute.table.dataset import Dataset
 
-DEFAULT_LINK_WEIGHT = 0.2
+EVIDENCE = "evidence"
+# What all broken links add to a score, as the paper has it.
+PAPER_WEIGHT = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +195,11 @@ class Analysis:
         Runs whose agreements shall be exact whatever it costs.
     links : tuple of Link
         Must-links and cannot-links by row id; they belong to no run.
-    link_weight : float
-        What all links broken add to a score.
+    unsure : tuple of (plain id, plain id)
+        Pairs of rows that the analyst could not tell; they are not asked about again.
+    link_weight : float or "evidence"
+        What all links broken add to a score; "evidence" weighs each as an answer that
+        may mislead.
     note : str
         Plain text of the analyst, for the report.
     cluster_names : tuple of ClusterName
@@ -227,7 +233,8 @@ class Analysis:
     threshold: int | None = None
     counted_fully: frozenset[str] = frozenset()
     links: tuple[Link, ...] = ()
-    link_weight: float = DEFAULT_LINK_WEIGHT
+    unsure: tuple[tuple[Any, Any], ...] = ()
+    link_weight: Weight = EVIDENCE
     note: str = ""
     cluster_names: tuple[ClusterName, ...] = ()
     result: AnalysisResult | None = None

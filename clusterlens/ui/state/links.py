@@ -28,6 +28,8 @@ _SHOWN = 5  # ids that a message lists
 _SEPARATORS = ",;\t"
 _COLUMNS = ("kind", "row_a", "row_b")
 MOST_LINKS = 20_000  # of a file
+UNSURE = "unsure"
+Unsure = tuple[tuple[PlainId, PlainId], ...]
 TITLES: dict[Kind, str] = {"must": "must-link", "cannot": "cannot-link"}
 
 
@@ -102,12 +104,19 @@ def as_constraints(
     return Constraints(must_link=pairs["must"], cannot_link=pairs["cannot"])
 
 
-def links_as_json(links: Sequence[Link], *, indent: int | None = None) -> str:
+def links_as_json(
+    links: Sequence[Link],
+    unsure: Sequence[tuple[PlainId, PlainId]] = (),
+    *,
+    indent: int | None = None,
+) -> str:
     """Write links by row ids, as `constraints_from_json` reads them."""
     pairs = {
         f"{kind}_link": [[link.a, link.b] for link in links if link.kind == kind]
         for kind in KINDS
     }
+    if unsure:
+        pairs[UNSURE] = [list(pair) for pair in unsure]
     return json.dumps(pairs, indent=indent)
 
 
@@ -147,8 +156,13 @@ def refuse_contradiction(links: Sequence[Link]) -> None:
         ) from None
 
 
-def links_from_text(text: str, index: pd.Index) -> tuple[Link, ...]:
-    """Read links from CSV or JSON by row ids, as the Report page writes them.
+def without_pair(unsure: Unsure, a: PlainId, b: PlainId) -> Unsure:
+    """Return the pairs that could not be told but the one of two rows."""
+    return tuple(pair for pair in unsure if {*pair} != {a, b})
+
+
+def links_from_text(text: str, index: pd.Index) -> tuple[tuple[Link, ...], Unsure]:
+    """Read links and unsure pairs from CSV or JSON, as the Report page writes them.
 
     Columns may be separated by commas, semicolons or tabs. Spaces around a value do not
     matter, nor does what a spreadsheet makes of a number ("7.0").
@@ -156,8 +170,8 @@ def links_from_text(text: str, index: pd.Index) -> tuple[Link, ...]:
     Parameters
     ----------
     text : str
-        JSON with the lists must_link and cannot_link, or CSV with the columns kind
-        ("must-link" or "cannot-link"), row_a and row_b.
+        JSON with the lists must_link, cannot_link and unsure, or CSV with the columns
+        kind ("must-link", "cannot-link" or "unsure"), row_a and row_b.
     index : Index
         Row ids of the table, those of rows that a preparation leaves out included.
 
@@ -183,7 +197,8 @@ def links_from_text(text: str, index: pd.Index) -> tuple[Link, ...]:
             f"the table has no row {', '.join(map(repr, unknown[:_SHOWN]))}{more}; "
             "correct the file. None of its links was taken."
         )
-    links = tuple(Link(kind, ends[a], ends[b]) for kind, a, b in given)
+    found = [(kind, ends[a], ends[b]) for kind, a, b in given]
+    links = tuple(Link(kind, a, b) for kind, a, b in found if kind != UNSURE)
     kinds: dict[frozenset[Any], Kind] = {}
     for link in links:
         pair = frozenset((link.a, link.b))
@@ -192,7 +207,12 @@ def links_from_text(text: str, index: pd.Index) -> tuple[Link, ...]:
                 f"the file links the rows {link.a} and {link.b} twice, as a must-link "
                 "and as a cannot-link; keep one of them."
             )
-    return links
+    unsure = (
+        (a, b)
+        for kind, a, b in found
+        if kind == UNSURE and a != b and frozenset((a, b)) not in kinds
+    )
+    return links, tuple(dict.fromkeys(unsure))
 
 
 def _find(end: str, known: Mapping[str, PlainId]) -> PlainId | None:
@@ -203,15 +223,18 @@ def _find(end: str, known: Mapping[str, PlainId]) -> PlainId | None:
     return next((known[way] for way in ways if way in known), None)
 
 
-def _pairs_of_json(text: str) -> list[tuple[Kind, str, str]]:
+def _pairs_of_json(text: str) -> list[tuple[Any, str, str]]:
     try:
         content = json.loads(text)
         if not isinstance(content, dict):
             raise ValueError("it is a list")
-        if odd := content.keys() - {f"{kind}_link" for kind in KINDS}:
+        lists = {f"{kind}_link": kind for kind in KINDS} | {UNSURE: UNSURE}
+        if odd := content.keys() - lists.keys():
             raise ValueError(f"{min(odd)!r} is no list of links")
         pairs = [
-            (kind, pair) for kind in KINDS for pair in content.get(f"{kind}_link", [])
+            (kind, pair)
+            for name, kind in lists.items()
+            for pair in content.get(name, [])
         ]
         if any(not isinstance(pair, list) or len(pair) != 2 for _, pair in pairs):
             raise ValueError("an entry is no pair")
@@ -223,7 +246,7 @@ def _pairs_of_json(text: str) -> list[tuple[Kind, str, str]]:
         ) from None
 
 
-def _pairs_of_csv(text: str) -> list[tuple[Kind, str, str]]:
+def _pairs_of_csv(text: str) -> list[tuple[Any, str, str]]:
     try:
         heads = text.lstrip().partition("\n")[0]
         separator = max(_SEPARATORS, key=heads.count)
@@ -238,13 +261,13 @@ def _pairs_of_csv(text: str) -> list[tuple[Kind, str, str]]:
             f"the file is no CSV of links ({error}); give the columns kind, row_a and "
             "row_b."
         ) from None
-    kinds: dict[str, Kind] = {f"{kind}-link": kind for kind in KINDS}
+    kinds = {f"{kind}-link": kind for kind in KINDS} | {UNSURE: UNSURE}
     said = [kind.strip().lower() for kind in table["kind"]]
     odd = [kind for kind in said if kind not in kinds]
     if odd:
         raise ValueError(
-            f"kind {odd[0]!r} is neither 'must-link' nor 'cannot-link'; correct the "
-            "file. None of its links was taken."
+            f"kind {odd[0]!r} is none of 'must-link', 'cannot-link' and 'unsure'; "
+            "correct the file. None of its links was taken."
         )
     return [
         (kinds[kind], a, b)

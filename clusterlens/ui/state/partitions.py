@@ -69,6 +69,9 @@ class Choice:
         Position of a model.
     group : Brush or None
         The samples of a group.
+    votes : tuple of int
+        Votes of the models for a consensus, as answers gave them; empty for those of
+        the run.
     """
 
     kind: Kind
@@ -77,6 +80,7 @@ class Choice:
     obeys: bool = False
     model: int = 0
     group: Brush | None = None
+    votes: tuple[int, ...] = ()
 
     def title(self, ensemble: Ensemble) -> str:
         """Name the partition on screen; the result has a name of its own."""
@@ -87,7 +91,8 @@ class Choice:
         if self.kind == "labels":
             return "given labels"
         made = "consensus tree" if self.method == TREE else f"consensus {self.method}"
-        return f"{made} k={self.k}" + (" with links" if self.obeys else "")
+        heard = " by answers" if self.votes else ""
+        return f"{made} k={self.k}{heard}" + (" with links" if self.obeys else "")
 
     def python(
         self,
@@ -124,6 +129,8 @@ class Choice:
             if not all(isinstance(row, int) for row in row_ids):
                 index += ".astype(str)"
             return f"1 - {index}.isin({literal(list(row_ids))})"
+        if self.votes:
+            ens += f".with_weights({literal(list(self.votes))})"
         if self.method == TREE and not self.obeys:
             k, most = min(self.k, n_found), most_clusters(ensemble)
             return f"cl.consensus_tree({ens}, {most}, {SEED}).cut({k})"
@@ -142,6 +149,7 @@ class Choice:
         values: dict[str, Any] = {"kind": self.kind}
         if self.kind == "consensus":
             values |= {"k": self.k, "method": self.method, "obeys": self.obeys}
+            values |= {"votes": list(self.votes)} if self.votes else {}
         elif self.kind == "model":
             values |= {"model": self.model}
         elif self.group is not None:
@@ -156,6 +164,7 @@ def choice_from(values: Mapping[str, Any], samples: Dataset) -> Choice:
     if "rows" in given:
         at = _index(samples.row_ids).get_indexer(pd.Index(given.pop("rows")))
         given["group"] = Brush(np.sort(at[at >= 0]), "rows")
+    given["votes"] = tuple(given.get("votes", ()))
     return Choice(**given)
 
 
@@ -227,6 +236,8 @@ def labels_of(
         if inside.all() or not inside.any():
             raise ValueError("the group is none or all of the samples; brush some.")
         return inside
+    if choice.votes:
+        ensemble = ensemble.with_weights(choice.votes)
     if choice.method == TREE and not choice.obeys:
         tree = tree or make_tree(ensemble, **kernels)
         return tree.cut(min(choice.k, tree.n_leaves))

@@ -97,6 +97,7 @@ def analysis() -> Analysis:
         threshold=3,
         counted_fully=frozenset({"r1"}),
         links=(Link("must", 0, 1), Link("cannot", 2, 3)),
+        unsure=((4, 5),),
         link_weight=0.7,
         cluster_names=(ClusterName("small", (0, 1)),),
         memberships=(
@@ -287,6 +288,8 @@ def test_a_table_that_is_prepared_differently_now_is_noted(tmp_path, forgotten):
         ("table", "0" * 64),
         ("links", [["must", 1]]),
         ("links", 5),
+        ("link_weight", "half"),
+        ("link_weight", -1),
         ("runs", [{"id": "r1"}]),
         ("runs", 3),
         ("segmentations", [{"name": "x"}]),
@@ -307,6 +310,15 @@ def test_a_record_of_before_a_field_was_added_has_its_default(tmp_path):
     older = {name: v for name, v in row.changes.items() if name != "link_weight"}
     found = Records(Contents(tmp_path)).read([replace(row, changes=older)])
     assert found[0].analysis.link_weight == Analysis().link_weight
+
+
+def test_an_analysis_of_before_links_were_evidence_keeps_its_weight(tmp_path):
+    assert Analysis().link_weight == "evidence"
+    for weight in (0.2, "evidence"):
+        made = Analysis(link_weight=weight)
+        row = written(Step("start", "X", made), None, Contents(tmp_path))
+        found = Records(Contents(tmp_path)).read([row])[0].analysis
+        assert found.link_weight == weight
 
 
 def test_arrays_come_back_and_cannot_claim_more_than_there_is():

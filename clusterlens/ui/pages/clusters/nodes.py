@@ -132,6 +132,7 @@ def choice(
     samples: Dataset,
     links: Constraints | None,
     result: np.ndarray | None,
+    heard: Ensemble,
 ) -> Choice | None:
     """What the page is about; None where there is no such partition."""
     if kind == "auto":
@@ -149,7 +150,13 @@ def choice(
     obeys = obeys and links is not None
     if obeys and method not in ("kmeans", "sec"):
         method = "kmeans"
-    return Choice("consensus", k=chosen, method=method, obeys=obeys)
+    votes = own_votes(ensemble, heard)
+    return Choice("consensus", k=chosen, method=method, obeys=obeys, votes=votes)
+
+
+def own_votes(ensemble: Ensemble, heard: Ensemble) -> tuple[int, ...]:
+    """Votes that answers gave the models, none where the run has its own."""
+    return () if heard is ensemble else tuple(heard.votes.tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -382,6 +389,7 @@ def other_choice(
     ensemble: Ensemble,
     result: AnalysisResult | None,
     run_id: str | None,
+    heard: Ensemble,
 ) -> Choice | None:
     """The partition beside it: the selected model, or the tree beside that model.
 
@@ -399,7 +407,8 @@ def other_choice(
         if k is None:
             model = choice.model if choice.kind == "model" else selected
             k = int(ensemble.n_clusters[model])
-        return Choice("consensus", k=int(np.clip(k, 2, max(tree.most, 2))))
+        k = int(np.clip(k, 2, max(tree.most, 2)))
+        return Choice("consensus", k=k, votes=own_votes(ensemble, heard))
     return Choice("model", model=selected)
 
 
@@ -512,7 +521,7 @@ _MADE = (
 
 NODES = {
     "partition_tree": Node(
-        ("ensemble", "numbering"), partition_tree, "live", "Growing the consensus tree"
+        ("heard", "numbering"), partition_tree, "live", "Growing the consensus tree"
     ),
     "methods": Node(("ensemble",), methods, "live", "Listing consensus functions"),
     "choice": Node(
@@ -528,6 +537,7 @@ NODES = {
             "samples",
             "constraints?",
             "result_here?",
+            "heard",
         ),
         choice,
         keep=32,
@@ -563,7 +573,7 @@ NODES = {
         keep=24,
     ),
     "chosen_held": Node(
-        ("ensemble", "settled"),
+        ("heard", "settled"),
         chosen_held,
         "live",
         "Measuring what the pool keeps together",
@@ -588,6 +598,7 @@ NODES = {
             "ensemble",
             "result?",
             "run_id?",
+            "heard",
         ),
         other_choice,
         keep=16,

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.agreement import Agreement, AgreementCost
 from clusterlens.compute.ensemble.constraints import Constraints
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.kit.components import Excerpt
 from clusterlens.ui.kit.widgets import badge, card, excerpt, link, safe
 from clusterlens.ui.kit.words import duration, span
+from clusterlens.ui.nodes.answers import Answers, Outlook
 from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.analysis import AnalysisResult, Run
@@ -29,7 +30,7 @@ DECIDING_SHARE = 1 / 3
 class Headline(Panel):
     """Which model is closest to what the pool agrees on, and how far to trust it."""
 
-    needs = ("ranking", "ensemble", "agreement", "cost", "run")
+    needs = ("ranking", "ensemble", "agreement", "cost", "run", "answers?")
     also = (
         "null_seconds",
         "robustness",
@@ -38,6 +39,7 @@ class Headline(Panel):
         "copies_of_leader",
         "result?",
         "shared_with_leader",
+        "outlook?",
     )
 
     def build(self) -> Any:
@@ -51,6 +53,7 @@ class Headline(Panel):
         agreement: Agreement,
         cost: AgreementCost,
         run: Run,
+        answers: Answers | None,
         null_seconds: Result,
         robustness: Result,
         null_check: Result,
@@ -58,6 +61,7 @@ class Headline(Panel):
         copies_of_leader: Result,
         result: Result,
         shared_with_leader: Result,
+        outlook: Result,
     ) -> None:
         """Write the answer, its caveat and the chips."""
         chips = (
@@ -66,21 +70,25 @@ class Headline(Panel):
             _extent(agreement, cost, ranking),
             _gaps(ensemble),
             _kept(ranking, constraints.value),
+            _enough(outlook.value),
             _null_chip(null_check, null_seconds),
         )
         self._text.body = excerpt(
-            f"{_answer(ranking, ensemble)}"
+            f"{_fitting(answers, outlook.value, ranking) or _answer(ranking, ensemble)}"
             f"{_yours(result.value, shared_with_leader, run, ranking)}"
             f"{_decided(ranking)}"
             f"{_outvoted(copies_of_leader, ranking, run)}"
             f"{stability(robustness, ranking)} "
-            "<span class='muted'>Most typical of this pool, not proven true.</span>",
+            f"<span class='muted'>{_caveat(answers, ensemble)}</span>",
             *chips,
         )
 
     async def _do(self, what: str) -> None:
         if what == "exact":
             await self.session.act("count fully")
+        elif what == "clusters":
+            look = self.session.look
+            look.param.update(page="clusters", model=None, partition="model")
         elif what in EQUAL:
             await self.session.act("weigh models", by=what)
         else:
@@ -95,6 +103,51 @@ def _answer(ranking: Ranking, ensemble: Ensemble) -> str:
     if len(first) > 1:
         text += f" (and {len(first) - 1} more with the same score)"
     return text + ". "
+
+
+def _fitting(found: Answers | None, outlook: Outlook | None, ranking: Ranking) -> str:
+    """Say which model fits the answers, how surely, and which was first before."""
+    if found is None:
+        return ""
+    said = f"After {count(found.n_answers, 'answer')}: "
+    if found.posterior.none_fits:
+        return f"<b>{said}no model of this pool fits them.</b> "
+    names, fits = ranking.ensemble.names, found.fits
+    first, second = _two_distinct(ranking)
+    leader = f"<b>{safe(names[first])}</b> ({percent(fits[first])})"
+    if fits[first] < 0.5 and second is not None:
+        other = f"<b>{safe(names[second])}</b> ({percent(fits[second])})"
+        settled = outlook is not None and outlook.enough
+        words = "hardly told apart are" if settled else "still open between"
+        said += f"{words} {leader} and {other}"
+    else:
+        said += leader
+    before = int(found.before.argmax())
+    if found.before[before] > found.before[first]:
+        said += f"; {safe(names[before])} before you answered"
+    return f"<span class='cl-fits'>{said}.</span> "
+
+
+def _two_distinct(ranking: Ranking) -> tuple[int, int | None]:
+    """The first model, and the next one that found something else."""
+    group = distinct_partitions(ranking.ensemble)[1]
+    first, *others = ranking.order.tolist()
+    return first, next((t for t in others if group[t] != group[first]), None)
+
+
+def _caveat(found: Answers | None, ensemble: Ensemble) -> str:
+    """Say what being first does not mean."""
+    if found is None:
+        return "Most typical of this pool, not proven true."
+    return f"Most likely yours among these {ensemble.n_partitions}, not proven true."
+
+
+def _enough(found: Outlook | None) -> str:
+    """Say that one more answer would hardly change anything."""
+    if found is None or not found.enough:
+        return ""
+    words = "one more answer would hardly change it: <b>enough?</b>"
+    return link(words, "clusters", kind="pill", css="cl-enough-chip")
 
 
 def _yours(

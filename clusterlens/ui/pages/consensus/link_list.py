@@ -9,20 +9,26 @@ import numpy as np
 
 from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.ensemble.constraints import Constraints
-from clusterlens.compute.ranking.ranking import Ranking
+from clusterlens.compute.ranking.ranking import Ranking, Weight
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import LINK_COLOURS
-from clusterlens.ui.kit.widgets import badge, link, pmu, pn, safe
+from clusterlens.ui.kit.widgets import badge, link, pmu, pn, safe, select
 from clusterlens.ui.nodes.links import LinkState
+from clusterlens.ui.pages.clusters.nodes import own_votes
 from clusterlens.ui.parts.panel import Panel
-from clusterlens.ui.state.links import OTHER, TITLES, shown_rows
+from clusterlens.ui.state.analysis import EVIDENCE, PAPER_WEIGHT
+from clusterlens.ui.state.links import OTHER, TITLES, Unsure, shown_rows
 from clusterlens.ui.state.partitions import Choice, free_name
 from clusterlens.ui.work.derived import Result
 
-PAPER_WEIGHT = 1.0
-_REASON = (
-    "0.2 by default: at 1, the value of the paper, seven of 18 measured cases got "
-    "worse and one link moves many ranks."
+COUNTED = {"as evidence": EVIDENCE, "as a share of broken ones": "share"}
+_EVIDENCE = (
+    "Each link is an answer that may mislead: ten decide more than one, and how often "
+    "the best model of the pool contradicts them is estimated."
+)
+_SHARE = (
+    "At weight 1, the value of the paper, one link of few moves many ranks; ten links "
+    "weigh as much as one."
 )
 _SHOWN = 200
 MOST_BYTES = 10_000_000
@@ -34,15 +40,27 @@ _STROKES = {"must": "none", "cannot": "5 3"}
 class LinkList(Panel):
     """Each link with what the selected model makes of it, and the weight of all."""
 
-    needs = ("link_states", "link_weight", "ranking")
-    also = ("constraints?", "selected", "ensemble")
+    needs = ("link_states", "link_weight", "ranking", "unsure")
+    also = ("constraints?", "selected", "ensemble", "broken_by_all")
 
     def build(self) -> Any:
         self._text = Text(does=self._do, css_classes=["cl-links"], stylesheets=[CSS])
         self._consensus = Text(does=self._obey, css_classes=["cl-obey"])
         self._cost = Text(does=self._do, css_classes=["cl-link-cost"])
+        session = self.session
+        self._counted = self.control(
+            select(
+                "How links count",
+                COUNTED,
+                css="cl-links-count",
+                margin=(4, 0),
+                sizing_mode="stretch_width",
+            ),
+            lambda: _counted(session.analysis.link_weight),
+            self._count,
+        )
         self._weight = pmu.FloatSlider(
-            label="Weight of the links",
+            label="Charge for breaking all links",
             start=0.0,
             end=1.0,
             step=0.05,
@@ -66,6 +84,7 @@ class LinkList(Panel):
             self._text,
             self.status,
             self._consensus,
+            self._counted,
             self._weight,
             self._cost,
             self._file,
@@ -76,15 +95,18 @@ class LinkList(Panel):
     def show(
         self,
         link_states: list[LinkState],
-        link_weight: float,
+        link_weight: Weight,
         ranking: Ranking,
+        unsure: Unsure,
         constraints: Result,
         selected: Result,
         ensemble: Result,
+        broken_by_all: Result,
     ) -> None:
         """List the links, and say what breaking them costs."""
         shown = list(enumerate(link_states))[-_SHOWN:]
-        rows = "".join(_row(k, state) for k, state in shown)
+        lone = broken_by_all.value or frozenset()
+        rows = "".join(_row(k, state, state.link in lone) for k, state in shown)
         more = len(link_states) - len(shown)
         title = count(len(link_states), "link") if link_states else "No links yet"
         note = "by the selected model" if link_states else ""
@@ -99,18 +121,33 @@ class LinkList(Panel):
         self._text.body = (
             f"<h3>{title} <small>{note}</small></h3>{waits}"
             + (f"<p class='muted'>The latest {_SHOWN} of them:</p>" if more else "")
-            + f"<table>{rows}</table>"
+            + f"<table>{rows}</table>{_unsure(unsure)}"
         )
-        self._weight.param.update(value=link_weight, end=max(1.0, link_weight))
-        differs = link_weight != PAPER_WEIGHT
-        paper = link("use the paper's weight", "paper") if differs else ""
-        self._cost.body = (
-            f"<p class='muted'>{_cost(ranking, constraints.value, link_weight)}</p>"
-            f"<p class='muted'>{_REASON} {paper}</p>"
-        )
-
+        self._show_weight(ranking, constraints.value, link_weight)
         self._k = max(2, int(ensemble.value.n_clusters[selected.value]))
         self._consensus.body = _offer(self._k, constraints.value)
+
+    def _show_weight(
+        self, ranking: Ranking, links: Constraints | None, weight: Weight
+    ) -> None:
+        """Say how links count; of a share, with a slider, what breaking them costs."""
+        if weight == EVIDENCE:
+            self._weight.visible = False
+            self._cost.body = f"<p class='muted'>{_EVIDENCE}</p>"
+            return
+        self._weight.param.update(value=weight, end=max(1.0, weight), visible=True)
+        paper = ""
+        if weight != PAPER_WEIGHT:
+            paper = link("use the paper's weight", "paper")
+        self._cost.body = (
+            f"<p class='muted'>{_cost(ranking, links, weight)}</p>"
+            f"<p class='muted'>{_SHARE} {paper}</p>"
+        )
+
+    def _count(self, how: str) -> None:
+        """Let links count as evidence, or as a share with the weight of the paper."""
+        weight = EVIDENCE if how == EVIDENCE else PAPER_WEIGHT
+        self.session.act_now("set link weight", weight=weight)
 
     async def _obey(self, what: str) -> None:
         """Put a consensus that obeys the links among the models, or look at it."""
@@ -123,8 +160,9 @@ class LinkList(Panel):
                 obey_links=True,
             )
             return
-        choice = Choice("consensus", self._k, "kmeans", obeys=True)
-        run = session.analysis.run
+        run, heard = session.analysis.run, session.derived.get("heard")
+        votes = own_votes(run.ensemble, heard.value) if heard.ready else ()
+        choice = Choice("consensus", self._k, "kmeans", obeys=True, votes=votes)
         name = free_name(choice.title(run.ensemble), run.ensemble.names)
         values = choice.values(run.dataset)
         if await session.act("keep partition", partition=values, name=name):
@@ -145,6 +183,12 @@ class LinkList(Panel):
         if verb == "paper":
             self.session.act_now("set link weight", weight=PAPER_WEIGHT)
             return
+        if verb == "again":
+            pairs = self.session.analysis.unsure
+            if int(at) < len(pairs):
+                a, b = pairs[int(at)]
+                self.session.act_now("ask again", a=a, b=b)
+            return
         states = self.session.derived.get("link_states")
         if not states.ready or int(at) >= len(states.value):
             return
@@ -154,6 +198,26 @@ class LinkList(Panel):
         elif verb in ("swap", "remove"):
             values = {"a": state.link.a, "b": state.link.b}
             self.session.act_now(f"{verb} link", **values)
+
+
+def _unsure(pairs: Unsure) -> str:
+    """List the pairs that could not be told, with the way to be asked again."""
+    if not pairs:
+        return ""
+    rows = "".join(
+        f"<tr><td class='ends'>{safe(a)} – {safe(b)}</td><td>"
+        f"{link('ask again', f'again {k}', css='cl-ask-again')}</td></tr>"
+        for k, (a, b) in [*enumerate(pairs)][-_SHOWN:]
+    )
+    return (
+        f"<details class='cl-unsure-pairs'><summary>{count(len(pairs), 'pair')} unsure"
+        "<small> count as no answer, not asked again</small></summary>"
+        f"<table>{rows}</table></details>"
+    )
+
+
+def _counted(weight: Weight) -> str:
+    return EVIDENCE if weight == EVIDENCE else "share"
 
 
 def _offer(k: int, links: Constraints | None) -> str:
@@ -167,12 +231,14 @@ def _offer(k: int, links: Constraints | None) -> str:
     )
 
 
-def _row(k: int, state: LinkState) -> str:
+def _row(k: int, state: LinkState, broken_by_all: bool) -> str:
     kind = state.link.kind
     rows = f"{safe(state.link.a)} – {safe(state.link.b)}"
     verdict = "<span class='muted'>kept</span>"
     if state.broken:
         verdict = badge("broken", kind="estimate")
+    if broken_by_all:
+        verdict = badge("broken by all", kind="estimate cl-broken-by-all")
     if state.ends is None:
         why = f"not in this run: {' and '.join(map(str, state.missing))}"
         verdict = f"<span class='muted' title='{safe(why)}'>waits</span>"

@@ -16,6 +16,23 @@ class Look(param.Parameterized):
     shading = kept(
         param.Selector(default="linear", objects=["linear", "eq_hist"]), linked=True
     )
+    pool_alone = kept(
+        param.Boolean(
+            False,
+            doc="Whether the consensus is of the pool alone though answers weigh it.",
+        ),
+        linked=True,
+    )
+    by_distance = param.Boolean(
+        False, doc="Whether models show their distance though answers weigh them."
+    )
+    streak = kept(
+        param.Boolean(
+            False,
+            doc="Whether the next suggested pair comes by itself after an answer.",
+        ),
+        until="run",
+    )
     tab = kept(
         param.Selector(
             default="model", objects=["model", "sample", "selection", "links"]

@@ -8,6 +8,7 @@ import numpy as np
 
 from clusterlens.compute._numbers import count as counted
 from clusterlens.compute._numbers import whole
+from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.figures.matrix import (
     BINARISED_PALETTE,
     Edges,
@@ -17,8 +18,9 @@ from clusterlens.ui.figures.matrix import (
 )
 from clusterlens.ui.figures.steering import Steering, steered
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, enlarger, pn, select
+from clusterlens.ui.kit.widgets import badge, card, enlarger, link, pn, select
 from clusterlens.ui.kit.words import voters
+from clusterlens.ui.nodes.answers import Answers
 from clusterlens.ui.nodes.links import Marks
 from clusterlens.ui.parts.moves import pick_pair, toggle_enlarged
 from clusterlens.ui.parts.panel import Panel
@@ -115,10 +117,10 @@ class Matrix(Panel):
 class ConsensusMatrix(Matrix):
     """Share of the models that join two samples."""
 
-    needs = ("consensus", "ensemble", *Matrix.drawn)
+    needs = ("consensus", "ensemble", "heard", "answers?", *Matrix.drawn)
 
     def build(self) -> Any:
-        self._note = Text()
+        self._note = Text(does=self._turn, css_classes=["cl-pool-alone"])
         self.figure = MatrixFigure(
             self.sees("matrix_view"),
             self.tap,
@@ -151,7 +153,9 @@ class ConsensusMatrix(Matrix):
     def show(
         self,
         consensus: Heatmap,
-        ensemble: Any,
+        ensemble: Ensemble,
+        heard: Ensemble,
+        answers: Answers | None,
         matrix_edges: Edges,
         link_marks: Marks,
         order: Result,
@@ -159,16 +163,28 @@ class ConsensusMatrix(Matrix):
         """Show the matrix in view."""
         self._note.body = (
             "<p class='muted sides'><span class='cut' title='share of the "
-            f"{voters(ensemble)}; the co-association matrix'>Models that put two "
+            f"{voters(heard)}; the co-association matrix'>Models that put two "
             f"rows together</span>{_scale(consensus.palette)}</p>"
+            f"{_votes(ensemble, heard, answers)}"
         )
         self.draw("Consensus matrix", consensus, matrix_edges, link_marks)
+
+    def _turn(self, what: str) -> None:
+        """Let the models vote as the answers say, or the pool alone."""
+        self.session.look.pool_alone = what == "alone"
 
 
 class BinarisedMatrix(Matrix):
     """Pairs that enough models join."""
 
-    needs = ("binarised", "ensemble", "threshold_in_force", *Matrix.drawn)
+    needs = (
+        "binarised",
+        "ensemble",
+        "heard",
+        "binarised_at",
+        "answers?",
+        *Matrix.drawn,
+    )
 
     def __init__(self, session: Any, partner: ConsensusMatrix) -> None:
         self._partner = partner
@@ -210,8 +226,10 @@ class BinarisedMatrix(Matrix):
     def show(
         self,
         binarised: Heatmap,
-        ensemble: Any,
-        threshold_in_force: int,
+        ensemble: Ensemble,
+        heard: Ensemble,
+        binarised_at: int,
+        answers: Answers | None,
         matrix_edges: Edges,
         link_marks: Marks,
         order: Result,
@@ -221,11 +239,35 @@ class BinarisedMatrix(Matrix):
         if not binarised.tile.exact:
             text = "estimated: pairs of each pixel sampled"
             sampled = " " + badge(text, kind="estimate")
-        self._note.body = (
-            f"<p class='muted cut'>{_FILLED}Together in at least "
-            f"{threshold_in_force} of {voters(ensemble)}{sampled}</p>"
-        )
+        needed = f"Together in at least {binarised_at} of {voters(heard)}"
+        if heard is not ensemble:
+            needed = "Together by half of the votes, or more"
+        self._note.body = f"<p class='muted cut'>{_FILLED}{needed}{sampled}</p>"
+        if answers is not None:
+            # As high as the note beside it, so that both squares are alike.
+            whose = "your answers" if heard is not ensemble else "the pool alone"
+            self._note.body += f"<p class='muted cut'>Votes of {whose}</p>"
         self.draw("Binarised matrix", binarised, matrix_edges, link_marks)
+
+
+def _votes(ensemble: Ensemble, heard: Ensemble, answers: Answers | None) -> str:
+    """Say who votes where there are answers, with the way to the other votes."""
+    if answers is None:
+        return ""
+    if answers.posterior.none_fits:
+        return "<p class='muted cut'>Pool alone: no model fits your answers.</p>"
+    if heard is ensemble:
+        back = link("with your answers", "answers")
+        return (
+            "<p class='muted sides'><span class='cut'>The pool alone</span>"
+            f"<span style='flex:none'>{back}</span></p>"
+        )
+    n = answers.posterior.n_effective
+    return (
+        "<p class='muted sides'><span class='cut' title='effective number of models: "
+        f"1 / sum p²'>By your answers: as if {n:.1f} voted</span>"
+        f"<span style='flex:none'>{link('pool alone', 'alone')}</span></p>"
+    )
 
 
 def _spoken(title: str, picture: Heatmap, edges: Edges, marks: Marks) -> str:

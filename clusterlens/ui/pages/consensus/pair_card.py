@@ -10,7 +10,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, link, pn, safe
 from clusterlens.ui.kit.words import number, voters
 from clusterlens.ui.nodes.links import Answer, Difference, PairReading
-from clusterlens.ui.parts.moves import answer, skip
+from clusterlens.ui.parts.moves import answer, leave_unsure, skip
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.parts.tab import share_bar
 from clusterlens.ui.state.links import KINDS, TITLES, Kind
@@ -18,13 +18,14 @@ from clusterlens.ui.work.derived import Result
 
 SHOWN_DIFFERENCES = 6
 NAMED = 4
+_NEXT = '<div class="empty">Looking for the next pair …</div>'
 KEYS: dict[Kind, str] = {"must": "M", "cannot": "C"}
 
 
 class PairCard(Panel):
     """Row ids, votes by family, and the three answers."""
 
-    needs = ("ensemble", "look.pair", "look.linking")
+    needs = ("ensemble", "look.pair", "look.linking", "look.streak")
     also = ("pair_reading", "threshold_in_force")
 
     def build(self) -> Any:
@@ -36,6 +37,7 @@ class PairCard(Panel):
         ensemble: Ensemble,
         pair: tuple[int, ...],
         linking: bool,
+        streak: bool,
         pair_reading: Result,
         threshold_in_force: Result,
     ) -> None:
@@ -47,11 +49,13 @@ class PairCard(Panel):
         elif len(pair) == 2:
             self._text.body = '<div class="skeleton"></div>'
         else:
-            self._text.body = _how_to(linking, len(pair))
+            self._text.body = _NEXT if streak else _how_to(linking, len(pair))
 
     def _do(self, what: str) -> None:
         if what == "skip":
             skip(self.session)
+        elif what == "unsure":
+            leave_unsure(self.session)
         else:
             answer(self.session, "must" if what == "must" else "cannot")
 
@@ -84,6 +88,8 @@ def _card(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:
         f"{_verdict(read.joined, needed)}</h3>"
         f"<table>{rows}</table><p>{_buttons(read)}</p>"
         + "".join(_effect(kind, read.answers[kind], ensemble) for kind in KINDS)
+        + "<p class='muted'><b>U</b> counts as no answer; the pair is not asked again."
+        "</p>"
     )
 
 
@@ -134,8 +140,9 @@ def _buttons(read: PairReading) -> str:
         if not read.answers[kind].chain
         and (read.linked is None or read.linked.kind != kind)
     ]
+    unsure = link("Unsure <kbd>U</kbd>", "unsure", kind="pill", css="cl-unsure")
     go_on = link("Skip <kbd>Space</kbd>", "skip", kind="pill", css="cl-skip")
-    return "".join([*offered, go_on])
+    return "".join([*offered, unsure, go_on])
 
 
 def _effect(kind: Kind, answer: Answer, ensemble: Ensemble) -> str:

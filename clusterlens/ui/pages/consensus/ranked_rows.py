@@ -72,6 +72,8 @@ ROW_CSS = scaled("""
   sans-serif; padding: 0 4px; border-radius: 8px; background: #fbe3d3;
   color: #8a3b05; }
 .distance > b:empty { display: none; }
+.distance > u { position: absolute; top: -2px; width: 2px; height: 13px;
+  background: currentColor; }
 .range { position: relative; height: 17px; line-height: 17px; white-space: nowrap; }
 .range > i { position: absolute; top: 6px; height: 5px; border-radius: 3px;
   background: #0b7d7d88; }
@@ -88,8 +90,8 @@ class RankedRows(JSComponent):
     rows = param.String(
         "[]",
         doc="JSON, of each row: rank, both parts of the name, times, k, bar, charge, "
-        "broken, since, range, low, high, now, majority and full text; the lengths "
-        "from 0 to 1.",
+        "broken, since, range, low, high, now, majority, full text and tick; the "
+        "lengths from 0 to 1.",
     )
     selected = param.Integer(None, allow_None=True, doc="Number of the row marked.")
 
@@ -112,6 +114,7 @@ const newRow = () => {
     at[part] = at.model.appendChild(make('span', part));
   for (const bar of ['score', 'charge']) at[bar] = at.distance.appendChild(make('i'));
   at.broken = at.distance.appendChild(make('b'));
+  at.tick = at.distance.appendChild(make('u'));
   at.text = at.range.appendChild(document.createTextNode(''));
   for (const mark of ['span', 'dot']) at[mark] = at.range.appendChild(make('i'));
   return at;
@@ -121,7 +124,7 @@ const write = (at, values) => {
   if (at.told === told) return;
   at.told = told;
   const [rank, [lead, tail], times, k, score, charge, broken, since, range, low, high,
-    now, majority, full] = values;
+    now, majority, full, tick] = values;
   at.rank.textContent = rank;
   at.lead.textContent = lead;
   at.tail.textContent = tail;
@@ -134,6 +137,8 @@ const write = (at, values) => {
   at.score.style.width = `${100 * score}%`;
   at.charge.style.width = `${100 * charge}%`;
   at.broken.textContent = broken;
+  at.tick.hidden = tick === null;
+  at.tick.style.left = `calc(${100 * tick}% - 1px)`;
   at.majority.textContent = majority;
   const placed = low !== null;
   at.text.data = placed ? '' : range;
@@ -166,6 +171,7 @@ export function render({model}) {
   const title = () => {
     for (const part of PARTS) at[part].textContent = model.heads[part];
     // Ranks from first to last, as they are placed below.
+    if (!model.heads.first) return;
     const axis = at.range.appendChild(make('div', 'axis'));
     for (const end of ['first', 'last'])
       axis.appendChild(make('span')).textContent = model.heads[end];

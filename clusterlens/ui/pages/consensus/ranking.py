@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import count, whole
+from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.make_up import pool_make_up
@@ -17,6 +17,7 @@ from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, pn, safe, select
 from clusterlens.ui.kit.words import score_words, span, telling
+from clusterlens.ui.nodes.answers import Answers
 from clusterlens.ui.pages.consensus.ranked_rows import HEADS, RankedRows
 from clusterlens.ui.parts.panel import TO_A_RUN, Panel
 from clusterlens.ui.parts.settings import plain_settings
@@ -31,11 +32,22 @@ VOTES = {
 }
 
 
+# Titles of the columns where bars say how well models fit the answers.
+FITTING = {
+    "distance": "fits your answers",
+    "range": "",
+    "majority": "not kept",
+    "first": "",
+    "last": "",
+}
+
+
 class RankingTable(Panel):
     """Ranking of the run that is read, the most typical model first."""
 
-    needs = ("ranking", "rows", "ensemble", "copies")
+    needs = ("ranking", "rows", "ensemble", "copies", "answers?")
     also = (
+        "look.by_distance",
         "robustness",
         "looked_at",
         "constraints?",
@@ -150,6 +162,8 @@ class RankingTable(Panel):
         rows: np.ndarray,
         ensemble: Ensemble,
         copies: np.ndarray,
+        answers: Answers | None,
+        by_distance: Result,
         robustness: Result,
         looked_at: Result,
         constraints: Result,
@@ -163,9 +177,11 @@ class RankingTable(Panel):
         self._note.body = (
             f"<p class='muted'>{safe(pool_make_up(ensemble).text)}{_silent(ensemble)}"
             f"{_alike(copies, rows)}</p>"
+            f"{_fitting(answers, by_distance.value)}"
             f"{_counted_from(links.value, since.value)}"
         )
-        drawn = (ranking, robustness.state, robustness.value, rises)
+        said = None if by_distance.value else answers
+        drawn = (ranking, robustness.state, robustness.value, rises, said)
         more: dict[str, Any] = {}
         self._rows = rows
         if drawn != self._drawn:
@@ -173,6 +189,11 @@ class RankingTable(Panel):
             n_links = _count(constraints.value)
             self.shown = ranked(ranking, rows, copies, robustness, n_links, rises.value)
             more["heads"] = heads(ranking)
+            if said is not None:
+                self.shown |= fitting(said, rows, self.shown["broken"])
+                more["heads"] |= FITTING
+            shown_as = ["cl-posterior"] * (said is not None)
+            more["css_classes"] = ["cl-ranking-table", *shown_as]
             more["rows"] = json.dumps([*zip(*self.shown.values(), strict=True)])
         place = None
         if looked_at.ready and looked_at.value.model is not None:
@@ -181,7 +202,13 @@ class RankingTable(Panel):
         self._table.param.update(selected=place, **more)
 
     def _count_from(self, what: str) -> None:
-        """Count changes of rank from the links there are now, or from none."""
+        """Count changes of rank from the links there are now, or from none.
+
+        Or turn from how well models fit the answers to their distances, or back.
+        """
+        if what in ("distance", "fits"):
+            self.session.look.by_distance = what == "distance"
+            return
         self.session.look.since = self.session.analysis.links if what == "now" else ()
 
     def _select(self, row: int) -> None:
@@ -223,6 +250,39 @@ def _counted_from(links: tuple[Link, ...], since: tuple[Link, ...]) -> str:
     choices = [link("count from now", "now", css="cl-since-now")] * (links != since)
     choices += [link("count from no links", "none", css="cl-since-none")] * bool(since)
     return f"<p class='muted'>▲▼ {text} · {' · '.join(choices)}</p>"
+
+
+def _fitting(found: Answers | None, by_distance: bool) -> str:
+    """Say what the bars are where there are answers, and offer the other ones."""
+    if found is None:
+        return ""
+    if by_distance:
+        said, other = "Bars: distance, and orange what answers add", "fits"
+        words = "show how well they fit your answers"
+    else:
+        said = (
+            f"Bars: how likely each is yours after {count(found.n_answers, 'answer')}; "
+            "tick: before"
+        )
+        other, words = "distance", "show distances and ranges"
+    return f"<p class='muted'>{said} · {link(words, other, css='cl-bars')}</p>"
+
+
+def fitting(
+    found: Answers, rows: np.ndarray, broken: list[str]
+) -> dict[str, list[Any]]:
+    """Columns of the table where bars are probabilities given the answers."""
+    none = [None] * len(rows)
+    return {
+        "bar": _brief(found.fits[rows]),
+        "charge": [0.0] * len(rows),
+        "broken": [""] * len(rows),
+        "range": [percent(p) if p > 0.01 else "<1%" for p in found.fits[rows]],
+        "low": none,
+        "high": none,
+        "majority": broken,
+        "tick": _brief(found.before[rows]),
+    }
 
 
 def _count(links: Constraints | None) -> int:
@@ -272,6 +332,7 @@ def ranked(
         "now": _on_axis(ranks, ensemble.n_partitions),
         "majority": majorities,
         "full": _told_of(ranking, rows, times, broken, n_links),
+        "tick": none,
     }
 
 

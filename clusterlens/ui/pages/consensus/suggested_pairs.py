@@ -9,14 +9,14 @@ from clusterlens.compute.ranking.suggestions import Suggestion
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import link, pn, safe
-from clusterlens.ui.parts.moves import take_suggestion
+from clusterlens.ui.parts.moves import go_on_streak, take_suggestion, toggle_streak
 from clusterlens.ui.parts.panel import Panel
 
 
 class SuggestedPairs(Panel):
     """Row ids, the share of what is open that the answer settles, and the reason."""
 
-    needs = ("suggestions", "samples")
+    needs = ("suggestions", "samples", "look.pair", "look.streak")
 
     def build(self) -> Any:
         self._text = Text(does=self._take, css_classes=["cl-suggestions"])
@@ -24,25 +24,52 @@ class SuggestedPairs(Panel):
             "<h3>Most informative next pairs</h3><p class='muted'>What each answers of "
             "all that the models still disagree about.</p>"
         )
+        self._streak = Text(does=self._toggle, css_classes=["cl-streak"])
         return pn.Column(
-            head, self.status, self._text, margin=0, sizing_mode="stretch_width"
+            head,
+            self._streak,
+            self.status,
+            self._text,
+            margin=0,
+            sizing_mode="stretch_width",
         )
 
-    def show(self, suggestions: tuple[Suggestion, ...], samples: Dataset) -> None:
+    def show(
+        self,
+        suggestions: tuple[Suggestion, ...],
+        samples: Dataset,
+        pair: tuple[int, ...],
+        streak: bool,
+    ) -> None:
         """List the pairs, or say that there is nothing to ask."""
+        self._streak.body = _streak(streak)
+        go_on_streak(self.session)
         if not any(some.information for some in suggestions):
             self._text.body = (
-                "<p class='muted'>The models that fit the links agree on all pairs: "
-                "nothing to ask.</p>"
+                "<p class='muted'>Nothing is worth asking: no answer would change what "
+                "is shown.</p>"
             )
             return
         self._text.body = "".join(
             _entry(some, samples) for some in suggestions if some.information
         )
 
+    def _toggle(self, what: str) -> None:
+        toggle_streak(self.session)
+
     def _take(self, what: str) -> None:
         i, _, j = what.partition(" ")
         take_suggestion(self.session, (int(i), int(j)))
+
+
+def _streak(on: bool) -> str:
+    """Offer to answer one pair after the other, or say the keys."""
+    if on:
+        keys = "<kbd>M</kbd> together, <kbd>C</kbd> apart, <kbd>U</kbd> unsure"
+        stop = link("stop <kbd>Esc</kbd>", "streak")
+        return f"<p><b>In a row:</b> {keys}, <kbd>Space</kbd> another. {stop}</p>"
+    offer = link("Answer in a row <kbd>S</kbd>", "streak", kind="pill")
+    return f"<p>{offer}</p>"
 
 
 def _entry(some: Suggestion, samples: Dataset) -> str:

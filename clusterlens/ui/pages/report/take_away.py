@@ -130,14 +130,18 @@ FILES = {
         "by row id",
         "CSV",
         "links.csv",
-        lambda found, session: links_to_csv(found.analysis.links),
+        lambda found, session: links_to_csv(
+            found.analysis.links, found.analysis.unsure
+        ),
     ),
     "links json": File(
         "Links",
         "",
         "JSON",
         "links.json",
-        lambda found, session: links_to_json(found.analysis.links),
+        lambda found, session: links_to_json(
+            found.analysis.links, found.analysis.unsure
+        ),
     ),
     "png": File(
         "Figures",

@@ -352,6 +352,7 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "parts": lambda self, parts, known: tuple(parts),
     "counted_fully": lambda self, runs, known: frozenset(runs),
     "links": lambda self, links, known: _links(links),
+    "unsure": lambda self, pairs, known: tuple(map(tuple, pairs)),
     "result": Records._read_result,
     "segmentations": Records._read_segmentations,
     "new_table": Records._read_table,

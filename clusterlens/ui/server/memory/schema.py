@@ -12,6 +12,7 @@ from clusterlens.ui.state.partitions import MOST_LABEL
 from clusterlens.ui.state.shapes import (
     COUNT,
     LINK,
+    LINK_WEIGHT,
     LONG_TEXT,
     POOL,
     ROW_ID,
@@ -91,7 +92,8 @@ _FIELDS: dict[str, Shape] = {
     "threshold": any_of(nothing, COUNT),
     "counted_fully": sequence(TEXT),
     "links": _LINKS,
-    "link_weight": number(0),
+    "unsure": sequence(row(ROW_ID, ROW_ID)),
+    "link_weight": LINK_WEIGHT,
     "note": LONG_TEXT,
     "result": any_of(nothing, _RESULT),
     "segmentations": sequence(

@@ -1,0 +1,158 @@
+"""What the answers say of the models: how probable each is, and when it is enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clusterlens.compute.ensemble.agreement import Agreement
+from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
+from clusterlens.compute.ranking.ranking import SCORES, Weight
+from clusterlens.ui.state.analysis import EVIDENCE, Link
+from clusterlens.ui.state.links import PlainId
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import KERNELS, Job
+
+VOTES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What answers say of the models of a run.
+
+    Parameters
+    ----------
+    posterior : AnswerPosterior
+        Given the answers.
+    fits : array of float, shape (n_partitions,)
+        Probability of each distinct partition, at each of its copies.
+    before : array of float, shape (n_partitions,)
+        The same before any answer.
+    broken : int
+        Answers that the most probable model contradicts.
+    """
+
+    posterior: AnswerPosterior
+    fits: np.ndarray
+    before: np.ndarray
+    broken: int
+
+    @property
+    def n_answers(self) -> int:
+        """Number of answers that count here."""
+        return self.posterior.constraints.n_pairs
+
+
+def answers(
+    job: Job,
+    agreement: Agreement,
+    score: str,
+    threshold: int | None,
+    linked: Constraints,
+    weight: Weight,
+    copies: np.ndarray,
+) -> Answers | None:
+    """Weigh the models by the answers; None where links are no evidence."""
+    if weight != EVIDENCE:
+        return None
+    used = threshold if SCORES[score].uses_threshold else None
+    found, before = (
+        answer_posterior(agreement, some, score=score, threshold=used, executor=KERNELS)
+        for some in (linked, None)
+    )
+    best = int(found.values.argmax())
+    share = float(linked.violations(agreement.ensemble)[best])
+    return Answers(
+        found,
+        np.bincount(copies, found.values)[copies],
+        np.bincount(copies, before.values)[copies],
+        round(share * linked.n_pairs),
+    )
+
+
+def heard(ensemble: Ensemble, answers: Answers | None, pool_alone: bool) -> Ensemble:
+    """The models with the votes that the consensus is made of.
+
+    Those of the run where nothing was answered, no model fits, or it is wished.
+    """
+    if answers is None or pool_alone or answers.posterior.none_fits:
+        return ensemble
+    # A model below one vote in a thousand has none.
+    votes = np.floor(answers.posterior.values * VOTES)
+    return ensemble.with_weights(votes) if votes.any() else ensemble
+
+
+def binarised_at(ensemble: Ensemble, heard: Ensemble, threshold: int) -> int:
+    """Votes that must join a pair: half of them where answers gave the votes."""
+    return threshold if heard is ensemble else -(-heard.n_votes // 2)
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What one more answer may change.
+
+    Parameters
+    ----------
+    leader_change : float
+        Chance that another model becomes the most probable.
+    consensus_change : float
+        Mean absolute change of the consensus that is expected.
+    enough : bool
+        Whether both are small and a model fits.
+    """
+
+    leader_change: float
+    consensus_change: float
+    enough: bool
+
+
+def outlook(job: Job, answers: Answers) -> Outlook:
+    """See what the most informative answer may still change."""
+    found = answers.posterior
+    return Outlook(found.leader_change, found.expected_change, found.enough)
+
+
+def broken_by_all(
+    ensemble: Ensemble, links: tuple[Link, ...], positions: dict[PlainId, int]
+) -> frozenset[Link]:
+    """Links that every model which sees both rows breaks."""
+    here = [one for one in links if one.a in positions and one.b in positions]
+    if not here:
+        return frozenset()
+    voters = ensemble.voters
+    ends = np.array([(positions[one.a], positions[one.b]) for one in here])
+    must = np.array([one.kind == "must" for one in here])
+    codes, none = voters.codes_and_gaps, voters.n_codes[:, None]
+    a, b = codes[:, ends[:, 0]], codes[:, ends[:, 1]]
+    kept = ((a == b) == must) & (a < none) & (b < none)
+    seen = ((a < none) & (b < none)).any(axis=0)
+    none_keeps = seen & ~kept.any(axis=0)
+    return frozenset(one for one, lone in zip(here, none_keeps, strict=True) if lone)
+
+
+NODES = {
+    "answers": Node(
+        (
+            *("agreement", "score", "threshold_asked?", "constraints"),
+            *("link_weight", "copies"),
+        ),
+        answers,
+        "live",
+        "Weighing the answers",
+        keep=64,
+    ),
+    "heard": Node(("ensemble", "answers?", "look.pool_alone"), heard, keep=64),
+    "binarised_at": Node(("ensemble", "heard", "threshold_in_force"), binarised_at),
+    "outlook": Node(
+        ("answers",),
+        outlook,
+        "idle",
+        "Looking at what one more answer may change",
+        keep=16,
+        rests=True,
+    ),
+    "broken_by_all": Node(("ensemble", "links", "row_positions"), broken_by_all),
+}

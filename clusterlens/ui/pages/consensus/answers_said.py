@@ -1,0 +1,85 @@
+"""What the answers say: how often they err, whether a model fits, what is open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute._numbers import count, percent
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import link, pn
+from clusterlens.ui.nodes.answers import Answers, Outlook
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+# Before so many answers a rate of errors is a guess.
+FEWEST = 4
+
+
+class AnswersSaid(Panel):
+    """The rate of errors, and whether one more answer would change anything."""
+
+    needs = ("answers",)
+    also = ("outlook",)
+
+    def build(self) -> Any:
+        self._rate = Text(css_classes=["cl-error-rate"])
+        self._enough = Text(does=self._do, css_classes=["cl-enough"])
+        self._column = pn.Column(
+            self._rate, self._enough, margin=0, sizing_mode="stretch_width"
+        )
+        return self._column
+
+    def prepare(self, results: Any) -> None:
+        """Say nothing while there is no answer, or links are no evidence."""
+        self._column.visible = results["answers"].state != "empty"
+
+    def show(self, answers: Answers, outlook: Result) -> None:
+        """Say how answers and models differ, and what is still open."""
+        self._rate.body = _rate(answers)
+        self._enough.body = _enough(answers, outlook)
+
+    def _do(self, what: str) -> None:
+        look = self.session.look
+        if what == "pool":
+            look.page = "pool"
+        else:
+            look.param.update(page="clusters", model=None, partition="model")
+
+
+def _rate(found: Answers) -> str:
+    """Say how many answers the best model contradicts, and what that is taken for."""
+    n = found.n_answers
+    text = f"You and the best model differ in <b>{found.broken} of {n}</b>"
+    if n < FEWEST:
+        return f"<p>{text}. <span class='muted'>Too few to know a rate.</span></p>"
+    rate = percent(found.posterior.error_rate)
+    return (
+        f"<p title='mean of the posterior of the error rate'>{text}; about "
+        f"<b>{rate}</b> of such answers are taken to mislead. <span class='muted'>"
+        "Contested pairs are asked, which the best model often gets wrong.</span></p>"
+    )
+
+
+def _enough(found: Answers, outlook: Result) -> str:
+    """Say whether to go on, with the reason."""
+    if found.posterior.none_fits:
+        return (
+            "<p class='warn cl-none-fits'><b>No model of this pool fits your answers"
+            "</b>: coin tosses explain them better. Look again at the links below, or "
+            f"{link('add other models on Pool', 'pool')}.</p>"
+        )
+    if not outlook.ready or not isinstance(outlook.value, Outlook):
+        return "<p class='muted'>Looking at what one more answer may change …</p>"
+    ahead: Outlook = outlook.value
+    reason = (
+        f"one more answer changes the leader with a chance of "
+        f"{percent(ahead.leader_change)}, and the consensus by "
+        f"{ahead.consensus_change:.3f} on average"
+    )
+    if ahead.enough:
+        return (
+            f"<p><b>{count(found.n_answers, 'answer')}: enough.</b> "
+            f"{reason[0].upper()}{reason[1:]}. "
+            f"{link('Open the leader on Clusters', 'clusters', kind='pill')}</p>"
+        )
+    return f"<p class='muted'><b>Not settled:</b> {reason}.</p>"

@@ -1,0 +1,281 @@
+"""Answers on the Consensus page without a browser."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+import clusterlens as cl
+from clusterlens.compute.ranking.answers import answer_posterior
+from clusterlens.ui.exports.document import _answer, _votes
+from clusterlens.ui.nodes.answers import broken_by_all
+from clusterlens.ui.pages.clusters.page import ClustersPage
+from clusterlens.ui.parts.findings import NEEDED, gather
+from clusterlens.ui.parts.moves import choose_result
+from clusterlens.ui.state.analysis import Link
+from clusterlens.ui.state.looking import Viewport
+from clusterlens.ui.state.partitions import choice_from
+from tests.ui.test_linking import looked_at
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The inplace keyword"),
+    pytest.mark.filterwarnings("ignore:Both 'variant' and 'button_style'"),
+]
+# The third model of the run cuts the first column into four parts.
+TRUTH = 2
+
+
+def answer_by(session, truth, n):
+    """Answer the first n pairs of rows, far from each other, as a model would."""
+    labels = session.analysis.ensemble.labels[truth]
+    for k in range(n):
+        a, b = (7 * k) % 150, (11 * k + 75) % 150
+        kind = "must" if labels[a] == labels[b] else "cannot"
+        session.act_now("add link", kind=kind, a=a, b=b)
+
+
+def table_of(opened):
+    return json.loads(opened.ranking._table.rows)
+
+
+def test_bars_say_how_likely_each_model_is_and_turn_back_to_distances():
+    async def scenario(opened):
+        session = opened.session
+        table = opened.ranking._table
+        assert "cl-posterior" not in table.css_classes
+        assert not opened.said._column.visible
+        answer_by(session, TRUTH, 12)
+        await opened.rest()
+        found = session.derived.get("answers").value
+        agreement = session.derived.get("agreement").value
+        links = session.derived.get("constraints").value
+        expected = answer_posterior(agreement, links)
+        assert np.allclose(found.posterior.values, expected.values)
+        rows = session.derived.get("rows").value
+        shown = opened.ranking.shown
+        assert np.allclose(shown["bar"], found.fits[rows], atol=1e-5)
+        assert np.allclose(shown["tick"], found.before[rows], atol=1e-5)
+        assert np.all(np.diff(shown["bar"]) <= 1e-5)
+        assert found.fits[rows].sum() == pytest.approx(1)
+        assert "cl-posterior" in table.css_classes
+        assert table.heads["distance"] == "fits your answers"
+        opened.ranking._count_from("distance")
+        await opened.rest()
+        assert table.heads["distance"] == "distance"
+        assert "cl-posterior" not in table.css_classes
+        assert table_of(opened)[0][-1] is None
+        for _ in range(12):
+            session.undo()
+        await opened.rest()
+        assert not opened.said._column.visible
+
+    looked_at(scenario)
+
+
+def test_the_headline_says_who_fits_and_who_led_before():
+    async def scenario(opened):
+        session = opened.session
+        before = session.derived.get("ranking").value.order[0]
+        answer_by(session, TRUTH, 20)
+        await opened.rest()
+        found = session.derived.get("answers").value
+        names = session.analysis.ensemble.names
+        body = opened.headline._text.body
+        assert before != TRUTH == int(found.posterior.values.argmax())
+        assert f"After 20 answers: <b>{names[TRUTH]}</b>" in body
+        assert f"{names[before]} before you answered" in body
+        assert "Most likely yours among these 12" in body
+        assert "differ in <b>0 of 20</b>" in opened.said._rate.body
+        rate = found.posterior.error_rate
+        assert f"<b>{rate:.0%}</b> of such answers" in opened.said._rate.body
+
+    looked_at(scenario)
+
+
+def test_enough_is_said_with_its_reason_only_where_the_library_says_so():
+    async def scenario(opened):
+        session = opened.session
+        answer_by(session, TRUTH, 3)
+        await opened.rest()
+        ahead = session.derived.get("outlook").value
+        assert not ahead.enough
+        assert ahead.leader_change > 0
+        assert "Not settled" in opened.said._enough.body
+        assert "cl-enough-chip" not in opened.headline._text.body
+        answer_by(session, TRUTH, 40)
+        await opened.rest()
+        ahead = session.derived.get("outlook").value
+        assert ahead.enough
+        assert (
+            f"{len(session.analysis.links)} answers: enough."
+            in opened.said._enough.body
+        )
+        assert "cl-enough-chip" in opened.headline._text.body
+        opened.said._do("clusters")
+        assert (session.look.page, session.look.partition) == ("clusters", "model")
+
+    looked_at(scenario)
+
+
+def test_answers_that_no_model_fits_are_said_to_and_broken_links_are_shown():
+    async def scenario(opened):
+        session = opened.session
+        ensemble = session.analysis.ensemble
+        first = ensemble.labels[:, 0]
+        alike = np.flatnonzero((ensemble.labels == first[:, None]).all(axis=0))
+        for row in alike[1:].tolist():
+            session.act_now("add link", kind="cannot", a=0, b=row)
+        await opened.rest()
+        assert session.derived.get("answers").value.posterior.none_fits
+        assert "No model of this pool fits" in opened.said._enough.body
+        assert "no model of this pool fits them" in opened.headline._text.body
+        assert opened.links._text.body.count("broken by all") == len(alike) - 1
+        opened.said._do("pool")
+        assert session.look.page == "pool"
+
+    looked_at(scenario)
+
+
+def test_a_link_that_one_model_keeps_is_not_broken_by_all():
+    async def scenario(opened):
+        ensemble = opened.session.analysis.ensemble
+        positions = opened.session.derived.get("row_positions").value
+        together = (ensemble.labels[:, 0] == ensemble.labels[:, 1:].T).sum(axis=1)
+        some = 1 + int(np.flatnonzero((together > 0) & (together < 12))[0])
+        every = 1 + int(np.flatnonzero(together == 12)[0])
+        lone = Link("cannot", 0, every)
+        links = (Link("must", 0, some), Link("cannot", 0, some), lone)
+        assert broken_by_all(ensemble, links, positions) == {lone}
+        assert broken_by_all(ensemble, (), positions) == frozenset()
+        assert broken_by_all(ensemble, (Link("must", 0, 999),), positions) == set()
+
+    looked_at(scenario)
+
+
+def test_pairs_in_a_row_come_by_themselves_and_none_is_asked_twice():
+    async def scenario(opened):
+        session, asked = opened.session, []
+        await opened.press("s")
+        assert len(session.derived.get("suggestions").value) == 6
+        for k in range(8):
+            asked.append(session.look.pair)
+            assert len(asked[-1]) == 2
+            await opened.press("ucm"[k % 3] if k < 3 else "u")
+        assert len(set(asked)) == 8
+        assert (len(session.analysis.links), len(session.analysis.unsure)) == (2, 6)
+        assert "6 pairs unsure" in opened.links._text.body
+        answered = {frozenset((one.a, one.b)) for one in session.analysis.links}
+        for some in session.derived.get("suggestions").value:
+            assert frozenset(some.pair) not in {*map(frozenset, asked), *answered}
+        await opened.press("escape")
+        assert (session.look.streak, session.look.pair) == (False, ())
+        opened.links._do("again 0")
+        await opened.rest()
+        assert len(session.analysis.unsure) == 5
+        assert session.jobs.notices == ()
+
+    looked_at(scenario)
+
+
+def test_the_consensus_listens_to_the_answers_until_the_pool_alone_is_wished():
+    async def scenario(opened):
+        session, derived = opened.session, opened.session.derived
+        opened.session.look.matrix_view = Viewport(width=60, height=60)
+        await opened.rest()
+        alone = derived.get("consensus").value.tile.values
+        ensemble = session.analysis.ensemble
+        assert derived.get("heard").value is ensemble
+        assert "pool alone" not in opened.matrix._note.body
+        answer_by(session, TRUTH, 20)
+        await opened.rest()
+        heard = derived.get("heard").value
+        fits = derived.get("answers").value.posterior
+        assert heard.votes.tolist() == np.floor(1000 * fits.values).tolist()
+        assert derived.get("binarised_at").value == -(-heard.n_votes // 2)
+        order = derived.get("order").value
+        joined = [row[order][:, None] == row[order] for row in heard.labels]
+        matrix = np.average(joined, axis=0, weights=heard.votes)
+        listening = derived.get("consensus").value.tile.values
+        assert listening.mean() == pytest.approx(matrix.mean(), abs=0.02)
+        assert np.abs(listening - alone).mean() > 0.05
+        effective = f"By your answers: as if {fits.n_effective:.1f} voted"
+        assert effective in opened.matrix._note.body
+        opened.matrix._turn("alone")
+        await opened.rest()
+        assert derived.get("heard").value is ensemble
+        assert "with your answers" in opened.matrix._note.body
+        opened.matrix._turn("answers")
+        await opened.rest()
+        assert derived.get("heard").value is heard
+
+    looked_at(scenario)
+
+
+def test_a_consensus_by_answers_is_made_again_by_action_and_script():
+    async def scenario(opened):
+        session = opened.session
+        page = ClustersPage(session)
+        page.look(True)
+        answer_by(session, TRUTH, 20)
+        session.look.param.update(partition="consensus", partition_k=4)
+        await opened.rest()
+        chosen = session.derived.get("chosen").value
+        heard = session.derived.get("heard").value
+        assert chosen.title == "consensus tree k=4 by answers"
+        expected = cl.consensus_tree(heard, 20, 0).cut(4)
+        assert np.array_equal(chosen.labels, expected)
+        truth = session.analysis.ensemble.labels[TRUTH]
+        assert adjusted_rand_score(truth, chosen.labels) > 0.9
+        labels, clusters = chosen.labels, chosen.clusters
+        assert await choose_result(session, chosen.choice, labels, clusters)
+        result = session.analysis.result
+        assert result.made["votes"] == heard.votes.tolist()
+        assert np.array_equal(result.clusters, chosen.clusters)
+        choice = choice_from(result.made, session.analysis.samples)
+        assert choice == chosen.choice
+        ens = session.analysis.ensemble
+        written = choice.python(ens, 4, ())
+        assert np.array_equal(eval(written, {"cl": cl, "ens": ens}), labels)
+        session.look.pool_alone = True
+        session.look.partition = "consensus"
+        await opened.rest()
+        assert session.derived.get("chosen").value.title == "consensus tree k=4"
+
+    looked_at(scenario)
+
+
+def test_the_report_says_how_many_answers_their_errors_and_what_they_changed():
+    async def scenario(opened):
+        session = opened.session
+        names = session.analysis.ensemble.names
+        before = names[session.derived.get("ranking").value.order[0]]
+        answer_by(session, TRUTH, 20)
+        session.act_now("leave unsure", a=0, b=3)
+        stop = session.derived.watch([*NEEDED, "answers", "heard"], lambda _: None)
+        await opened.rest()
+        found = gather(session)
+        stop()
+        said = found.answers
+        text = _answer(found)
+        assert "By 20 answers of the analyst and 1 pair left unsure" in text
+        assert f"<b>{names[TRUTH]}</b> is likeliest" in text
+        assert f"about {said.posterior.error_rate:.0%} of such answers" in text
+        assert "contradicts 0 of them" in text
+        assert f"Without answers <b>{before}</b> would be first" in text
+        assert found.heard is session.derived.get("heard").value
+        assert "models vote by how likely" in _votes(found)
+
+    looked_at(scenario)
+
+
+def test_a_share_shows_no_probabilities():
+    async def scenario(opened):
+        answer_by(opened.session, TRUTH, 3)
+        opened.session.act_now("set link weight", weight=1.0)
+        await opened.rest()
+        assert opened.session.derived.get("answers").state == "empty"
+        assert "cl-posterior" not in opened.ranking._table.css_classes
+        assert "Closest to what this pool agrees on" in opened.headline._text.body
+
+    looked_at(scenario)
