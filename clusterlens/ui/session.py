@@ -311,7 +311,6 @@ class Session:
             content = await upload.content(job)
             return await asyncio.to_thread(self.keep_file, content)
 
-        is_new = self.look.page == "new-rows" and bool(self.analysis.segmentations)
         key = await self.jobs.act(
             f"Upload {upload.name}", lambda: arrive, kind="load file"
         )
@@ -320,14 +319,6 @@ class Session:
             return False
         if upload.name.endswith(SUFFIX):
             return await self.take_in(self.files.pop(key))
-        if is_new:
-            look = {"page": "new-rows"}
-            taken = await self.act(
-                "take new table", look=look, name=upload.name, sha256=key
-            )
-            if taken:
-                self.look.forget("new_row", "new_rows_view")
-            return taken
         look = {"page": "data", "starting": False}
         return await self.act("load file", look=look, name=upload.name, sha256=key)
 

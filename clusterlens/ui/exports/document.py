@@ -26,7 +26,6 @@ from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.exports.lab import table_of, write_cns, write_labels, write_pairs
-from clusterlens.ui.exports.new_rows import write_kept
 from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.widgets import safe
@@ -188,14 +187,6 @@ SECTIONS = {
         ),
     ),
     "clusters": Section("Clusters", lambda found: _clusters(found), heading="Result"),
-    "new rows": Section(
-        "New rows",
-        lambda found: write_kept(found.analysis),
-        heading="Kept for new rows",
-        lacks=lambda found: (
-            "" if found.analysis.segmentations else "no result is kept for new rows"
-        ),
-    ),
     "links": Section(
         "Links",
         lambda found: _links(found),
@@ -263,8 +254,8 @@ def _about(found: Findings) -> str:
     analysis, last = found.analysis, found.steps[-1]
     rows, columns = map(whole, analysis.table.table.shape)
     shape = f"{rows} rows, {columns} columns"
-    loaded = [step for step in found.steps if step.kind == "load file"]
-    known = [f"SHA-256 {step.values['sha256']}" for step in loaded[-1:]]
+    hashes = [step.values.get("sha256") for step in found.steps]
+    known = [f"SHA-256 {value}" for value in hashes if value][-1:]
     parts = [
         _when(last.at),
         analysis.run.name,

@@ -81,9 +81,6 @@ OF_TABLE = (
     "cns_version",
     "cns_sample",
     "cns_view",
-    "segmentation",
-    "new_row",
-    "new_rows_view",
 )
 OF_EITHER = (
     "judged",
@@ -104,7 +101,7 @@ class Look(param.Parameterized):
     page = param.Selector(
         default="data",
         objects=[
-            *("data", "pool", "consensus", "clusters", "new-rows", "report"),
+            *("data", "pool", "consensus", "clusters", "report"),
             *("fuzzy", "cns", "labels", "lessons"),
         ],
         doc="The page that is shown, a key of PAGES.",
@@ -246,22 +243,6 @@ class Look(param.Parameterized):
         objects=["", "map", "matrices"],
         doc="What has all the room of the page Consensus; empty for none.",
     )
-    segmentation = param.Integer(
-        None,
-        allow_None=True,
-        bounds=(0, None),
-        doc="Position of the segmentation that is read; None for the latest.",
-    )
-    new_rows_first = param.Selector(
-        default="least sure", objects=["least sure", "most sure", "nowhere"]
-    )
-    new_row = param.Integer(
-        None,
-        allow_None=True,
-        bounds=(0, None),
-        doc="Position of the row of the new table that is read; None for the first.",
-    )
-    new_rows_view = param.ClassSelector(class_=Viewport, default=Viewport())
     table_open = param.Boolean(
         False, doc="Whether the ranking is a table over the whole page."
     )
