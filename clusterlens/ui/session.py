@@ -311,6 +311,7 @@ class Session:
             content = await upload.content(job)
             return await asyncio.to_thread(self.keep_file, content)
 
+        is_new = self.look.page == "new-rows" and bool(self.analysis.segmentations)
         key = await self.jobs.act(
             f"Upload {upload.name}", lambda: arrive, kind="load file"
         )
@@ -319,6 +320,11 @@ class Session:
             return False
         if upload.name.endswith(SUFFIX):
             return await self.take_in(self.files.pop(key))
+        if is_new:
+            look = {"page": "new-rows", "new_row": None}
+            return await self.act(
+                "take new table", look=look, name=upload.name, sha256=key
+            )
         look = {"page": "data", "starting": False}
         return await self.act("load file", look=look, name=upload.name, sha256=key)
 

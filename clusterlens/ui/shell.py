@@ -37,6 +37,7 @@ from clusterlens.ui.pages.data.page import DataPage
 from clusterlens.ui.pages.fuzzy.page import FuzzyPage
 from clusterlens.ui.pages.labels.page import LabelsPage
 from clusterlens.ui.pages.lessons.page import LessonsPage
+from clusterlens.ui.pages.new_rows.page import NewRowsPage
 from clusterlens.ui.pages.pool.page import PoolPage
 from clusterlens.ui.pages.report.page import ReportPage
 from clusterlens.ui.parts.interrupted import how_far, interrupted
@@ -64,6 +65,7 @@ PAGES = (
     ("pool", "Pool", "tune", PoolPage),
     ("consensus", "Consensus", "grid_on", ConsensusPage),
     ("clusters", "Clusters", "bubble_chart", ClustersPage),
+    ("new-rows", "New rows", "playlist_add", NewRowsPage),
     ("report", "Report", "description", ReportPage),
     ("fuzzy", "Fuzzy", "blur_on", FuzzyPage),
     ("cns", "CNS", "water", CNSPage),

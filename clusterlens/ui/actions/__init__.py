@@ -6,11 +6,19 @@ the job; they take in the analysis as it was when they began, and `merge` puts w
 changed on top of what was done meanwhile.
 """
 
-from clusterlens.ui.actions import lab, links, partitions, pools, runs, tables
+from clusterlens.ui.actions import (
+    lab,
+    links,
+    new_rows,
+    partitions,
+    pools,
+    runs,
+    tables,
+)
 from clusterlens.ui.actions.action import Action
 from clusterlens.ui.actions.merging import merge
 
 ACTIONS: dict[str, Action] = tables.ACTIONS | pools.ACTIONS | partitions.ACTIONS
-ACTIONS |= runs.ACTIONS | links.ACTIONS | lab.ACTIONS
+ACTIONS |= runs.ACTIONS | links.ACTIONS | lab.ACTIONS | new_rows.ACTIONS
 
 __all__ = ["ACTIONS", "Action", "merge"]

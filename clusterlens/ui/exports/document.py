@@ -254,8 +254,8 @@ def _about(found: Findings) -> str:
     analysis, last = found.analysis, found.steps[-1]
     rows, columns = map(whole, analysis.table.table.shape)
     shape = f"{rows} rows, {columns} columns"
-    hashes = [step.values.get("sha256") for step in found.steps]
-    known = [f"SHA-256 {value}" for value in hashes if value][-1:]
+    loaded = [step for step in found.steps if step.kind == "load file"]
+    known = [f"SHA-256 {step.values['sha256']}" for step in loaded[-1:]]
     parts = [
         _when(last.at),
         analysis.run.name,

@@ -354,6 +354,40 @@ EXPLANATIONS = {
         "A click goes back to a step; undone ones stay until something new is done.",
         "Steps say what was done, not why: write that into the note.",
     ),
+    "cl-new-rows-headline": Explanation(
+        "What became of the rows of the new table, and what comes next.",
+        "Rows that belong nowhere are further from their cluster than all but 5 % of "
+        "the old ones; clearly more of them say that the table is another one.",
+        "It says that something changed, not why, and not whether it matters.",
+        "Vovk, Gammerman & Shafer, Algorithmic learning in a random world, 2005",
+    ),
+    "cl-segmentation": Explanation(
+        "A partition that is kept for other tables: its clusters, their names, and "
+        "how many of the old rows it puts back where they were.",
+        "Rules are measured on rows that they were not made of: how many that meet "
+        "one are in the cluster, and how many of its rows it finds.",
+        "A rule describes a cluster in few words; it is not what decides where new "
+        "rows belong.",
+    ),
+    "cl-new-table-card": Explanation(
+        "The share of each cluster in the old table and in the new one.",
+        "Lines are Wilson intervals at 95 %. Rows that belong nowhere are counted in "
+        "no cluster.",
+        "With many clusters one or the other interval is missed by chance.",
+    ),
+    "cl-placed-rows": Explanation(
+        "Rows of the new table with their cluster, the margin and the next cluster.",
+        "The margin is how often such rows were put right minus how often not, on old "
+        "rows that were held out: 1 is sure, 0 a coin.",
+        "A sure row lies well inside a cluster as it was; it may still be of a new "
+        "kind, which the mark “nowhere” is for.",
+    ),
+    "cl-new-rows-files": Explanation(
+        "The rows with their clusters, the rules as SQL, and the segmentation itself.",
+        "The segmentation file works in Python and on the console, for files of any "
+        "length; the line beside it can be copied.",
+        "Prototypes in it are rows of your table, scaled: mind whom you give it to.",
+    ),
     "cl-report-card": Explanation(
         "The report as it will be saved, one HTML file.",
         "It is written anew when something changes; your note stands under the answer.",

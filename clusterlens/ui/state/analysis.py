@@ -124,6 +124,25 @@ class AnalysisResult:
 
 
 @dataclass(frozen=True, eq=False)
+class KeptPartition:
+    """A partition that is kept for other tables, with the names of its clusters.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    result : AnalysisResult
+        The result when it was kept; it stays what it was.
+    names : tuple of (int, str)
+        Names that were given to clusters, by their number on screen.
+    """
+
+    name: str
+    result: AnalysisResult
+    names: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class SoftTable:
     """Memberships that were uploaded, and the rows they belong to."""
 
@@ -171,6 +190,10 @@ class Analysis:
         Names of clusters; they belong to rows, not to a partition.
     result : AnalysisResult or None
         The partition that was chosen; report and files are about it.
+    segmentations : tuple of KeptPartition
+        Partitions that are kept for other tables.
+    new_table : Dataset or None
+        Another table as read, whose rows are to be placed.
     memberships : tuple of SoftTable
         Uploaded memberships.
     fuzzy_pairs : tuple of (str, str)
@@ -198,6 +221,8 @@ class Analysis:
     note: str = ""
     cluster_names: tuple[ClusterName, ...] = ()
     result: AnalysisResult | None = None
+    segmentations: tuple[KeptPartition, ...] = ()
+    new_table: Dataset | None = None
     memberships: tuple[SoftTable, ...] = ()
     fuzzy_pairs: tuple[tuple[str, str], ...] = ()
     cns: tuple[int, float, int] | None = None

@@ -92,6 +92,7 @@ OF_EITHER = (
     "fuzzy_sort",
     "fuzzy_sample",
     "fuzzy_view",
+    "new_row",
 )
 
 
@@ -101,7 +102,7 @@ class Look(param.Parameterized):
     page = param.Selector(
         default="data",
         objects=[
-            *("data", "pool", "consensus", "clusters", "report"),
+            *("data", "pool", "consensus", "clusters", "new-rows", "report"),
             *("fuzzy", "cns", "labels", "lessons"),
         ],
         doc="The page that is shown, a key of PAGES.",
@@ -242,6 +243,21 @@ class Look(param.Parameterized):
         default="",
         objects=["", "map", "matrices"],
         doc="What has all the room of the page Consensus; empty for none.",
+    )
+    segmentation = param.Integer(
+        None,
+        allow_None=True,
+        bounds=(0, None),
+        doc="Position of the segmentation that is read; None for the latest.",
+    )
+    new_rows_first = param.Selector(
+        default="least sure", objects=["least sure", "most sure", "nowhere"]
+    )
+    new_row = param.Integer(
+        None,
+        allow_None=True,
+        bounds=(0, None),
+        doc="Position of the row of the new table that is read.",
     )
     table_open = param.Boolean(
         False, doc="Whether the ranking is a table over the whole page."

@@ -28,6 +28,7 @@ from clusterlens.ui.state.analysis import (
     Analysis,
     AnalysisResult,
     ClusterName,
+    KeptPartition,
     Link,
     Run,
     SoftTable,
@@ -269,6 +270,32 @@ class Records:
                 raise RecordError(f"its result is model {model} of {run.name!r}")
         return result
 
+    def _write_segmentations(
+        self, kept: Iterable[KeptPartition], analysis: Analysis
+    ) -> list[Any]:
+        return [
+            {
+                "name": one.name,
+                "result": self._write_result(one.result, analysis),
+                "names": _plain(one.names),
+            }
+            for one in kept
+        ]
+
+    def _read_segmentations(
+        self, records: Any, known: Mapping[str, Any]
+    ) -> tuple[KeptPartition, ...]:
+        return tuple(self._read_segmentation(record, known) for record in records)
+
+    def _read_segmentation(
+        self, record: Any, known: Mapping[str, Any]
+    ) -> KeptPartition:
+        result = self._read_result(record["result"], known)
+        names = tuple((cluster, name) for cluster, name in record["names"])
+        if not {k for k, _ in names} <= set(np.unique(result.clusters).tolist()):
+            raise RecordError(f"{record['name']!r} has names of no clusters")
+        return KeptPartition(record["name"], result, names)
+
     def _write_soft(self, tables: Iterable[SoftTable], analysis: Analysis) -> list[Any]:
         return [
             {"name": t.name, "rows": self._keep(t, lambda t=t: _pack_soft(t))}
@@ -310,6 +337,8 @@ _WRITERS: dict[str, Callable[[Records, Any, Analysis], Any]] = {
     "counted_fully": lambda self, runs, analysis: sorted(runs),
     "links": lambda self, links, analysis: _plain_links(links),
     "result": Records._write_result,
+    "segmentations": Records._write_segmentations,
+    "new_table": Records._write_table,
     "cluster_names": lambda self, names, analysis: [
         [name.text, list(name.rows)] for name in names
     ],
@@ -324,6 +353,8 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "counted_fully": lambda self, runs, known: frozenset(runs),
     "links": lambda self, links, known: _links(links),
     "result": Records._read_result,
+    "segmentations": Records._read_segmentations,
+    "new_table": Records._read_table,
     "cluster_names": lambda self, names, known: tuple(
         ClusterName(text, tuple(rows)) for text, rows in names
     ),

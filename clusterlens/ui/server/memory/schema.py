@@ -94,6 +94,16 @@ _FIELDS: dict[str, Shape] = {
     "link_weight": number(0),
     "note": LONG_TEXT,
     "result": any_of(nothing, _RESULT),
+    "segmentations": sequence(
+        record(
+            {
+                "name": TEXT,
+                "result": _RESULT,
+                "names": sequence(row(integer(-1, MOST_LABEL), TEXT)),
+            }
+        )
+    ),
+    "new_table": any_of(nothing, key),
     "cluster_names": sequence(row(TEXT, ROW_IDS)),
     "memberships": sequence(record({"name": TEXT, "rows": key})),
     "fuzzy_pairs": sequence(row(TEXT, TEXT)),

@@ -1,0 +1,52 @@
+"""Files of new rows: the table with its clusters, and the segmentation."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+
+from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.export import free_name
+
+SEGMENTATION_SUFFIX = ".lens"
+
+
+def assigned_rows(table: Dataset, assigned: pd.DataFrame) -> pd.DataFrame:
+    """Add where rows belong to a table; its own columns stay as they were read.
+
+    Parameters
+    ----------
+    table : Dataset
+        The new table.
+    assigned : DataFrame of shape (n_rows, 5)
+        As `Segmentation.assign` gives it for this table.
+    """
+    columns = list(table.table.columns)
+    names = {name: free_name(name, columns) for name in assigned.columns}
+    added = assigned.rename(columns=names).set_axis(table.table.index)
+    return pd.concat([table.table, added], axis=1)
+
+
+def segmentation_bytes(segmentation: Segmentation) -> bytes:
+    """Write a segmentation as the file that `load_segmentation` opens."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"segmentation{SEGMENTATION_SUFFIX}"
+        segmentation.save(path)
+        return path.read_bytes()
+
+
+def console_line(segmentation: str, table: str) -> str:
+    """Return what a console is told, to place the rows of a file of any length.
+
+    Parameters
+    ----------
+    segmentation, table : str
+        Names of the files; other characters than those of plain names become "-".
+    """
+    given = re.sub(r"[^\w.-]+", "-", table).lstrip("-") or "table.csv"
+    stem = given.rsplit(".", 1)[0]
+    return f"clusterlens assign {segmentation} {given} -o {stem}-assigned.parquet"

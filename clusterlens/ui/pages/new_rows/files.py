@@ -1,0 +1,154 @@
+"""What new rows leave behind: files, and the line for the console."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from clusterlens.compute.assigning.rules import ClusterRules
+from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.exports.new_rows import (
+    SEGMENTATION_SUFFIX,
+    assigned_rows,
+    console_line,
+    segmentation_bytes,
+)
+from clusterlens.ui.exports.rows import file_stem, rows_to_csv, rows_to_parquet
+from clusterlens.ui.kit.components import Download, Text
+from clusterlens.ui.kit.widgets import card, copier, link, safe
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.saving import save_file
+from clusterlens.ui.state.analysis import KeptPartition
+from clusterlens.ui.work.derived import Result
+
+CSS = """
+.files { display: flex; flex-wrap: wrap; gap: 6px 12px; align-items: center; }
+.files code { background: color-mix(in srgb, currentColor 8%, transparent);
+  padding: 3px 8px; border-radius: 4px; overflow-wrap: anywhere; }
+"""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What files are made of; None where it is not there yet."""
+
+    kept: KeptPartition
+    segmentation: Segmentation
+    table: Dataset | None
+    assigned: pd.DataFrame | None
+    rules: ClusterRules | None
+
+
+@dataclass(frozen=True)
+class File:
+    """A file: its button, what it needs, the end of its name, and what makes it."""
+
+    label: str
+    needs: str
+    ending: str
+    make: Callable[[Any], bytes]
+
+
+FILES = {
+    "csv": File(
+        "Rows CSV",
+        "assigned",
+        "assigned.csv",
+        lambda found: rows_to_csv(assigned_rows(found.table, found.assigned)),
+    ),
+    "parquet": File(
+        "Rows Parquet",
+        "assigned",
+        "assigned.parquet",
+        lambda found: rows_to_parquet(assigned_rows(found.table, found.assigned)),
+    ),
+    "sql": File(
+        "SQL of the rules",
+        "rules",
+        "rules.sql",
+        lambda found: found.rules.to_sql().encode(),
+    ),
+    "segmentation": File(
+        "Segmentation file",
+        "segmentation",
+        SEGMENTATION_SUFFIX,
+        lambda found: segmentation_bytes(found.segmentation),
+    ),
+}
+
+
+class AssignedFiles(Panel):
+    """A button for each file, and a line that does the same without a browser."""
+
+    needs = ("kept_partition", "segmentation")
+    also = ("new_table?", "assigned", "cluster_rules?")
+
+    def build(self) -> Any:
+        self._text = Text(
+            does=self._make, stylesheets=[CSS], css_classes=["cl-assigned-files"]
+        )
+        self._download = Download()
+        self._found: Found | None = None
+        return card(
+            "Take away",
+            self._text,
+            self._download,
+            note=self.status,
+            css="cl-new-rows-files",
+            fills=False,
+        )
+
+    def show(
+        self,
+        kept_partition: KeptPartition,
+        segmentation: Segmentation,
+        new_table: Result,
+        assigned: Result,
+        cluster_rules: Result,
+    ) -> None:
+        """Offer what can be made."""
+        self._found = found = Found(
+            kept_partition,
+            segmentation,
+            new_table.value,
+            assigned.value,
+            cluster_rules.value,
+        )
+        buttons = "".join(
+            link(file.label, key, kind="pill", css=f"cl-take-{key}")
+            for key, file in FILES.items()
+            if getattr(found, file.needs) is not None
+        )
+        name = f"{file_stem(kept_partition.name)}{SEGMENTATION_SUFFIX}"
+        line = console_line(name, found.table.name if found.table else "table.csv")
+        self._text.body = (
+            f"<div class='files'><span>{buttons}</span><span><code>{safe(line)}</code> "
+            f"{copier('copy', line)}</span></div><p class='muted'>The segmentation "
+            f"file holds {_held(segmentation)}; other tools need no ClusterLens for "
+            "the rest.</p>"
+        )
+
+    def _make(self, key: str) -> None:
+        """Make a file on a thread, then hand it to the browser."""
+        found, file = self._found, FILES.get(key)
+        if found is None or file is None or getattr(found, file.needs) is None:
+            return
+        name = f"{file_stem(found.kept.name)}{SEGMENTATION_SUFFIX}"
+        if file.needs == "assigned" and found.table is not None:
+            name = f"{file_stem(found.table.name)}-{file.ending}"
+        elif file.needs == "rules":
+            name = f"{file_stem(found.kept.name)}-{file.ending}"
+        save_file(
+            self.session, self._download, name, file.label, lambda: file.make(found)
+        )
+
+
+def _held(segmentation: Segmentation) -> str:
+    n = len(segmentation.assigner.rows)
+    if not n:
+        return "centres and scales, no row of the table"
+    return f"{n} rows of the table as prototypes, scaled and without their ids"

@@ -1,0 +1,160 @@
+"""What became of the new rows in a sentence, and keeping the result for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.assigning.assigner import ALPHA
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.style import DENSE
+from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe
+from clusterlens.ui.pages.new_rows.nodes import Placed
+from clusterlens.ui.parts.panel import TO_A_RUN, Panel
+from clusterlens.ui.state.analysis import AnalysisResult, KeptPartition
+from clusterlens.ui.state.partitions import free_name
+from clusterlens.ui.work.derived import Result
+
+WHAT_FOR = (
+    "Kept, the result says where the rows of any other table with the same columns "
+    "belong: next month's customers, another laboratory, a file of millions."
+)
+
+
+class NewRowsHeadline(Panel):
+    """What is missing next, or what became of the rows."""
+
+    needs = ("run_id?", "result?", "kept_partition?")
+    also = ("new_table?", "placed", "segmentations")
+
+    def build(self) -> Any:
+        self._text = Text(
+            does=self._do,
+            css_classes=["cl-verdict"],
+            styles={"flex": "1 1 320px", "min-width": "0"},
+        )
+        self._name = pmu.TextInput(
+            label="Name",
+            size="small",
+            margin=0,
+            width=230,
+            sx=DENSE,
+            max_length=80,
+            css_classes=["cl-segmentation-name"],
+        )
+        self._keep = pmu.Button(
+            label="Keep the result",
+            icon="bookmark_add",
+            size="small",
+            margin=0,
+            on_click=self._keep_result,
+            css_classes=["cl-keep-segmentation"],
+        )
+        self._proposed = ""
+        return card(
+            "",
+            pn.Row(
+                self._text,
+                self._name,
+                self._keep,
+                margin=0,
+                sizing_mode="stretch_width",
+                styles={
+                    "display": "flex",
+                    "gap": "10px",
+                    "align-items": "center",
+                    "flex-wrap": "wrap",
+                },
+            ),
+            note=self.status,
+            css="cl-new-rows-headline",
+            fills=False,
+        )
+
+    def show(
+        self,
+        run_id: str | None,
+        result: AnalysisResult | None,
+        kept_partition: KeptPartition | None,
+        new_table: Result,
+        placed: Result,
+        segmentations: Result,
+    ) -> None:
+        """Write the sentence; offer to keep a result that is not kept yet."""
+        kept = segmentations.value or ()
+        is_new = result is not None and all(one.result is not result for one in kept)
+        self._name.visible = self._keep.visible = is_new
+        if result is not None and is_new:
+            self._propose(free_name(result.title, {one.name for one in kept}))
+        if kept_partition is None:
+            self._text.body = _before(run_id, result)
+        elif new_table.value is None:
+            self._text.body = (
+                f"<p><b>{safe(kept_partition.name)} waits for new rows.</b> Drop a "
+                "table with the same columns, or browse for one below.</p>"
+            )
+        else:
+            self._text.body = _placed(placed, new_table.value.name)
+
+    def _propose(self, name: str) -> None:
+        """Offer a name, unless the analyst has written another one."""
+        if self._name.value in ("", self._proposed):
+            self._name.value = name
+        self._proposed = name
+
+    async def _keep_result(self, event: Any) -> None:
+        look: Mapping[str, Any] = {"segmentation": None}
+        name = self._name.value_input or self._name.value
+        await self.session.act("keep segmentation", look=look, name=name)
+
+    def _do(self, what: str) -> None:
+        if what == "nowhere":
+            self.session.look.new_rows_first = "nowhere"
+        elif what in ("data", "pool", "clusters"):
+            self.session.look.page = what
+
+
+def _before(run_id: str | None, result: AnalysisResult | None) -> str:
+    """Say what comes before there is a segmentation."""
+    if result is not None:
+        said = f"<b>Keep {safe(result.title)} for new rows.</b> {WHAT_FOR}"
+    elif run_id is not None:
+        way = link("Choose a result on Clusters", "clusters", css="cl-to-clusters")
+        said = f"<b>Nothing is kept yet.</b> {way}, then keep it here. {WHAT_FOR}"
+    else:
+        said = f"<b>Nothing is kept yet.</b> {TO_A_RUN}. {WHAT_FOR}"
+    return f"<p>{said}</p>"
+
+
+def _placed(placed: Result, name: str) -> str:
+    """Say how many rows were placed, and how many belong nowhere."""
+    if placed.state == "failed":
+        return f"<p><b>{safe(name)} cannot be placed;</b> the card below says why.</p>"
+    if not placed.ready:
+        return f"<p>The rows of <b>{safe(name)}</b> are being placed.</p>"
+    found: Placed = placed.value
+    far = found.nowhere
+    told = (
+        f"<p><b>{whole(far.of)} of {count(found.n_rows, 'row')} placed.</b> "
+        f"{percent(far.value)} belong nowhere, at most {percent(ALPHA)} expected of "
+        f"rows like the old ones. {_moved(found)}</p>"
+    )
+    kind = "estimate" if far.low > ALPHA else ""
+    chips = [badge(f"{whole(far.of - far.rows)} in a cluster")]
+    if far.rows:
+        shown = link(f"{whole(far.rows)} belong nowhere", "nowhere")
+        chips.append(badge(shown, kind=kind))
+    if found.n_rows > far.of:
+        gaps = f"{whole(found.n_rows - far.of)} not placed, for gaps"
+        chips.append(badge(gaps, kind="estimate"))
+    return f"{told}<p>{' '.join(chips)}</p>"
+
+
+def _moved(found: Placed) -> str:
+    """Say whose share is clearly another one."""
+    moved = [one.name for one in found.clusters if one.has_moved]
+    if not moved:
+        return "The share of each cluster lies within its interval."
+    names = ", ".join(f"<b>{safe(name)}</b>" for name in moved)
+    return f"Shares that are clearly others: {names}."

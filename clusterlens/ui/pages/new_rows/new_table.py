@@ -1,0 +1,219 @@
+"""The new table: where it comes in, shares of the clusters then and now, and notes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.assigning.assigner import ALPHA
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import NOISE_COLOUR, cluster_colour
+from clusterlens.ui.kit.widgets import card, link, pn, progress_bar, safe
+from clusterlens.ui.pages.new_rows.nodes import Placed, Share, ThenAndNow, cluster_of
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.server.uploads import FileTaker
+from clusterlens.ui.work.derived import Result
+from clusterlens.ui.work.jobs import explain
+
+CSS = """
+.share { display: grid; grid-template-columns: minmax(0, 1fr) 110px; gap: 0 8px;
+  align-items: center; }
+.share > p { grid-column: 1 / 3; margin: 3px 0 0; overflow-wrap: anywhere; }
+.share .number { text-align: right; font-variant-numeric: tabular-nums; }
+.share .number p { margin: 0; line-height: 17px; white-space: nowrap; }
+.canvas { height: 34px; min-height: 34px; }
+.axis .canvas { height: 20px; min-height: 20px; overflow: visible; }
+.zone { border: 1px dashed #0b8a8a; border-radius: 6px; padding: 14px;
+  text-align: center; background: color-mix(in srgb, #0b8a8a 6%, transparent); }
+"""
+# Kinds of actions that bring a table in.
+_TAKING = ("load file", "take new table")
+
+
+class NewTable(Panel):
+    """Bars of shares, once there is a table; before, how to give one."""
+
+    needs = ("kept_partition", "new_table?")
+    also = ("placed", "assigned", "segmentation")
+
+    def build(self) -> Any:
+        self._browse = FileTaker(
+            self.session.receive, css_classes=["cl-new-table"], width=110
+        )
+        self._text = Text(
+            does=self._do,
+            css_classes=["cl-assigned"],
+            stylesheets=[CANVAS_CSS, CSS],
+            scrolls=True,
+            sizing_mode="stretch_both",
+            styles={"flex": "1 1 0", "min-height": "0"},
+        )
+        self._about = Text(styles={"flex": "none"})
+        self._reading = Text(does=self._cancel, styles={"flex": "none"})
+        self.session.jobs.param.watch(self._tell, ["shown"])
+        return card(
+            "New table",
+            self._about,
+            self._reading,
+            self._text,
+            note=self.status,
+            buttons=[pn.Spacer(), self._browse],
+            css="cl-new-table-card",
+        )
+
+    def show(
+        self,
+        kept_partition: Any,
+        new_table: Dataset | None,
+        placed: Result,
+        assigned: Result,
+        segmentation: Result,
+    ) -> None:
+        """Draw the shares, or say why there are none."""
+        self._about.body = _about(new_table)
+        if new_table is None:
+            self._text.body = _invitation(segmentation)
+        elif placed.ready:
+            self._text.body = _shares(placed.value)
+        else:
+            self._text.body = _not_placed((segmentation, assigned, placed))
+
+    def _do(self, what: str) -> None:
+        if what == "retry":
+            for name in ("segmentation", "assigned", "placed"):
+                self.session.derived.ask(name)
+
+    def _cancel(self, what: str) -> None:
+        self.session.jobs.cancel()
+
+    def _tell(self, event: Any) -> None:
+        """Show how far the table is on its way."""
+        shown = event.new
+        if shown is None or shown.kind not in _TAKING:
+            self._reading.body = ""
+            return
+        steps = (
+            f"{whole(shown.done)} of {whole(shown.total)} {safe(shown.unit)} · "
+            if shown.total
+            else ""
+        )
+        self._reading.body = (
+            f"<p><b>{safe(shown.title)}</b> · {steps}{shown.seconds} s "
+            f"{link('Cancel', 'cancel')}</p>"
+            f"{progress_bar(shown.title, shown.done, shown.total)}"
+        )
+
+
+def _about(table: Dataset | None) -> str:
+    if table is None:
+        return ""
+    rows, columns = table.table.shape
+    return (
+        f"<p class='muted'>{safe(table.name)} · {count(rows, 'row')} · "
+        f"{count(columns, 'column')}; read and scaled as the old ones. It is kept "
+        "with the analysis.</p>"
+    )
+
+
+def _invitation(segmentation: Result) -> str:
+    columns = ""
+    if segmentation.ready:
+        names = segmentation.value.columns
+        shown = ", ".join(map(safe, names[:12]))
+        more = f" and {count(len(names) - 12, 'more')}" if len(names) > 12 else ""
+        columns = f"<p class='muted'>It needs the columns {shown}{more}.</p>"
+    return (
+        "<div class='zone'><p><b>Drop a table here</b>, anywhere on the page, or "
+        f"browse.</p>{columns}<p class='muted'>Columns by name in any order, rows as "
+        "raw as those of the first table; more columns do no harm.</p></div>"
+    )
+
+
+def _not_placed(results: tuple[Result, ...]) -> str:
+    """Say that rows are on their way, or why they are not."""
+    failed = [result for result in results if result.state == "failed"]
+    if failed:
+        return (
+            "<div class='failed' role='alert'><p><b>This table cannot be placed.</b> "
+            f"{safe(explain(failed[0].error))}</p><p>Browse for another table, or undo "
+            "to go back to the one before.</p></div>"
+        )
+    if any(result.state == "declined" for result in results):
+        return f"<p class='muted'>Cancelled. {link('Go on', 'retry')}</p>"
+    return "<div class='skeleton'></div>"
+
+
+def _shares(found: Placed) -> str:
+    """Write then and now of each cluster, the rows that belong nowhere, and notes."""
+    shares = [s for one in found.clusters for s in (one.then, one.now)]
+    top = max(share.high for share in (*shares, found.nowhere))
+    top = min(math.ceil(10 * top + 0.2) / 10, 1.0)
+    bars = "".join(_bars(one, top) for one in found.clusters)
+    notes = "".join(f"<li>{safe(note)}</li>" for note in found.notes)
+    told = f"<h3>What was done to the rows</h3><ul>{notes}</ul>" if notes else ""
+    return (
+        "<p><b>Shares then and now</b> <span class='muted'>pale then, full now; lines: "
+        f"95 % intervals</span></p>{bars}{_nowhere(found.nowhere, top)}{_axis(top)}"
+        f"{told}"
+    )
+
+
+def _bars(one: ThenAndNow, top: float) -> str:
+    colour = cluster_colour(cluster_of(one.label))
+    moved = " <b>· clearly another share</b>" if one.has_moved else ""
+    return _row(
+        f"{safe(one.name)}{moved}",
+        f"{one.name}: {percent(one.then.value)} then, {percent(one.now.value)} now",
+        ((one.then, colour, 0.4), (one.now, colour, 1.0)),
+        top,
+    )
+
+
+def _nowhere(now: Share, top: float) -> str:
+    name = (
+        "<b>Nowhere</b> <span class='muted'>at most "
+        f"{percent(ALPHA)} of rows like the old ones, by construction</span>"
+    )
+    words = f"nowhere: {percent(now.value)} of the new rows"
+    return _row(name, words, ((now, NOISE_COLOUR, 1.0),), top, expected=ALPHA)
+
+
+def _row(
+    name: str,
+    words: str,
+    bars: tuple[tuple[Share, str, float], ...],
+    top: float,
+    expected: float | None = None,
+) -> str:
+    """One name with its bars, and the numbers beside them."""
+    canvas = Canvas((0, top), (0, len(bars)), words, room=(0, 1, 8, 1))
+    numbers = []
+    for k, (share, colour, opacity) in enumerate(bars):
+        low, high = len(bars) - 1 - k + 0.08, len(bars) - k - 0.08
+        canvas.box((0, share.value), (low, high), colour, opacity=opacity)
+        middle = (low + high) / 2
+        canvas.line([(share.low, middle), (share.high, middle)])
+        for end in (share.low, share.high):
+            canvas.line([(end, middle - 0.2), (end, middle + 0.2)])
+        bold = "b" if k == len(bars) - 1 else "span"
+        numbers.append(
+            f"<p><span class='muted'>{whole(share.rows)}</span> <{bold}>"
+            f"{percent(share.value)}</{bold}></p>"
+        )
+    if expected is not None:
+        canvas.line([(expected, 0), (expected, len(bars))], dash="3 3")
+    return (
+        f"<div class='share'><p>{name}</p>{canvas.markup()}"
+        f"<div class='number'>{''.join(numbers)}</div></div>"
+    )
+
+
+def _axis(top: float) -> str:
+    canvas = Canvas((0, top), (0, 1), "share in percent", room=(0, 0, 8, 0))
+    steps = 5 if top > 0.5 else round(10 * top)
+    for k in range(steps + 1):
+        canvas.text(top * k / steps, 0.9, f"{100 * top * k / steps:.0f} %", muted=True)
+    return f"<div class='share axis'>{canvas.markup()}<div></div></div>"

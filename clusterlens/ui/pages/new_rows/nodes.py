@@ -1,0 +1,230 @@
+"""New rows: a partition that is kept, and where the rows of another table belong."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binomtest
+
+from clusterlens.compute._run.options import raise_if_cancelled
+from clusterlens.compute.assigning.assigner import ALPHA
+from clusterlens.compute.assigning.rules import ClusterRules, describe_clusters
+from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.state.analysis import KeptPartition
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.work.results import RESULTS, content_key
+
+LISTED_ROWS = 200
+NOISE = -1
+
+
+def kept_partition(
+    segmentations: tuple[KeptPartition, ...], chosen: int | None
+) -> KeptPartition | None:
+    """The partition that is read: the one that was chosen, else the latest."""
+    if not segmentations:
+        return None
+    last = len(segmentations) - 1
+    return segmentations[last if chosen is None else min(chosen, last)]
+
+
+def number_of(cluster: int) -> int:
+    """Label of a cluster in files and in a segmentation: its number as people read."""
+    return cluster + 1 if cluster >= 0 else NOISE
+
+
+def cluster_of(label: int) -> int:
+    """Number of a cluster on screen, from 0, by its label; noise is -1."""
+    return label - 1 if label > 0 else NOISE
+
+
+def labels_of(kept: KeptPartition) -> np.ndarray:
+    """Label of each row of the table that a partition is of, (n_samples,)."""
+    clusters = kept.result.clusters
+    return np.where(clusters < 0, NOISE, clusters + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """A segmentation among the results of a process, with its largest array."""
+
+    segmentation: Segmentation
+    rows: np.ndarray
+
+
+def segmentation(job: Job, kept: KeptPartition) -> Segmentation:
+    """Learn where rows belong; who keeps the same elsewhere shares what comes of it."""
+
+    def learn() -> tuple[_Shared, bool]:
+        names = {number_of(k): name for k, name in kept.names}
+        made = Segmentation(
+            kept.result.dataset, labels_of(kept), names, cancel=job.cancelled
+        )
+        return _Shared(made, made.assigner.rows), True
+
+    return RESULTS.get(_key(kept), learn, job.cancelled).segmentation
+
+
+def _key(kept: KeptPartition) -> str:
+    """The same text where a segmentation would be the same."""
+    dataset = kept.result.dataset
+    names = [column.name for column in dataset.preparation.columns_]
+    about = [dataset.name, names, dataset.roles, dataset.settings, kept.names]
+    digest = hashlib.sha256(content_key(dataset.X, [], 0, "segmentation").encode())
+    digest.update(json.dumps(about, sort_keys=True, default=str).encode())
+    cells = pd.util.hash_pandas_object(dataset.table[names], index=False)
+    for part in (cells.to_numpy(), labels_of(kept)):
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()
+
+
+def assigned(job: Job, segmentation: Segmentation, new_table: Dataset) -> pd.DataFrame:
+    """Say where the rows of the new table belong; linear in their number."""
+    return segmentation.assign(new_table, alpha=ALPHA, **job.kernels)
+
+
+@dataclass(frozen=True)
+class Share:
+    """How much of a table is in a cluster.
+
+    Parameters
+    ----------
+    rows : int
+        Rows in it.
+    of : int
+        Rows of the table that are placed at all.
+    low, high : float
+        Interval of the share at 95 % (Wilson).
+    """
+
+    rows: int
+    of: int
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float:
+        """The share, in [0, 1]; 0 of nothing."""
+        return self.rows / self.of if self.of else 0.0
+
+
+def share_of(rows: int, of: int) -> Share:
+    """Return a share with its interval, which is everything where there are no rows."""
+    if not of:
+        return Share(0, 0, 0.0, 1.0)
+    low, high = binomtest(rows, of).proportion_ci(method="wilson")
+    return Share(rows, of, float(low), float(high))
+
+
+@dataclass(frozen=True)
+class ThenAndNow:
+    """Shares of one cluster in the table it is from, and in the new one.
+
+    Parameters
+    ----------
+    label : int
+        The cluster.
+    name : str
+        What it is called.
+    then, now : Share
+        Rows that belong nowhere are in no cluster of the new table.
+    """
+
+    label: int
+    name: str
+    then: Share
+    now: Share
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the intervals do not meet."""
+        return self.then.high < self.now.low or self.now.high < self.then.low
+
+
+@dataclass(frozen=True)
+class Placed:
+    """What became of the rows of the new table.
+
+    Parameters
+    ----------
+    clusters : tuple of ThenAndNow
+        By label.
+    nowhere : Share
+        Rows that are too far from their cluster to belong there.
+    n_rows : int
+        Rows of the table; those with gaps that are not filled are not placed.
+    notes : tuple of str
+        What was filled, left out or not used.
+    """
+
+    clusters: tuple[ThenAndNow, ...]
+    nowhere: Share
+    n_rows: int
+    notes: tuple[str, ...]
+
+
+def is_nowhere(assigned: pd.DataFrame) -> np.ndarray:
+    """Which rows are too far from their cluster, (n_rows,); noise is a cluster."""
+    far = assigned["nowhere"].fillna(False).to_numpy(bool)
+    return far & (assigned["cluster"].fillna(0) != NOISE).to_numpy(bool)
+
+
+def placed(job: Job, segmentation: Segmentation, assigned: pd.DataFrame) -> Placed:
+    """Count the rows of each cluster then and now."""
+    old = segmentation.to_frame()
+    known = assigned["cluster"].notna().to_numpy(bool)
+    far = is_nowhere(assigned)
+    inside = assigned["cluster"][known & ~far].astype("int64")
+    counts = inside.value_counts()
+    n, n_old = int(known.sum()), int(old["rows"].sum())
+    clusters = tuple(
+        ThenAndNow(
+            label, name, share_of(rows, n_old), share_of(int(counts.get(label, 0)), n)
+        )
+        for label, name, rows in zip(
+            old["cluster"].tolist(), old["name"], old["rows"].tolist(), strict=True
+        )
+    )
+    notes = tuple(assigned.attrs["notes"])
+    return Placed(clusters, share_of(int(far.sum()), n), len(assigned), notes)
+
+
+def listed(job: Job, assigned: pd.DataFrame, first: str) -> np.ndarray:
+    """Positions of the rows that are listed: the least or the most sure, or nowhere."""
+    margin = assigned["margin"].to_numpy(np.float64, na_value=np.nan)
+    some = np.flatnonzero(is_nowhere(assigned) if first == "nowhere" else margin >= 0)
+    raise_if_cancelled(job.cancelled)
+    turned = -margin if first == "most sure" else margin
+    return some[np.argsort(turned[some], kind="stable")][:LISTED_ROWS]
+
+
+def rules(job: Job, kept: KeptPartition) -> ClusterRules | None:
+    """Describe each cluster by few conditions; nothing where there is only one."""
+    labels = labels_of(kept)
+    if len(np.unique(labels)) < 2:
+        return None
+    return describe_clusters(kept.result.dataset, labels)
+
+
+NODES = {
+    "kept_partition": Node(("segmentations", "look.segmentation?"), kept_partition),
+    "segmentation": Node(
+        ("kept_partition",), segmentation, "idle", "Learning where rows belong", keep=8
+    ),
+    "assigned": Node(
+        ("segmentation", "new_table"), assigned, "idle", "Placing the new rows"
+    ),
+    "placed": Node(("segmentation", "assigned"), placed, "live", "Counting the rows"),
+    "listed_rows": Node(
+        ("assigned", "look.new_rows_first"), listed, "live", "Sorting the rows"
+    ),
+    "cluster_rules": Node(
+        ("kept_partition",), rules, "idle", "Finding rules of the clusters", keep=8
+    ),
+}

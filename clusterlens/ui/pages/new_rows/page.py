@@ -1,0 +1,54 @@
+"""Page: a partition that is kept, and where the rows of another table belong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.pages.new_rows.files import AssignedFiles
+from clusterlens.ui.pages.new_rows.headline import NewRowsHeadline
+from clusterlens.ui.pages.new_rows.new_table import NewTable
+from clusterlens.ui.pages.new_rows.rows import AssignedRows
+from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard
+from clusterlens.ui.pages.page import Page, Steps, share, under
+
+GRID = """
+:host { display: grid; gap: 8px; height: 100%; overflow: hidden;
+  grid-template-columns: minmax(0, 1fr) minmax(0, 1.5fr) minmax(0, 1.5fr);
+  grid-template-rows: minmax(0, 1fr); }
+"""
+
+
+class NewRowsPage(Page):
+    """The segmentation at the left, the new table beside it, files at the foot."""
+
+    def build(self) -> Steps:
+        session = self.session
+        headline, *cards, files = yield from self.each(
+            NewRowsHeadline,
+            SegmentationCard,
+            NewTable,
+            AssignedRows,
+            AssignedFiles,
+        )
+        fill = {"sizing_mode": "stretch_both", "margin": 0}
+        grid = pn.Column(*(panel.view for panel in cards), stylesheets=[GRID], **fill)
+        foot = pn.Column(
+            files.view,
+            styles={"flex": "0 0 auto"},
+            sizing_mode="stretch_width",
+            margin=0,
+        )
+        # What is hidden must not say itself how it is displayed.
+        self._cards = pn.Column(
+            share(grid, "1 1 0"), foot, styles={**COLUMN, "gap": "8px"}, **fill
+        )
+        self._body = share(self._cards, "1 1 0")
+        session.history.param.watch(self._arrange, ["steps", "cursor"])
+        self._arrange()
+        return under(headline.view, self._body, css="cl-page-new-rows")
+
+    def _arrange(self, *events: Any) -> None:
+        """Show the cards where something is kept."""
+        self._body.visible = bool(self.session.analysis.segmentations)

@@ -1,0 +1,156 @@
+"""A segmentation: its clusters, how well it gives the old rows back, and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.assigning.rules import ClusterRule, ClusterRules
+from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import cluster_colour
+from clusterlens.ui.kit.widgets import card, mark, safe, select
+from clusterlens.ui.pages.new_rows.nodes import cluster_of
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.state.analysis import KeptPartition
+from clusterlens.ui.work.derived import Result
+
+CSS = """
+.cluster { border-bottom: 1px solid color-mix(in srgb, currentColor 16%, transparent);
+  padding: 4px 0; }
+.cluster .sides b { overflow-wrap: anywhere; }
+.cluster p { font-size: .9em; margin: 1px 0 0 16px; overflow-wrap: anywhere; }
+.cluster p.muted { font-size: .84em; }
+"""
+
+
+class SegmentationCard(Panel):
+    """What is kept; new rows do not change it."""
+
+    needs = ("kept_partition", "segmentation")
+    also = ("cluster_rules?", "segmentations")
+
+    def build(self) -> Any:
+        look = self.session.look
+        self._which = self.control(
+            select("Segmentation", {"": 0}, css="cl-which-segmentation", visible=False),
+            self._chosen,
+            lambda at: setattr(look, "segmentation", at),
+        )
+        self._text = Text(
+            css_classes=["cl-rules"],
+            stylesheets=[CSS],
+            scrolls=True,
+            sizing_mode="stretch_both",
+            styles={"flex": "1 1 0", "min-height": "0"},
+        )
+        return card(
+            "Segmentation",
+            self._which,
+            self._text,
+            note=self.status,
+            css="cl-segmentation",
+        )
+
+    def _chosen(self) -> int:
+        """Position of the segmentation that is read."""
+        last = max(len(self.session.analysis.segmentations) - 1, 0)
+        at = self.session.look.segmentation
+        return last if at is None else min(at, last)
+
+    def prepare(self, results: Mapping[str, Result]) -> None:
+        """Offer the others, where there are some."""
+        names = [one.name for one in results["segmentations"].value or ()]
+        if names:
+            self.offer(self._which, options={name: k for k, name in enumerate(names)})
+        self._which.visible = len(names) > 1
+
+    def show(
+        self,
+        kept_partition: KeptPartition,
+        segmentation: Segmentation,
+        cluster_rules: Result,
+        segmentations: Result,
+    ) -> None:
+        """Write the clusters, each with its rule when there is one."""
+        found: ClusterRules | None = cluster_rules.value
+        by_label = {rule.cluster: rule for rule in found.rules} if found else {}
+        rows = segmentation.to_frame()
+        clusters = "".join(
+            _cluster(row, by_label.get(row.cluster)) for row in rows.itertuples()
+        )
+        self._text.body = (
+            f"{_origin(kept_partition)}{clusters}{_reproduced(segmentation)}"
+            f"{_rules(cluster_rules)}{_names(segmentation, rows)}"
+        )
+
+
+def _origin(kept: KeptPartition) -> str:
+    result = kept.result
+    return (
+        f"<p><b>{safe(kept.name)}</b></p><p class='muted'>{safe(result.title)} of "
+        f"{safe(result.dataset.name)}, {count(len(result.clusters), 'row')}. Fixed: "
+        "new rows do not change it.</p>"
+    )
+
+
+def _cluster(row: Any, rule: ClusterRule | None) -> str:
+    """One cluster with its size, and its rule on rows not used to find it."""
+    name = mark(cluster_colour(cluster_of(row.cluster)), f"<b>{safe(row.name)}</b>")
+    told = ""
+    if rule is not None and rule.is_good:
+        told = (
+            f"<p>{safe(rule.text)}</p><p class='muted'>of these "
+            f"{percent(rule.precision)} are in it · finds {percent(rule.recall)}</p>"
+        )
+    elif rule is not None:
+        told = "<p class='muted'>no short rule</p>"
+    return (
+        f"<div class='cluster'><div class='sides'><span>{name}</span><span>"
+        f"{whole(row.rows)} <span class='muted'>{percent(row.share)}</span></span>"
+        f"</div>{told}</div>"
+    )
+
+
+def _reproduced(segmentation: Segmentation) -> str:
+    assigner = segmentation.assigner
+    if assigner.rule == "centres":
+        how = "the nearest centre decides"
+    else:
+        how = f"{count(assigner.n_neighbors, 'nearest prototype')} decide"
+    prototypes = f", {count(len(assigner.rows), 'prototype')} kept"
+    return (
+        f"<p style='margin-top:8px'><b>{_exact(assigner.reproduced)}</b> of the old "
+        f"rows keep their cluster <span class='muted'>({how}"
+        f"{prototypes if len(assigner.rows) else ''})</span></p>"
+    )
+
+
+def _exact(share: float) -> str:
+    """Write a share near 1 without rounding it up to all."""
+    return "100 %" if share == 1 else f"{min(100 * share, 99.9):.1f} %"
+
+
+def _rules(rules: Result) -> str:
+    if rules.state == "pending":
+        return "<p class='muted'>Rules are being looked for.</p>"
+    if not rules.ready or rules.value is None:
+        return ""
+    found: ClusterRules = rules.value
+    judged = count(int(found.assigned.sum()), "row")
+    return (
+        f"<p class='muted'>Rules put {percent(found.right)} of {judged} that they were "
+        "not made of into their cluster.</p>"
+    )
+
+
+def _names(segmentation: Segmentation, rows: pd.DataFrame) -> str:
+    """Name the clusters that are too small to say who is too far away."""
+    small = rows.loc[~rows["nowhere can be told"].astype(bool), "name"]
+    if not len(small):
+        return ""
+    names = ", ".join(map(safe, small))
+    return f"<p class='muted'>Too few rows to tell who belongs nowhere: {names}.</p>"
