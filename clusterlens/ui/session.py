@@ -321,7 +321,7 @@ class Session:
         if upload.name.endswith(SUFFIX):
             return await self.take_in(self.files.pop(key))
         if is_new:
-            look = {"page": "new-rows", "new_row": None}
+            look = {"page": "new-rows"}
             return await self.act(
                 "take new table", look=look, name=upload.name, sha256=key
             )

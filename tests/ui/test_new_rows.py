@@ -178,7 +178,7 @@ def test_the_page_shows_names_notes_and_rules_and_no_markup_of_them(placed):
 
 
 def test_the_least_sure_row_comes_first_and_those_of_nowhere_on_request(placed):
-    session, panels = placed
+    session, _ = placed
     assigned = value(session, "assigned")
     order = value(session, "listed_rows")
     assert (np.diff(assigned["margin"].to_numpy()[order]) >= 0).all()

@@ -92,7 +92,6 @@ OF_EITHER = (
     "fuzzy_sort",
     "fuzzy_sample",
     "fuzzy_view",
-    "new_row",
 )
 
 
@@ -252,12 +251,6 @@ class Look(param.Parameterized):
     )
     new_rows_first = param.Selector(
         default="least sure", objects=["least sure", "most sure", "nowhere"]
-    )
-    new_row = param.Integer(
-        None,
-        allow_None=True,
-        bounds=(0, None),
-        doc="Position of the row of the new table that is read.",
     )
     table_open = param.Boolean(
         False, doc="Whether the ranking is a table over the whole page."

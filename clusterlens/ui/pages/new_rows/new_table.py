@@ -215,5 +215,7 @@ def _axis(top: float) -> str:
     canvas = Canvas((0, top), (0, 1), "share in percent", room=(0, 0, 8, 0))
     steps = 5 if top > 0.5 else round(10 * top)
     for k in range(steps + 1):
-        canvas.text(top * k / steps, 0.9, f"{100 * top * k / steps:.0f} %", muted=True)
+        place = "middle" if k else "start"
+        text = f"{100 * top * k / steps:.0f} %"
+        canvas.text(top * k / steps, 0.5, text, place=place, muted=True)
     return f"<div class='share axis'>{canvas.markup()}<div></div></div>"

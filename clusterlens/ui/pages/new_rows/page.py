@@ -33,7 +33,9 @@ class NewRowsPage(Page):
             AssignedFiles,
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
-        grid = pn.Column(*(panel.view for panel in cards), stylesheets=[GRID], **fill)
+        grid = pn.Column(
+            *(share(panel.view, "1 1 0") for panel in cards), stylesheets=[GRID], **fill
+        )
         foot = pn.Column(
             files.view,
             styles={"flex": "0 0 auto"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import card, link, mark, safe, select
+from clusterlens.ui.kit.widgets import card, mark, safe, select
 from clusterlens.ui.kit.words import fixed, number
 from clusterlens.ui.pages.new_rows.nodes import cluster_of, is_nowhere
 from clusterlens.ui.parts.panel import Panel
@@ -30,7 +31,7 @@ class AssignedRows(Panel):
     """A list of at most two hundred rows; the file has all."""
 
     needs = ("assigned", "listed_rows", "segmentation", "new_table")
-    also = ("look.new_row?", "look.new_rows_first")
+    also = ("look.new_rows_first",)
     empty = "<p class='muted'>Rows stand here once a new table is placed.</p>"
 
     def build(self) -> Any:
@@ -42,7 +43,6 @@ class AssignedRows(Panel):
         )
         self._head = Text(styles={"flex": "none"})
         self._rows = Text(
-            does=self._inspect,
             css_classes=["cl-assigned-rows"],
             scrolls=True,
             sizing_mode="stretch_both",
@@ -63,7 +63,6 @@ class AssignedRows(Panel):
         listed_rows: np.ndarray,
         segmentation: Segmentation,
         new_table: Dataset,
-        new_row: Result,
         new_rows_first: Result,
     ) -> None:
         """Write the rows in their order."""
@@ -72,13 +71,13 @@ class AssignedRows(Panel):
         what = f"{count(of, 'row')} belong nowhere" if of else count(total, "row")
         first = f", the first {whole(len(listed_rows))} shown"
         more = first if len(listed_rows) < (of or total) else ""
-        self._head.body = f"<p class='muted'>{what}{more}. A click reads a row.</p>"
+        self._head.body = f"<p class='muted'>{what}{more}.</p>"
         columns = list(segmentation.columns[:SHOWN_COLUMNS])
         heads = "".join(f"<th class='number'>{safe(name)}</th>" for name in columns)
         cells = new_table.table.iloc[listed_rows][columns]
         far, shown = is_nowhere(assigned), assigned.iloc[listed_rows]
         lines = "".join(
-            _line(at, row, far[at], values, segmentation, at == new_row.value)
+            _line(row, far[at], values, segmentation)
             for at, row, values in zip(
                 listed_rows.tolist(),
                 shown.itertuples(),
@@ -92,17 +91,19 @@ class AssignedRows(Panel):
             f"{heads}</tr>{lines}</table>"
         )
 
-    def _inspect(self, at: str) -> None:
-        self.session.look.new_row = int(at)
+    def _say(self, needed: Mapping[str, Result]) -> str:
+        """Leave it to the card of the table to say why it cannot be placed."""
+        failed = any(result.state == "failed" for result in needed.values())
+        return (
+            f"<div class='empty'>{self.empty}</div>" if failed else super()._say(needed)
+        )
 
 
 def _line(
-    at: int,
     row: Any,
     far: bool,
     values: tuple[Any, ...],
     segmentation: Segmentation,
-    chosen: bool,
 ) -> str:
     """One row of the new table as markup."""
     _, label, name, margin, other, _ = row
@@ -113,9 +114,8 @@ def _line(
         there = safe(segmentation.names[int(other)])
         beside = mark(cluster_colour(cluster_of(int(other))), there)
     cells = "".join(f"<td class='number'>{safe(number(v))}</td>" for v in values)
-    bold = " style='font-weight:700'" if chosen else ""
     return (
-        f"<tr{bold}><td>{link(safe(row.Index), str(at))}</td><td class='cut'>{nowhere}"
+        f"<tr><td>{safe(row.Index)}</td><td class='cut'>{nowhere}"
         f"{own}</td><td class='number'>{fixed(float(margin), 2)}</td>"
         f"<td class='cut'>{beside}</td>{cells}</tr>"
     )

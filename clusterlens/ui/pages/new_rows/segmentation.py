@@ -36,7 +36,13 @@ class SegmentationCard(Panel):
     def build(self) -> Any:
         look = self.session.look
         self._which = self.control(
-            select("Segmentation", {"": 0}, css="cl-which-segmentation", visible=False),
+            select(
+                "Segmentation",
+                {"": 0},
+                css="cl-which-segmentation",
+                width=180,
+                visible=False,
+            ),
             self._chosen,
             lambda at: setattr(look, "segmentation", at),
         )
