@@ -11,7 +11,7 @@ STAYS = (
     *("report_without", "report_with"),
     *("map_of", "enlarged", "table_open", "table_columns", "table_sort"),
     *("cns_metric", "cns_certain", "fuzzy_case", "fuzzy_model", "fuzzy_side"),
-    *("fuzzy_hidden", "fuzzy_precision", "fuzzy_set_model"),
+    *("fuzzy_hidden", "fuzzy_precision", "fuzzy_set_model", "new_rows_first"),
 )
 
 

@@ -263,6 +263,7 @@ def test_what_is_kept_is_found_again_when_the_analysis_is_opened(tmp_path):
         (one,), (again,) = before.segmentations, other.analysis.segmentations
         assert (again.name, again.names) == (one.name, one.names)
         assert_array_equal(again.result.clusters, one.result.clusters)
+        assert again.holds(other.analysis.result)
         pd.testing.assert_frame_equal(
             other.analysis.new_table.table, before.new_table.table
         )

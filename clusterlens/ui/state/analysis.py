@@ -141,6 +141,16 @@ class KeptPartition:
     result: AnalysisResult
     names: tuple[tuple[int, str], ...] = ()
 
+    def holds(self, result: AnalysisResult) -> bool:
+        """Whether it is this result that is kept, also where it was read again."""
+        kept = self.result
+        same = (kept.run_id, kept.title, kept.made) == (
+            result.run_id,
+            result.title,
+            result.made,
+        )
+        return same and np.array_equal(kept.clusters, result.clusters)
+
 
 @dataclass(frozen=True, eq=False)
 class SoftTable:

@@ -81,6 +81,7 @@ OF_TABLE = (
     "cns_version",
     "cns_sample",
     "cns_view",
+    "segmentation",
 )
 OF_EITHER = (
     "judged",

@@ -19,6 +19,7 @@ from clusterlens.ui.state.analysis import (
     Analysis,
     AnalysisResult,
     ClusterName,
+    KeptPartition,
     Link,
     Run,
     SoftTable,
@@ -75,6 +76,16 @@ def analysis() -> Analysis:
     run = Run(
         "r1", "run 1", ready, ({"clusterer": "k-means"},), 7, found, kept, stopped_of=9
     )
+    result = AnalysisResult(
+        "r1",
+        ready,
+        {"kind": "consensus", "k": 2, "method": "kmeans", "obeys": True},
+        "consensus kmeans k=2 with links",
+        np.r_[-1, 0, 1, rng.integers(-1, 2, len(ready.X) - 3)],
+        ((-1, -1), (0, 1), (5, 0)),
+        (Link("must", 0, 1),),
+        "Clusters",
+    )
     return Analysis(
         table=raw,
         preparation=rules,
@@ -91,16 +102,9 @@ def analysis() -> Analysis:
         memberships=(
             SoftTable("own.csv", ready.row_ids, FuzzyPartition(found.memberships[1])),
         ),
-        result=AnalysisResult(
-            "r1",
-            ready,
-            {"kind": "consensus", "k": 2, "method": "kmeans", "obeys": True},
-            "consensus kmeans k=2 with links",
-            rng.integers(-1, 2, len(ready.X)),
-            ((-1, -1), (0, 1), (5, 0)),
-            (Link("must", 0, 1),),
-            "Clusters",
-        ),
+        result=result,
+        segmentations=(KeptPartition("<b>", result, ((0, "small"),)),),
+        new_table=make_dataset(table().head(5), name="later"),
         fuzzy_pairs=(("model 1", "labels"),),
         cns=(5, 0.2, 3),
         note="mine <b>",
@@ -137,16 +141,24 @@ def assert_same_run(one, other):
         np.testing.assert_array_equal(a.memberships[t], b.memberships[t])
 
 
+def assert_same_result(one, other):
+    assert_same_dataset(one.dataset, other.dataset)
+    np.testing.assert_array_equal(one.clusters, other.clusters)
+    for name in ("run_id", "made", "title", "numbers", "links", "chosen_on"):
+        assert getattr(one, name) == getattr(other, name), name
+
+
 def assert_same(one: Analysis, other: Analysis):
     for field in fields(Analysis):
         a, b = getattr(one, field.name), getattr(other, field.name)
-        if field.name in ("table", "dataset") and a is not None:
+        if field.name in ("table", "dataset", "new_table") and a is not None:
             assert_same_dataset(a, b)
         elif field.name == "result" and a is not None:
-            assert_same_dataset(a.dataset, b.dataset)
-            np.testing.assert_array_equal(a.clusters, b.clusters)
-            for name in ("run_id", "made", "title", "numbers", "links", "chosen_on"):
-                assert getattr(a, name) == getattr(b, name), name
+            assert_same_result(a, b)
+        elif field.name == "segmentations":
+            for x, y in zip(a, b, strict=True):
+                assert (x.name, x.names) == (y.name, y.names)
+                assert_same_result(x.result, y.result)
         elif field.name == "runs":
             assert len(a) == len(b)
             for x, y in zip(a, b, strict=True):
@@ -197,7 +209,9 @@ def test_what_steps_share_is_shared_again(tmp_path, forgotten):
     assert a.dataset is c.dataset is a.runs[0].dataset
     assert a.runs[0] is b.runs[0]
     assert a.runs[0].ensemble is c.runs[0].ensemble
-    assert len(list(tmp_path.iterdir())) == 4  # a table, a run, a result, memberships
+    assert (
+        len(list(tmp_path.iterdir())) == 5
+    )  # two tables, a run, a result, memberships
 
 
 def test_what_is_still_in_memory_is_not_read_again(tmp_path):
@@ -275,6 +289,8 @@ def test_a_table_that_is_prepared_differently_now_is_noted(tmp_path, forgotten):
         ("links", 5),
         ("runs", [{"id": "r1"}]),
         ("runs", 3),
+        ("segmentations", [{"name": "x"}]),
+        ("new_table", "../../etc/passwd"),
         ("dataset", {"table": None}),
         ("unheard of", 1),
     ],

@@ -83,7 +83,7 @@ class NewRowsHeadline(Panel):
     ) -> None:
         """Write the sentence; offer to keep a result that is not kept yet."""
         kept = segmentations.value or ()
-        is_new = result is not None and all(one.result is not result for one in kept)
+        is_new = result is not None and not any(one.holds(result) for one in kept)
         self._name.visible = self._keep.visible = is_new
         if result is not None and is_new:
             self._propose(free_name(result.title, {one.name for one in kept}))
