@@ -17,10 +17,11 @@ from typing import Any
 from clusterlens import __version__
 from clusterlens.compute.pool.specs import plan_pool
 from clusterlens.compute.ranking.ranking import SCORES
+from clusterlens.ui.exports.new_rows_script import kept_parts
 from clusterlens.ui.exports.rows import file_stem
 from clusterlens.ui.kit.palette import cluster_name
 from clusterlens.ui.nodes.result import Told
-from clusterlens.ui.state.analysis import Analysis, Link, Run
+from clusterlens.ui.state.analysis import Analysis, AnalysisResult, Link, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import links_as_json
 from clusterlens.ui.state.literals import ScriptError, literal, refuse_other_than_plain
@@ -57,7 +58,8 @@ def write_script(steps: Sequence[Step], told: Told, *, exact: bool = True) -> st
     -------
     script : str
         Its function `analyse` returns dataset, ensemble and ranking, `result` the
-        cluster of each sample.
+        cluster of each sample; where something is kept for other tables, `kept` returns
+        the segmentations and `assigned` where the rows of the new table belong.
 
     Raises
     ------
@@ -81,9 +83,11 @@ def write_script(steps: Sequence[Step], told: Told, *, exact: bool = True) -> st
         )
     rows = _rows(origin)
     load, note = _loading(steps, analysis)
+    new = kept_parts(steps, run.id, lambda result: _labels(result, run))
+    constants = _constants(run, analysis.links, rows, note) + _of_result(told)
     parts = {
         "about": _about(analysis, run),
-        "constants": _constants(run, analysis.links, rows, note) + _of_result(told),
+        "constants": constants + new["new file"],
         "load": load,
         "prepare": _preparing(run),
         "take": f"\n    ds = {_taking('ds', rows)}" if rows else "",
@@ -93,6 +97,8 @@ def write_script(steps: Sequence[Step], told: Told, *, exact: bool = True) -> st
         else f"cl.estimate_agreements(ens, None, {SEED})  # too many samples for all",
         "rank": _ranking(analysis),
         "labels": _labels(told, run),
+        "kept": new["kept"],
+        "assign": new["assign"],
         "file": literal(f"{file_stem(analysis.table.name)}-labels.csv"),
     }
     return _TEMPLATE.format(**parts)
@@ -156,7 +162,7 @@ def result(ds, ens):
     """Return the cluster of each sample by its number on the page; -1 is noise."""
     labels = {labels}
     return [NUMBERS[label] for label in labels.tolist()]
-
+{kept}
 
 def main():
     ds, ens, ranking = analyse()
@@ -166,7 +172,7 @@ def main():
         ds, {{"cluster": clusters, "cluster name": [NAMES[k] for k in clusters]}}
     )
     with open({file}, "wb") as file:
-        file.write(cl.to_csv_bytes(table, index=True))
+        file.write(cl.to_csv_bytes(table, index=True)){assign}
 
 
 if __name__ == "__main__":
@@ -190,7 +196,7 @@ def _shown(cluster: int) -> int:
     return cluster + 1 if cluster >= 0 else -1
 
 
-def _labels(told: Told, run: Run) -> str:
+def _labels(told: Told | AnalysisResult, run: Run) -> str:
     """Return the expression of the labels as they are made."""
     choice = choice_from(told.made, run.dataset)
     rows = told.made.get("rows", ())

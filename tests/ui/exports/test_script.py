@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace as Some
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from clusterlens.compute._run.options import Cancelled
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import ScriptError, write_script
 from clusterlens.ui.nodes.result import Told, told
+from clusterlens.ui.pages.new_rows.nodes import segmentation
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.links import as_constraints
 from tests.folders import ROOT
@@ -111,6 +113,70 @@ def test_a_fresh_process_finds_the_same_labels_and_scores(tmp_path, kind):
         constraint_weight=analysis.link_weight,
     )
     assert values == ranking.values.tobytes().hex()
+
+
+ASSIGN = """
+import json, sys
+sys.path.insert(0, {folder!r})
+from script import analyse, assigned, kept
+
+if __name__ == "__main__":
+    ds, ens, ranking = analyse()
+    found = assigned(kept(ds, ens))
+    told = [[name, rows.to_json(orient="split")] for name, rows in found.items()]
+    print(json.dumps(told))
+"""
+
+
+async def kept_twice() -> Session:
+    """Two results of one run that are kept, one with a name, and another table."""
+    session = await analysed(distinct=False)
+    labels = session.analysis.ensemble.labels
+    kept = ("model", "consensus")
+    made = ({"model": 1}, {"k": 3, "method": "average", "obeys": False})
+    for kind, values in zip(kept, made, strict=True):
+        count = len(np.unique(labels[1])) if kind == "model" else 3
+        numbers = [[k, count - 1 - k] for k in range(count)]
+        partition = {"kind": kind, **values}
+        assert await session.act(
+            "choose result", partition=partition, numbers=numbers, on="Clusters"
+        )
+        given = {"kind": "result"}
+        await session.act("name cluster", partition=given, cluster=0, name=f"'{kind}")
+        assert await session.act("keep segmentation", name=f'{kind} "\n{{0}}')
+    table = session.analysis.table.table.iloc[20:50, ::-1]
+    key = session.keep_file(table.to_csv().encode())
+    assert await session.act("take new table", name="../new {0}.csv", sha256=key)
+    return session
+
+
+def test_a_fresh_process_places_new_rows_as_the_page_does(tmp_path):
+    session = run(kept_twice(), 300)
+    new = session.analysis.new_table
+    text = write_script(session.history.done, told_of(session, 1))
+    text = text.replace(f"FILE = {NAME!r}", "FILE = 'table.csv'")
+    assert "NEW_FILE = 'new {0}.csv'" in text
+    (tmp_path / "script.py").write_text(text, encoding="utf-8")
+    for name, step in (("table.csv", 0), ("new {0}.csv", -1)):
+        content = session.files[session.history.done[step].values["sha256"]]
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "assign.py").write_text(ASSIGN.format(folder=str(tmp_path)))
+    done = subprocess.run(
+        [sys.executable, "assign.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = dict(json.loads(done.stdout.splitlines()[-1]))
+    assert len(found) == 2
+    for one in session.analysis.segmentations:
+        made = segmentation(Some(cancelled=None), one)
+        shown = made.assign(new).to_json(orient="split")
+        assert "'" in shown
+        assert found[one.name] == shown
 
 
 def test_the_script_uses_public_names_only():
