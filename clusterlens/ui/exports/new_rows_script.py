@@ -40,7 +40,7 @@ _MAIN = """
 def kept_parts(
     steps: Sequence[Step], run_id: str, labels: Callable[[AnalysisResult], str]
 ) -> dict[str, str]:
-    """Return the parts of a script that are about new rows; empty where nothing is kept.
+    """Return the parts of a script about new rows; empty where nothing is kept.
 
     Parameters
     ----------
