@@ -38,7 +38,8 @@ class Assigned(NamedTuple):
     `cluster` and `other` are labels of the partition, the same where there is only one.
     `share` is how often such rows are assigned right, `margin` that minus how often
     they are not, at least 0; `p` is the share of the rows of the cluster that are at
-    least as odd.
+    least as odd. `clearness` orders rows of the same margin; its unit is that of the
+    rule.
     """
 
     cluster: IntArray
@@ -46,6 +47,7 @@ class Assigned(NamedTuple):
     margin: FloatArray
     other: IntArray
     p: FloatArray
+    clearness: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +169,7 @@ class Assigner(Frozen):
             np.maximum(2 * share - 1, 0.0),
             self.clusters[self._others(X, reading)],
             p_values(odd, reading.cluster, self.held_out),
+            np.asarray(reading.clearness, float),
         )
 
     def _read(

@@ -35,6 +35,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.preparation import typed_table
 
 COLUMNS = ("cluster", "name", "margin", "nearest other", "nowhere")
+DETAILS = ("p", "clearness")
 _FEWEST = 1e-9
 
 
@@ -166,6 +167,7 @@ class Segmentation:
         table: Any,
         *,
         alpha: float = ALPHA,
+        details: bool = False,
         n_jobs: int | None = None,
         progress: Progress | None = None,
         cancel: Cancel | None = None,
@@ -179,6 +181,9 @@ class Segmentation:
             Rows as raw as those of the first table, columns by name in any order.
         alpha : float, default 0.05
             Rate at which rows like those seen may be called "nowhere", in (0, 1).
+        details : bool, default False
+            Whether to add "p", the share of the rows of the cluster that are at least
+            as far from it, and "clearness", which orders rows of the same margin.
         n_jobs : int, optional
             Threads. Default: all cores. The result does not depend on it.
         progress : callable, optional
@@ -190,7 +195,7 @@ class Segmentation:
 
         Returns
         -------
-        assigned : DataFrame of shape (n_rows, 5)
+        assigned : DataFrame of shape (n_rows, 5 or 7)
             "cluster", its label; "name"; "margin" in [0, 1], how often such rows are
             assigned right minus how often not; "nearest other", the label of the next
             cluster; "nowhere", whether the row is too far from its cluster to belong
@@ -214,7 +219,8 @@ class Segmentation:
         run = RunOptions(n_jobs, progress, cancel, executor)
         alpha = check_range(alpha, _FEWEST, 1 - _FEWEST, name="alpha")
         frame, notes = typed_table(table, list(self.columns), self._kept.row_id)
-        return self.assign_typed(frame, notes, alpha=alpha, run=run)
+        details = check_flag(details, name="details")
+        return self.assign_typed(frame, notes, alpha=alpha, run=run, details=details)
 
     def assign_typed(
         self,
@@ -223,6 +229,7 @@ class Segmentation:
         *,
         alpha: float,
         run: RunOptions,
+        details: bool = False,
     ) -> pd.DataFrame:
         """Say where typed rows belong; see `assign`.
 
@@ -236,23 +243,26 @@ class Segmentation:
             Rate of "nowhere" among rows like those seen.
         run : RunOptions
             Threads, progress, cancel.
+        details : bool, default False
+            As in `assign`.
 
         Returns
         -------
-        assigned : DataFrame of shape (n_rows, 5)
+        assigned : DataFrame of shape (n_rows, 5 or 7)
             As that of `assign`.
         """
         rows = self._kept.preparation.transform_typed(
             frame, unknown="missing", gaps="leave out"
         )
         notes = [*notes, *rows.notes]
-        found = pd.DataFrame(index=rows.row_ids)
-        if len(rows.X):
-            found = self._frame(self.assigner.assign(rows.X, run), alpha, rows.row_ids)
+        some = len(rows.X) > 0
+        told = self.assigner.assign(rows.X, run) if some else _nothing(self.assigner)
+        found = self._frame(told, alpha, rows.row_ids)
         if not rows.kept.all():
-            empty = self._frame(_nothing(self.assigner), alpha, frame.index[:0])
-            found = pd.concat([empty, found]).reindex(frame.index)
+            found = found.reindex(frame.index)
         gaps = zip(self.columns, rows.gaps.tolist(), strict=True)
+        if not details:
+            found = found.drop(columns=list(DETAILS))
         found.attrs |= {"notes": notes, "gaps": {name: n for name, n in gaps if n}}
         return found
 
@@ -261,6 +271,7 @@ class Segmentation:
         table: Any,
         *,
         alpha: float = ALPHA,
+        assigned: pd.DataFrame | None = None,
         n_jobs: int | None = None,
         progress: Progress | None = None,
         cancel: Cancel | None = None,
@@ -274,6 +285,9 @@ class Segmentation:
             Rows as raw as those of the first table.
         alpha : float, default 0.05
             Rate at which rows like those seen may be called "nowhere", in (0, 1).
+        assigned : DataFrame, optional
+            What `assign` has said of the rows of this table at this rate, where that is
+            known. Default: they are assigned.
         n_jobs, progress, cancel, executor
             As in `assign`.
 
@@ -282,13 +296,27 @@ class Segmentation:
         drift : Drift
             Shares of the clusters then and now, columns that moved, rows that belong
             nowhere, and the verdict, "keep" or "refit".
+
+        Raises
+        ------
+        DataError
+            As `assign`.
+        ValueError
+            If `assigned` is of another number of rows.
         """
         run = RunOptions(n_jobs, progress, cancel, executor)
         alpha = check_range(alpha, _FEWEST, 1 - _FEWEST, name="alpha")
         frame, notes = typed_table(table, list(self.columns), self._kept.row_id)
-        told = self.assign_typed(frame, notes, alpha=alpha, run=run)
+        if assigned is None:
+            assigned = self.assign_typed(frame, notes, alpha=alpha, run=run)
+        if len(assigned) != len(frame):
+            raise ValueError(
+                f"assigned has {count(len(assigned), 'row')} for "
+                f"{count(len(frame), 'row')} of the table; give what assign returns "
+                "for this table."
+            )
         values = self._kept.preparation.encode(frame)
-        return measure_drift(self._kept, told, values, alpha)
+        return measure_drift(self._kept, assigned, values, alpha)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the segmentation to one file, which `load_segmentation` opens.
@@ -366,14 +394,17 @@ class Segmentation:
             told.margin,
             other,
             nowhere,
+            told.p,
+            told.clearness,
         )
-        return pd.DataFrame(dict(zip(COLUMNS, values, strict=True)), index=index)
+        names_of = (*COLUMNS, *DETAILS)
+        return pd.DataFrame(dict(zip(names_of, values, strict=True)), index=index)
 
 
 def _nothing(assigner: Assigner) -> Assigned:
     """Answers for no rows."""
     none, labels = np.empty(0), assigner.clusters[:0]
-    return Assigned(labels, none, none, labels, none)
+    return Assigned(labels, none, none, labels, none, none)
 
 
 def _row_id(dataset: Dataset) -> str | None:

@@ -108,3 +108,13 @@ def test_a_file_knows_the_same_drift(seg, tmp_path):
     again = cl.load_segmentation(tmp_path / "a.lens").drift(table)
     pd.testing.assert_frame_equal(again.columns, seg.drift(table).columns)
     assert again.nowhere_p == seg.drift(table).nowhere_p
+
+
+def test_answers_that_are_known_are_not_asked_for_again(seg):
+    table, _ = rows(300, 7, new=0.1)
+    known = seg.assign(table, details=True)
+    told, again = seg.drift(table), seg.drift(table, assigned=known)
+    pd.testing.assert_frame_equal(again.columns, told.columns)
+    assert repr(again) == repr(told)
+    with pytest.raises(ValueError, match="assigned has 299 rows for 300 rows"):
+        seg.drift(table, assigned=known[1:])

@@ -132,6 +132,18 @@ def test_far_rows_belong_nowhere_and_usual_ones_rarely(seg, fresh):
     assert seg.assign(table, alpha=0.3)["nowhere"].mean() > 0.15
 
 
+def test_details_order_rows_of_one_margin_and_say_how_odd_a_row_is(seg, fresh):
+    table, _ = fresh
+    plain, told = seg.assign(table), seg.assign(table, details=True)
+    pd.testing.assert_frame_equal(told[plain.columns], plain)
+    assert told.columns[5:].tolist() == ["p", "clearness"]
+    judged = told["nowhere"].notna() & (told["cluster"] >= 0)
+    assert ((told["p"] <= 0.05) == told["nowhere"])[judged].all()
+    ordered = told.sort_values("clearness")
+    assert (ordered["margin"].diff().dropna() >= 0).all()
+    assert told["p"].nunique() > told["margin"].nunique()
+
+
 def test_nowhere_is_not_told_of_small_clusters_and_always_of_noise(prepared):
     dataset, _ = prepared
     labels = np.repeat([-1, 0, 1], [20, 270, 10])
