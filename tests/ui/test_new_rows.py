@@ -12,6 +12,8 @@ from numpy.testing import assert_array_equal
 
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.assigning.storing import load_segmentation
+from clusterlens.ui.pages.new_rows.drift import DriftCard
+from clusterlens.ui.pages.new_rows.drift_nodes import then_and_now
 from clusterlens.ui.pages.new_rows.files import FILES, AssignedFiles
 from clusterlens.ui.pages.new_rows.headline import NewRowsHeadline
 from clusterlens.ui.pages.new_rows.new_table import NewTable
@@ -73,7 +75,7 @@ def opened(table=None, then=lambda panels: panels):
         assert await kept(session)
         if table is not None:
             await taken(session, table)
-        kinds = (SegmentationCard, NewTable, AssignedRows, AssignedFiles)
+        kinds = (SegmentationCard, NewTable, DriftCard, AssignedRows, AssignedFiles)
         panels = [kind(session) for kind in (NewRowsHeadline, *kinds)]
         for panel in panels:
             panel.look(True)
@@ -81,6 +83,12 @@ def opened(table=None, then=lambda panels: panels):
         return session, panels
 
     return run(main(), 300)
+
+
+def found_by(session):
+    """Table and labels of the result that is kept."""
+    result = session.analysis.result
+    return result.dataset, result.clusters + 1
 
 
 @pytest.fixture(scope="module")
@@ -128,9 +136,7 @@ def test_nothing_is_kept_without_a_result_and_no_table_taken_without_a_segmentat
 
 def test_rows_get_the_clusters_that_the_library_gives(placed):
     session, _ = placed
-    dataset = session.analysis.result.dataset
-    labels = session.analysis.result.clusters + 1
-    told = Segmentation(dataset, labels).assign(rows(extra=1))
+    told = Segmentation(*found_by(session)).assign(rows(extra=1))
     shown = value(session, "assigned")
     for name in ("cluster", "margin", "nowhere"):
         assert_array_equal(shown[name].to_numpy(), told[name].to_numpy())
@@ -164,7 +170,7 @@ def test_labels_of_files_are_the_numbers_on_screen():
 
 
 def test_the_page_shows_names_notes_and_rules_and_no_markup_of_them(placed):
-    _, (headline, segmentation, table, listed, files) = placed
+    _, (headline, segmentation, table, drift, listed, files) = placed
     assert "30 of 30 rows placed" in headline._text.body
     assert "belong nowhere" in headline._text.body
     assert "&lt;i&gt;reds&lt;/i&gt;" in segmentation._text.body
@@ -175,6 +181,39 @@ def test_the_page_shows_names_notes_and_rules_and_no_markup_of_them(placed):
     assert "clusterlens assign b-four-b.lens new.csv" in files._text.body
     bodies = [segmentation._text.body, table._text.body, listed._rows.body]
     assert not any("<i>reds" in body or NAME in body for body in bodies)
+
+
+def test_a_column_that_moved_is_named_with_its_means_and_is_a_reason_to_refit():
+    table = rows(90, y=np.random.default_rng(2).normal(3, 1, 90))
+    session, (headline, *_, drift, _, _) = opened(table)
+    assert "Refit:</b> <b>y</b> moved" in headline._text.body
+    found = value(session, "drifted")
+    told = Segmentation(*found_by(session)).drift(table)
+    pd.testing.assert_frame_equal(found.drift.columns, told.columns)
+    old = session.analysis.result.dataset.table["y"].mean()
+    what, then, now = found.columns["y"]
+    assert (what, float(now)) == ("mean", pytest.approx(table["y"].mean(), rel=0.01))
+    assert float(then.replace("−", "-")) == pytest.approx(old, rel=0.01)
+    first, second = (drift._text.body.index(f"<td>{n}") for n in ("<b>y</b>", "x"))
+    assert first < second
+    assert "moved</span>" in drift._text.body
+
+
+def test_a_like_table_is_no_reason_and_few_rows_tell_nothing():
+    even = rows(90).replace({"x": {500.0: 0.0}})
+    for table, said in ((even, "Keep:"), (rows(9), "Too few rows to tell")):
+        _, (headline, *_) = opened(table)
+        assert f"<b>{said}</b>" in headline._text.body
+
+
+def test_columns_are_told_in_their_own_units():
+    days = pd.Series(pd.to_datetime(["2024-01-01", "2024-01-03"]))
+    assert then_and_now(days, days) == ("mean", "2024-01-02", "2024-01-02")
+    old, new = pd.Series(["a", "a", "b", "c"]), pd.Series(["a", "<b>", "<b>", None])
+    assert then_and_now(old, new) == ("= <b>", "0%", "67%")
+    assert then_and_now(old[:0], new[:0]) == ("", "–", "–")
+    flags = pd.Series([True, True, False, False])
+    assert then_and_now(flags, ~flags) == ("= False", "50%", "50%")
 
 
 def test_the_least_sure_row_comes_first_and_those_of_nowhere_on_request(placed):
@@ -211,13 +250,16 @@ def test_files_hold_the_rows_as_read_and_open_again(placed):
 
 
 def test_a_table_without_its_columns_is_refused_with_their_names():
-    _, (headline, _, table, listed, files) = opened(rows().drop(columns=["x", "kind"]))
+    _, (headline, _, table, drift, listed, files) = opened(
+        rows().drop(columns=["x", "kind"])
+    )
     said = table._text.body.replace("&#x27;", "")
     assert "cannot be placed" in said
     assert "x" in said
     assert "kind" in said
     assert "cannot be placed" in headline._text.body
-    assert listed._rows.body == ""
+    assert listed._rows.body == drift._text.body == ""
+    assert "once a new table is placed" in drift.status.body
     assert "cl-take-csv" not in files._text.body
     assert "cl-take-segmentation" in files._text.body
 

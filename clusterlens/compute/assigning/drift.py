@@ -71,6 +71,16 @@ class Drift(Frozen):
     verdict: str
     reason: str
 
+    @property
+    def moved(self) -> list[str]:
+        """Columns that moved, the most changed first."""
+        return self.columns.loc[self.columns["moved"], "column"].tolist()
+
+    @property
+    def more_nowhere(self) -> bool:
+        """Whether clearly more rows than expected belong nowhere."""
+        return _is_more(self.nowhere, self.nowhere_expected, self.nowhere_p)
+
     def to_frame(self) -> pd.DataFrame:
         """Return the columns, the most changed first.
 
@@ -111,9 +121,8 @@ def measure_drift(
     columns = _columns(kept, values)
     rate, expected, p = _nowhere(kept, told, alpha)
     moved = columns.loc[columns["moved"], "column"].tolist()
-    strange = p <= LEVEL / 2 and rate - expected >= LARGE_NOWHERE
     reasons = [f"moved: {', '.join(map(repr, moved[:5]))}"] if moved else []
-    if strange:
+    if _is_more(rate, expected, p):
         reasons.append(
             f"{percent(rate)} of the rows belong nowhere, expected {percent(expected)}"
         )
@@ -127,6 +136,11 @@ def measure_drift(
         verdict="refit" if reasons else "keep",
         reason="; ".join(reasons) or "no column moved, no more rows belong nowhere",
     )
+
+
+def _is_more(rate: float, expected: float, p: float) -> bool:
+    """Whether a share of rows nowhere is larger than expected, surely and by much."""
+    return p <= LEVEL / 2 and rate - expected >= LARGE_NOWHERE
 
 
 def _shares(kept: Kept, told: pd.DataFrame) -> tuple[pd.DataFrame, float]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.assigning.segmentation import COLUMNS, Segmentation
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import free_name
 
@@ -22,12 +22,12 @@ def assigned_rows(table: Dataset, assigned: pd.DataFrame) -> pd.DataFrame:
     ----------
     table : Dataset
         The new table.
-    assigned : DataFrame of shape (n_rows, 5)
-        As `Segmentation.assign` gives it for this table.
+    assigned : DataFrame of shape (n_rows, 5 or more)
+        As `Segmentation.assign` gives it for this table; details are left out.
     """
     columns = list(table.table.columns)
-    names = {name: free_name(name, columns) for name in assigned.columns}
-    added = assigned.rename(columns=names).set_axis(table.table.index)
+    names = {name: free_name(name, columns) for name in COLUMNS}
+    added = assigned[list(COLUMNS)].rename(columns=names).set_axis(table.table.index)
     return pd.concat([table.table, added], axis=1)
 
 

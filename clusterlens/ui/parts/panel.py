@@ -53,6 +53,9 @@ class Panel:
     empty : str
         Markup that says what to do where there is nothing to show yet; an older drawing
         is hidden then.
+    tells_failure : bool
+        Whether it says why something that it needs failed; else it is as if that were
+        not there, and another card says why.
     view : viewable
         The card.
     """
@@ -60,6 +63,7 @@ class Panel:
     needs: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     empty: str = ""
+    tells_failure: bool = True
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -217,7 +221,7 @@ class Panel:
     def _say(self, needed: Mapping[str, Result]) -> str:
         """What the status says where something is missing."""
         states = {result.state for result in needed.values()}
-        if "empty" in states:
+        if "empty" in states or ("failed" in states and not self.tells_failure):
             said = self._missing(self.empty)
             body = f'<div class="empty">{said}</div>' if said else ""
         elif "failed" in states:

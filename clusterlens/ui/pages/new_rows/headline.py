@@ -7,9 +7,11 @@ from typing import Any
 
 from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.assigning.assigner import ALPHA
+from clusterlens.compute.assigning.drift import LEVEL
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import DENSE
 from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe
+from clusterlens.ui.pages.new_rows.drift_nodes import Drifted
 from clusterlens.ui.pages.new_rows.nodes import Placed
 from clusterlens.ui.parts.panel import TO_A_RUN, Panel
 from clusterlens.ui.state.analysis import AnalysisResult, KeptPartition
@@ -26,7 +28,7 @@ class NewRowsHeadline(Panel):
     """What is missing next, or what became of the rows."""
 
     needs = ("run_id?", "result?", "kept_partition?")
-    also = ("new_table?", "placed", "segmentations")
+    also = ("new_table?", "placed", "drifted", "segmentations")
 
     def build(self) -> Any:
         self._text = Text(
@@ -79,6 +81,7 @@ class NewRowsHeadline(Panel):
         kept_partition: KeptPartition | None,
         new_table: Result,
         placed: Result,
+        drifted: Result,
         segmentations: Result,
     ) -> None:
         """Write the sentence; offer to keep a result that is not kept yet."""
@@ -95,7 +98,7 @@ class NewRowsHeadline(Panel):
                 "table with the same columns, or browse for one below.</p>"
             )
         else:
-            self._text.body = _placed(placed, new_table.value.name)
+            self._text.body = _placed(placed, drifted, new_table.value.name)
 
     def _propose(self, name: str) -> None:
         """Offer a name, unless the analyst has written another one."""
@@ -127,31 +130,68 @@ def _before(run_id: str | None, result: AnalysisResult | None) -> str:
     return f"<p>{said}</p>"
 
 
-def _placed(placed: Result, name: str) -> str:
-    """Say how many rows were placed, and how many belong nowhere."""
+def _placed(placed: Result, drifted: Result, name: str) -> str:
+    """Say whether the table is still like the first, and what became of its rows."""
     if placed.state == "failed":
         return f"<p><b>{safe(name)} cannot be placed;</b> the card below says why.</p>"
     if not placed.ready:
         return f"<p>The rows of <b>{safe(name)}</b> are being placed.</p>"
     found: Placed = placed.value
-    far = found.nowhere
-    told = (
-        f"<p><b>{whole(far.of)} of {count(found.n_rows, 'row')} placed.</b> "
-        f"{percent(far.value)} belong nowhere, at most {percent(ALPHA)} expected of "
-        f"rows like the old ones. {_moved(found)}</p>"
+    said = "<b>Comparing the tables.</b>"
+    if drifted.ready:
+        said = f"{_verdict(drifted.value)} <span class='muted'>{_shares(found)}</span>"
+    return f"<p>{said}</p><p>{' '.join(_chips(found))} {_rests_on(drifted)}</p>"
+
+
+def _verdict(found: Drifted) -> str:
+    """Say "keep" or "refit", and why."""
+    drift = found.drift
+    if not found.tells:
+        return (
+            "<b>Too few rows to tell</b> whether the table changed; where each belongs "
+            "stands below."
+        )
+    if drift.verdict == "keep":
+        return (
+            "<b>Keep:</b> no column moved, and no more rows than expected belong "
+            "nowhere."
+        )
+    reasons = []
+    if drift.moved:
+        names = ", ".join(f"<b>{safe(name)}</b>" for name in drift.moved[:3])
+        more = len(drift.moved) - 3
+        reasons.append(f"{names}{f' and {more} more' if more > 0 else ''} moved")
+    if drift.more_nowhere:
+        reasons.append(
+            f"{percent(drift.nowhere)} of the rows belong nowhere, "
+            f"{percent(drift.nowhere_expected)} expected"
+        )
+    return f"<b>Refit:</b> {', and '.join(reasons)}."
+
+
+def _rests_on(drifted: Result) -> str:
+    """Say what the verdict means, and what it does not."""
+    if not drifted.ready or not drifted.value.tells:
+        return ""
+    return (
+        "<span class='muted'>False alarms: at most about "
+        f"{percent(LEVEL)}. Says that the table changed, not why.</span>"
     )
-    kind = "estimate" if far.low > ALPHA else ""
-    chips = [badge(f"{whole(far.of - far.rows)} in a cluster")]
+
+
+def _chips(found: Placed) -> list[str]:
+    far = found.nowhere
+    chips = [badge(f"{whole(far.of)} of {count(found.n_rows, 'row')} placed")]
     if far.rows:
         shown = link(f"{whole(far.rows)} belong nowhere", "nowhere")
-        chips.append(badge(shown, kind=kind))
+        chips.append(badge(shown, kind="estimate" if far.low > ALPHA else ""))
     if found.n_rows > far.of:
         gaps = f"{whole(found.n_rows - far.of)} not placed, for gaps"
         chips.append(badge(gaps, kind="estimate"))
-    return f"{told}<p>{' '.join(chips)}</p>"
+    return chips
 
 
-def _moved(found: Placed) -> str:
+def _shares(found: Placed) -> str:
     """Say whose share is clearly another one."""
     moved = [one.name for one in found.clusters if one.has_moved]
     if not moved:

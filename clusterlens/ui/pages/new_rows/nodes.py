@@ -86,7 +86,7 @@ def _key(kept: KeptPartition) -> str:
 
 def assigned(job: Job, segmentation: Segmentation, new_table: Dataset) -> pd.DataFrame:
     """Say where the rows of the new table belong; linear in their number."""
-    return segmentation.assign(new_table, alpha=ALPHA, **job.kernels)
+    return segmentation.assign(new_table, alpha=ALPHA, details=True, **job.kernels)
 
 
 @dataclass(frozen=True)
@@ -196,12 +196,19 @@ def placed(job: Job, segmentation: Segmentation, assigned: pd.DataFrame) -> Plac
 
 
 def listed(job: Job, assigned: pd.DataFrame, first: str) -> np.ndarray:
-    """Positions of the rows that are listed: the least or the most sure, or nowhere."""
-    margin = assigned["margin"].to_numpy(np.float64, na_value=np.nan)
-    some = np.flatnonzero(is_nowhere(assigned) if first == "nowhere" else margin >= 0)
+    """Positions of the rows that are listed: the least or the most sure, or nowhere.
+
+    Among rows of the same margin the clearness decides, then how odd they are.
+    """
+    keys = [
+        assigned[name].to_numpy(np.float64, na_value=np.nan)
+        for name in ("p", "clearness", "margin")
+    ]
+    is_listed = is_nowhere(assigned) if first == "nowhere" else keys[2] >= 0
+    some = np.flatnonzero(is_listed)
     raise_if_cancelled(job.cancelled)
-    turned = -margin if first == "most sure" else margin
-    return some[np.argsort(turned[some], kind="stable")][:LISTED_ROWS]
+    turn = -1 if first == "most sure" else 1
+    return some[np.lexsort([turn * key[some] for key in keys])][:LISTED_ROWS]
 
 
 def rules(job: Job, kept: KeptPartition) -> ClusterRules | None:

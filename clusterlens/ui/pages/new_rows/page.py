@@ -6,6 +6,7 @@ from typing import Any
 
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.pages.new_rows.drift import DriftCard
 from clusterlens.ui.pages.new_rows.files import AssignedFiles
 from clusterlens.ui.pages.new_rows.headline import NewRowsHeadline
 from clusterlens.ui.pages.new_rows.new_table import NewTable
@@ -29,6 +30,7 @@ class NewRowsPage(Page):
             NewRowsHeadline,
             SegmentationCard,
             NewTable,
+            DriftCard,
             AssignedRows,
             AssignedFiles,
         )

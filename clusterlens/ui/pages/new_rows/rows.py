@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ class AssignedRows(Panel):
     needs = ("assigned", "listed_rows", "segmentation", "new_table")
     also = ("look.new_rows_first",)
     empty = "<p class='muted'>Rows stand here once a new table is placed.</p>"
+    tells_failure = False
 
     def build(self) -> Any:
         look = self.session.look
@@ -91,13 +91,6 @@ class AssignedRows(Panel):
             f"{heads}</tr>{lines}</table>"
         )
 
-    def _say(self, needed: Mapping[str, Result]) -> str:
-        """Leave it to the card of the table to say why it cannot be placed."""
-        failed = any(result.state == "failed" for result in needed.values())
-        return (
-            f"<div class='empty'>{self.empty}</div>" if failed else super()._say(needed)
-        )
-
 
 def _line(
     row: Any,
@@ -106,7 +99,7 @@ def _line(
     segmentation: Segmentation,
 ) -> str:
     """One row of the new table as markup."""
-    _, label, name, margin, other, _ = row
+    _, label, name, margin, other, *_ = row
     own = mark(cluster_colour(cluster_of(int(label))), safe(name))
     nowhere = "<b title='belongs nowhere'>✕ nowhere</b>, nearest " if far else ""
     beside = "–"

@@ -1,0 +1,112 @@
+"""What moved: the columns of the new table against those of the first, and nowhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterlens.compute._numbers import count, percent
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import badge, card, safe
+from clusterlens.ui.kit.words import fixed
+from clusterlens.ui.pages.new_rows.drift_nodes import FEWEST_ROWS, Drifted
+from clusterlens.ui.parts.panel import Panel
+
+SHOWN_COLUMNS = 60
+# The bars end here, or at the largest.
+_LEAST_TOP = 0.25
+CSS = """
+table { table-layout: fixed; }
+th:nth-child(1) { width: 30%; } th:nth-child(4) { width: 20%; }
+td { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.track i { position: absolute; top: 0; bottom: 0; width: 0;
+  border-left: 2px solid currentColor; }
+"""
+
+
+class DriftCard(Panel):
+    """A row per column, the most changed first."""
+
+    needs = ("drifted",)
+    empty = "<p class='muted'>What moved stands here once a new table is placed.</p>"
+    tells_failure = False
+
+    def build(self) -> Any:
+        self._text = Text(
+            css_classes=["cl-drift-columns"],
+            stylesheets=[CSS],
+            scrolls=True,
+            sizing_mode="stretch_both",
+            styles={"flex": "1 1 0", "min-height": "0"},
+        )
+        return card("What moved", self._text, note=self.status, css="cl-drift")
+
+    def show(self, drifted: Drifted) -> None:
+        """Write the rows nowhere and the columns."""
+        self._text.body = _nowhere(drifted) + _columns(drifted)
+
+
+def _nowhere(found: Drifted) -> str:
+    """Compare the rows that belong nowhere with how many are expected."""
+    drift = found.drift
+    if drift.nowhere != drift.nowhere:
+        told = "No cluster has enough rows to tell who belongs nowhere."
+    else:
+        told = (
+            f"<b>{percent(drift.nowhere)}</b> belong nowhere, "
+            f"{percent(drift.nowhere_expected)} expected (p {_p(drift.nowhere_p)})."
+        )
+    few = ""
+    if found.n_rows < FEWEST_ROWS:
+        few = f" {count(found.n_rows, 'row')}: too few to show that all is as it was."
+    moved = len(drift.moved)
+    told_columns = f"{count(moved, 'column')} moved" if moved else "No column moved"
+    return (
+        f"<p>{told} {told_columns}, of {len(drift.columns)}; shares of the clusters "
+        f"taken together: p {_p(drift.shares_p)}.{few}</p>"
+    )
+
+
+def _columns(found: Drifted) -> str:
+    columns = found.drift.columns
+    top = max(float(columns["psi"].max()), _LEAST_TOP)
+    rows = "".join(
+        _column(row, found.columns[row.column], top)
+        for row in columns.head(SHOWN_COLUMNS).itertuples()
+    )
+    more = len(columns) - SHOWN_COLUMNS
+    told = f"<p class='muted'>{count(more, 'column')} more, less changed.</p>"
+    return (
+        "<table><tr><th>column</th><th class='number'>then</th><th class='number'>now"
+        "</th><th title='Population stability index: how far the distribution moved. "
+        "The line is what an unchanged column has in tables of this size.'>PSI</th>"
+        "<th class='number' title='Chi-squared test, corrected for the number of "
+        f"columns (Holm)'>p</th></tr>{rows}</table>{told if more > 0 else ''}"
+    )
+
+
+def _column(row: Any, told: tuple[str, str, str], top: float) -> str:
+    """One column as markup; its bar with what is expected of an unchanged one."""
+    what, then, now = told
+    name = f"{row.column} {what}" if what.startswith("=") else row.column
+    colour = "#c2570c" if row.moved else "#78909c"
+    words = (
+        f"{name}: PSI {fixed(row.psi)}, {fixed(row.expected)} expected of an unchanged "
+        f"column"
+    )
+    bar = (
+        f"<div class='track' title='{safe(words)}'><div style='width:"
+        f"{100 * min(row.psi / top, 1):.1f}%;background:{colour}'></div>"
+        f"<i style='left:{100 * min(row.expected / top, 1):.1f}%'></i></div>"
+    )
+    shown = f"<b>{safe(name)}</b>" if row.moved else safe(name)
+    p = badge("moved", kind="estimate") if row.moved else _p(row.p)
+    return (
+        f"<tr title='{safe(words)}'><td>{shown}</td>"
+        f"<td class='number'>{safe(then)}</td><td class='number'>{safe(now)}</td>"
+        f"<td>{bar}</td><td class='number'>{p}</td></tr>"
+    )
+
+
+def _p(p: float) -> str:
+    """Write a p-value."""
+    return "&lt; 0.001" if p < 0.001 else fixed(p, 3 if p < 0.1 else 2)

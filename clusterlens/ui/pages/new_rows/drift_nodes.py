@@ -1,0 +1,100 @@
+"""Drift: whether the new table is still like the one that was clustered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from clusterlens.compute._numbers import percent
+from clusterlens.compute._run.options import raise_if_cancelled
+from clusterlens.compute.assigning.assigner import ALPHA
+from clusterlens.compute.assigning.drift import Drift
+from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.preparation import typed_table
+from clusterlens.ui.kit.words import number
+from clusterlens.ui.state.analysis import KeptPartition
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import Job
+
+# Fewer rows than this cannot show that a table is as it was.
+FEWEST_ROWS = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Drifted:
+    """What has changed, and each column in its own units.
+
+    Parameters
+    ----------
+    drift : Drift
+        Shares, columns, rows nowhere, verdict.
+    columns : dict of str to (str, str, str)
+        For each column what is told of it, then and now: the mean of a number, else the
+        level whose share changed most.
+    n_rows : int
+        Rows of the new table that are placed.
+    """
+
+    drift: Drift
+    columns: dict[str, tuple[str, str, str]]
+    n_rows: int
+
+    @property
+    def tells(self) -> bool:
+        """Whether there are enough rows to say that nothing changed."""
+        return self.n_rows >= FEWEST_ROWS or self.drift.verdict == "refit"
+
+
+def drifted(
+    job: Job,
+    segmentation: Segmentation,
+    kept: KeptPartition,
+    new_table: Dataset,
+    assigned: pd.DataFrame,
+) -> Drifted:
+    """Compare both tables; linear in the number of rows."""
+    found = segmentation.drift(new_table, alpha=ALPHA, assigned=assigned, **job.kernels)
+    raise_if_cancelled(job.cancelled)
+    dataset, names = kept.result.dataset, list(segmentation.columns)
+    then = dataset.table[dataset.positions >= 0]
+    now, _ = typed_table(new_table, names)
+    columns = {name: then_and_now(then[name], now[name]) for name in names}
+    return Drifted(found, columns, int(assigned["cluster"].notna().sum()))
+
+
+def then_and_now(then: pd.Series, now: pd.Series) -> tuple[str, str, str]:
+    """Say in the units of a column what it was and is, and of what that is said.
+
+    The mean of numbers and dates, else the share of the level that changed most.
+    """
+    kinds = pd.api.types
+    if all(map(kinds.is_datetime64_any_dtype, (then, now))):
+        return "mean", f"{then.mean():%Y-%m-%d}", f"{now.mean():%Y-%m-%d}"
+    if all(
+        kinds.is_numeric_dtype(one) and not kinds.is_bool_dtype(one)
+        for one in (then, now)
+    ):
+        spread = float(then.std())
+        return "mean", *(number(float(x.mean()), spread=spread) for x in (then, now))
+    old, new = (
+        one.astype(object).map(str, na_action="ignore").value_counts(normalize=True)
+        for one in (then, now)
+    )
+    change = new.sub(old, fill_value=0.0).abs()
+    if not len(change):
+        return "", "–", "–"
+    level = str(change.idxmax())
+    shares = (percent(float(one.get(level, 0.0))) for one in (old, new))
+    return f"= {level}", *shares
+
+
+NODES = {
+    "drifted": Node(
+        ("segmentation", "kept_partition", "new_table", "assigned"),
+        drifted,
+        "idle",
+        "Comparing the tables",
+    ),
+}
