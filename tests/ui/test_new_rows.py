@@ -170,7 +170,7 @@ def test_labels_of_files_are_the_numbers_on_screen():
 
 
 def test_the_page_shows_names_notes_and_rules_and_no_markup_of_them(placed):
-    _, (headline, segmentation, table, drift, listed, files) = placed
+    _, (headline, segmentation, table, _, listed, files) = placed
     assert "30 of 30 rows placed" in headline._text.body
     assert "belong nowhere" in headline._text.body
     assert "&lt;i&gt;reds&lt;/i&gt;" in segmentation._text.body

@@ -377,13 +377,12 @@ EXPLANATIONS = {
     ),
     "cl-drift": Explanation(
         "How far each column moved from the old table to the new one.",
-        "PSI = sum (p − q) ln(p / q) over tenths of the old values, or levels; the line "
-        "in the bar is what an unchanged column has in tables of this size. Moved: p at "
-        "most 0.025 after correction for the number of columns, and PSI at least 0.05 "
-        "above that line.",
+        "PSI = sum (p − q) ln(p / q) over tenths of the old values or over levels; the "
+        "line is what an unchanged column has. Moved: p at most 0.025 (Holm) and a PSI "
+        "0.05 above the line.",
         "It says that a column is distributed otherwise, not why, and not that the "
-        "clusters are wrong. Rows must be independent of each other.",
-        "Newcombe, Statistics in Medicine 17, 1998; Holm, Scand. J. Statistics 6, 1979",
+        "clusters are wrong.",
+        "Holm, A simple sequentially rejective multiple test procedure, 1979",
     ),
     "cl-placed-rows": Explanation(
         "Rows of the new table with their cluster, the margin and the next cluster.",
