@@ -322,9 +322,12 @@ class Session:
             return await self.take_in(self.files.pop(key))
         if is_new:
             look = {"page": "new-rows"}
-            return await self.act(
+            taken = await self.act(
                 "take new table", look=look, name=upload.name, sha256=key
             )
+            if taken:
+                self.look.forget("new_row", "new_rows_view")
+            return taken
         look = {"page": "data", "starting": False}
         return await self.act("load file", look=look, name=upload.name, sha256=key)
 

@@ -12,18 +12,29 @@ from numpy.testing import assert_array_equal
 
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.assigning.storing import load_segmentation
+from clusterlens.compute.table.projection import project
+from clusterlens.ui.kit.palette import cluster_colours
 from clusterlens.ui.pages.new_rows.drift import DriftCard
 from clusterlens.ui.pages.new_rows.drift_nodes import then_and_now
 from clusterlens.ui.pages.new_rows.files import FILES, AssignedFiles
 from clusterlens.ui.pages.new_rows.headline import NewRowsHeadline
+from clusterlens.ui.pages.new_rows.map import NewRowsMap
 from clusterlens.ui.pages.new_rows.new_table import NewTable
-from clusterlens.ui.pages.new_rows.nodes import NOISE, cluster_of, number_of, share_of
+from clusterlens.ui.pages.new_rows.nodes import (
+    NOISE,
+    cluster_of,
+    is_nowhere,
+    number_of,
+    share_of,
+)
 from clusterlens.ui.pages.new_rows.page import NewRowsPage
+from clusterlens.ui.pages.new_rows.row import NewRowCard
 from clusterlens.ui.pages.new_rows.rows import AssignedRows
 from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.uploads import Upload
 from clusterlens.ui.session import Session
+from clusterlens.ui.state.look import Viewport
 from tests.ui.loop import rest, run
 from tests.ui.test_clusters_page import planted, value
 
@@ -75,7 +86,9 @@ def opened(table=None, then=lambda panels: panels):
         assert await kept(session)
         if table is not None:
             await taken(session, table)
+        session.look.new_rows_view = Viewport(width=80, height=60)
         kinds = (SegmentationCard, NewTable, DriftCard, AssignedRows, AssignedFiles)
+        kinds = (*kinds, NewRowsMap, NewRowCard)
         panels = [kind(session) for kind in (NewRowsHeadline, *kinds)]
         for panel in panels:
             panel.look(True)
@@ -170,7 +183,7 @@ def test_labels_of_files_are_the_numbers_on_screen():
 
 
 def test_the_page_shows_names_notes_and_rules_and_no_markup_of_them(placed):
-    _, (headline, segmentation, table, _, listed, files) = placed
+    _, (headline, segmentation, table, _, listed, files, *_) = placed
     assert "30 of 30 rows placed" in headline._text.body
     assert "belong nowhere" in headline._text.body
     assert "&lt;i&gt;reds&lt;/i&gt;" in segmentation._text.body
@@ -185,7 +198,7 @@ def test_the_page_shows_names_notes_and_rules_and_no_markup_of_them(placed):
 
 def test_a_column_that_moved_is_named_with_its_means_and_is_a_reason_to_refit():
     table = rows(90, y=np.random.default_rng(2).normal(3, 1, 90))
-    session, (headline, *_, drift, _, _) = opened(table)
+    session, (headline, _, _, drift, *_) = opened(table)
     assert "Refit:</b> <b>y</b> moved" in headline._text.body
     found = value(session, "drifted")
     told = Segmentation(*found_by(session)).drift(table)
@@ -216,11 +229,73 @@ def test_columns_are_told_in_their_own_units():
     assert then_and_now(flags, ~flags) == ("= False", "50%", "50%")
 
 
+def test_old_rows_lie_under_new_ones_and_crosses_where_rows_belong_nowhere(placed):
+    session, (*_, drawn, _) = placed
+    found, assigned = value(session, "new_map"), value(session, "assigned")
+    old = project(session.analysis.result.dataset)
+    assert_array_equal(found.projection.coordinates, old.coordinates)
+    assert_array_equal(found.positions, np.arange(30))
+    assert_array_equal(found.clusters + 1, assigned["cluster"])
+    assert found.n_outside == 1  # the one at 500
+    assert_array_equal(found.crosses, found.xy[is_nowhere(assigned)])
+    shown = set(np.unique(value(session, "new_map_picture").pixels).tolist())
+    plain = cluster_colours(np.array([0, 1, 2]))
+    opaque = np.column_stack([plain, np.full(3, 255, np.uint8)]).view(np.uint32)
+    assert set(opaque.ravel().tolist()) <= shown
+    assert "too far out for the map" in drawn._legend.body
+    assert "60 old rows" in drawn._legend.body
+
+
+def test_a_click_on_the_map_reads_the_nearest_row_and_none_in_empty_space(placed):
+    session, (*_, drawn, card) = placed
+    found = value(session, "new_map")
+
+    async def main():
+        drawn._tap(*found.xy[7], 0.01)
+        drawn._tap(*(found.xy[7] + 1000), 0.01)
+        await rest(session)
+        assert session.look.new_row == 7
+        assert "<b>Row 7</b>" in card._text.body
+        assert drawn._figure._ring.data["x"] == found.xy[[7], 0]
+        card._do("next")
+        await rest(session)
+        order = value(session, "listed_rows").tolist()
+        after = order[min(order.index(7) + 1, len(order) - 1)]
+        assert value(session, "new_row").position == after
+        session.look.new_row = None
+        await rest(session)
+
+    run(main())
+
+
+def test_a_row_says_why_it_is_there_and_what_it_lies_near_to(placed):
+    session, (*_, card) = placed
+
+    async def main():
+        session.look.new_row = 5
+        await rest(session)
+        read = value(session, "new_row").standing
+        assert (read.label, read.far) == (3, False)
+        dataset, labels = found_by(session)
+        at = [list(dataset.row_ids).index(one) for one in read.near_ids]
+        assert_array_equal(labels[at], read.company.clusters)
+        first = read.pulls.iloc[0]
+        assert first["column"] in ("kind", "x")
+        assert "&lt;i&gt;reds&lt;/i&gt;" in card._text.body
+        assert "<i>reds" not in card._text.body
+        session.look.new_row = 0
+        await rest(session)
+        assert "Belongs nowhere" in card._text.body
+
+    run(main())
+
+
 def test_the_least_sure_row_comes_first_and_those_of_nowhere_on_request(placed):
     session, _ = placed
     assigned = value(session, "assigned")
     order = value(session, "listed_rows")
-    assert (np.diff(assigned["margin"].to_numpy()[order]) >= 0).all()
+    told = assigned.iloc[order][["margin", "clearness", "p"]].to_numpy(float)
+    assert [tuple(row) for row in told] == sorted(map(tuple, told))
 
     async def main():
         session.look.new_rows_first = "nowhere"
@@ -234,7 +309,7 @@ def test_the_least_sure_row_comes_first_and_those_of_nowhere_on_request(placed):
 
 
 def test_files_hold_the_rows_as_read_and_open_again(placed):
-    _, (*_, files) = placed
+    _, (_, _, _, _, _, files, *_) = placed
     found = files._found
     table = pd.read_csv(io.BytesIO(FILES["csv"].make(found)), index_col=0)
     assert table.columns[:4].tolist() == ["kind", "y", "x", "extra"]
@@ -250,7 +325,7 @@ def test_files_hold_the_rows_as_read_and_open_again(placed):
 
 
 def test_a_table_without_its_columns_is_refused_with_their_names():
-    _, (headline, _, table, drift, listed, files) = opened(
+    _, (headline, _, table, drift, listed, files, *_) = opened(
         rows().drop(columns=["x", "kind"])
     )
     said = table._text.body.replace("&#x27;", "")

@@ -384,10 +384,26 @@ EXPLANATIONS = {
         "clusters are wrong.",
         "Holm, A simple sequentially rejective multiple test procedure, 1979",
     ),
+    "cl-new-rows-map": Explanation(
+        "The rows of the new table over those of the old one, on the two principal "
+        "components of the old rows.",
+        "Grey: old rows. Colour: the cluster of a new row. Crosses: rows that belong "
+        "nowhere. A click reads a row.",
+        "Two axes hold a part of the variance only: a cross among grey points may be "
+        "far from them in other directions.",
+    ),
+    "cl-new-row": Explanation(
+        "A row of the new table: its cluster, the next one, and the old rows that it "
+        "lies nearest to.",
+        "Bars: how much likelier its value is in the one cluster than in the other, "
+        "each column by itself. Arrows go through the list.",
+        "The columns describe both clusters; what decides is the distance in all "
+        "prepared columns together.",
+    ),
     "cl-placed-rows": Explanation(
         "Rows of the new table with their cluster, the margin and the next cluster.",
-        "The margin is how often such rows were put right minus how often not, on old "
-        "rows that were held out: 1 is sure, 0 a coin.",
+        "Margin: how often such held-out rows were put right minus how often not; rows "
+        "of one margin go by how clear they are, then by how odd.",
         "A sure row lies well inside a cluster as it was; it may still be of a new "
         "kind, which the mark “nowhere” is for.",
     ),

@@ -21,7 +21,9 @@ from clusterlens.ui.pages.data import nodes as tables
 from clusterlens.ui.pages.fuzzy import nodes as fuzzy
 from clusterlens.ui.pages.labels import nodes as labels
 from clusterlens.ui.pages.new_rows import drift_nodes as drift
+from clusterlens.ui.pages.new_rows import map_nodes as new_rows_map
 from clusterlens.ui.pages.new_rows import nodes as new_rows
+from clusterlens.ui.pages.new_rows import row_nodes as new_row
 from clusterlens.ui.pages.pool import nodes as pools
 from clusterlens.ui.pages.report import nodes as report
 
@@ -29,5 +31,5 @@ NODES = agreement.NODES | nulls.NODES | pictures.NODES | pools.NODES
 NODES |= inspector.NODES | tables.NODES | cns.NODES | links.NODES | labels.NODES
 NODES |= clusters.NODES | k_selection.NODES | runs.NODES
 NODES |= fuzzy.NODES | report.NODES
-NODES |= drift.NODES
+NODES |= drift.NODES | new_rows_map.NODES | new_row.NODES
 NODES |= cns_study.NODES | result.NODES | found_again.NODES | new_rows.NODES

@@ -82,6 +82,8 @@ OF_TABLE = (
     "cns_sample",
     "cns_view",
     "segmentation",
+    "new_row",
+    "new_rows_view",
 )
 OF_EITHER = (
     "judged",
@@ -253,6 +255,13 @@ class Look(param.Parameterized):
     new_rows_first = param.Selector(
         default="least sure", objects=["least sure", "most sure", "nowhere"]
     )
+    new_row = param.Integer(
+        None,
+        allow_None=True,
+        bounds=(0, None),
+        doc="Position of the row of the new table that is read; None for the first.",
+    )
+    new_rows_view = param.ClassSelector(class_=Viewport, default=Viewport())
     table_open = param.Boolean(
         False, doc="Whether the ranking is a table over the whole page."
     )

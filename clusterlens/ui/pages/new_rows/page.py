@@ -9,20 +9,31 @@ from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.pages.new_rows.drift import DriftCard
 from clusterlens.ui.pages.new_rows.files import AssignedFiles
 from clusterlens.ui.pages.new_rows.headline import NewRowsHeadline
+from clusterlens.ui.pages.new_rows.map import NewRowsMap
 from clusterlens.ui.pages.new_rows.new_table import NewTable
+from clusterlens.ui.pages.new_rows.row import NewRowCard
 from clusterlens.ui.pages.new_rows.rows import AssignedRows
 from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard
 from clusterlens.ui.pages.page import Page, Steps, share, under
 
 GRID = """
 :host { display: grid; gap: 8px; height: 100%; overflow: hidden;
-  grid-template-columns: minmax(0, 1fr) minmax(0, 1.5fr) minmax(0, 1.5fr);
-  grid-template-rows: minmax(0, 1fr); }
+  grid-template-columns: minmax(0, 1fr) minmax(0, 1.25fr) minmax(0, 1.45fr)
+    minmax(0, 1.1fr);
+  grid-template-rows: minmax(0, 1.15fr) minmax(0, 1fr);
+  grid-template-areas: "kept table map row" "kept drift list row"; }
+:host > :nth-child(1) { grid-area: kept; } :host > :nth-child(2) { grid-area: table; }
+:host > :nth-child(3) { grid-area: map; } :host > :nth-child(4) { grid-area: drift; }
+:host > :nth-child(5) { grid-area: list; } :host > :nth-child(6) { grid-area: row; }
+@media (max-width: 1150px) {
+  :host { grid-template-columns: minmax(0, 1fr) minmax(0, 1.2fr) minmax(0, 1.3fr);
+    grid-template-areas: "kept table map" "row drift list"; }
+}
 """
 
 
 class NewRowsPage(Page):
-    """The segmentation at the left, the new table beside it, files at the foot."""
+    """The segmentation left, the new table in the middle, a row right, files below."""
 
     def build(self) -> Steps:
         session = self.session
@@ -30,8 +41,10 @@ class NewRowsPage(Page):
             NewRowsHeadline,
             SegmentationCard,
             NewTable,
+            NewRowsMap,
             DriftCard,
             AssignedRows,
+            NewRowCard,
             AssignedFiles,
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}

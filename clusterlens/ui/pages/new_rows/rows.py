@@ -9,16 +9,20 @@ import pandas as pd
 
 from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.assigning.segmentation import Segmentation
-from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
-from clusterlens.ui.kit.widgets import card, mark, safe, select
-from clusterlens.ui.kit.words import fixed, number
+from clusterlens.ui.kit.widgets import card, link, mark, safe, select
+from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.new_rows.nodes import cluster_of, is_nowhere
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 
-SHOWN_COLUMNS = 4
+CSS = """
+table { table-layout: fixed; }
+th:nth-child(1) { width: 20%; } th:nth-child(3) { width: 54px; }
+td { overflow-wrap: anywhere; }
+tr.front { background: color-mix(in srgb, #0b8a8a 15%, transparent); }
+"""
 ORDERS = {
     "least sure": "least sure",
     "most sure": "most sure",
@@ -29,8 +33,8 @@ ORDERS = {
 class AssignedRows(Panel):
     """A list of at most two hundred rows; the file has all."""
 
-    needs = ("assigned", "listed_rows", "segmentation", "new_table")
-    also = ("look.new_rows_first",)
+    needs = ("assigned", "listed_rows", "segmentation")
+    also = ("look.new_rows_first", "new_row")
     empty = "<p class='muted'>Rows stand here once a new table is placed.</p>"
     tells_failure = False
 
@@ -43,6 +47,8 @@ class AssignedRows(Panel):
         )
         self._head = Text(styles={"flex": "none"})
         self._rows = Text(
+            does=self._do,
+            stylesheets=[CSS],
             css_classes=["cl-assigned-rows"],
             scrolls=True,
             sizing_mode="stretch_both",
@@ -62,53 +68,48 @@ class AssignedRows(Panel):
         assigned: pd.DataFrame,
         listed_rows: np.ndarray,
         segmentation: Segmentation,
-        new_table: Dataset,
         new_rows_first: Result,
+        new_row: Result,
     ) -> None:
         """Write the rows in their order."""
-        total = len(assigned)
-        of = int(is_nowhere(assigned).sum()) if new_rows_first.value == "nowhere" else 0
+        total, far = len(assigned), is_nowhere(assigned)
+        of = int(far.sum()) if new_rows_first.value == "nowhere" else 0
         what = f"{count(of, 'row')} belong nowhere" if of else count(total, "row")
         first = f", the first {whole(len(listed_rows))} shown"
         more = first if len(listed_rows) < (of or total) else ""
-        self._head.body = f"<p class='muted'>{what}{more}.</p>"
-        columns = list(segmentation.columns[:SHOWN_COLUMNS])
-        heads = "".join(f"<th class='number'>{safe(name)}</th>" for name in columns)
-        cells = new_table.table.iloc[listed_rows][columns]
-        far, shown = is_nowhere(assigned), assigned.iloc[listed_rows]
+        cross = " ✕ belongs nowhere, beside its nearest cluster." if far.any() else ""
+        self._head.body = f"<p class='muted'>{what}{more}.{cross}</p>"
+        read = new_row.value.position if new_row.value else None
         lines = "".join(
-            _line(row, far[at], values, segmentation)
-            for at, row, values in zip(
+            _line(at, at == read, row, far[at], segmentation)
+            for at, row in zip(
                 listed_rows.tolist(),
-                shown.itertuples(),
-                cells.itertuples(index=False, name=None),
+                assigned.iloc[listed_rows].itertuples(),
                 strict=True,
             )
         )
         self._rows.body = (
-            "<table class='rows'><tr><th>row</th><th>cluster</th>"
-            "<th class='number'>margin</th><th>next</th>"
-            f"{heads}</tr>{lines}</table>"
+            "<table><tr><th>row</th><th>cluster</th>"
+            f"<th class='number'>margin</th><th>next</th></tr>{lines}</table>"
         )
+
+    def _do(self, what: str) -> None:
+        self.session.look.new_row = int(what.removeprefix("read "))
 
 
 def _line(
-    row: Any,
-    far: bool,
-    values: tuple[Any, ...],
-    segmentation: Segmentation,
+    at: int, is_read: bool, row: Any, far: bool, segmentation: Segmentation
 ) -> str:
     """One row of the new table as markup."""
     _, label, name, margin, other, *_ = row
     own = mark(cluster_colour(cluster_of(int(label))), safe(name))
-    nowhere = "<b title='belongs nowhere'>✕ nowhere</b>, nearest " if far else ""
+    nowhere = "<b title='belongs nowhere'>✕</b> " if far else ""
     beside = "–"
     if pd.notna(other):
         there = safe(segmentation.names[int(other)])
         beside = mark(cluster_colour(cluster_of(int(other))), there)
-    cells = "".join(f"<td class='number'>{safe(number(v))}</td>" for v in values)
+    front = " class='front'" if is_read else ""
     return (
-        f"<tr><td>{safe(row.Index)}</td><td class='cut'>{nowhere}"
-        f"{own}</td><td class='number'>{fixed(float(margin), 2)}</td>"
-        f"<td class='cut'>{beside}</td>{cells}</tr>"
+        f"<tr{front}><td>{link(safe(row.Index), f'read {at}')}</td><td>{nowhere}{own}"
+        f"</td><td class='number'>{fixed(float(margin), 2)}</td><td>{beside}</td></tr>"
     )

@@ -1,0 +1,126 @@
+"""Where the new rows fall: over the old ones, on the axes of these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
+from clusterlens.ui.figures.steering import steered
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import PALE, cluster_colour
+from clusterlens.ui.kit.widgets import card, link, mark, safe
+from clusterlens.ui.pages.new_rows.map_figure import NewRowsFigure
+from clusterlens.ui.pages.new_rows.map_nodes import NewMap
+from clusterlens.ui.pages.new_rows.nodes import Placed, cluster_of
+from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
+
+
+class NewRowsMap(Panel):
+    """Old rows grey, new ones in the colours of their clusters, crosses for nowhere."""
+
+    needs = ("new_map_picture", "new_map", "placed")
+    also = ("look.new_row?", "new_nearest")
+    empty = "<p class='muted'>The map stands here once a new table is placed.</p>"
+    tells_failure = False
+
+    def build(self) -> Any:
+        self._figure = NewRowsFigure(self.sees("new_rows_view"), self._tap)
+        self._legend = Text(
+            does=self._do, css_classes=["cl-new-rows-legend"], styles={"flex": "none"}
+        )
+        place, self._steering = steered(self._figure)
+        return card(
+            "Where they fall",
+            place,
+            self._legend,
+            note=self.status,
+            css="cl-new-rows-map",
+        )
+
+    def show(
+        self,
+        new_map_picture: Picture,
+        new_map: NewMap,
+        placed: Placed,
+        new_row: Result,
+        new_nearest: Result,
+    ) -> None:
+        """Put the picture, the crosses and the ring on screen."""
+        self._figure.show(new_map_picture, self.session.look.new_rows_view)
+        at = np.flatnonzero(new_map.positions == new_row.value)
+        self._figure.mark(new_map.crosses, new_map.xy[at])
+        self._steering.words = _spoken(new_map, placed)
+        self._legend.body = _legend(new_map, placed)
+
+    def _do(self, what: str) -> None:
+        self.session.look.new_rows_first = "nowhere"
+
+    def _tap(self, x: float, y: float, unit: float) -> None:
+        """Read the row nearest to a click, if it is near."""
+        tree = self.session.derived.get("new_nearest")
+        found = self.session.derived.get("new_map")
+        if not (tree.ready and found.ready):
+            return
+        distance, at = tree.value.query((x, y))
+        if distance <= CLICK_PIXELS * unit:
+            self.session.look.new_row = int(found.value.positions[at])
+
+
+def _spoken(new_map: NewMap, placed: Placed) -> str:
+    """Say what the map shows."""
+    first, second = map(percent, new_map.projection.explained)
+    named = ", ".join(f"{one.name}: {whole(one.now.rows)}" for one in placed.clusters)
+    return (
+        f"Map of {count(len(new_map.xy), 'new row')} over "
+        f"{count(len(new_map.projection.coordinates), 'old row')}, by colour {named}; "
+        f"{whole(placed.nowhere.rows)} belong nowhere. To the right principal "
+        f"component 1 of the old rows, {first} of their variance, upwards component 2, "
+        f"{second}."
+    )
+
+
+def _legend(new_map: NewMap, placed: Placed) -> str:
+    """Say what the colours, the crosses and the axes are."""
+    shown = placed.clusters[:LEGEND_ENTRIES]
+    entries = [mark(PALE, f"{whole(len(new_map.projection.coordinates))} old rows")]
+    entries += [
+        mark(cluster_colour(cluster_of(one.label)), _named(one.name, one.now.rows))
+        for one in shown
+    ]
+    more = len(placed.clusters) - len(shown)
+    entries += [f"and {more} more"] if more else []
+    entries += _nowhere(new_map, placed.nowhere.rows)
+    first, second = map(percent, new_map.projection.explained)
+    every = ", ".join(f"{one.name}: {whole(one.now.rows)}" for one in placed.clusters)
+    return (
+        f"<p title='{safe(every)}'>{_in_line(entries)}</p>"
+        f"<p class='muted'>→ PC 1, {first} of the old rows' variance · ↑ PC 2, "
+        f"{second}</p>"
+    )
+
+
+def _named(name: str, rows: int) -> str:
+    return f"{safe(name)} <span class='muted'>{whole(rows)}</span>"
+
+
+def _nowhere(new_map: NewMap, far: int) -> Sequence[str]:
+    """Entries of the rows that belong nowhere, and of those outside of the map."""
+    entries = []
+    if far:
+        crosses = len(new_map.crosses)
+        more = f", {whole(crosses)} of them crossed" if crosses < far else ""
+        entries.append(f"<b>✕</b> {link(f'{whole(far)} nowhere', 'nowhere')}{more}")
+    if new_map.n_outside:
+        entries.append(f"<b>{whole(new_map.n_outside)}</b> too far out for the map")
+    return entries
+
+
+def _in_line(entries: Sequence[str]) -> str:
+    """Write entries side by side, each on one line with its mark."""
+    return "&ensp; ".join(f"<span class='name'>{entry}</span>" for entry in entries)

@@ -1,0 +1,60 @@
+"""The map of new rows over old ones, with crosses where rows belong nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from bokeh.models import ColumnDataSource, ImageRGBA, Scatter
+
+from clusterlens.ui.figures.frame import RINGED, PictureFrame, no_image
+
+
+class NewRowsFigure(PictureFrame):
+    """Points, crosses, and a ring around the row that is read.
+
+    Parameters
+    ----------
+    told : callable
+        As for every frame.
+    tapped : callable
+        Called with the place of a click and the data units of a pixel.
+    """
+
+    def __init__(
+        self,
+        told: Callable[..., None],
+        tapped: Callable[[float, float, float], None],
+    ) -> None:
+        super().__init__(
+            told,
+            css="cl-new-rows-figure",
+            tools=["box_zoom", "tap", "save"],
+            toolbar_location="right",
+            x_axis_type=None,
+            y_axis_type=None,
+        )
+        self._image = no_image()
+        self._crosses = ColumnDataSource({"x": [], "y": []})
+        self._ring = ColumnDataSource({"x": [], "y": []})
+        self.draw(self._image, ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh"))
+        # A pale casing, so that a cross is seen on points and on a dark card.
+        for width, colour in ((4.5, "#ffffff"), (2, "#14181d")):
+            self.draw(
+                self._crosses,
+                Scatter(
+                    x="x",
+                    y="y",
+                    marker="x",
+                    size=9,
+                    line_width=width,
+                    line_color=colour,
+                ),
+            )
+        self.draw(self._ring, Scatter(x="x", y="y", **RINGED))
+        self.on_click(lambda x, y: tapped(x, y, self.pixel()))
+
+    def mark(self, crosses: np.ndarray, ring: np.ndarray) -> None:
+        """Put crosses and rings at places of shape (n, 2)."""
+        self.fill(self._crosses, {"x": crosses[:, 0], "y": crosses[:, 1]})
+        self.fill(self._ring, {"x": ring[:, 0], "y": ring[:, 1]})

@@ -1,0 +1,139 @@
+"""The map of new rows: where they fall among the old ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.spatial import KDTree
+
+from clusterlens.compute._run.options import raise_if_cancelled
+from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.preparation import PreparedRows, typed_table
+from clusterlens.compute.table.projection import Projection, project
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.raster import draw_map
+from clusterlens.ui.kit.palette import cluster_colours, rgb
+from clusterlens.ui.pages.new_rows.nodes import NOISE, is_nowhere
+from clusterlens.ui.state.analysis import KeptPartition
+from clusterlens.ui.state.look import Viewport
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import Job
+
+# Crosses that are drawn; of more rows nowhere the others are dots of this colour.
+MOST_CROSSES = 300
+NOWHERE_COLOUR = "#5f666e"
+# How far beyond the old rows the map reaches, in their extent.
+_REACH = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class NewMap:
+    """Old and new rows on the axes of the old ones.
+
+    Parameters
+    ----------
+    projection : Projection
+        Of the rows of the first table.
+    positions : array of int, shape (n_placed,)
+        Rows of the new table that are placed, ascending.
+    xy : array of float, shape (n_placed, 2)
+        Where they fall.
+    clusters : array of int, shape (n_placed,)
+        Their clusters by number on screen; noise is -1.
+    far : array of bool, shape (n_placed,)
+        Which of them belong nowhere.
+    around : array of float, shape (n, 2)
+        What the whole map has room for.
+    n_outside : int
+        New rows too far out for it.
+    """
+
+    projection: Projection
+    positions: np.ndarray
+    xy: np.ndarray
+    clusters: np.ndarray
+    far: np.ndarray
+    around: np.ndarray
+    n_outside: int
+
+    @property
+    def crosses(self) -> np.ndarray:
+        """Where crosses stand, (n_crosses, 2): all rows nowhere, or some of many."""
+        xy = self.xy[self.far]
+        return xy[:: max(1, -(-len(xy) // MOST_CROSSES))]
+
+
+def features_of(
+    segmentation: Segmentation, table: Dataset | pd.DataFrame
+) -> PreparedRows:
+    """Turn raw rows into the features that decide; some are left out for gaps."""
+    kept = segmentation.kept
+    frame, _ = typed_table(table, list(segmentation.columns), kept.row_id)
+    return kept.preparation.transform_typed(frame, unknown="missing", gaps="leave out")
+
+
+def new_map(
+    job: Job,
+    segmentation: Segmentation,
+    kept: KeptPartition,
+    new_table: Dataset,
+    assigned: pd.DataFrame,
+) -> NewMap:
+    """Project the new rows on the axes of the old ones."""
+    projection = project(kept.result.dataset)
+    raise_if_cancelled(job.cancelled)
+    rows = features_of(segmentation, new_table)
+    xy = np.empty((0, 2))
+    if len(rows.X):
+        xy = projection.transform(rows.X)
+    labels = assigned["cluster"][rows.kept].to_numpy(np.int64)
+    clusters = np.where(labels == NOISE, NOISE, labels - 1)
+    old = projection.coordinates
+    low, high = old.min(axis=0), old.max(axis=0)
+    reach = _REACH * float((high - low).max())
+    near = ((xy >= low - reach) & (xy <= high + reach)).all(axis=1)
+    return NewMap(
+        projection,
+        np.flatnonzero(rows.kept),
+        xy,
+        clusters,
+        is_nowhere(assigned)[rows.kept],
+        np.vstack([old, xy[near]]),
+        int((~near).sum()),
+    )
+
+
+def new_map_picture(job: Job, new_map: NewMap, port: Viewport) -> Picture | None:
+    """Draw the old rows in grey and the new ones over them."""
+    if not (port.width and port.height):
+        return None
+    old = new_map.projection.coordinates
+    xy = np.vstack([old, new_map.xy])
+    colours = cluster_colours(np.concatenate([np.full(len(old), -1), new_map.clusters]))
+    colours[len(old) :][new_map.far] = rgb([NOWHERE_COLOUR])
+    lit = np.arange(len(old), len(xy))
+    return draw_map(xy, colours, port, lit=lit, around=new_map.around)
+
+
+def new_nearest(job: Job, new_map: NewMap) -> KDTree | None:
+    """Search tree over the new rows on the map, for clicks."""
+    return KDTree(new_map.xy) if len(new_map.xy) else None
+
+
+NODES = {
+    "new_map": Node(
+        ("segmentation", "kept_partition", "new_table", "assigned"),
+        new_map,
+        "live",
+        "Placing the new rows on the map",
+    ),
+    "new_map_picture": Node(
+        ("new_map", "look.new_rows_view"), new_map_picture, "live", "Drawing the map"
+    ),
+    "new_nearest": Node(
+        ("new_map",), new_nearest, "live", "Preparing the map for clicks"
+    ),
+}

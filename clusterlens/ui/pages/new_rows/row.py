@@ -1,0 +1,181 @@
+"""The inspector of the page New rows: a row, why there, and what it lies near to."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute._numbers import percent
+from clusterlens.compute.assigning.assigner import ALPHA
+from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.palette import cluster_colour
+from clusterlens.ui.kit.widgets import card, link, mark, safe
+from clusterlens.ui.kit.words import fixed, number
+from clusterlens.ui.pages.new_rows.nodes import NOISE, cluster_of
+from clusterlens.ui.pages.new_rows.row_nodes import NewRow, Standing
+from clusterlens.ui.parts.panel import Panel
+
+SHOWN_FOR, SHOWN_AGAINST = 4, 2
+CSS = """
+table { table-layout: fixed; }
+td, th { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.why th:nth-child(1) { width: 34%; }
+.near th:nth-child(1) { width: 50%; }
+"""
+
+
+class NewRowCard(Panel):
+    """A row that was clicked, else the first of the list."""
+
+    needs = ("new_row", "segmentation", "listed_rows")
+    empty = "<p class='muted'>A row stands here once a new table is placed.</p>"
+    tells_failure = False
+
+    def build(self) -> Any:
+        self._text = Text(
+            does=self._do,
+            css_classes=["cl-new-row-text"],
+            stylesheets=[CSS],
+            scrolls=True,
+            sizing_mode="stretch_both",
+            styles={"flex": "1 1 0", "min-height": "0"},
+        )
+        self._order = np.empty(0, np.intp)
+        self._at = 0
+        return card("Row", self._text, note=self.status, css="cl-new-row")
+
+    def show(
+        self, new_row: NewRow, segmentation: Segmentation, listed_rows: np.ndarray
+    ) -> None:
+        """Write what is known of the row."""
+        self._order, self._at = listed_rows, new_row.position
+        steps = (
+            f"{link('↑', 'previous', kind='pill', name='the row before in the list')}"
+            f"{link('↓', 'next', kind='pill', name='the next row in the list')}"
+        )
+        head = (
+            f"<p class='between'><b>Row {safe(new_row.row_id)}</b>"
+            f"<span>{steps}</span></p>"
+        )
+        told = "<p>It is not placed: it has gaps that are not filled.</p>"
+        if (standing := new_row.standing) is not None:
+            parts = (_cluster, _belongs, _why, _near)
+            told = "".join(part(standing, segmentation) for part in parts)
+        self._text.body = head + told
+
+    def _do(self, what: str) -> None:
+        """Turn to the row before or after it in the list."""
+        at = np.flatnonzero(self._order == self._at)
+        step = {"next": 1, "previous": -1}.get(what, 0)
+        if not len(self._order):
+            return
+        place = min(max(int(at[0]) + step, 0), len(self._order) - 1) if len(at) else 0
+        self.session.look.new_row = int(self._order[place])
+
+
+def _named(label: int, segmentation: Segmentation) -> str:
+    return mark(cluster_colour(cluster_of(label)), safe(segmentation.names[label]))
+
+
+def _cluster(row: Standing, segmentation: Segmentation) -> str:
+    """Name its cluster, the next one and the margin."""
+    beside = ""
+    if row.other is not None:
+        beside = f"<p>next: {_named(row.other, segmentation)}</p>"
+    often = f"{percent((1 + row.margin) / 2)} of the time"
+    return (
+        f"<p style='font-size:15px'><b>{_named(row.label, segmentation)}</b></p>"
+        f"{beside}<p class='muted'>margin {fixed(row.margin)}: such rows are put right "
+        f"{often if row.margin > 0 else 'half of the time or less often'}</p>"
+    )
+
+
+def _belongs(row: Standing, segmentation: Segmentation) -> str:
+    """Say how odd it is in its cluster, and the bound."""
+    near = row.company
+    if row.label == NOISE:
+        return "<p>Rows of noise belong nowhere by their nature.</p>"
+    if math.isnan(near.bound):
+        return "<p>Its cluster has too few rows to tell who is too far away.</p>"
+    what = (
+        "from the five nearest rows of its cluster"
+        if len(segmentation.assigner.rows)
+        else "scales of its cluster from the centre"
+    )
+    verdict = "Belongs nowhere" if row.far else "Belongs"
+    return (
+        f"<p><b>{verdict}:</b> {fixed(near.oddness)} {what}; beyond "
+        f"{fixed(near.bound)} are at most {percent(ALPHA)} of rows like the old "
+        "ones.</p>"
+    )
+
+
+def _why(row: Standing, segmentation: Segmentation) -> str:
+    """List the columns that speak for its cluster against the next, and against it."""
+    if row.pulls is None or row.other is None:
+        return ""
+    pulls = row.pulls
+    speaks_for = pulls[pulls["pull"] > 0].head(SHOWN_FOR)
+    against = pulls[pulls["pull"] < 0].tail(SHOWN_AGAINST).iloc[::-1]
+    largest = float(pulls["pull"].abs().max() or 1.0)
+    own, other = cluster_of(row.label), cluster_of(row.other)
+    rows = "".join(
+        _pull(one, cluster_colour(k), largest)
+        for table, k in ((speaks_for, own), (against, other))
+        for one in table.itertuples()
+    )
+    names = [safe(segmentation.names[k]) for k in (row.label, row.other)]
+    return (
+        "<h3>Why <small>and the means of both clusters</small></h3>"
+        "<table class='why'><tr><th>column</th><th class='number'>here</th>"
+        f"<th class='number' title='{names[0]}'>own</th><th class='number' "
+        f"title='{names[1]}'>next</th><th title='How much more likely the value is in "
+        "the one than in the other, each column by itself; in the colour of the "
+        f"cluster it speaks for'>for</th></tr>{rows}</table>"
+    )
+
+
+def _pull(one: Any, colour: str, largest: float) -> str:
+    if one.level:
+        own, other = percent(one.own), percent(one.other)
+    else:
+        own, other = _value(one.own), _value(one.other)
+    width = 100 * abs(one.pull) / largest
+    ratio = math.exp(min(abs(one.pull), 50.0))
+    words = f"{one.column} = {_value(one.value)}: {number(ratio)} times likelier"
+    return (
+        f"<tr title='{safe(words)}'><td>{safe(one.column)}</td>"
+        f"<td class='number'><b>{safe(_value(one.value))}</b></td>"
+        f"<td class='number'>{safe(own)}</td><td class='number'>{safe(other)}</td>"
+        f"<td><div class='track' style='min-width:20px'><div style='width:{width:.0f}%;"
+        f"background:{colour}'></div></div></td></tr>"
+    )
+
+
+def _value(value: Any) -> str:
+    return f"{value:%Y-%m-%d}" if isinstance(value, pd.Timestamp) else number(value)
+
+
+def _near(row: Standing, segmentation: Segmentation) -> str:
+    """List the nearest prototypes, or the centres."""
+    near = row.company
+    of_rows = len(near.rows) > 0
+    ids = row.near_ids if of_rows else ("centre",) * len(near.clusters)
+    rows = "".join(
+        f"<tr><td>{_named(int(label), segmentation)}</td><td>{safe(one)}</td>"
+        f"<td class='number'>{fixed(float(distance))}</td></tr>"
+        for label, one, distance in zip(near.clusters, ids, near.distances, strict=True)
+    )
+    assigner = segmentation.assigner
+    how = "the nearest centre decides"
+    if assigner.rule != "centres":
+        how = f"{assigner.n_neighbors} of them decide"
+    title = "Nearest prototypes" if of_rows else "Centres"
+    return (
+        f"<h3>{title} <small>{how}</small></h3><table class='near'><tr><th>cluster</th>"
+        f"<th>row</th><th class='number'>distance</th></tr>{rows}</table>"
+    )

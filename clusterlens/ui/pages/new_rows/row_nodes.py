@@ -1,0 +1,144 @@
+"""One row of the new table: why it belongs where it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from clusterlens.compute.assigning.assigner import ALPHA
+from clusterlens.compute.assigning.explained import Company, company, pulls
+from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.preparation import typed_table
+from clusterlens.ui.pages.new_rows.map_nodes import features_of
+from clusterlens.ui.pages.new_rows.nodes import is_nowhere, labels_of
+from clusterlens.ui.state.analysis import KeptPartition
+from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.jobs import Job
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Where a row belongs, and what speaks for it.
+
+    Parameters
+    ----------
+    label : int
+        Its cluster.
+    margin : float
+        How surely, in [0, 1].
+    other : int or None
+        The next cluster.
+    far : bool
+        Whether it belongs nowhere.
+    company : Company
+        What it lies near to.
+    near_ids : tuple of object
+        Ids of the rows of the first table that `company.rows` are.
+    pulls : DataFrame or None
+        Which cluster its columns speak for, as of `pulls`.
+    """
+
+    label: int
+    margin: float
+    other: int | None
+    far: bool
+    company: Company
+    near_ids: tuple[Any, ...]
+    pulls: pd.DataFrame | None
+
+
+@dataclass(frozen=True, eq=False)
+class NewRow:
+    """A row of the new table: its position, its id, and where it belongs.
+
+    Without a standing gaps keep it from being placed.
+    """
+
+    position: int
+    row_id: Any
+    standing: Standing | None
+
+
+def new_row(
+    job: Job,
+    segmentation: Segmentation,
+    kept: KeptPartition,
+    new_table: Dataset,
+    assigned: pd.DataFrame,
+    listed: np.ndarray,
+    chosen: int | None,
+) -> NewRow | None:
+    """Read a row: the one that was chosen, else the first that is listed."""
+    if not len(assigned):
+        return None
+    if chosen is None or chosen >= len(assigned):
+        chosen = int(listed[0]) if len(listed) else 0
+    told = assigned.iloc[chosen]
+    standing = None
+    if pd.notna(told["cluster"]):
+        raw = new_table.table.iloc[[chosen]]
+        standing = _standing(segmentation, kept, raw, assigned.iloc[[chosen]])
+    return NewRow(chosen, assigned.index[chosen], standing)
+
+
+def _standing(
+    segmentation: Segmentation,
+    kept: KeptPartition,
+    raw: pd.DataFrame,
+    assigned: pd.DataFrame,
+) -> Standing:
+    """Explain where one row belongs, of tables of that row alone."""
+    told = assigned.iloc[0]
+    label, beside = int(told["cluster"]), told["nearest other"]
+    other = None if pd.isna(beside) else int(beside)
+    x = features_of(segmentation, raw).X[0]
+    near = company(segmentation.assigner, x, label, ALPHA)
+    return Standing(
+        label,
+        float(told["margin"]),
+        other,
+        bool(is_nowhere(assigned)[0]),
+        near,
+        _ids(kept.result.dataset, segmentation.assigner.rows[near.rows]),
+        None if other is None else _pulls(segmentation, kept, raw, label, other),
+    )
+
+
+def _ids(dataset: Dataset, rows: np.ndarray) -> tuple[Any, ...]:
+    """Ids of the rows of the first table that prototypes (n, n_features) are."""
+    at = [int(((dataset.X - row) ** 2).sum(axis=1).argmin()) for row in rows]
+    return tuple(np.asarray(dataset.row_ids)[at].tolist())
+
+
+def _pulls(
+    segmentation: Segmentation,
+    kept: KeptPartition,
+    raw: pd.DataFrame,
+    label: int,
+    other: int,
+) -> pd.DataFrame:
+    """Compare the values of a row with those of both clusters."""
+    dataset, names = kept.result.dataset, list(segmentation.columns)
+    of_rows = dataset.positions
+    labels = labels_of(kept)[of_rows[of_rows >= 0]]
+    table = dataset.table.loc[of_rows >= 0, names]
+    row, _ = typed_table(raw, names)
+    return pulls(table, labels == label, labels == other, row.iloc[0])
+
+
+NODES = {
+    "new_row": Node(
+        (
+            *("segmentation", "kept_partition", "new_table", "assigned"),
+            *("listed_rows", "look.new_row?"),
+        ),
+        new_row,
+        "live",
+        "Reading a row",
+        keep=16,
+    ),
+}
