@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from openpyxl import load_workbook
 
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.assigning.storing import load_segmentation
@@ -187,6 +188,7 @@ def test_the_page_shows_names_notes_and_rules_and_no_markup_of_them(placed):
     assert "30 of 30 rows placed" in headline._text.body
     assert "belong nowhere" in headline._text.body
     assert "&lt;i&gt;reds&lt;/i&gt;" in segmentation._text.body
+    assert "1 question</b> put <b>100%</b> of the rows" in segmentation._text.body
     assert "100 %</b> of the old rows keep" in segmentation._text.body
     assert "of these 100% are in it" in segmentation._text.body
     assert "Columns not used: extra" in table._text.body.replace("&#x27;", "")
@@ -317,6 +319,10 @@ def test_files_hold_the_rows_as_read_and_open_again(placed):
     parquet = pd.read_parquet(io.BytesIO(FILES["parquet"].make(found)))
     assert_array_equal(parquet["cluster"], found.assigned["cluster"])
     assert b"CASE" in FILES["sql"].make(found)
+    book = load_workbook(io.BytesIO(FILES["excel"].make(found)))
+    cells = [str(cell.value) for sheet in book for row in sheet for cell in row]
+    assert found.typing.questions[0].source.name in cells
+    assert any(cell.startswith("=") for cell in cells)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kept.lens"
         path.write_bytes(FILES["segmentation"].make(found))

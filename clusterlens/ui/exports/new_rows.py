@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 
 from clusterlens.compute.assigning.segmentation import COLUMNS, Segmentation
+from clusterlens.compute.assigning.typing_tool import TypingTool
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import free_name
 
@@ -33,9 +35,19 @@ def assigned_rows(table: Dataset, assigned: pd.DataFrame) -> pd.DataFrame:
 
 def segmentation_bytes(segmentation: Segmentation) -> bytes:
     """Write a segmentation as the file that `load_segmentation` opens."""
+    return _written(segmentation.save, SEGMENTATION_SUFFIX)
+
+
+def workbook_bytes(tool: TypingTool) -> bytes:
+    """Write a typing tool as a workbook with formulas."""
+    return _written(tool.to_excel, ".xlsx")
+
+
+def _written(write: Callable[[Path], None], suffix: str) -> bytes:
+    """Return what is written to a file."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"segmentation{SEGMENTATION_SUFFIX}"
-        segmentation.save(path)
+        path = Path(folder) / f"file{suffix}"
+        write(path)
         return path.read_bytes()
 
 

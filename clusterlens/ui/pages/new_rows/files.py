@@ -10,12 +10,14 @@ import pandas as pd
 
 from clusterlens.compute.assigning.rules import ClusterRules
 from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.assigning.typing_tool import TypingTool
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.exports.new_rows import (
     SEGMENTATION_SUFFIX,
     assigned_rows,
     console_line,
     segmentation_bytes,
+    workbook_bytes,
 )
 from clusterlens.ui.exports.rows import file_stem, rows_to_csv, rows_to_parquet
 from clusterlens.ui.kit.components import Download, Text
@@ -41,6 +43,7 @@ class Found:
     table: Dataset | None
     assigned: pd.DataFrame | None
     rules: ClusterRules | None
+    typing: TypingTool | None
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,12 @@ FILES = {
         "rules.sql",
         lambda found: found.rules.to_sql().encode(),
     ),
+    "excel": File(
+        "Excel typing tool",
+        "typing",
+        "questions.xlsx",
+        lambda found: workbook_bytes(found.typing),
+    ),
     "segmentation": File(
         "Segmentation file",
         "segmentation",
@@ -85,7 +94,7 @@ class AssignedFiles(Panel):
     """A button for each file, and a line that does the same without a browser."""
 
     needs = ("kept_partition", "segmentation")
-    also = ("new_table?", "assigned", "cluster_rules?")
+    also = ("new_table?", "assigned", "cluster_rules?", "typing_tool?")
 
     def build(self) -> Any:
         self._text = Text(
@@ -109,6 +118,7 @@ class AssignedFiles(Panel):
         new_table: Result,
         assigned: Result,
         cluster_rules: Result,
+        typing_tool: Result,
     ) -> None:
         """Offer what can be made."""
         self._found = found = Found(
@@ -117,6 +127,7 @@ class AssignedFiles(Panel):
             new_table.value,
             assigned.value,
             cluster_rules.value,
+            typing_tool.value,
         )
         buttons = "".join(
             link(file.label, key, kind="pill", css=f"cl-take-{key}")
@@ -140,7 +151,7 @@ class AssignedFiles(Panel):
         name = f"{file_stem(found.kept.name)}{SEGMENTATION_SUFFIX}"
         if file.needs == "assigned" and found.table is not None:
             name = f"{file_stem(found.table.name)}-{file.ending}"
-        elif file.needs == "rules":
+        elif file.needs in ("rules", "typing"):
             name = f"{file_stem(found.kept.name)}-{file.ending}"
         save_file(
             self.session, self._download, name, file.label, lambda: file.make(found)

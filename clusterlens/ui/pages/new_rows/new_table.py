@@ -21,10 +21,10 @@ from clusterlens.ui.work.jobs import explain
 CSS = """
 .share { display: grid; grid-template-columns: minmax(0, 1fr) 110px; gap: 0 8px;
   align-items: center; }
-.share > p { grid-column: 1 / 3; margin: 3px 0 0; overflow-wrap: anywhere; }
+.share > p { grid-column: 1 / 3; margin: 1px 0 0; overflow-wrap: anywhere; }
 .share .number { text-align: right; font-variant-numeric: tabular-nums; }
-.share .number p { margin: 0; line-height: 17px; white-space: nowrap; }
-.canvas { height: 34px; min-height: 34px; }
+.share .number p { margin: 0; line-height: 14px; white-space: nowrap; }
+.canvas { height: 28px; min-height: 28px; }
 .axis .canvas { height: 20px; min-height: 20px; overflow: visible; }
 .zone { border: 1px dashed #0b8a8a; border-radius: 6px; padding: 14px;
   text-align: center; background: color-mix(in srgb, #0b8a8a 6%, transparent); }
@@ -112,9 +112,9 @@ def _about(table: Dataset | None) -> str:
         return ""
     rows, columns = table.table.shape
     return (
-        f"<p class='muted'>{safe(table.name)} · {count(rows, 'row')} · "
-        f"{count(columns, 'column')}; read and scaled as the old ones. It is kept "
-        "with the analysis.</p>"
+        "<p class='muted' title='Read and scaled as the old ones; kept with the "
+        f"analysis.'>{safe(table.name)} · {count(rows, 'row')} · "
+        f"{count(columns, 'column')}</p>"
     )
 
 
@@ -123,7 +123,7 @@ def _invitation(segmentation: Result) -> str:
     if segmentation.ready:
         names = segmentation.value.columns
         shown = ", ".join(map(safe, names[:12]))
-        more = f" and {count(len(names) - 12, 'more')}" if len(names) > 12 else ""
+        more = f" and {len(names) - 12} more" if len(names) > 12 else ""
         columns = f"<p class='muted'>It needs the columns {shown}{more}.</p>"
     return (
         "<div class='zone'><p><b>Drop a table here</b>, anywhere on the page, or "
@@ -174,8 +174,8 @@ def _bars(one: ThenAndNow, top: float) -> str:
 
 def _nowhere(now: Share, top: float) -> str:
     name = (
-        "<b>Nowhere</b> <span class='muted'>at most "
-        f"{percent(ALPHA)} of rows like the old ones, by construction</span>"
+        "<b>Nowhere</b> <span class='muted' title='of rows like the old ones, by "
+        f"construction'>at most {percent(ALPHA)} expected</span>"
     )
     words = f"nowhere: {percent(now.value)} of the new rows"
     return _row(name, words, ((now, NOISE_COLOUR, 1.0),), top, expected=ALPHA)

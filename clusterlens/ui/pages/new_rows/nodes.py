@@ -14,6 +14,7 @@ from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.rules import ClusterRules, describe_clusters
 from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.assigning.typing_tool import TypingTool, typing_tool
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.work.derived import Node
@@ -219,6 +220,15 @@ def rules(job: Job, kept: KeptPartition) -> ClusterRules | None:
     return describe_clusters(kept.result.dataset, labels)
 
 
+def typing(job: Job, kept: KeptPartition) -> TypingTool | None:
+    """Find few questions that tell the clusters apart; nothing where there is one."""
+    labels = labels_of(kept)
+    if len(np.unique(labels[labels != NOISE])) < 2:
+        return None
+    raise_if_cancelled(job.cancelled)
+    return typing_tool(kept.result.dataset, labels)
+
+
 NODES = {
     "kept_partition": Node(("segmentations", "look.segmentation?"), kept_partition),
     "segmentation": Node(
@@ -230,6 +240,9 @@ NODES = {
     "placed": Node(("segmentation", "assigned"), placed, "live", "Counting the rows"),
     "listed_rows": Node(
         ("assigned", "look.new_rows_first"), listed, "live", "Sorting the rows"
+    ),
+    "typing_tool": Node(
+        ("kept_partition",), typing, "idle", "Finding questions", keep=8
     ),
     "cluster_rules": Node(
         ("kept_partition",), rules, "idle", "Finding rules of the clusters", keep=8

@@ -22,14 +22,13 @@ GRID = """
     minmax(0, 1.1fr);
   grid-template-rows: minmax(0, 1.15fr) minmax(0, 1fr);
   grid-template-areas: "kept table map row" "kept drift list row"; }
-:host > :nth-child(1) { grid-area: kept; } :host > :nth-child(2) { grid-area: table; }
-:host > :nth-child(3) { grid-area: map; } :host > :nth-child(4) { grid-area: drift; }
-:host > :nth-child(5) { grid-area: list; } :host > :nth-child(6) { grid-area: row; }
 @media (max-width: 1150px) {
   :host { grid-template-columns: minmax(0, 1fr) minmax(0, 1.2fr) minmax(0, 1.3fr);
     grid-template-areas: "kept table map" "row drift list"; }
 }
 """
+# Where each card stands, in their order.
+AREAS = ("kept", "table", "map", "drift", "list", "row")
 
 
 class NewRowsPage(Page):
@@ -49,7 +48,16 @@ class NewRowsPage(Page):
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         grid = pn.Column(
-            *(share(panel.view, "1 1 0") for panel in cards), stylesheets=[GRID], **fill
+            *(
+                pn.Column(
+                    panel.view,
+                    styles={**COLUMN, "grid-area": area, "min-height": "0"},
+                    **fill,
+                )
+                for panel, area in zip(cards, AREAS, strict=True)
+            ),
+            stylesheets=[GRID],
+            **fill,
         )
         foot = pn.Column(
             files.view,

@@ -10,11 +10,13 @@ import pandas as pd
 from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.assigning.rules import ClusterRule, ClusterRules
 from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.assigning.typing_tool import TypingTool
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, mark, safe, select
 from clusterlens.ui.pages.new_rows.nodes import cluster_of
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.parts.tab import share_bar
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.work.derived import Result
 
@@ -31,7 +33,7 @@ class SegmentationCard(Panel):
     """What is kept; new rows do not change it."""
 
     needs = ("kept_partition", "segmentation")
-    also = ("cluster_rules?", "segmentations")
+    also = ("cluster_rules?", "typing_tool?", "segmentations")
 
     def build(self) -> Any:
         look = self.session.look
@@ -79,6 +81,7 @@ class SegmentationCard(Panel):
         kept_partition: KeptPartition,
         segmentation: Segmentation,
         cluster_rules: Result,
+        typing_tool: Result,
         segmentations: Result,
     ) -> None:
         """Write the clusters, each with its rule when there is one."""
@@ -91,6 +94,7 @@ class SegmentationCard(Panel):
         self._text.body = (
             f"{_origin(kept_partition)}{clusters}{_reproduced(segmentation)}"
             f"{_rules(cluster_rules)}{_names(segmentation, rows)}"
+            f"{_typing(typing_tool)}"
         )
 
 
@@ -150,6 +154,30 @@ def _rules(rules: Result) -> str:
     return (
         f"<p class='muted'>Rules put {percent(found.right)} of {judged} that they were "
         "not made of into their cluster.</p>"
+    )
+
+
+def _typing(told: Result) -> str:
+    """Write the questions in the order of what they add, and what they reach."""
+    if told.state == "pending":
+        return "<p class='muted'>Questions are being looked for.</p>"
+    if not told.ready or told.value is None:
+        return ""
+    tool: TypingTool = told.value
+    steps = tool.accuracy[tool.accuracy["used"]]
+    rows = "".join(
+        f"<tr><td class='number'>{row.n_questions}</td><td>{safe(row.column)}</td>"
+        f"<td>{share_bar(row.accuracy)}</td><td class='number'>"
+        f"{percent(row.accuracy)}</td></tr>"
+        for row in steps.itertuples()
+    )
+    return (
+        "<div class='cl-typing-tool'><h3>Typing tool</h3><p><b>"
+        f"{count(len(steps), 'question')}</b> put <b>"
+        f"{percent(steps['accuracy'].iloc[-1])}</b> of the rows into their cluster "
+        "<span class='muted'>(rows that neither chose nor weighed them)</span></p>"
+        "<table><tr><th class='number'>asked</th><th>and</th><th></th>"
+        f"<th class='number'>right</th></tr>{rows}</table></div>"
     )
 
 

@@ -1,0 +1,49 @@
+"""New rows in a real browser: half a table is kept, the other half is placed."""
+
+import pandas as pd
+from playwright.sync_api import expect
+
+from tests.ui.test_main_job import LONG, load, run_pool, write_blobs
+
+
+def give(app, path):
+    app.locator(".cl-new-table input[type=file]").set_input_files(path)
+
+
+def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refused(
+    app, tmp_path
+):
+    path = write_blobs(tmp_path, rows=200)
+    table = pd.read_csv(path)
+    table.iloc[:100].to_csv(path, index=False)
+    second, lacking = tmp_path / "second.csv", tmp_path / "lacking.csv"
+    table.iloc[100:].to_csv(second, index=False)
+    table.iloc[100:].drop(columns=["width"]).to_csv(lacking, index=False)
+    load(app, path)
+    run_pool(app)
+    app.locator(".cl-nav-clusters").click()
+    app.locator(".cl-page-clusters .cl-choose-result button").click(timeout=LONG)
+    app.locator(".cl-nav-new-rows").click()
+    app.locator(".cl-keep-segmentation button").click(timeout=LONG)
+    expect(app.locator(".cl-verdict")).to_contain_text("waits for new rows")
+
+    give(app, lacking)
+    expect(app.locator(".cl-assigned")).to_contain_text(
+        "The table has no column 'width'", timeout=LONG
+    )
+    expect(app.locator(".cl-verdict")).to_contain_text("cannot be placed")
+
+    give(app, second)
+    expect(app.locator(".cl-verdict")).to_contain_text(
+        "100 of 100 rows placed", timeout=LONG
+    )
+    expect(app.locator(".cl-assigned")).to_contain_text("Shares then and now")
+    expect(app.locator(".cl-drift-columns")).to_contain_text("length", timeout=LONG)
+    with app.expect_download(timeout=LONG) as download:
+        app.locator(".cl-take-csv").click()
+    rows = pd.read_csv(download.value.path(), index_col=0)
+    assert rows["length"].tolist() == table["length"].iloc[100:].tolist()
+    found = pd.crosstab(rows["cluster"], rows["kind"])
+    assert found.max(axis=0).sum() >= 95  # hardly a class falls apart
+    app.locator(".cl-placed-rows .cl-assigned-rows button").nth(2).click()
+    expect(app.locator(".cl-new-row-text")).to_contain_text("Nearest prototypes")
