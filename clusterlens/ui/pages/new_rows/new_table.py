@@ -150,7 +150,8 @@ def _shares(found: Placed) -> str:
     """Write then and now of each cluster, the rows that belong nowhere, and notes."""
     shares = [s for one in found.clusters for s in (one.then, one.now)]
     top = max(share.high for share in (*shares, found.nowhere))
-    top = min(math.ceil(10 * top + 0.2) / 10, 1.0)
+    step = _step(top)
+    top = min(step * math.ceil(top / step + 0.1), 1.0)
     bars = "".join(_bars(one, top) for one in found.clusters)
     notes = "".join(f"<li>{safe(note)}</li>" for note in found.notes)
     told = f"<h3>What was done to the rows</h3><ul>{notes}</ul>" if notes else ""
@@ -213,9 +214,13 @@ def _row(
 
 def _axis(top: float) -> str:
     canvas = Canvas((0, top), (0, 1), "share in percent", room=(0, 0, 8, 0))
-    steps = 5 if top > 0.5 else round(10 * top)
-    for k in range(steps + 1):
+    for k in range(round(top / _step(top)) + 1):
+        x = k * _step(top)
         place = "middle" if k else "start"
-        text = f"{100 * top * k / steps:.0f} %"
-        canvas.text(top * k / steps, 0.5, text, place=place, muted=True)
+        canvas.text(x, 0.5, percent(x), place=place, muted=True)
     return f"<div class='share axis'>{canvas.markup()}<div></div></div>"
+
+
+def _step(top: float) -> float:
+    """Distance of the ticks of an axis that ends about there."""
+    return 0.2 if top > 0.5 else 0.1

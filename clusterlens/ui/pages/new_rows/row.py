@@ -22,9 +22,10 @@ from clusterlens.ui.parts.panel import Panel
 SHOWN_FOR, SHOWN_AGAINST = 4, 2
 CSS = """
 table { table-layout: fixed; }
-td, th { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.why th:nth-child(1) { width: 34%; }
-.near th:nth-child(1) { width: 50%; }
+td, th { overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+  padding: 3px 2px; }
+.why th:nth-child(1) { width: 27%; } .why th:nth-child(5) { width: 13%; }
+.near th:nth-child(1) { width: 42%; }
 """
 
 

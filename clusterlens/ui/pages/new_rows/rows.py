@@ -19,7 +19,8 @@ from clusterlens.ui.work.derived import Result
 
 CSS = """
 table { table-layout: fixed; }
-th:nth-child(1) { width: 20%; } th:nth-child(3) { width: 54px; }
+td, th { padding: 3px 4px; }
+th:nth-child(1) { width: 25%; } th:nth-child(3) { width: 50px; }
 td { overflow-wrap: anywhere; }
 tr.front { background: color-mix(in srgb, #0b8a8a 15%, transparent); }
 """
@@ -111,5 +112,5 @@ def _line(
     front = " class='front'" if is_read else ""
     return (
         f"<tr{front}><td>{link(safe(row.Index), f'read {at}')}</td><td>{nowhere}{own}"
-        f"</td><td class='number'>{fixed(float(margin), 2)}</td><td>{beside}</td></tr>"
+        f"</td><td class='number'>{fixed(float(margin), 3)}</td><td>{beside}</td></tr>"
     )
