@@ -4,6 +4,7 @@ import asyncio
 import io
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace as Some
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,9 @@ from openpyxl import load_workbook
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.assigning.storing import load_segmentation
 from clusterlens.compute.table.projection import project
+from clusterlens.ui.exports.document import SECTIONS
 from clusterlens.ui.kit.palette import cluster_colours
+from clusterlens.ui.pages.data.recent import Recent
 from clusterlens.ui.pages.new_rows.drift import DriftCard
 from clusterlens.ui.pages.new_rows.drift_nodes import then_and_now
 from clusterlens.ui.pages.new_rows.files import FILES, AssignedFiles
@@ -381,7 +384,13 @@ def test_what_is_kept_is_found_again_when_the_analysis_is_opened(tmp_path):
         await taken(session, rows())
         await session.memory.settled()
         before = session.analysis
+        (entry,) = store.entries()
+        assert entry.about["segmentations"] == [NAME]
         other = Session(store)
+        recent = Recent(other)
+        recent.look(True)
+        await recent._task
+        assert "for new rows: &lt;b&gt;four&lt;/b&gt;" in recent.text.body
         assert await other.open(session.memory.analysis)
         (one,), (again,) = before.segmentations, other.analysis.segmentations
         assert (again.name, again.names) == (one.name, one.names)
@@ -392,6 +401,17 @@ def test_what_is_kept_is_found_again_when_the_analysis_is_opened(tmp_path):
         )
 
     run(main())
+
+
+def test_the_report_lists_what_is_kept_and_what_was_placed(placed):
+    session, _ = placed
+    section = SECTIONS["new rows"]
+    found = Some(analysis=session.analysis)
+    assert not section.lacks(found)
+    text = section.write(found)
+    assert "&lt;b&gt;four&lt;/b&gt;</td><td>a k=3</td><td>3 clusters</td>" in text
+    assert "new.csv, 30 rows" in text
+    assert "no result is kept" in section.lacks(Some(analysis=planted().analysis))
 
 
 def test_the_page_says_what_comes_first():

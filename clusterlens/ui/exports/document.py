@@ -26,6 +26,7 @@ from clusterlens.compute.ranking.robustness import Robustness
 from clusterlens.compute.table.profiles import ClusterProfiles
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.exports.lab import table_of, write_cns, write_labels, write_pairs
+from clusterlens.ui.exports.new_rows import write_kept
 from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.widgets import safe
@@ -187,6 +188,14 @@ SECTIONS = {
         ),
     ),
     "clusters": Section("Clusters", lambda found: _clusters(found), heading="Result"),
+    "new rows": Section(
+        "New rows",
+        lambda found: write_kept(found.analysis),
+        heading="Kept for new rows",
+        lacks=lambda found: (
+            "" if found.analysis.segmentations else "no result is kept for new rows"
+        ),
+    ),
     "links": Section(
         "Links",
         lambda found: _links(found),

@@ -1,4 +1,4 @@
-"""Files of new rows: the table with its clusters, and the segmentation."""
+"""What new rows leave: the table with its clusters, files, a part of the report."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute.assigning.segmentation import COLUMNS, Segmentation
 from clusterlens.compute.assigning.typing_tool import TypingTool
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import free_name
+from clusterlens.ui.kit.widgets import safe
+from clusterlens.ui.state.analysis import Analysis
 
 SEGMENTATION_SUFFIX = ".lens"
 
@@ -62,3 +65,24 @@ def console_line(segmentation: str, table: str) -> str:
     given = re.sub(r"[^\w.-]+", "-", table).lstrip("-") or "table.csv"
     stem = given.rsplit(".", 1)[0]
     return f"clusterlens assign {segmentation} {given} -o {stem}-assigned.parquet"
+
+
+def write_kept(analysis: Analysis) -> str:
+    """List what is kept for other tables, and the table that was placed last."""
+    rows = "".join(
+        f"<tr><td>{safe(one.name)}</td><td>{safe(one.result.title)}</td>"
+        f"<td>{count(len(set(one.result.clusters.tolist()) - {-1}), 'cluster')}</td>"
+        f"<td>{count(len(one.result.clusters), 'row')}</td></tr>"
+        for one in analysis.segmentations
+    )
+    placed = ""
+    if analysis.new_table is not None:
+        table = analysis.new_table
+        placed = (
+            f"<p>Placed last: {safe(table.name)}, {count(len(table.table), 'row')}; "
+            "the script places them again.</p>"
+        )
+    return (
+        "<table><tr><th>name</th><th>partition</th><th>clusters</th><th>of</th></tr>"
+        f"{rows}</table>{placed}"
+    )

@@ -167,6 +167,9 @@ def _row(entry: Entry, is_renamed: bool) -> str:
     title = _title(entry)
     table = about.get("table", "")
     below = f"<br><span class='muted'>{safe(table)}</span>" if table != title else ""
+    if about.get("segmentations"):
+        names = safe(", ".join(about["segmentations"]))
+        below += f"<br><span class='muted' title='{names}'>for new rows: {names}</span>"
     shown = f"<b>{safe(title)}</b>"
     if entry.deleted:
         acts = link("Undo", f"restore {name}")

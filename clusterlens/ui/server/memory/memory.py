@@ -422,6 +422,7 @@ def describe(kept: Kept, steps: tuple[Step, ...], cursor: int) -> dict[str, Any]
         "rows": rows,
         "columns": columns,
         "runs": len(analysis.runs),
+        "segmentations": [one.name for one in analysis.segmentations],
         "links": len(analysis.links),
     }
 

@@ -158,6 +158,7 @@ ABOUT = record(
         "columns": COUNT,
         "runs": COUNT,
         "links": COUNT,
+        "segmentations": sequence(TEXT),
         "imported": flag,
     }
 )
