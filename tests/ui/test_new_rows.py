@@ -211,7 +211,7 @@ def test_a_column_that_moved_is_named_with_its_means_and_is_a_reason_to_refit():
     old = session.analysis.result.dataset.table["y"].mean()
     what, then, now = found.columns["y"]
     assert (what, float(now)) == ("mean", pytest.approx(table["y"].mean(), rel=0.01))
-    assert float(then.replace("−", "-")) == pytest.approx(old, rel=0.01)
+    assert float(then.replace("−", "-")) == pytest.approx(old, abs=0.005)
     first, second = (drift._text.body.index(f"<td>{n}") for n in ("<b>y</b>", "x"))
     assert first < second
     assert "moved</span>" in drift._text.body
@@ -222,6 +222,17 @@ def test_a_like_table_is_no_reason_and_few_rows_tell_nothing():
     for table, said in ((even, "Keep:"), (rows(9), "Too few rows to tell")):
         _, (headline, *_) = opened(table)
         assert f"<b>{said}</b>" in headline._text.body
+
+
+def test_another_share_is_named_where_the_shares_differ_taken_together():
+    even, few = rows(600), rows(600).query("kind != 'red'")
+    for table, said in (
+        (even, "shares of the clusters are as they were"),
+        (few, "Clearly another share: <b>cluster 1</b>, <b>cluster 2</b>, "),
+    ):
+        _, (headline, *_) = opened(table)
+        assert said in headline._text.body
+    assert "&lt;i&gt;reds&lt;/i&gt;" in headline._text.body
 
 
 def test_columns_are_told_in_their_own_units():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import pandas as pd
@@ -9,7 +10,7 @@ import pandas as pd
 from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.assigning.assigner import ALPHA
-from clusterlens.compute.assigning.drift import Drift
+from clusterlens.compute.assigning.drift import LEVEL, Drift
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.preparation import typed_table
@@ -46,6 +47,15 @@ class Drifted:
         """Whether there are enough rows to say that nothing changed."""
         return self.n_rows >= FEWEST_ROWS or self.drift.verdict == "refit"
 
+    @property
+    def other_shares(self) -> list[str]:
+        """Names of the clusters whose share is clearly another one."""
+        shares = self.drift.shares
+        apart = (shares["low"] > 0) | (shares["high"] < 0)
+        return (
+            shares.loc[apart, "name"].tolist() if self.drift.shares_p <= LEVEL else []
+        )
+
 
 def drifted(
     job: Job,
@@ -77,7 +87,7 @@ def then_and_now(then: pd.Series, now: pd.Series) -> tuple[str, str, str]:
         for one in (then, now)
     ):
         spread = float(then.std())
-        return "mean", *(number(float(x.mean()), spread=spread) for x in (then, now))
+        return "mean", *(_mean(float(x.mean()), spread) for x in (then, now))
     old, new = (
         one.astype(object).map(str, na_action="ignore").value_counts(normalize=True)
         for one in (then, now)
@@ -88,6 +98,13 @@ def then_and_now(then: pd.Series, now: pd.Series) -> tuple[str, str, str]:
     level = str(change.idxmax())
     shares = (percent(float(one.get(level, 0.0))) for one in (old, new))
     return f"= {level}", *shares
+
+
+def _mean(mean: float, spread: float) -> str:
+    """Write a mean with as many decimals as the spread of its column asks for."""
+    if spread > 0:
+        mean = round(mean, 2 - math.floor(math.log10(spread)))
+    return number(mean)
 
 
 NODES = {

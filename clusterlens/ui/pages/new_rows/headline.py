@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterlens.compute._numbers import count, percent, whole
-from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.drift import LEVEL
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import DENSE
@@ -139,8 +138,11 @@ def _placed(placed: Result, drifted: Result, name: str) -> str:
     found: Placed = placed.value
     said = "<b>Comparing the tables.</b>"
     if drifted.ready:
-        said = f"{_verdict(drifted.value)} <span class='muted'>{_shares(found)}</span>"
-    return f"<p>{said}</p><p>{' '.join(_chips(found))} {_rests_on(drifted)}</p>"
+        shares = _shares(drifted.value)
+        said = f"{_verdict(drifted.value)} <span class='muted'>{shares}</span>"
+    return (
+        f"<p>{said}</p><p>{' '.join(_chips(found, drifted))} {_rests_on(drifted)}</p>"
+    )
 
 
 def _verdict(found: Drifted) -> str:
@@ -179,22 +181,22 @@ def _rests_on(drifted: Result) -> str:
     )
 
 
-def _chips(found: Placed) -> list[str]:
+def _chips(found: Placed, drifted: Result) -> list[str]:
     far = found.nowhere
     chips = [badge(f"{whole(far.of)} of {count(found.n_rows, 'row')} placed")]
+    is_more = drifted.ready and drifted.value.drift.more_nowhere
     if far.rows:
         shown = link(f"{whole(far.rows)} belong nowhere", "nowhere")
-        chips.append(badge(shown, kind="estimate" if far.low > ALPHA else ""))
+        chips.append(badge(shown, kind="estimate" if is_more else ""))
     if found.n_rows > far.of:
         gaps = f"{whole(found.n_rows - far.of)} not placed, for gaps"
         chips.append(badge(gaps, kind="estimate"))
     return chips
 
 
-def _shares(found: Placed) -> str:
+def _shares(found: Drifted) -> str:
     """Say whose share is clearly another one."""
-    moved = [one.name for one in found.clusters if one.has_moved]
-    if not moved:
-        return "The share of each cluster lies within its interval."
-    names = ", ".join(f"<b>{safe(name)}</b>" for name in moved)
-    return f"Shares that are clearly others: {names}."
+    if not found.other_shares:
+        return "The shares of the clusters are as they were, within chance."
+    names = ", ".join(f"<b>{safe(name)}</b>" for name in found.other_shares)
+    return f"Clearly another share: {names}."

@@ -23,7 +23,7 @@ from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
 
 # Crosses that are drawn; of more rows nowhere the others are dots of this colour.
-MOST_CROSSES = 300
+MOST_CROSSES = 100
 NOWHERE_COLOUR = "#5f666e"
 # How far beyond the old rows the map reaches, in their extent.
 _REACH = 0.5

@@ -164,9 +164,8 @@ def _shares(found: Placed) -> str:
 
 def _bars(one: ThenAndNow, top: float) -> str:
     colour = cluster_colour(cluster_of(one.label))
-    moved = " <b>· clearly another share</b>" if one.has_moved else ""
     return _row(
-        f"{safe(one.name)}{moved}",
+        safe(one.name),
         f"{one.name}: {percent(one.then.value)} then, {percent(one.now.value)} now",
         ((one.then, colour, 0.4), (one.now, colour, 1.0)),
         top,

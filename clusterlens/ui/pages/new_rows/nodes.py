@@ -142,11 +142,6 @@ class ThenAndNow:
     then: Share
     now: Share
 
-    @property
-    def has_moved(self) -> bool:
-        """Whether the intervals do not meet."""
-        return self.then.high < self.now.low or self.now.high < self.then.low
-
 
 @dataclass(frozen=True)
 class Placed:

@@ -151,7 +151,8 @@ def _pull(one: Any, colour: str, largest: float) -> str:
     return (
         f"<tr title='{safe(words)}'><td>{safe(one.column)}</td>"
         f"<td class='number'><b>{safe(_value(one.value))}</b></td>"
-        f"<td class='number'>{safe(own)}</td><td class='number'>{safe(other)}</td>"
+        f"<td class='number' title='{safe(own)}'>{safe(own)}</td>"
+        f"<td class='number' title='{safe(other)}'>{safe(other)}</td>"
         f"<td><div class='track' style='min-width:20px'><div style='width:{width:.0f}%;"
         f"background:{colour}'></div></div></td></tr>"
     )
@@ -174,7 +175,8 @@ def _near(row: Standing, segmentation: Segmentation) -> str:
     assigner = segmentation.assigner
     how = "the nearest centre decides"
     if assigner.rule != "centres":
-        how = f"{assigner.n_neighbors} of them decide"
+        n = assigner.n_neighbors
+        how = "the nearest decides" if n == 1 else f"the nearest {n} decide"
     title = "Nearest prototypes" if of_rows else "Centres"
     return (
         f"<h3>{title} <small>{how}</small></h3><table class='near'><tr><th>cluster</th>"

@@ -129,8 +129,10 @@ def _reproduced(segmentation: Segmentation) -> str:
     assigner = segmentation.assigner
     if assigner.rule == "centres":
         how = "the nearest centre decides"
+    elif assigner.n_neighbors == 1:
+        how = "the nearest prototype decides"
     else:
-        how = f"{count(assigner.n_neighbors, 'nearest prototype')} decide"
+        how = f"{assigner.n_neighbors} nearest prototypes decide"
     prototypes = f", {count(len(assigner.rows), 'prototype')} kept"
     return (
         f"<p style='margin-top:8px'><b>{_exact(assigner.reproduced)}</b> of the old "
