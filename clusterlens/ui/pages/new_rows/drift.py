@@ -18,7 +18,9 @@ CSS = """
 table { table-layout: fixed; }
 th:nth-child(1) { width: 30%; } th:nth-child(4) { width: 14%; }
 th:nth-child(5) { width: 56px; }
-td, th { padding: 3px 2px; font-size: .95em; } .badge { padding: 1px 6px; margin: 0; }
+td, th { padding: 3px 2px; font-size: .95em; }
+td:nth-child(4), th:nth-child(4) { padding-left: 8px; }
+.badge { padding: 1px 6px; margin: 0; }
 td { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .track i { position: absolute; top: 0; bottom: 0; width: 0;
   border-left: 2px solid currentColor; }

@@ -24,7 +24,8 @@ CSS = """
 table { table-layout: fixed; }
 td, th { overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
   padding: 3px 2px; }
-.why th:nth-child(1) { width: 27%; } .why th:nth-child(5) { width: 13%; }
+.why th:nth-child(1) { width: 24%; } .why th:nth-child(5) { width: 12%; }
+.why td { font-size: .95em; }
 .near th:nth-child(1) { width: 42%; }
 """
 
