@@ -265,6 +265,9 @@ def test_a_cell_of_the_cross_tab_selects_its_samples():
         compare._with.value = "model 3"
         await rest(session)
         chosen, other = value(session, "chosen"), value(session, "other")
+        spoken = [steering.words for steering in compare._steerings]
+        for words, one in zip(spoken, (chosen, other), strict=True):
+            assert words.startswith(f"Map of 60 samples by {one.title}: cluster 1: ")
         own, beside = int(chosen.clusters[0]), int(other.clusters[0])
         compare._do(f"cell {own} {beside}")
         await rest(session)

@@ -21,8 +21,8 @@ from clusterlens.ui.work.derived import Result
 
 PAPER_WEIGHT = 1.0
 _REASON = (
-    "0.2 by default: at 1, the value of the paper, seven of 18 measured cases got "
-    "worse and one link moves many ranks."
+    "0.2 by default. With the paper's weight, 1, a single link moves many ranks, and "
+    "7 of 18 measured cases became worse."
 )
 _SHOWN = 200
 MOST_BYTES = 10_000_000

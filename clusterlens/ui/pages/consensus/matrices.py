@@ -17,7 +17,7 @@ from clusterlens.ui.figures.matrix import (
 )
 from clusterlens.ui.figures.steering import Steering, steered
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, enlarger, pn, select
+from clusterlens.ui.kit.widgets import badge, card, enlarger, pn, select, shrinking
 from clusterlens.ui.kit.words import voters
 from clusterlens.ui.nodes.links import Marks
 from clusterlens.ui.parts.moves import pick_pair, toggle_enlarged
@@ -132,9 +132,7 @@ class ConsensusMatrix(Matrix):
                 "Shading",
                 SHADINGS,
                 css="cl-shading",
-                max_width=110,
-                min_width=60,
-                sizing_mode="stretch_width",
+                **shrinking(66, 110),
             ),
             lambda: look.shading,
             lambda key: setattr(look, "shading", key),
@@ -191,9 +189,7 @@ class BinarisedMatrix(Matrix):
                 "Order",
                 ORDERS,
                 css="cl-order-by",
-                max_width=140,
-                min_width=80,
-                sizing_mode="stretch_width",
+                **shrinking(80, 140),
             ),
             lambda: look.order_by,
             lambda key: setattr(look, "order_by", key),
