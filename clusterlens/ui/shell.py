@@ -341,7 +341,10 @@ class Shell:
 
 def _named(name: str, size: str) -> str:
     """Return a name, cut where room is short, and a size, as markup."""
-    return f"<bdi class='cut' title='{safe(name)}'>{safe(name)}</bdi> · {size}"
+    name = safe(name)
+    return (
+        f"<bdi class='cut' title='{name}'>{name}</bdi><span class='cut'>· {size}</span>"
+    )
 
 
 def _rail(shown: str) -> str:
@@ -469,7 +472,7 @@ def _help(session: Session) -> Text:
     )
     place = Text(
         f"<div class='keys'><div><h2>Keys</h2><table>{rows}</table>"
-        f"<p>Tab leads to the map and the matrices. {HOW}</p><p>{manual}</p></div>"
+        f"<p>Tab leads to maps and matrices. {HOW}</p><p>{manual}</p></div>"
         f"<div><h2>Words</h2><dl class='words' tabindex='0'>{words}</dl></div></div>",
         visible=False,
         css_classes=["cl-keys"],

@@ -9,7 +9,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.pages.clusters.nodes import LEFT_OUT
 from clusterlens.ui.pages.clusters.page import ClustersPage
-from clusterlens.ui.pages.clusters.profiles import _cell
+from clusterlens.ui.pages.clusters.profiles import _cell, _stability_note
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
 from clusterlens.ui.parts.tab import effect_rows
 from clusterlens.ui.state.analysis import ClusterName, Run
@@ -22,6 +22,7 @@ from clusterlens.ui.state.partitions import (
     named,
     names_of,
 )
+from clusterlens.ui.work.derived import Result
 from tests.ui.loop import rest, run
 from tests.ui.test_session import session_with
 
@@ -265,6 +266,9 @@ def test_a_cell_of_the_cross_tab_selects_its_samples():
         compare._with.value = "model 3"
         await rest(session)
         chosen, other = value(session, "chosen"), value(session, "other")
+        spoken = [steering.words for steering in compare._steerings]
+        for words, one in zip(spoken, (chosen, other), strict=True):
+            assert words.startswith(f"Map of 60 samples by {one.title}: cluster 1: ")
         own, beside = int(chosen.clusters[0]), int(other.clusters[0])
         compare._do(f"cell {own} {beside}")
         await rest(session)
@@ -468,3 +472,10 @@ def test_a_cluster_is_clustered_again_and_its_run_stands_beside_the_one_before()
         assert session.analysis.run.id == "r1"
 
     opened(session, then)
+
+
+def test_no_model_is_denied_while_the_closest_is_looked_for():
+    chosen, none = object(), Result("empty")
+    looking = _stability_note(chosen, Result("pending"), none)
+    assert "looking for the closest model" in looking
+    assert "no model was fitted" in _stability_note(chosen, none, none)

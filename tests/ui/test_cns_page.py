@@ -118,6 +118,7 @@ def test_a_move_of_a_slider_draws_another_picture_and_says_what_it_shows():
             assert getattr(solution, field) == value
             assert not solution.preview
         assert "<b>5 clusters</b>" in opened.headline._text.body
+        assert "Map of memberships: 5 clusters of " in opened.map._steering.words
         assert f"{solution.criterion[4]:.3f}" in opened.headline._text.body
 
     looked_at(scenario)

@@ -113,6 +113,8 @@ def test_names_in_the_data_never_become_markup():
         opened.session.look.prepared_view = Viewport(width=200, height=100)
         await opened.rest()
         assert "shaded by &lt;img" in opened.preparation._legend.body
+        words = opened.preparation._steering.words
+        assert words.startswith(f"Map of 60 samples, shaded by {HOSTILE}.")
         bodies = (opened.notes._steps.body, opened.preparation._legend.body)
         assert not any("<img" in body for body in bodies)
 

@@ -11,6 +11,7 @@ from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
 from clusterlens.compute.fuzzy.concordance import ndc
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.compute.fuzzy.toy import toy_partitions
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.kit.words import fixed
@@ -111,6 +112,9 @@ def test_values_are_those_of_the_library():
                 found = opened.value(f"fuzzy_{model}")[side]
                 assert found.value == expected.value
                 assert fixed(expected.value, 3) in opened.values._text.body
+            # In the row of the raw value what each model expects bears its name.
+            title = RANDOM_MODELS[model].title
+            assert f">{title}</span>" in opened.values._text.body
 
     looked_at(scenario)
 
@@ -149,6 +153,10 @@ def test_maps_show_both_sides_and_a_click_reads_a_sample_of_both():
         assert (pixels[0] != pixels[1]).any()
         assert (pixels[1] != pixels[2]).any()
         assert f"row {int(np.argmax(found.values))}" in opened.maps._text.body
+        of_u, of_v, apart = [one.words for one in opened.maps._steerings]
+        assert of_u.startswith("Map of 60 samples: memberships of U in ")
+        assert "memberships of V in " in of_v
+        assert f"discordance up to {maps.darkest:.2f}" in apart
         xy = opened.value("projection").coordinates
         opened.maps._tap(*xy[7], unit=1e-3)
         await opened.rest()

@@ -132,6 +132,9 @@ def test_the_most_mixed_pair_is_open_and_a_click_opens_another():
         judged, pair = opened.value("judged"), opened.value("label_pair")
         assert {judged.name(pair.a), judged.name(pair.b)} == {"left", "right"}
         assert "the most mixed pair" in opened.pair._heading.body
+        steering = opened.pair._steering
+        assert re.match("Map of (left and right|right and left), score", steering.words)
+        assert "Enter" not in steering.how  # a click does nothing there
         codes = {name: k for k, name in enumerate(judged.names)}
         a, b = sorted((codes["far"], codes["left"]))
         opened.pairs._table._handle_msg(f"{a} {b}")

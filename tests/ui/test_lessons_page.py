@@ -35,6 +35,10 @@ def test_a_lesson_on_the_working_page_leaves_the_analysis_alone(app):
     for title in ("Meet the leader", "Find the rings", "Ask the majority"):
         following.click()
         expect(coach.locator("h1")).to_have_text(title, timeout=LONG)
+    # Inside of the card, whose place cuts off what lies outside.
+    card = app.locator(".cl-page-lessons .cl-threshold.cl-card")
+    expect(card).to_have_css("outline", "rgb(224, 123, 0) solid 2px", timeout=LONG)
+    expect(card).to_have_css("outline-offset", "-3px")
     coach.get_by_role("button", name="Show me").click()
     expect(coach).to_contain_text("stands at rank 34", timeout=LONG)
     app.keyboard.press("Control+z")

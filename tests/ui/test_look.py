@@ -10,7 +10,15 @@ STAYS = (
     *("profile_query", "profile_sort", "typical_first"),
     *("column", "column_query", "column_role", "pool_draft", "pool_as_text"),
     *("report_without", "report_with"),
-    *("map_of", "enlarged", "table_open", "table_columns", "table_sort"),
+    *(
+        "map_of",
+        "pool_alone",
+        "by_distance",
+        "enlarged",
+        "table_open",
+        "table_columns",
+        "table_sort",
+    ),
     *("cns_metric", "cns_certain", "fuzzy_case", "fuzzy_model", "fuzzy_side"),
     *("fuzzy_hidden", "fuzzy_precision", "fuzzy_set_model", "new_rows_first"),
 )

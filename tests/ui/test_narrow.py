@@ -1,5 +1,6 @@
 """What stays whole on a page of 1024 x 768 pixels, also with larger text."""
 
+import numpy as np
 import pandas as pd
 from playwright.sync_api import Page, expect
 
@@ -41,6 +42,32 @@ def turn_to(app: Page, key: str) -> None:
     app.wait_for_function(IDLE, timeout=LONG)
 
 
+MEASURED = """all => all.filter(e => e.getClientRects().length).map((e) => {
+  const {left, top, right, bottom} = e.getBoundingClientRect();
+  return {text: e.textContent, cut: e.scrollWidth > e.clientWidth + 1,
+    box: [left, top, right, bottom].map(Math.round)};
+})"""
+
+
+def within(app: Page, css: str) -> list[dict]:
+    """The parts of a selector that leads through shadow roots."""
+    return app.locator(css).evaluate_all(MEASURED)
+
+
+def assert_controls_are_inside(app: Page) -> None:
+    """What stands in the line of a title is in its card, selects with their words."""
+    app.wait_for_function(IDLE, timeout=LONG)
+    for css in (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix"):
+        [card] = within(app, f"{css}.cl-card")
+        kinds = (".cl-enlarge button", ".MuiInputBase-root", ".cl-link-mode button")
+        controls = [one for kind in kinds for one in within(app, f"{css} {kind}")]
+        assert controls
+        assert all(inside(one, card) for one in controls), css
+    for css in (".cl-shading", ".cl-order-by"):
+        [chosen] = within(app, f"{css} .MuiSelect-select")
+        assert not chosen["cut"], chosen
+
+
 def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_path):
     app.set_default_timeout(LONG)
     app.set_viewport_size({"width": 1024, "height": 768})
@@ -68,20 +95,43 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     run_pool(app)
     [pill] = parts(app, "button.cl-null-check")
     assert not pill["cut"]
+    app.locator(".leader .told-apart").nth(2).wait_for()
     assert [one["cut"] for one in parts(app, ".leader .told-apart")] == [False] * 3
-    matrix = app.locator(".cl-consensus-matrix.cl-card")
-    box, whole = (
-        matrix.locator(".cl-enlarge button").bounding_box(),
-        matrix.bounding_box(),
-    )
-    assert box["x"] + box["width"] <= whole["x"] + whole["width"]
+    assert_controls_are_inside(app)
+    names = within(app, ".ranked > .model > .lead")
+    assert names
+    cut = {one["text"] for one in names if one["cut"]}
+    assert all(name.startswith("Gaussian mixture") for name in cut), cut
 
     app.keyboard.press("a")
     app.wait_for_function("() => document.documentElement.style.cssText.includes(1.3)")
     app.wait_for_function(IDLE, timeout=LONG)
+    assert_controls_are_inside(app)
+    figure = app.locator(".cl-map [role=application]").bounding_box()
+    assert figure["height"] > 100
     [card] = parts(app, ".cl-threshold.cl-card")
     [majority] = parts(app, ".cl-threshold-majority")
     assert inside(majority, card)
     titles = parts(app, "nav button")
     assert len(titles) == 9
     assert not any(one["cut"] for one in titles)
+
+
+def test_pairs_of_many_classes_are_all_in_sight(app, tmp_path):
+    app.set_default_timeout(LONG)
+    app.set_viewport_size({"width": 1024, "height": 768})
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(160, 2)), columns=["x", "y"])
+    frame["class"] = [f"sort {k}" for k in range(16)] * 10
+    path = tmp_path / "many.csv"
+    frame.to_csv(path, index=False)
+    load(app, path)
+    turn_to(app, "labels")
+    app.locator(".cl-label-pairs .pairs").wait_for()
+    [table] = within(app, ".cl-label-pairs .pairs")
+    [place] = within(app, ".cl-label-pairs")
+    assert inside(table, place)
+    cells = within(app, ".cl-label-pairs button")
+    assert len(cells) == 120
+    low, high = cells[0]["box"][1::2]
+    assert high - low >= 8

@@ -59,7 +59,8 @@ SOURCES = (
 )
 _STYLE = """
 body { font: 15px/1.45 Georgia, 'Liberation Serif', serif; color: #14181d;
-  max-width: 760px; margin: 32px auto; padding: 0 24px; background: #fff; }
+  overflow-wrap: anywhere; max-width: 760px; margin: 32px auto; padding: 0 24px;
+  background: #fff; }
 h1 { font-size: 25px; line-height: 1.2; margin: 0 0 4px; }
 h2 { font-size: 18px; margin: 28px 0 6px; }
 h1, h2, th, .answer, figcaption, .muted { font-family: Arial, 'Liberation Sans',

@@ -283,6 +283,11 @@ class Frame:
         for kind in _CLICKS:
             self.figure.on_event(kind, lambda event: told(event.x, event.y))
 
+    @property
+    def takes_clicks(self) -> bool:
+        """Whether anything comes of a click."""
+        return bool(self._clicked)
+
     def click(self, right: float, down: float) -> None:
         """Click at parts of the width and of the height in view, from its corner."""
         x, y = self._at(right, down)

@@ -12,10 +12,11 @@ from clusterlens.ui.figures.frame import Frame
 
 # Of the range in view, for one press of a key.
 _ZOOM, _PAN = 1.5, 0.25
-HOW = (
-    "Arrow keys move a cursor and, beyond the edge or with Shift, what is shown; Enter "
-    "clicks there; plus and minus zoom; 0 or Home shows all."
+_HOW = (
+    "Arrow keys move a cursor and, beyond the edge or with Shift, what is shown;{}plus "
+    "and minus zoom; 0 or Home shows all."
 )
+HOW = _HOW.format(" Enter clicks there; ")
 
 
 _CSS = """
@@ -96,7 +97,12 @@ export function render({model}) {
 }"""
 
     def __init__(self, frame: Frame) -> None:
-        super().__init__(margin=0, sizing_mode="stretch_both", stylesheets=[_CSS])
+        super().__init__(
+            how=HOW if frame.takes_clicks else _HOW.format(" "),
+            margin=0,
+            sizing_mode="stretch_both",
+            stylesheets=[_CSS],
+        )
         self._frame = frame
 
     def _handle_msg(self, data: Any) -> None:

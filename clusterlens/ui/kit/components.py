@@ -546,7 +546,8 @@ export function render({model}) {
       shown = find(document, model.target);
       if (!shown) return;
       shown.style.outline = '2px solid #e07b00';
-      shown.style.outlineOffset = '2px';
+      // Outside of a card it would be cut off.
+      shown.style.outlineOffset = shown.matches('.cl-card') ? '-3px' : '2px';
       looks = 5;
     }
     // What arrives above it pushes it out of sight at first.

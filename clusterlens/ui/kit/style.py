@@ -93,6 +93,9 @@ button.chip { all: unset; cursor: pointer; padding: 2px 11px; border-radius: 12p
   overflow: hidden; }
 .chips > .chip:first-child { flex-shrink: 6; }
 .chips bdi { min-width: 1em; }
+.chips .chip > span { flex: none; }
+@media (max-width: 1150px) { .chips .chip > span { flex: 0 1000 auto; }
+  .chips > .chip:first-child { flex-shrink: 1 !important; } }
 button.chip:hover { background: rgba(0, 0, 0, .2); }
 button.chip:focus-visible { outline-color: #fff !important; outline-offset: -2px; }
 .badge { display: inline-block; padding: 1px 9px; border-radius: 10px; font-size: 12px;
@@ -266,6 +269,7 @@ table.cross button.front { outline: 2px solid currentColor; }
 .small-multiples svg { flex: 1 1 0; min-height: 0; width: 100%; }
 table.rows td, table.rows th { white-space: nowrap; }
 .title { display: flex; align-items: center; padding-right: 6px; }
+@media (max-width: 1150px) { .title { padding-right: 2px; } }
 button.about { all: unset; cursor: pointer; display: inline-block; width: 16px;
   height: 16px; line-height: 16px; margin-left: 7px; border-radius: 50%; flex: none;
   font-size: 11px; text-align: center; font-weight: 700; font-style: italic;
@@ -376,6 +380,11 @@ DENSE = {
     "& .MuiSelect-select": {
         "padding": "4px 26px 4px 9px !important",
         "fontSize": "calc(13px * var(--cl-scale, 1))",
+    },
+    "@media (max-width: 1150px)": {
+        "& .MuiInputLabel-root": {"maxWidth": "133%"},
+        "& .MuiSelect-select": {"padding": "4px 18px 4px 6px !important"},
+        "& .MuiSelect-icon": {"right": 0, "fontSize": "18px"},
     },
 }
 # A title keeps its width, whatever Panel sets; what stands beside it gives way.

@@ -71,6 +71,19 @@ def select(label: str, options: Any, *, css: str, **params: Any) -> pmu.Select:
     )
 
 
+def shrinking(least: int, most: int) -> dict[str, Any]:
+    """Return the sizes of what gives way in the line of a title, in pixels.
+
+    `least` is that at the usual size of text; with less room the line is broken.
+    """
+    scaled = f"calc({least}px * var(--cl-scale, 1))"
+    return {
+        "max_width": most,
+        "sizing_mode": "stretch_width",
+        "styles": {"flex": f"1 1 {scaled}", "min-width": scaled},
+    }
+
+
 def enlarger(clicked: Callable[[Any], Any], **params: Any) -> pmu.IconButton:
     """Return the button that gives a figure the room of its page, or takes it back."""
     return pmu.IconButton(
@@ -80,6 +93,7 @@ def enlarger(clicked: Callable[[Any], Any], **params: Any) -> pmu.IconButton:
         on_click=clicked,
         description="Enlarge, or as it was (Esc)",
         css_classes=["cl-enlarge"],
+        sx={"@media (max-width: 1150px)": {"padding": "2px"}},
         **params,
     )
 
@@ -201,7 +215,7 @@ def card(
             margin=0,
             sizing_mode="stretch_width",
             align="center",
-            styles={"flex": "none"},
+            styles={"flex": "none", "flex-wrap": "wrap"},
         )
     inside = (heading, note, *content) if title else (note, *content, heading)
     parts = [part for part in inside if part is not None]

@@ -16,15 +16,16 @@ from clusterlens.ui.state.partitions import Choice
 from clusterlens.ui.work.derived import Result
 
 CSS = scaled("""
-:host { position: relative; width: max-content !important; max-width: 340px; }
+:host { position: relative; width: max-content !important; max-width: 430px; }
+@media (max-width: 1400px) { :host { max-width: 340px; } }
 @media (max-width: 1250px) { :host { max-width: 236px; } }
 .result { all: unset; box-sizing: border-box; cursor: pointer; display: flex; gap: 6px;
   max-width: 100%; height: 26px; padding: 0 12px; border-radius: 13px;
   align-items: center; font-size: 13px; background: #fff; color: #14181d;
   white-space: nowrap; }
 .result b { color: #0b6e6e; overflow: hidden; text-overflow: ellipsis;
-  flex: 0 .1 auto; }
-.result .more { overflow: hidden; text-overflow: ellipsis; flex: 0 1 auto; }
+  flex: 0 1 auto; }
+.result .more { overflow: hidden; text-overflow: ellipsis; flex: 0 1000 auto; }
 .result.none { background: transparent; color: #fff;
   border: 1px solid rgba(255, 255, 255, .6); }
 .result.warning b, .result.warning span { color: #8a4b00; }

@@ -96,14 +96,15 @@ class ClusterApart(Panel):
             effect = f"{fixed(row['effect'], 1, signed=True)} sd"
             if column.levels:
                 line = f"{safe(row['level'])} <b>{safe(row['text'])}</b> here"
-                line += f", {safe(row['overall_text'])} in the rest"
+                line += f", rest {safe(row['overall_text'])}"
             else:
-                line = f"<b>{write(column, column.mean_inside)}</b> here, "
-                line += f"{write(column, column.mean_outside)} in the rest"
+                line = f"<b>{write(column, column.mean_inside)}</b> here, rest "
+                line += write(column, column.mean_outside)
             figures.append(
                 f"<figure><figcaption><div class='between'><b class='cut' title='"
                 f"{title}'>{title}</b><span class='muted name'>{effect}</span></div>"
-                f"<div class='cut'>{line}</div></figcaption>"
+                f"<div class='cut' title='mean or share here and in the rest'>{line}"
+                "</div></figcaption>"
                 f"{picture(column, colour, name)}</figure>"
             )
         self._pictures.body = f"<div class='small-multiples'>{''.join(figures)}</div>"

@@ -10,7 +10,13 @@ from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.comparison import PartitionComparison
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.frame import Picture, View
-from clusterlens.ui.figures.sample_map import CLICK_PIXELS, MapFigure, inside
+from clusterlens.ui.figures.sample_map import (
+    CLICK_PIXELS,
+    LEGEND_ENTRIES,
+    MapFigure,
+    inside,
+)
+from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.style import COLUMN
@@ -52,16 +58,17 @@ class Comparison(Panel):
         made = (self.sees("compare_view"), self._tap, self._box, self._lasso)
         first = MapFigure(*made)
         self._maps = (first, MapFigure(*made, beside=first))
+        places, self._steerings = zip(*map(steered, self._maps), strict=True)
         self._titles = [Text(styles={"flex": "none"}) for _ in self._maps]
         sides = [
             pn.Column(
                 title,
-                figure.pane,
+                place,
                 sizing_mode="stretch_both",
                 margin=0,
                 styles={**COLUMN, "flex": "1 1 0"},
             )
-            for title, figure in zip(self._titles, self._maps, strict=True)
+            for title, place in zip(self._titles, places, strict=True)
         ]
         maps = pn.Row(
             *sides,
@@ -117,8 +124,11 @@ class Comparison(Panel):
             figure.show(picture, self.session.look.compare_view)
             if projection.ready:
                 self._ring(figure, projection.value, inspected.value)
-        for text, one in zip(self._titles, (chosen, other), strict=True):
+        for text, steering, one in zip(
+            self._titles, self._steerings, (chosen, other), strict=True
+        ):
             text.body = f"<p class='cut'><b>{safe(one.title)}</b></p>"
+            steering.words = _spoken(one)
         if comparison.ready:
             self._text.body = (
                 f"{_sentence(chosen, other, shared, comparison.value)}"
@@ -189,6 +199,17 @@ class Comparison(Panel):
             look = self.session.look
             again = look.brush.source == source
             look.brush = Brush() if again else Brush(np.flatnonzero(both), source)
+
+
+def _spoken(one: Chosen) -> str:
+    """Say what a map shows: the clusters of its partition, with their sizes."""
+    named = [f"{one.names[k]}: {whole(size)}" for k, size in one.sizes.items()]
+    more = [f"{len(named) - LEGEND_ENTRIES} more"] * (len(named) > LEGEND_ENTRIES)
+    return (
+        f"Map of {count(len(one.clusters), 'sample')} by {one.title}: "
+        f"{', '.join([*named[:LEGEND_ENTRIES], *more])}. Samples that change cluster "
+        "are strong."
+    )
 
 
 def _sentence(

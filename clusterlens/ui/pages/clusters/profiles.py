@@ -272,6 +272,8 @@ def _scale() -> str:
 
 def _stability_note(chosen: Chosen, judge: Result, stability: Result) -> str:
     """Offer to draw the samples again, or say how that was done."""
+    if judge.state == "pending":
+        return "stability: looking for the closest model …"
     if not judge.ready:
         return "stability: no model was fitted here, nothing to run again"
     found: Judge = judge.value

@@ -11,9 +11,10 @@ from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.membership_map import MembershipMap
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
+from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import NOISE_COLOUR, PALE, cluster_colour
-from clusterlens.ui.kit.widgets import badge, card, link, mark, said
+from clusterlens.ui.kit.widgets import badge, card, link, mark
 from clusterlens.ui.pages.cns.nodes import Fitted, Summary
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
@@ -31,10 +32,11 @@ class Memberships(Panel):
             css_classes=["cl-membership-legend"], styles={"flex": "none"}
         )
         self._how = Text(does=self._back, css_classes=["cl-membership-how"])
+        place, self._steering = steered(self._figure)
         return card(
             "Membership map",
             self._how,
-            self._figure.pane,
+            place,
             self._legend,
             note=self.status,
             css="cl-membership-map",
@@ -64,12 +66,11 @@ class Memberships(Panel):
             self._figure.walk(xy[at], seeds, cns_solution.seed_shares[at], colours)
         self._how.body = f"<p class='how'>{_how(version)}</p>"
         if version is not None:
+            self._steering.words = _words_of(version)
             self._legend.body = _legend_of(version)
         elif cns_summary.ready:
-            words = _words(cns_summary.value)
-            self._legend.body = said(words) + _legend(
-                cns_summary.value, prepared_projection
-            )
+            self._steering.words = _words(cns_summary.value)
+            self._legend.body = _legend(cns_summary.value, prepared_projection)
 
     def _back(self, what: str) -> None:
         """Show the setting in force again."""
@@ -105,10 +106,6 @@ def _legend_of(version: Fitted) -> str:
     """The clusters of a published version."""
     sizes = version.sizes.tolist()
     undecided = int((version.labels < 0).sum())
-    words = (
-        f"Map of memberships of version {version.title}: {len(sizes)} clusters of "
-        f"{', '.join(map(str, sizes))} samples, {undecided} undecided."
-    )
     entries = [
         mark(
             cluster_colour(int(hue)),
@@ -121,7 +118,18 @@ def _legend_of(version: Fitted) -> str:
     shown += f"&ensp;and {more} more" if more > 0 else ""
     if undecided:
         shown += "&ensp;" + mark(NOISE_COLOUR, f"undecided {whole(undecided)}")
-    return f"{said(words)}<p>{shown}</p>"
+    return f"<p>{shown}</p>"
+
+
+def _words_of(version: Fitted) -> str:
+    """What the map of a published version shows."""
+    sizes = version.sizes.tolist()
+    undecided = int((version.labels < 0).sum())
+    return (
+        f"Map of memberships of version {version.title}: "
+        f"{count(len(sizes), 'cluster')} of {', '.join(map(str, sizes))} samples, "
+        f"{undecided} undecided."
+    )
 
 
 def _words(summary: Summary) -> str:

@@ -18,7 +18,15 @@ from clusterlens.ui.figures.matrix import (
 )
 from clusterlens.ui.figures.steering import Steering, steered
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, enlarger, link, pn, select
+from clusterlens.ui.kit.widgets import (
+    badge,
+    card,
+    enlarger,
+    link,
+    pn,
+    select,
+    shrinking,
+)
 from clusterlens.ui.kit.words import voters
 from clusterlens.ui.nodes.answers import Answers
 from clusterlens.ui.nodes.links import Marks
@@ -134,9 +142,7 @@ class ConsensusMatrix(Matrix):
                 "Shading",
                 SHADINGS,
                 css="cl-shading",
-                max_width=110,
-                min_width=60,
-                sizing_mode="stretch_width",
+                **shrinking(66, 110),
             ),
             lambda: look.shading,
             lambda key: setattr(look, "shading", key),
@@ -207,9 +213,7 @@ class BinarisedMatrix(Matrix):
                 "Order",
                 ORDERS,
                 css="cl-order-by",
-                max_width=140,
-                min_width=80,
-                sizing_mode="stretch_width",
+                **shrinking(80, 140),
             ),
             lambda: look.order_by,
             lambda key: setattr(look, "order_by", key),

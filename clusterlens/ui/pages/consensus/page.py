@@ -19,7 +19,8 @@ from clusterlens.ui.pages.page import Page, Steps, share
 
 GRID = """
 :host { display: grid; grid-template-columns: 374px minmax(0, 1fr) 312px;
-  grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden; }
+  grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden;
+  min-height: calc((var(--cl-scale, 1) - 1) * 3000px); }
 @container (max-width: 1262px) {
   :host { grid-template-columns: 352px minmax(0, 1fr) 284px; }
 }
@@ -77,7 +78,13 @@ class ConsensusPage(Page):
             margin=0,
         )
         # What is hidden must not say itself how it is displayed.
-        self._workbench = share(workbench, "1 1 0")
+        self._workbench = pn.Column(
+            workbench,
+            # Beside larger text pictures keep some height, and the page scrolls.
+            styles={**COLUMN, "flex": "1 1 0", "overflow-y": "auto"},
+            sizing_mode="stretch_both",
+            margin=0,
+        )
         self._over = share(self._table.view, "1 1 0")
         self.session.look.param.watch(
             self._arrange, ["table_open", "map_of", "enlarged"]

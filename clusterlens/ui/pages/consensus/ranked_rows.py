@@ -42,6 +42,9 @@ ROW_CSS = scaled("""
   content-visibility: auto; border-bottom: 1px solid
   color-mix(in srgb, currentColor 16%, transparent);
   font-variant-numeric: tabular-nums; }
+@media (max-width: 1150px) { .row { grid-template-columns: 20px minmax(0, 1fr) 20px
+    calc(46px * var(--cl-scale, 1)) calc(40px * var(--cl-scale, 1))
+    calc(30px * var(--cl-scale, 1)); gap: 0 5px; } }
 .row.head { cursor: default; font-size: 11px; line-height: 1.15; height: auto;
   align-items: end; padding-bottom: 3px; }
 .row.head > * { opacity: .75; }

@@ -34,6 +34,7 @@ from clusterlens.ui.kit.widgets import (
     pmu,
     safe,
     select,
+    shrinking,
 )
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.nodes.pictures import Legend
@@ -82,9 +83,7 @@ class SampleMap(Panel):
                 "Colour",
                 COLOURS,
                 css="cl-colour-by",
-                max_width=190,
-                min_width=80,
-                sizing_mode="stretch_width",
+                **shrinking(80, 190),
             ),
             lambda: look.colour_by,
             lambda key: setattr(look, "colour_by", key),

@@ -76,6 +76,7 @@ class ThresholdFigure(Frame):
         self._wire()
         for mark in (*self._marks, self._line):
             self.figure.add_layout(mark)
+        self.figure.xaxis.ticker.desired_num_ticks = 4
         self.figure.yaxis.ticker = FixedTicker(ticks=[1, 10, SHOWN_RANKS])
         self.show_axes()
 

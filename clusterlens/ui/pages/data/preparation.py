@@ -13,6 +13,7 @@ from clusterlens.compute.table.dataset import (
     Dataset,
 )
 from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import SHADES
 from clusterlens.ui.kit.widgets import badge, card, pmu, pn, safe
@@ -66,8 +67,9 @@ class Preparation(Panel):
             margin=(4, 0, 0, 8),
             css_classes=["cl-next"],
         )
+        place, self._steering = steered(self._map)
         picture = pn.Row(
-            self._map.pane,
+            place,
             self._bars,
             margin=0,
             sizing_mode="stretch_both",
@@ -139,6 +141,7 @@ class Preparation(Panel):
         self._map.show(prepared_picture, self.session.look.prepared_view)
         self._legend.body = f"<p>{_colours(shading)}</p>{_axes(axes)}"
         self._bars.body = _bars(axes)
+        self._steering.words = _spoken(dataset, axes, shading)
 
 
 def _result(ds: Dataset) -> str:
@@ -188,6 +191,16 @@ def _axes(axes: Axes) -> str:
         for k, arrow in ((1, "→"), (2, "↑"))
     ]
     return f"<p class='muted'>{'&ensp;'.join(parts)}</p>"
+
+
+def _spoken(ds: Dataset, axes: Axes, shading: Shading) -> str:
+    """Say what the map shows: samples, what shades them, axes."""
+    shaded = f", shaded by {shading.column}" if shading.column else ""
+    first, second = map(percent, axes.explained[:2])
+    return (
+        f"Map of {count(len(ds.X), 'sample')}{shaded}. To the right principal "
+        f"component 1, {first} of the variance, upwards component 2, {second}."
+    )
 
 
 def _bars(axes: Axes) -> str:

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.fuzzy.comparison import SampleDiscordance
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.membership_map import MembershipMap
 from clusterlens.ui.figures.sample_map import CLICK_PIXELS
+from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import DISCORDANCE_COLOURS, cluster_colour
 from clusterlens.ui.kit.style import COLUMN
-from clusterlens.ui.kit.widgets import badge, card, mark, pn, safe, said
+from clusterlens.ui.kit.widgets import badge, card, mark, pn, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.fuzzy.nodes import Maps, Side
 from clusterlens.ui.parts.panel import Panel
@@ -42,15 +43,16 @@ class FuzzyMaps(Panel):
         first = MembershipMap(*made)
         others = [MembershipMap(*made, beside=first) for _ in _TITLES[1:]]
         self._figures = [first, *others]
+        places, self._steerings = zip(*map(steered, self._figures), strict=True)
         columns = [
             pn.Column(
                 Text(f"<p>{title}</p>", styles={"flex": "none"}),
-                figure.pane,
+                place,
                 sizing_mode="stretch_both",
                 margin=0,
                 styles={**COLUMN, "flex": "1 1 0"},
             )
-            for title, figure in zip(_TITLES, self._figures, strict=True)
+            for title, place in zip(_TITLES, places, strict=True)
         ]
         row = pn.Row(
             *columns,
@@ -101,14 +103,12 @@ class FuzzyMaps(Panel):
             figure.show(picture, self.session.look.fuzzy_view)
             figure.ring(place)
         names = samples.value.row_ids
-        words = (
-            f"Three maps of {len(names)} samples: memberships of U, of V, and their "
-            f"discordance, up to {fuzzy_maps.darkest:.2f}."
-        )
-        self._text.body = (
-            said(words)
-            + _legend(fuzzy_maps, fuzzy_discordance)
-            + _reading(fuzzy_sides, fuzzy_discordance, names, at)
+        for steering, words in zip(
+            self._steerings, _spoken(fuzzy_maps, fuzzy_sides, len(names)), strict=True
+        ):
+            steering.words = words
+        self._text.body = _legend(fuzzy_maps, fuzzy_discordance) + _reading(
+            fuzzy_sides, fuzzy_discordance, names, at
         )
 
     def _tap(self, x: float, y: float, unit: float) -> None:
@@ -117,6 +117,16 @@ class FuzzyMaps(Panel):
             distance, position = tree.value.query((x, y))
             near = distance <= CLICK_PIXELS * unit
             self.session.look.fuzzy_sample = int(position) if near else None
+
+
+def _spoken(maps: Maps, sides: tuple[Side, Side], n_samples: int) -> tuple[str, ...]:
+    """Say what each of the three maps shows."""
+    of = [
+        f"memberships of {name} in {count(side.partition.n_clusters, 'cluster')}"
+        for name, side in zip("UV", sides, strict=True)
+    ]
+    of.append(f"where both disagree, discordance up to {maps.darkest:.2f}")
+    return tuple(f"Map of {count(n_samples, 'sample')}: {words}." for words in of)
 
 
 def _legend(maps: Maps, found: SampleDiscordance) -> str:

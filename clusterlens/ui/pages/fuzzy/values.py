@@ -18,6 +18,8 @@ from clusterlens.ui.work.jobs import explain
 
 OWN = "#0b7d7d"
 _HIDDEN = "•••"
+# Of the width of the chart, from the middle of a name of a model to the next.
+_NAME = 0.25
 VALUES_CSS = """
 .rows { display: grid; height: 100%; grid-template-rows: auto repeat(5, 1fr) 26px; }
 .row { display: grid; grid-template-columns: minmax(0, 1.75fr) minmax(0, 1.1fr) 94px
@@ -127,13 +129,15 @@ def _raw(value: NDC, ready: dict[str, Any], low: float, hidden: bool) -> str:
     canvas = _plot(low, "hidden" if hidden else f"NDC {fixed(float(value), 3)}")
     if not hidden:
         expected = {
-            RANDOM_MODELS[model].title[:2]: adjusted[None].expected
+            RANDOM_MODELS[model].title: adjusted[None].expected
             for model, adjusted in ready.items()
         }
-        places = apart(list(expected.values()), 0.11 * (1.04 - low), (low, 1.04))
+        gap, ends = _NAME * (1.04 - low), (low + 0.15, 1.0)
+        places = apart(list(expected.values()), gap, ends)
         for (title, x), place in zip(expected.items(), places, strict=True):
-            canvas.line([(x, 0.3), (x, 0.8)], width=1.5)
-            canvas.text(place, 0.12, title, muted=True)
+            canvas.line([(x, 0.4), (x, 0.8)], width=1.5)
+            canvas.line([(x, 0.4), (place, 0.26)], width=1, opacity=0.5)
+            canvas.text(place, 0.1, title, muted=True)
         text = f"NDC {fixed(float(value), 4)}"
         canvas.dot(float(value), 0.5, shape="square", hollow=True, title=text)
     shown = _HIDDEN if hidden else fixed(float(value), 3)

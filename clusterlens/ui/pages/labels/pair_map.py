@@ -6,9 +6,10 @@ from typing import Any
 
 from clusterlens.compute._numbers import percent, whole
 from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import PAIR_OF_CLASSES
-from clusterlens.ui.kit.widgets import badge, card, mark, safe, said
+from clusterlens.ui.kit.widgets import badge, card, mark, safe
 from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.pages.labels.nodes import Judged, PairOfClasses, pair_frame
 from clusterlens.ui.pages.labels.pair_map_figure import PairMap
@@ -40,10 +41,11 @@ class ClassPair(Panel):
             sizing_mode="stretch_width",
             styles={"flex": "0 0 38%", "min-height": "0"},
         )
+        place, self._steering = steered(self._figure)
         return card(
             "Two of them",
             self._heading,
-            self._figure.pane,
+            place,
             self._below,
             note=self.status,
             css="cl-class-pair",
@@ -62,12 +64,12 @@ class ClassPair(Panel):
             self._put(picture.value)
             self._mark(pair)
         self._heading.body = self._title(judged, pair)
-        words = (
+        self._steering.words = (
             f"Map of {judged.name(pair.a)} and {judged.name(pair.b)}, score "
             f"{fixed(pair.score)}: their means lie {_gap(pair):.1f} standard "
             "deviations apart along the line through both."
         )
-        self._below.body = said(words) + self._text(judged, pair)
+        self._below.body = self._text(judged, pair)
 
     def _put(self, picture: Picture) -> None:
         self._figure.show(picture, self.session.look.label_view)

@@ -18,34 +18,38 @@ from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 
 PAIRS_CSS = """
-.pairs { border-spacing: 2px; border-collapse: separate; width: 100%; }
-.pairs td, .pairs th { border: 0; padding: 0; text-align: center; height: 30px;
-  vertical-align: middle; }
+:host { container-type: size; }
+/* All rows fit, and that of the numbers, as long as they can be hit and read. */
+.pairs { --gap: 2px; --most: 30px; border-spacing: var(--gap);
+  border-collapse: separate; width: 100%;
+  --row: clamp(8px, 100cqh / (var(--n) + 1) - var(--gap) - 1px, var(--most)); }
+.pairs td, .pairs th { border: 0; padding: 0; text-align: center; height: var(--row);
+  line-height: var(--row); vertical-align: middle; }
 .pairs th { text-align: left; white-space: nowrap; max-width: 120px; overflow: hidden;
   text-overflow: ellipsis; padding-right: 6px; color: inherit; width: 1px; }
 .pairs td { border-radius: 3px; min-width: 26px; }
 .pairs td.size { background: color-mix(in srgb, currentColor 7%, transparent);
   font-size: .85em; }
 .pairs td.open { outline: 2px solid currentColor; }
-.pairs button { all: unset; display: block; width: 100%; line-height: 30px;
+.pairs button { all: unset; display: block; width: 100%; height: var(--row);
   cursor: pointer; font-weight: 700; border-radius: 3px; }
 .pairs button:focus-visible { outline-offset: 1px; }
 .pairs .hatched { background-image: repeating-linear-gradient(45deg, transparent 0 4px,
   rgba(128, 128, 128, .45) 4px 6px) !important; }
-.pairs.few td, .pairs.few th { height: 44px; }
-.pairs.few button { line-height: 44px; }
-.pairs.some td, .pairs.some th, .pairs.some button { height: 22px;
-  line-height: 22px; font-size: .86em; font-weight: 400; }
-.pairs.many td, .pairs.many th, .pairs.many button { height: 20px; line-height: 20px;
-  font-size: .82em; min-width: 14px; font-weight: 400; }
+.pairs.few { --most: 44px; }
+.pairs.some { --most: 22px; }
+.pairs.some td, .pairs.some th, .pairs.some button { font-weight: 400;
+  font-size: min(.86em, var(--row)); }
+.pairs.many { --most: 20px; --gap: 1px; }
+.pairs.many td, .pairs.many th { font-weight: 400; min-width: 0;
+  font-size: min(.82em, .95 * var(--row)); }
 @media (max-width: 1150px) {
-  .pairs.some { border-spacing: 1px; }
+  .pairs { --gap: 1px; }
   .pairs.some td { min-width: 0; }
   .pairs.some td.size { font-size: 0; }
   .pairs.some th { max-width: 70px; padding-right: 3px; }
-  .pairs.some td, .pairs.some th, .pairs.some button { height: 19px;
-    line-height: 19px; }
-  .pairs.some button { font-size: 9.5px; }
+  .pairs.some button { font-size: min(9.5px, var(--row)); }
+  .pairs.many td.size { font-size: 0; }
 }
 """
 # Up to so many classes cells are large, middling, small; then they hold only
@@ -125,13 +129,21 @@ def pair_table(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> st
         )
         name, size = safe(judged.name(b)), whole(judged.sizes[b])
         body += (
-            f"<tr><th title='{name}, {size} rows'>{at + 1} {name}</th>{cells}"
+            f"<tr><th title='{name}, {size} rows'>{_numbered(at + 1, name)}</th>{cells}"
             f"<td class='size'>{size}</td></tr>"
         )
     sizes = {_FEW: "few", _LARGE: "", _NUMBERED: "some"}
     kind = next((kind for n, kind in sizes.items() if len(classes) <= n), "many")
     foot = "".join(f"<td>{k + 1}</td>" for k in range(len(classes)))
-    return f"<table class='pairs {kind}'>{body}<tr><th></th>{foot}</tr></table>"
+    rows_of = f"style='--n:{len(classes)}'"
+    return (
+        f"<table class='pairs {kind}' {rows_of}>{body}<tr><th></th>{foot}</tr></table>"
+    )
+
+
+def _numbered(number: int, name: str) -> str:
+    """Put the number of a class before its name, if that is another."""
+    return name if name == str(number) else f"{number} {name}"
 
 
 def _cell(judged: Judged, row: Any, opened: bool, numbered: bool) -> str:

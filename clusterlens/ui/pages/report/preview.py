@@ -20,6 +20,7 @@ button.pill[aria-pressed=true] { border-color: transparent; font-weight: 700;
   background: color-mix(in srgb, #0b8a8a 16%, transparent); }
 button.pill:disabled { opacity: .5; cursor: default; border-style: dashed; }
 """
+_PAPER = "<span class='muted'>As it prints: on white, in either theme.</span>"
 
 
 class ReportPreview(Panel):
@@ -88,7 +89,7 @@ class ReportPreview(Panel):
         """Write the file on a thread; the newest one is shown."""
         found = gather(self.session)
         if found is not None:
-            self._chips.body = "".join(_chip(key, found) for key in SECTIONS)
+            self._chips.body = "".join(_chip(key, found) for key in SECTIONS) + _PAPER
             if not self._page.body:
                 self._page.body = "<p class='muted'>Writing the report …</p>"
             title = "Writing the report"
