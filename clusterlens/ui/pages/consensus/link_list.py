@@ -27,8 +27,8 @@ _EVIDENCE = (
     "the best model of the pool contradicts them is estimated."
 )
 _SHARE = (
-    "With the weight of the paper, 1, one link of few moves many ranks; ten links weigh "
-    "as much as one."
+    "With the weight of the paper, 1, one link of few moves many ranks; ten links "
+    "weigh as much as one."
 )
 _SHOWN = 200
 MOST_BYTES = 10_000_000
