@@ -120,6 +120,22 @@ def test_the_slider_cuts_the_tree_and_larger_halves_keep_their_colour():
     opened(session, then)
 
 
+def test_a_partition_that_is_being_made_cannot_be_taken_yet():
+    session = planted()
+
+    async def then(page):
+        bar = panel(page, "PartitionBar")
+        assert not (bar._keep.disabled or bar._choose.disabled)
+        session.look.partition_k = 4
+        assert session.derived.get("chosen").state == "pending"
+        assert bar._keep.disabled
+        assert bar._choose.disabled
+        await rest(session)
+        assert not (bar._keep.disabled or bar._choose.disabled)
+
+    opened(session, then)
+
+
 def test_nothing_moves_while_another_number_of_clusters_is_made():
     session, moved = planted(), []
 

@@ -225,7 +225,10 @@ class PartitionBar(Panel):
         self._obey.visible = there and kind == "consensus" and linked
         self._models.visible = there and kind == "model"
         is_made = there and kind not in ("model", "result")
-        self._keep.disabled = not is_made
+        # Before it is made there is nothing that a click could take.
+        is_ready = results["chosen"].ready
+        self._keep.disabled = not (is_made and is_ready)
+        self._choose.disabled = not is_ready
         self._name.visible = self._keep.visible = is_made
         self._choose.visible = there and kind != "result"
         self._rows.button.disabled = not there
