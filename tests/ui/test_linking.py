@@ -376,7 +376,7 @@ def test_suggestions_are_answered_and_skipped_one_after_the_other():
 def test_answers_to_suggestions_bring_new_ones_until_there_is_nothing_to_ask():
     async def scenario(opened):
         session = opened.session
-        await opened.press("l", "space")
+        await opened.press("space")
         asked = []
         while session.look.pair:
             asked.append(session.look.pair)

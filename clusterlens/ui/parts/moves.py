@@ -175,7 +175,8 @@ def go_on_streak(session: Session) -> None:
 
 def skip(session: Session) -> None:
     """Leave the pair as it is and take the next suggestion, or the first."""
-    if session.look.linking or session.look.pair:
+    if session.analysis.run is not None:
+        session.look.param.update(tab="links", drawer=True)
         _take(session, _suggested_after(session) or _suggested(session))
 
 

@@ -16,7 +16,6 @@ from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, mark, safe, select
 from clusterlens.ui.pages.new_rows.nodes import cluster_of
 from clusterlens.ui.parts.panel import Panel
-from clusterlens.ui.parts.tab import share_bar
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.work.derived import Result
 
@@ -169,8 +168,7 @@ def _typing(told: Result) -> str:
     steps = tool.accuracy[tool.accuracy["used"]]
     rows = "".join(
         f"<tr><td class='number'>{row.n_questions}</td><td>{safe(row.column)}</td>"
-        f"<td>{share_bar(row.accuracy)}</td><td class='number'>"
-        f"{percent(row.accuracy)}</td></tr>"
+        f"<td class='number'>{percent(row.accuracy)}</td></tr>"
         for row in steps.itertuples()
     )
     return (
@@ -178,7 +176,7 @@ def _typing(told: Result) -> str:
         f"{count(len(steps), 'question')}</b> put <b>"
         f"{percent(steps['accuracy'].iloc[-1])}</b> of the rows into their cluster "
         "<span class='muted'>(rows that neither chose nor weighed them)</span></p>"
-        "<table><tr><th class='number'>asked</th><th>and</th><th></th>"
+        "<table><tr><th class='number'>asked</th><th>and</th>"
         f"<th class='number'>right</th></tr>{rows}</table></div>"
     )
 
