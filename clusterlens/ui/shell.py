@@ -343,7 +343,8 @@ def _named(name: str, size: str) -> str:
     """Return a name, cut where room is short, and a size, as markup."""
     name = safe(name)
     return (
-        f"<bdi class='cut' title='{name}'>{name}</bdi><span class='cut'>· {size}</span>"
+        f"<bdi class='cut' title='{name}'>{name}</bdi> "
+        f"<span class='cut'>· {size}</span>"
     )
 
 

@@ -32,7 +32,8 @@ def test_the_table_is_made_when_it_is_opened_sorted_chosen_and_saved():
         assert "Calinski-Harabasz" in panel._text.body
         assert "are the classes clusters?" in panel._text.body
         check = session.derived.get("label_check").value
-        trust = f"CH_btwn of the classes {check.score:.2f}"
+        trust = f'Compared with the classes: <span class="badge cl-label-trust">round groups '
+        trust += f"(CH_btwn) {check.score:.2f}"
         assert f"{trust}" in panel._text.body
         panel._do("sort ari")
         assert list(panel._shown["ari"]) == sorted(panel._shown["ari"], reverse=True)
@@ -75,7 +76,7 @@ def test_the_map_turns_to_models_and_a_click_selects_one():
         assert not page._samples.visible
         panel = page._map_of_models
         assert panel._figure.body.count("data-do=") == 2  # the distinct ones
-        assert "hub 2" in panel._figure.body
+        assert "near-copies 2" in panel._figure.body
         assert "6 copies" in panel._figure.body
         panel._choose("6")
         await rest(session)

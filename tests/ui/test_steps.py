@@ -8,6 +8,7 @@ from panel.io.state import set_curdoc
 
 from benchmarks.sessions import Visitor
 from clusterlens.ui import cli, shell
+from clusterlens.ui.pages.report.page import ReportPage
 from clusterlens.ui.work import turns
 from tests.ui.loop import run
 
@@ -145,7 +146,7 @@ def test_page_that_cannot_be_made_says_so(shells, monkeypatch):
             yield
             raise ZeroDivisionError
 
-        monkeypatch.setattr(shell.ReportPage, "build", build)
+        monkeypatch.setattr(ReportPage, "build", build)
         with set_curdoc(document):
             made.session.look.page = "report"
             await until(lambda: made.session.jobs.notices)

@@ -12,7 +12,7 @@ import clusterlens as cl
 from benchmarks.pages import FIND, begin_linking, places_at_rest
 from tests.ui.test_main_job import LONG, load, picture, run_pool, write_blobs
 
-ROWS = 240
+ROWS = 200
 MATRICES = (".cl-consensus-matrix", ".cl-binarised-matrix")
 # What a figure shows: its ranges (low to high), the places of its images, and of rings
 # and names where it has them.
@@ -270,6 +270,8 @@ def test_zoom_links_and_order_hold_together_and_outlive_a_reload(app, tmp_path):
         timeout=LONG,
     )
     app.keyboard.press("Escape")
+    app.locator(".cl-pool-alone").get_by_text("pool alone").click()
+    expect(app.locator(".cl-pool-alone")).to_contain_text("The pool alone")
     order = cells.order()
     rings = cells.assert_shown(order)["rings"][0]
     link = {

@@ -142,7 +142,7 @@ EXPLANATIONS = {
         "The distinct partitions, closest to the consensus first.",
         "Teal is the distance (DISCOTEC), orange the charge for broken links. Without "
         "a family: ranks when any one is left out; if most agree: rank at a majority "
-        "threshold. With answers: how likely each model is yours; tick: before.",
+        "threshold. With answers: how likely each model is; tick: before.",
         "A low rank may be a lonely model that is right. Look at the end, too.",
         f"{_CONSENSUS}, equation 3 and Algorithm 1",
     ),

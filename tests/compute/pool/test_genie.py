@@ -28,7 +28,7 @@ def test_all_numbers_of_clusters_are_cut_from_one_pass():
     ]
     plan = {s.title: len(s.models) for s in estimate_pool((500, 3), pool).plan}
     assert plan == {
-        "spanning tree, min_samples=5": 7,
+        "tree of nearest neighbours (spanning tree, min_samples=5)": 7,
         "Genie's merges, gini_threshold=0.1, min_samples=5": 3,
         "Genie's merges, gini_threshold=0.3, min_samples=5": 3,
     }
