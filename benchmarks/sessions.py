@@ -43,6 +43,8 @@ PROBE_SECONDS = 0.05
 AT_ONCE = 2
 USED = 4
 POOL = "default"
+# Until a session has prepared all its pages, which it does when nothing happens.
+PREPARED_SECONDS = 20.0
 # What a browser says when it has drawn the page for the first time.
 DRAWN = {
     "events": [
@@ -156,6 +158,7 @@ async def close(n_sessions: int, at_once: int | None) -> None:
     )
     with server(150) as (address, process):
         first = await open_all(address, 1)
+        await asyncio.sleep(PREPARED_SECONDS)
 
         def say_memory(when: str) -> None:
             print(f"{when:28} {process.memory_info().rss / 2**20:6.0f} MB")
