@@ -20,6 +20,7 @@ from bokeh.models import (
     CustomJS,
     Glyph,
     GlyphRenderer,
+    ImageRGBA,
     Range1d,
 )
 from bokeh.models.tools import SelectTool
@@ -422,9 +423,21 @@ class Frame:
 
 
 class PictureFrame(Frame):
-    """A frame around one picture, `self._image`, that fills it."""
+    """A frame without axes around one picture that fills it."""
 
-    _image: ColumnDataSource
+    def __init__(self, told: Callable[..., None], **options: Any) -> None:
+        super().__init__(
+            told,
+            toolbar_location="right",
+            x_axis_type=None,
+            y_axis_type=None,
+            **options,
+        )
+        self._image = no_image()
+
+    def draw_image(self) -> None:
+        """Draw the picture over what was drawn before."""
+        self.draw(self._image, ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh"))
 
     def show(self, picture: Picture, port: Viewport) -> None:
         """Show a picture of what is looked at."""

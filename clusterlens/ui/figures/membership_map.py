@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from bokeh.models import ColumnDataSource, ImageRGBA, Scatter, Segment, Text
+from bokeh.models import ColumnDataSource, Scatter, Segment, Text
 from scipy.spatial import KDTree
 
-from clusterlens.ui.figures.frame import ON_A_GROUND, RINGED, PictureFrame, no_image
+from clusterlens.ui.figures.frame import ON_A_GROUND, RINGED, PictureFrame
 
 # Pixels from the middle of a star to that of its number.
 _ASIDE = 18
@@ -38,12 +38,8 @@ class MembershipMap(PictureFrame):
             beside=beside,
             css="cl-membership-figure",
             tools=["box_zoom", "tap", "save"],
-            toolbar_location="right",
-            x_axis_type=None,
-            y_axis_type=None,
         )
         self._tapped = tapped
-        self._image = no_image()
         self._walks = ColumnDataSource(
             {key: [] for key in ("x0", "y0", "x1", "y1", "colour", "width")}
         )
@@ -55,7 +51,7 @@ class MembershipMap(PictureFrame):
         self.on_click(self._on_click)
 
     def _draw(self) -> None:
-        self.draw(self._image, ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh"))
+        self.draw_image()
         self.draw(
             self._walks,
             Segment(

@@ -10,7 +10,6 @@ from bokeh.events import SelectionGeometry
 from bokeh.models import (
     BoxSelectTool,
     ColumnDataSource,
-    ImageRGBA,
     LassoSelectTool,
     Scatter,
     Segment,
@@ -22,7 +21,6 @@ from clusterlens.ui.figures.frame import (
     RINGED,
     PictureFrame,
     View,
-    no_image,
 )
 from clusterlens.ui.kit.palette import LINK_COLOURS, PAIR_COLOUR
 
@@ -92,12 +90,8 @@ class MapFigure(PictureFrame):
             beside=beside,
             css="cl-map-figure",
             tools=["box_zoom", BoxSelectTool(), LassoSelectTool(), "tap", "save"],
-            toolbar_location="right",
-            x_axis_type=None,
-            y_axis_type=None,
         )
         self._tapped, self._boxed, self._lassoed = tapped, boxed, lassoed
-        self._image = no_image()
         self._rings = ColumnDataSource({"x": [], "y": [], "letter": []})
         self._links = {
             kind: ColumnDataSource({"x0": [], "y0": [], "x1": [], "y1": []})
@@ -112,7 +106,7 @@ class MapFigure(PictureFrame):
         self.figure.on_event(SelectionGeometry, self._on_selection)
 
     def _draw(self) -> None:
-        self.draw(self._image, ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh"))
+        self.draw_image()
         self.draw(
             self._numbers,
             Text(

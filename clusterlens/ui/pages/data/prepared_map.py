@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bokeh.models import ImageRGBA
-
-from clusterlens.ui.figures.frame import PictureFrame, no_image
+from clusterlens.ui.figures.frame import PictureFrame
 
 
 class PreparedMap(PictureFrame):
@@ -19,14 +17,5 @@ class PreparedMap(PictureFrame):
     """
 
     def __init__(self, told: Callable[..., None]) -> None:
-        super().__init__(
-            told,
-            css="cl-prepared-figure",
-            tools=["box_zoom", "save"],
-            toolbar_location="right",
-            x_axis_type=None,
-            y_axis_type=None,
-        )
-        self.figure.toolbar.autohide = True
-        self._image = no_image()
-        self.draw(self._image, ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh"))
+        super().__init__(told, css="cl-prepared-figure", tools=["box_zoom", "save"])
+        self.draw_image()

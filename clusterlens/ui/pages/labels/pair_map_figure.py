@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, ImageRGBA, Patches, Scatter
+from bokeh.models import ColumnDataSource, Patches, Scatter
 
-from clusterlens.ui.figures.frame import PictureFrame, View, no_image
+from clusterlens.ui.figures.frame import PictureFrame, View
 from clusterlens.ui.kit.palette import PAIR_OF_CLASSES
 
 
@@ -26,11 +26,7 @@ class PairMap(PictureFrame):
             told,
             css="cl-pair-figure",
             tools=["box_zoom", "save"],
-            toolbar_location="right",
-            x_axis_type=None,
-            y_axis_type=None,
         )
-        self._image = no_image()
         self._means = ColumnDataSource({"x": [], "y": [], "colour": []})
         self._curves = ColumnDataSource({"xs": [], "ys": [], "colour": []})
         # Without an outline, which would be a stroke where nothing lies.
@@ -40,7 +36,7 @@ class PairMap(PictureFrame):
                 xs="xs", ys="ys", fill_color="colour", line_color=None, fill_alpha=0.35
             ),
         )
-        self.draw(self._image, ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh"))
+        self.draw_image()
         for width, colour in ((7, "#ffffff"), (4, "colour")):
             self.draw(
                 self._means,

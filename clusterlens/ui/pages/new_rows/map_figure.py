@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from bokeh.models import ColumnDataSource, ImageRGBA, Scatter
+from bokeh.models import ColumnDataSource, Scatter
 
-from clusterlens.ui.figures.frame import RINGED, PictureFrame, no_image
+from clusterlens.ui.figures.frame import RINGED, PictureFrame
 
 
 class NewRowsFigure(PictureFrame):
@@ -30,14 +30,10 @@ class NewRowsFigure(PictureFrame):
             told,
             css="cl-new-rows-figure",
             tools=["box_zoom", "tap", "save"],
-            toolbar_location="right",
-            x_axis_type=None,
-            y_axis_type=None,
         )
-        self._image = no_image()
         self._crosses = ColumnDataSource({"x": [], "y": []})
         self._ring = ColumnDataSource({"x": [], "y": []})
-        self.draw(self._image, ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh"))
+        self.draw_image()
         # A pale casing, so that a cross is seen on points and on a dark card.
         for width, colour in ((4.5, "#ffffff"), (2, "#14181d")):
             self.draw(
