@@ -78,6 +78,20 @@ def told_of(session: Session, model: int) -> Told:
     return told(None, model, run_, labels, None, None, (), analysis.links)
 
 
+def said_by(script, folder):
+    """What a script prints last in a fresh process, of JSON."""
+    done = subprocess.run(
+        [sys.executable, script],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 @pytest.mark.parametrize("kind", ["all", "distinct", "rows of rows"])
 def test_a_fresh_process_finds_the_same_labels_and_scores(tmp_path, kind):
     again = kind == "rows of rows"
@@ -89,16 +103,7 @@ def test_a_fresh_process_finds_the_same_labels_and_scores(tmp_path, kind):
     (tmp_path / "script.py").write_text(text, encoding="utf-8")
     (tmp_path / "table.csv").write_bytes(content)
     (tmp_path / "compare.py").write_text(COMPARE.format(folder=str(tmp_path)))
-    done = subprocess.run(
-        [sys.executable, "compare.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    names, labels, values = json.loads(done.stdout.splitlines()[-1])
+    names, labels, values = said_by("compare.py", tmp_path)
     ensemble = analysis.ensemble
     assert names == list(ensemble.names)
     np.testing.assert_array_equal(labels, ensemble.labels)
@@ -161,16 +166,7 @@ def test_a_fresh_process_places_new_rows_as_the_page_does(tmp_path):
         content = session.files[session.history.done[step].values["sha256"]]
         (tmp_path / name).write_bytes(content)
     (tmp_path / "assign.py").write_text(ASSIGN.format(folder=str(tmp_path)))
-    done = subprocess.run(
-        [sys.executable, "assign.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found = dict(json.loads(done.stdout.splitlines()[-1]))
+    found = dict(said_by("assign.py", tmp_path))
     assert len(found) == 2
     for one in session.analysis.segmentations:
         made = segmentation(Some(cancelled=None), one)
