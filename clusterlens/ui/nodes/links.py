@@ -314,23 +314,22 @@ def suggestions(
 ) -> tuple[Suggestion, ...]:
     """The pairs whose answers tell most about the ranking, by the links so far.
 
-    Those that could not be told are left out; one that splits the models as they do
-    may come instead.
+    Those that could not be told are left out, and pairs like them come later.
     """
-    told = {
-        tuple(sorted((positions[a], positions[b])))
+    told = [
+        (positions[a], positions[b])
         for a, b in unsure
         if a in positions and b in positions
-    }
-    found = suggest_pairs(
+    ]
+    return suggest_pairs(
         ensemble,
         linked,
-        n=SUGGESTED + len(told),
+        n=SUGGESTED,
         constraint_weight=weight,
+        unsure=told,
         progress=job.report,
         cancel=job.cancelled,
     )
-    return tuple(some for some in found if some.pair not in told)[:SUGGESTED]
 
 
 NODES = {
