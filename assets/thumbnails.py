@@ -15,7 +15,7 @@ from bokeh.palettes import Viridis256
 from PIL import Image
 
 import clusterlens as cl
-from clusterlens.ui.figures.sample_map import draw_samples, map_view
+from clusterlens.ui.figures.raster import draw_samples, map_view
 from clusterlens.ui.kit.palette import cluster_colours, rgb
 from clusterlens.ui.state.looking import Viewport
 

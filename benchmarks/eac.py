@@ -41,7 +41,7 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from clusterlens.compute.consensus.density import density, ensemble_nmi, one_hot_loss
+from clusterlens.compute.consensus.criteria import density, ensemble_nmi, one_hot_loss
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.scores import average_nmi

@@ -26,9 +26,9 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute.consensus.agreement_tree import agreement_tree
-from clusterlens.compute.consensus.density import density
+from clusterlens.compute.consensus.criteria import density
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
+from clusterlens.compute.consensus.maximum_tree import agreement_tree
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.consensus.tree import consensus_tree
 from clusterlens.compute.ensemble.ensemble import Ensemble

@@ -49,7 +49,7 @@ import clusterlens as cl
 from benchmarks.damaged_stores import attack_stores
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.replay import replay
-from clusterlens.ui.exports.script import ScriptError, run_lines, table_lines
+from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.parts.findings import NEEDED, gather
 from clusterlens.ui.server.memory.archive import (
     ArchiveError,
@@ -59,6 +59,7 @@ from clusterlens.ui.server.memory.archive import (
 from clusterlens.ui.server.memory.schema import ABOUT
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.session import Session
+from clusterlens.ui.state.literals import ScriptError
 from clusterlens.ui.state.shapes import fits
 from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 
@@ -234,6 +235,13 @@ async def make_analysis(folder: Path) -> bytes:
     k_means = {"clusterer": "k-means", "n_clusters": [2, 3, 4], "copies": 2}
     mixtures = {"clusterer": "Gaussian mixture", "n_components": [2, 3]}
     await session.act("run pool", pool=[k_means, mixtures], random_state=3)
+    ours = ["row,ours", *(f"r{k},{k % 2}" for k in range(36))]
+    key = session.keep_file("\n".join(ours).encode())
+    await session.act("import partitions", name="ours.csv", sha256=key, mixed=True)
+    soft = ["row,a,b", *(f"r{k},{k % 2},1" for k in range(36))]
+    key = session.keep_file("\n".join(soft).encode())
+    await session.act("add memberships", name="soft.csv", sha256=key, normalize=True)
+    await session.act("weigh models", by="families")
     await session.act("add link", kind="must", a="r1", b="r4")
     await session.act("add link", kind="cannot", a="r1", b="r2")
     partition = {"kind": "model", "model": 1}
@@ -241,6 +249,9 @@ async def make_analysis(folder: Path) -> bytes:
     numbers = [[0, 0], [1, 1], [2, 2]]
     made = {"kind": "model", "model": 2}
     await session.act("choose result", partition=made, numbers=numbers, on="Consensus")
+    await session.act("keep segmentation", name="kept")
+    group = {"kind": "group", "rows": ["r1", "r5"]}
+    await session.act("keep partition", partition=group, name="a group")
     await session.act("rename run", id="r1", name="first")
     await session.act("write note", text="a note")
     await session.act("save pair", u="model a", v="model b")
@@ -298,10 +309,12 @@ async def use_analysis(store: Store, name: str, *, runs: bool = False) -> str:
 
 def _card(steps: Any) -> str:
     """The lines that pages copy as Python; nothing where they cannot be written."""
-    try:
-        return "\n".join([*table_lines(steps), *run_lines(steps)])
-    except ScriptError:
-        return ""
+    run = str(steps[-1].analysis.run_id) if steps else ""
+    with suppress(ScriptError):
+        return write_card(
+            steps, lambda lines: [lines.dataset(run), lines.ensemble(run)]
+        )
+    return ""
 
 
 def _replay(script: str, found: Any, session: Session) -> None:
@@ -328,6 +341,9 @@ _METHODS = {
     "astype",
     "select",
     "with_weights",
+    "concat",
+    "take_samples",
+    "get_indexer",
     "to_frame",
     "head",
     "to_string",

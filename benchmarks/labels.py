@@ -44,8 +44,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from clusterlens.compute.indices.class_match import ADJUSTED_MEASURES, label_match
 from clusterlens.compute.indices.indices import INDICES, internal_index
-from clusterlens.compute.indices.label_match import ADJUSTED_MEASURES, label_match
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import calinski_harabasz_score
 
-from clusterlens.compute.indices.label_match import label_match
+from clusterlens.compute.indices.class_match import label_match
 
 SIZES = range(5000, 10001, 500)
 DIMENSIONS = (2, *range(10, 101, 10))

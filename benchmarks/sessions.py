@@ -27,8 +27,10 @@ import subprocess
 import sys
 import urllib.request
 import weakref
+from array import array
 from collections.abc import Iterable
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from time import perf_counter, sleep, thread_time
 from typing import Any
@@ -300,7 +302,9 @@ def serve(port: int, rows: int) -> None:
     from clusterlens.ui.session import Session
     from clusterlens.ui.shell import Shell
 
-    shown: list[tuple[Shell, Any]] = []
+    # Without what is left of those that are gone, which would hold memory of its own.
+    shown: dict[int, tuple[Any, Any]] = {}
+    opened = count()
     X, _ = make_blobs(rows, 10, centers=12, random_state=0)
     table = pd.DataFrame(X).to_csv(index=False).encode()
     steps = note_steps()
@@ -330,23 +334,25 @@ def serve(port: int, rows: int) -> None:
         shell.view.servable()
         pn.state.onload(shell.begin)
         pn.state.on_session_destroyed(lambda context: shell.close())
-        shown.append((weakref.ref(shell), weakref.ref(pn.state.curdoc)))
+        user = next(opened)
+        gone = weakref.ref(shell, lambda _: shown.pop(user))
+        shown[user] = gone, weakref.ref(pn.state.curdoc)
 
     class Asked(RequestHandler):
         async def get(self, what: str) -> None:
             if what == "pages":
                 self.write(" ".join(key for key, *_ in PAGES))
             elif what == "reset":
-                steps[:] = [0.0]
+                del steps[1:]
             elif what == "steps":
                 self.write(" ".join(f"{x:.6f}" for x in steps))
             elif what == "closed":
                 for session in made.get_sessions():
                     session.request_expiration()
-                self.write("1" if sum(s() is not None for s, _ in shown) == 1 else "0")
+                self.write("1" if len(shown) == 1 else "0")
             else:
                 name, value, user = what.split("/")
-                shell, document = (ref() for ref in shown[int(user)])
+                shell, document = (ref() for ref in [*shown.values()][int(user)])
                 does = {"see": see, "look": look, "load": load, "run": run}[name]
                 with set_curdoc(document):
                     await does(shell, value)
@@ -366,9 +372,9 @@ def serve(port: int, rows: int) -> None:
     made.io_loop.start()
 
 
-def note_steps() -> list[float]:
+def note_steps() -> array[float]:
     """Note the processor time of each step of the event loop, from now on."""
-    steps = [0.0]
+    steps = array("d", [0.0])
     take = asyncio.Handle._run
 
     def timed(handle: asyncio.Handle) -> None:

@@ -1,174 +1,107 @@
 """ClusterLens: what many clusterings of one table agree on.
 
-The names below are the public compute interface, by the module of `clusterlens.compute`
-that holds them; a module is imported when one of its names is first used. The browser
-app is `clusterlens.ui`, which only the two plots load.
+The public compute interface is in groups: `cl.consensus`, `cl.fuzzy`, `cl.indices` and
+the others below, each with the names of its room of `clusterlens.compute`. What most
+work needs is what completion offers on top; every name of a group is there as well. A
+module is imported when one of its names is first used. The browser app is
+`clusterlens.ui`, which only the two plots and `explore` load.
 """
+
+from typing import Any
 
 import lazy_loader
 
+from clusterlens.compute import (
+    assigning,
+    consensus,
+    ensemble,
+    estimators,
+    fuzzy,
+    indices,
+    pool,
+    ranking,
+    table,
+)
+
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(
+_GROUPS = (
+    table,
+    pool,
+    ensemble,
+    ranking,
+    consensus,
+    indices,
+    fuzzy,
+    estimators,
+    assigning,
+)
+# What most work needs.
+_FRONT = [
+    "DataError",
+    "load_table",
+    "load_example",
+    "prepare",
+    "run_pool",
+    "estimate_pool",
+    "POOLS",
+    "CLUSTERERS",
+    "Ensemble",
+    "load_ensemble",
+    "load_partitions",
+    "Constraints",
+    "count_agreements",
+    "rank_partitions",
+    "discotec",
+    "suggest_pairs",
+    "answer_posterior",
+    "models_for_answers",
+    "consensus_partition",
+    "consensus_kmeans",
+    "consensus_tree",
+    "consensus_tile",
+    "order_samples",
+    "select_k",
+    "cluster_stability",
+    "cluster_profiles",
+    "inspect_sample",
+    "INDICES",
+    "external_index",
+    "internal_index",
+    "label_evidence",
+    "label_match",
+    "FuzzyPartition",
+    "load_memberships",
+    "compare_fuzzy",
+    "CNS",
+    "ConsensusClusterer",
+    "Segmentation",
+    "load_segmentation",
+    "describe_clusters",
+    "attach_labels",
+    "plot_consensus",
+    "plot_ranking",
+    "explore",
+]
+_own, _, _own_names = lazy_loader.attach(
     __name__,
     submod_attrs={
         "compute._validation": ["DataError"],
         "compute._run.options": ["Cancelled"],
-        "compute.table.dataset": ["Dataset", "make_dataset", "prepare", "take_rows"],
-        "compute.table.distributions": [
-            "ColumnDistribution",
-            "column_distributions",
-        ],
-        "compute.table.examples": ["EXAMPLES", "load_example"],
-        "compute.table.export": ["attach_labels", "to_csv_bytes"],
-        "compute.table.profiles": [
-            "ClusterProfiles",
-            "cluster_profiles",
-            "group_profile",
-        ],
-        "compute.table.preparation": ["Preparation"],
-        "compute.table.projection": ["Projection", "project"],
-        "compute.table.reading": ["READERS", "TableParts", "load_table", "table_parts"],
-        "compute.table.summaries": [
-            "ColumnSummary",
-            "column_summaries",
-            "table_hints",
-        ],
-        "compute.ensemble.agreement": [
-            "Agreement",
-            "AgreementCost",
-            "agreement_cost",
-            "agreement_seconds",
-            "count_agreements",
-            "estimate_agreements",
-        ],
-        "compute.ensemble.comparison": ["PartitionComparison", "compare_partitions"],
-        "compute.ensemble.constraint_files": [
-            "constraints_from_csv",
-            "constraints_from_json",
-            "constraints_from_labels",
-            "constraints_to_csv",
-            "constraints_to_json",
-        ],
-        "compute.ensemble.constraints": ["ConstraintError", "Constraints"],
-        "compute.ensemble.contingency": ["cross_tab", "match_labels"],
-        "compute.ensemble.ensemble": ["Ensemble"],
-        "compute.ensemble.importing": ["load_partitions"],
-        "compute.ensemble.make_up": ["PoolMakeUp", "pool_make_up"],
-        "compute.ensemble.overlaps": ["sample_disagreement"],
-        "compute.ensemble.storing": ["load_ensemble"],
-        "compute.ensemble.votes": ["mean_consensus", "votes_together"],
-        "compute.ranking.answers": ["AnswerPosterior", "answer_posterior"],
-        "compute.ranking.hubs": ["Hubs", "find_hubs"],
-        "compute.ranking.model_map": ["ModelMap", "map_models"],
-        "compute.ranking.preview": ["LinkPreview", "preview_link"],
-        "compute.ranking.progressive": ["ProgressiveRanking", "rank_progressively"],
-        "compute.ranking.ranking": ["SCORES", "Ranking", "Score", "rank_partitions"],
-        "compute.ranking.robustness": ["Robustness", "rank_robustness"],
-        "compute.ranking.run_comparison": ["RunComparison", "compare_runs"],
-        "compute.ranking.scores": [
-            "average_ari",
-            "average_nmi",
-            "discotec",
-            "threshold_scores",
-        ],
-        "compute.ranking.uncertainty": ["Uncertainty"],
-        "compute.ranking.voting": ["near_copies", "vote_weights"],
-        "compute.ranking.suggestions": ["Suggestion", "suggest_pairs"],
-        "compute.consensus.agreement_tree": ["AgreementTree", "agreement_tree"],
-        "compute.consensus.cluster_consensus": [
-            "ClusterConsensus",
-            "cluster_consensus",
-            "consensus_cdf",
-        ],
-        "compute.consensus.density": ["density", "ensemble_nmi", "one_hot_loss"],
-        "compute.consensus.kmeans": ["consensus_kmeans"],
-        "compute.consensus.inspection": ["SampleReport", "inspect_sample"],
-        "compute.consensus.ordering": ["order_samples"],
-        "compute.consensus.partition": [
-            "CONSENSUS_FUNCTIONS",
-            "ConsensusFunction",
-            "consensus_partition",
-        ],
-        "compute.consensus.tile_source": ["TileSource", "order_by_partition"],
-        "compute.consensus.tiles": ["Tile", "consensus_tile"],
-        "compute.consensus.tree": ["ConsensusTree", "consensus_tree"],
-        "compute.indices.indices": [
-            "INDICES",
-            "IndexValue",
-            "external_index",
-            "internal_index",
-        ],
-        "compute.indices.label_anchors": ["LABEL_ANCHORS", "LabelAnchor"],
-        "compute.indices.label_evidence": [
-            "LabelEvidence",
-            "label_evidence",
-            "merge_classes",
-            "merge_gains",
-        ],
-        "compute.indices.label_match": ["LabelCheck", "label_match"],
-        "compute.indices.model_comparison": ["compare_models"],
-        "compute.indices.pair_view": ["PairView", "class_pair_view"],
-        "compute.indices.pool_agreement": ["PoolAgreement", "pool_agreement"],
-        "compute.fuzzy.adjusted": ["AdjustedIndex", "adjusted_ndc", "adjusted_rand"],
-        "compute.fuzzy.comparison": [
-            "SampleDiscordance",
-            "compare_fuzzy",
-            "sample_discordance",
-        ],
-        "compute.fuzzy.concordance": ["NDC", "BrouwerIndex", "brouwer_index", "ndc"],
-        "compute.fuzzy.dirichlet": ["DirichletFit", "fit_dirichlet"],
-        "compute.fuzzy.importing": ["load_memberships"],
-        "compute.fuzzy.partition": ["FuzzyPartition"],
-        "compute.fuzzy.random_models": ["RANDOM_MODELS"],
-        "compute.fuzzy.toy": ["toy_partitions"],
-        "compute.estimators.border_peeling": ["BorderPeeling"],
-        "compute.estimators.cns.cns": ["CNS"],
-        "compute.estimators.cns.criterion": ["CriterionGrid"],
-        "compute.estimators.cns.graph": ["CNSGraph", "LiveSolution", "SmoothingStep"],
-        "compute.estimators.constrained_k_means": ["ConstrainedKMeans"],
-        "compute.estimators.fuzzy_c_means": ["FuzzyCMeans"],
-        "compute.estimators.genie": ["Genie"],
-        "compute.estimators.graph_communities": ["GraphCommunities"],
-        "compute.estimators.knn_mean_shift": ["KNNMeanShift"],
-        "compute.estimators.selected_models": [
-            "GaussianMixtureBIC",
-            "HDBSCANDBCV",
-            "KMeansSilhouette",
-        ],
-        "compute.estimators.selective_nn": ["SelectiveNN"],
-        "compute.estimators.spherical_k_means": ["SphericalKMeans"],
-        "compute.estimators.spuds": ["SPUDS"],
-        "compute.estimators.torque": ["TorqueClustering"],
-        "compute.pool.answer_models": ["AnswerModels", "models_for_answers"],
-        "compute.pool.catalogue": ["CLUSTERERS"],
-        "compute.pool.clusterer": ["Clusterer"],
-        "compute.pool.nulls": [
-            "NullAgreement",
-            "null_agreement",
-            "null_agreement_seconds",
-        ],
+        "compute.warm": ["compile_kernels"],
         "ui.explore": ["explore"],
         "ui.plots": ["plot_consensus", "plot_ranking"],
-        "compute.pool.pool": [
-            "PlannedStep",
-            "PoolEstimate",
-            "PoolModel",
-            "estimate_pool",
-            "iter_pool",
-            "run_pool",
-        ],
-        "compute.pool.resampling": ["ResampledConsensus", "resample_consensus"],
-        "compute.pool.select_k": ["KSelection", "select_k", "select_k_seconds"],
-        "compute.pool.separation": ["ClusterSeparation", "cluster_separation"],
-        "compute.pool.specs": ["POOLS", "pool_grids", "pool_specs"],
-        "compute.pool.stability": ["ClusterStability", "cluster_stability"],
-        "compute.assigning.rules": ["ClusterRule", "ClusterRules", "describe_clusters"],
-        "compute.assigning.typing_tool": ["TypingTool", "typing_tool"],
-        "compute.assigning.consensus_clusterer": ["ConsensusClusterer"],
-        "compute.assigning.drift": ["Drift"],
-        "compute.assigning.segmentation": ["Segmentation"],
-        "compute.assigning.storing": ["load_segmentation"],
-        "compute.warm": ["compile_kernels"],
     },
 )
+_HOMES = {name: group for group in _GROUPS for name in group.__all__}
+
+__all__ = [*_HOMES, *_own_names]
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_HOMES[name], name) if name in _HOMES else _own(name)
+
+
+def __dir__() -> list[str]:
+    groups = [group.__name__.rpartition(".")[2] for group in _GROUPS]
+    return sorted([*groups, *_FRONT, "__version__"])

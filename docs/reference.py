@@ -1,10 +1,8 @@
 """Write the reference: one page per room of the library, from its docstrings.
 
-What is public, and the room it is at home in, is read from `clusterlens/__init__.py`.
+What is public is read from the groups of `clusterlens`.
 """
 
-import ast
-from pathlib import Path
 from types import FunctionType
 
 from sphinx.application import Sphinx
@@ -25,7 +23,7 @@ ROOMS = {
     "plots": ("Notebooks", "Figures, and the page itself, in a notebook."),
     "run": ("Errors and kernels", "What stops a computation, and compiling ahead."),
 }
-HOMES = {"_validation": "run", "_run": "run", "warm": "run", "explore": "plots"}
+GROUPS = set(ROOMS) - {"plots", "run"}
 
 
 def setup(app: Sphinx) -> dict:
@@ -43,9 +41,9 @@ def pages() -> dict[str, str]:
         texts[f"{room}.rst"] = "\n\n".join(parts) + "\n"
     toctree = ".. toctree::\n\n" + "".join(f"   {room}\n" for room in ROOMS)
     intro = (
-        "All public names, as ``import clusterlens as cl`` gives them, by the room "
-        "of the library they are at home in. Every computation in the browser is a "
-        "call of one of them."
+        "All public names by their group, as ``import clusterlens as cl`` gives them: "
+        "``cl.consensus_partition`` and ``cl.consensus.consensus_partition`` are the "
+        "same. Every computation in the browser is a call of one of them."
     )
     lists = [f"**{ROOMS[room][0]}**\n\n{summary(names[room])}" for room in ROOMS]
     index = [heading("Reference"), intro, toctree, *lists]
@@ -53,19 +51,16 @@ def pages() -> dict[str, str]:
 
 
 def names_by_room() -> dict[str, list[str]]:
-    """Return the public names of every room, in the order of the package."""
-    tree = ast.parse(Path(clusterlens.__file__).read_text(encoding="utf-8"))
-    (attributes,) = (
-        keyword.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        for keyword in node.keywords
-        if keyword.arg == "submod_attrs"
-    )
-    found: dict[str, list[str]] = {room: [] for room in ROOMS}
-    for module, names in ast.literal_eval(attributes).items():
-        place = module.split(".")[1]
-        found[HOMES.get(place, place)] += names
+    """Return the public names of every room."""
+    found = {
+        room: list(getattr(clusterlens, room).__all__)
+        for room in ROOMS
+        if room in GROUPS
+    }
+    grouped = {name for names in found.values() for name in names}
+    for name in sorted({*clusterlens.__all__} - grouped):
+        of_ui = getattr(clusterlens, name).__module__.startswith("clusterlens.ui")
+        found.setdefault("plots" if of_ui else "run", []).append(name)
     return found
 
 

@@ -21,7 +21,7 @@ RESULTS = {
     *("ClusterRule", "ClusterRules", "TypingTool"),
     "ConsensusTree",
     *("ConstraintError", "CriterionGrid", "DataError", "Dataset", "DirichletFit"),
-    "Drift",
+    *("Drift", "Migration", "Refit"),
     *(
         "Hubs",
         "IndexValue",
@@ -138,6 +138,12 @@ def right_arguments(name):
         "load_ensemble": {"path": saved_ensemble()},
         "load_example": {"name": "rings"},
         "load_segmentation": {"path": saved_segmentation()},
+        "migration": {"before": pd.Series(LABELS), "after": pd.Series(LABELS[::-1])},
+        "refit": {
+            "segmentation": cl.load_segmentation(saved_segmentation()),
+            "dataset": dataset(),
+            "labels": LABELS,
+        },
         "Segmentation": {"dataset": dataset(), "labels": LABELS},
         "column_distributions": {
             "ds": dataset(),

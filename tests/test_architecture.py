@@ -21,6 +21,7 @@ UI_LIBRARIES = {
 # From the ground up: a room imports only from itself and from rooms before it.
 ROOMS = [
     "_numbers",
+    "notes",
     "_drafts",
     "_validation",
     "_plain",

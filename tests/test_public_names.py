@@ -7,10 +7,31 @@ import pytest
 
 import clusterlens
 
+GROUPS = (
+    *("table", "pool", "ensemble", "ranking", "consensus", "indices", "fuzzy"),
+    *("estimators", "assigning"),
+)
+
 
 @pytest.mark.parametrize("name", clusterlens.__all__)
 def test_public_name_exists_and_is_documented(name):
     assert getattr(clusterlens, name).__doc__
+
+
+def test_every_name_of_a_group_is_on_top_as_well():
+    groups = [getattr(clusterlens, name) for name in GROUPS]
+    for group in groups:
+        assert set(dir(group)) == set(group.__all__)
+        for name in group.__all__:
+            assert getattr(clusterlens, name) is getattr(group, name)
+    names = [name for group in groups for name in group.__all__]
+    assert len(names) == len(set(names))
+
+
+def test_completion_offers_the_groups_and_what_most_work_needs():
+    offered = set(dir(clusterlens))
+    assert set(GROUPS) < offered
+    assert 35 <= len(offered & set(clusterlens.__all__)) <= 45
 
 
 def test_importing_the_package_imports_no_heavy_library():

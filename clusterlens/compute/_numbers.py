@@ -22,8 +22,10 @@ def count(amount: int, one: str, many: str | None = None) -> str:
 def percent(share: float) -> str:
     """Write a share in percent: a zero without a sign, a little not as nothing.
 
-    What is below 1e-9 is rounding, not a little.
+    Nor most as all. What is below 1e-9 is rounding, not a little.
     """
     if abs(share) < 0.005:
         return "<1%" if share > 1e-9 else "0%"
+    if 0.995 <= share < 1 - 1e-9:
+        return ">99%"
     return f"{share:.0%}".replace("-", "−")

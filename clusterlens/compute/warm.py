@@ -10,9 +10,9 @@ import numpy as np
 from clusterlens.compute._run.kernels import mark_all_on_disk
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import FloatArray, IntArray, read_only
-from clusterlens.compute.consensus.agreement_tree import agreement_tree
-from clusterlens.compute.consensus.cluster_consensus import cluster_consensus
+from clusterlens.compute.consensus.cohesion import cluster_consensus
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
+from clusterlens.compute.consensus.maximum_tree import agreement_tree
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.consensus.tiles import consensus_tile
 from clusterlens.compute.ensemble.agreement import count_agreements
@@ -31,8 +31,8 @@ from clusterlens.compute.estimators.torque import TorqueClustering
 from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
 from clusterlens.compute.indices.indices import internal_index
 from clusterlens.compute.indices.model_comparison import compare_models
+from clusterlens.compute.pool.k_selection import select_k
 from clusterlens.compute.pool.optics import make_graph_ordering, make_ordering
-from clusterlens.compute.pool.select_k import select_k
 from clusterlens.compute.pool.spanning import grown_tree
 from clusterlens.compute.ranking.progressive import rank_progressively
 from clusterlens.compute.ranking.robustness import rank_robustness

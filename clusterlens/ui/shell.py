@@ -343,7 +343,7 @@ def _named(name: str, size: str) -> str:
     """Return a name, cut where room is short, and a size, as markup."""
     name = safe(name)
     return (
-        f"<bdi class='cut' title='{name}'>{name}</bdi> "
+        f"<bdi class='cut' title='{name} · {size}'>{name}</bdi> "
         f"<span class='cut'>· {size}</span>"
     )
 
@@ -473,7 +473,8 @@ def _help(session: Session) -> Text:
     )
     place = Text(
         f"<div class='keys'><div><h2>Keys</h2><table>{rows}</table>"
-        f"<p>Tab leads to maps and matrices. {HOW}</p><p>{manual}</p></div>"
+        f"<p><kbd>{Keys.step}</kbd> leads to the next step, the filled button of a "
+        f"page. Tab leads to maps and matrices. {HOW}</p><p>{manual}</p></div>"
         f"<div><h2>Words</h2><dl class='words' tabindex='0'>{words}</dl></div></div>",
         visible=False,
         css_classes=["cl-keys"],
@@ -528,7 +529,7 @@ def _job_bar(session: Session) -> pmu.Paper:
         styles=TOLD,
         elevation=0,
         margin=0,
-        stylesheets=[IN_FOOT % "1 1 330px; max-width: 620px"],
+        stylesheets=[IN_FOOT % "1 1 330px; max-width: 900px"],
     )
 
     def show(*events: Any) -> None:

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 import clusterlens as cl
-from clusterlens.compute.consensus.cluster_consensus import consensus_cdf
+from clusterlens.compute.consensus.cohesion import consensus_cdf
 from clusterlens.compute.consensus.partition import CONSENSUS_FUNCTIONS
 from clusterlens.compute.consensus.tile_source import TileSource
 from clusterlens.compute.ensemble.overlaps import partition_overlaps

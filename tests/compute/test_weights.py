@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
 import clusterlens as cl
-from clusterlens.compute.consensus.agreement_tree import agreement_tree
-from clusterlens.compute.consensus.cluster_consensus import consensus_cdf
-from clusterlens.compute.consensus.density import one_hot_loss
+from clusterlens.compute.consensus.cohesion import consensus_cdf
+from clusterlens.compute.consensus.criteria import one_hot_loss
+from clusterlens.compute.consensus.maximum_tree import agreement_tree
 from clusterlens.compute.consensus.partition import CONSENSUS_FUNCTIONS
 from clusterlens.compute.consensus.tile_source import TileSource
 from clusterlens.compute.ensemble.votes import mean_consensus, votes_together

@@ -1,19 +1,22 @@
 """Answers on the Consensus page without a browser."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import clusterlens as cl
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.ranking.answers import answer_posterior
 from clusterlens.ui.exports.document import _answer, _votes
 from clusterlens.ui.nodes.answers import broken_by_all
 from clusterlens.ui.pages.clusters.page import ClustersPage
 from clusterlens.ui.parts.findings import NEEDED, gather
 from clusterlens.ui.parts.moves import choose_result
-from clusterlens.ui.state.analysis import Link
+from clusterlens.ui.state.analysis import EVIDENCE, Link
+from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.state.partitions import choice_from
 from tests.ui.test_linking import looked_at
@@ -146,9 +149,42 @@ def test_a_link_that_one_model_keeps_is_not_broken_by_all():
         every = 1 + int(np.flatnonzero(together == 12)[0])
         lone = Link("cannot", 0, every)
         links = (Link("must", 0, some), Link("cannot", 0, some), lone)
-        assert broken_by_all(ensemble, links, positions) == {lone}
-        assert broken_by_all(ensemble, (), positions) == frozenset()
-        assert broken_by_all(ensemble, (Link("must", 0, 999),), positions) == set()
+        given = positions, EVIDENCE
+        assert broken_by_all(ensemble, links, *given) == {lone}
+        assert broken_by_all(ensemble, (), *given) == frozenset()
+        assert broken_by_all(ensemble, (Link("must", 0, 999),), *given) == set()
+
+    looked_at(scenario)
+
+
+@pytest.mark.parametrize(("weight", "broken"), [(EVIDENCE, 1), (0.2, 2)])
+def test_answers_about_noise_are_counted_alike_all_over_the_page(weight, broken):
+    async def scenario(opened):
+        session = opened.session
+        analysis = session.analysis
+        labels = analysis.ensemble.labels.astype(int)
+        alike = np.flatnonzero((labels == labels[:, :1]).all(axis=0)).tolist()
+        noise, *_, one, twin = alike
+        labels[:, noise] = NOISE
+        made = replace(analysis.runs[0], ensemble=Ensemble(labels))
+        session.history.do(Step("test", "Test", replace(analysis, runs=(made,))))
+        session.act_now("set link weight", weight=weight)
+        session.act_now("add link", kind="must", a=noise, b=149)
+        session.act_now("add link", kind="cannot", a=one, b=149)
+        session.act_now("add link", kind="cannot", a=one, b=twin)
+        session.look.model = 0
+        await opened.rest()
+        ranking = session.derived.get("ranking").value
+        assert ranking.violated[0] == pytest.approx(broken / 3)
+        states = session.derived.get("link_states").value
+        assert sum(state.broken for state in states) == broken
+        assert [state.uncertain for state in states] == [broken == 1, False, False]
+        assert len(session.derived.get("broken_by_all").value) == broken
+        if weight == EVIDENCE:
+            found = session.derived.get("answers").value
+            best = found.posterior.values.argmax()
+            assert found.broken == round(3 * ranking.violated[best])
+            assert "uncertain" in opened.links._text.body
 
     looked_at(scenario)
 
@@ -234,9 +270,9 @@ def test_a_consensus_by_answers_is_made_again_by_action_and_script():
         assert np.array_equal(result.clusters, chosen.clusters)
         choice = choice_from(result.made, session.analysis.samples)
         assert choice == chosen.choice
-        ens = session.analysis.ensemble
-        written = choice.python(ens, 4, ())
-        assert np.array_equal(eval(written, {"cl": cl, "ens": ens}), labels)
+        ensemble = session.analysis.ensemble
+        written = choice.python(ensemble, 4, ())
+        assert np.array_equal(eval(written, {"cl": cl, "ensemble": ensemble}), labels)
         session.look.pool_alone = True
         session.look.partition = "consensus"
         await opened.rest()

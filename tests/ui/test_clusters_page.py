@@ -1,5 +1,7 @@
 """The page Clusters: a partition chosen, read, named, kept, compared."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -322,7 +324,13 @@ def test_rows_come_least_typical_first():
         session.look.typical_first = True
         await rest(session)
         assert (np.diff(value(session, "members").own) <= 0).all()
-        assert "row" in panel(page, "ClusterRows")._rows.body
+        card = panel(page, "ClusterRows")
+        assert "row" in card._rows.body
+        # What is selected are all rows, whether or not some of them are doubtful.
+        total = len(value(session, "members").positions)
+        assert re.search(rf"{total} rows, <button[^>]*>select them", card._head.body)
+        doubtful = value(session, "members").doubtful
+        assert ("with another cluster more" in card._head.body) == (doubtful > 0)
 
     opened(session, then)
 
@@ -421,6 +429,8 @@ def test_a_cluster_has_the_name_of_its_rows_and_is_like_that_of_most_of_them():
     # Of rows that are not there nothing is known.
     beyond = ClusterName("own", ("r0", "r1", "elsewhere"))
     assert str(names_of(clusters, ids, [beyond])[0]) == "own"
+    most = Called("n", 305 / 306)
+    assert str(most) == "like n (>99%)"
     half = ClusterName("n", ("r0",))
     assert names_of(clusters, ids, [half]) == {}
 
@@ -434,7 +444,7 @@ def test_what_grows_with_the_square_is_offered_for_small_runs_only():
 
 
 def test_evidence_for_k_is_found_on_request_and_stands_beside_each_cut(monkeypatch):
-    from clusterlens.compute.pool.select_k import select_k
+    from clusterlens.compute.pool.k_selection import select_k
     from clusterlens.ui.pages.clusters import k_nodes
 
     session = planted()

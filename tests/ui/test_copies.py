@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui.exports.script import table_lines
+from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.parts.copies import beside_score, ready_line
 from tests.ui.loop import run
 from tests.ui.test_data_page import Opened
@@ -39,7 +39,9 @@ def test_the_ready_line_says_copies_and_one_click_uses_each_row_once():
         assert len(dataset.X) == 60
         assert dataset.row_counts.tolist() == [3] * 60
         assert "stands for all rows that equal it, 180 in all" in line.body
-        assert "copies='once'" in "\n".join(table_lines(opened.session.history.done))
+        steps, analysis = opened.session.history.done, opened.session.analysis
+        card = write_card(steps, lambda lines: [lines.samples(analysis)])
+        assert "copies='once'" in card
         assert "use each row once" not in opened.notes._steps.body
         opened.session.undo()
         await opened.rest()
@@ -90,14 +92,16 @@ def test_class_labels_say_copies_beside_the_score_and_beside_density():
         opened = LabelsOpened()
         table = make_dataset(repeated(), name="repeated", label="group")
         await opened.read(table)
-        for text in (opened.headline._text, opened.scales._badge):
-            assert "67% of the rows are copies of others" in text.body
-            assert "use each row once" in text.body
-        await opened.scales._badge._handle_msg("copies once")
+        headline, density = opened.headline._text, opened.scales._badge
+        assert "67% of the rows are copies of others" in headline.body
+        assert "use each row once" in headline.body
+        assert "copies of rows count" in density.body
+        assert "use each row once" not in density.body
+        await headline._handle_msg("copies once")
         await opened.rest()
         assert len(opened.value("judged").codes) == 60
-        for text in (opened.headline._text, opened.scales._badge):
-            assert "of the rows are copies" not in text.body
+        assert "of the rows are copies" not in headline.body
+        assert "copies" not in density.body
 
     run(main())
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui.exports.script import table_lines
+from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.pages.data.nodes import columns, preview, roles, shading, write_cell
 from clusterlens.ui.pages.data.page import DataPage
 from clusterlens.ui.pages.data.recent import Recent
@@ -403,7 +403,10 @@ def test_another_sheet_of_a_workbook_is_chosen_and_taken_back():
         await opened.rest()
         assert session.analysis.table.table.shape == (30, 1)
         assert chosen.value == "heights"
-        assert "sheet='heights'" in "".join(table_lines(session.history.done))
+        card = write_card(
+            session.history.done, lambda lines: [lines.samples(session.analysis)]
+        )
+        assert "sheet='heights'" in card
         session.undo()
         await opened.rest()
         assert chosen.value == "people"

@@ -58,9 +58,9 @@ class Opened:
 
     async def read(self, table, pool):
         analysis = Analysis(table=table, dataset=prepare(table))
-        self.session._move(
-            lambda: self.session.history.do(Step("load file", "Read", analysis, {}))
-        )
+        values = {"name": table.name, "sha256": "0" * 64}
+        step = Step("load file", "Read", analysis, values)
+        self.session._move(lambda: self.session.history.do(step))
         assert await self.session.act("run pool", pool=pool)
         self.look.fuzzy_view = Viewport(width=160, height=120)
         await self.rest()
@@ -114,7 +114,8 @@ def test_values_are_those_of_the_library():
                 assert fixed(expected.value, 3) in opened.values._text.body
             # In the row of the raw value what each model expects bears its name.
             title = RANDOM_MODELS[model].title
-            assert f">{title}</span>" in opened.values._text.body
+            name = f"{title[:4]}<em>{title[4:]}</em>"
+            assert f">{name}</span>" in opened.values._text.body
 
     looked_at(scenario)
 
@@ -249,8 +250,9 @@ def test_uploaded_rows_are_checked_and_join_the_choices():
         await opened.headline._divide._handle_msg("divide")
         assert not opened.headline._divide.visible
         assert opened.session.history.done[-1].values["normalize"]
-        divided = opened.value("fuzzy_choices").titled("upload two.csv")
-        assert "normalize=True" in divided.code
+        await opened.rest()
+        found, pair = opened.value("fuzzy_choices"), opened.value("fuzzy_pair")
+        assert "normalize=True" in opened.headline._script(found, pair)
         words, negative = frame.assign(x="much"), frame - 1
         for name, wrong in {"w.csv": words, "n.csv": negative}.items():
             await opened.headline._read(name, upload(wrong))

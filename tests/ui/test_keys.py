@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from benchmarks.pages import SAMPLES
 from clusterlens.ui.kit.words import score_words
 from clusterlens.ui.server.memory.store import Store
-from tests.ui.conftest import opened
+from tests.ui.conftest import IDLE, opened
 from tests.ui.test_accessible import open_iris
 from tests.ui.test_main_job import FIGURE, LONG, choose, picture
 from tests.ui.test_workbench import until
@@ -168,9 +168,52 @@ def test_a_sample_is_reached_and_clicked_by_keys(app):
     expect(app.locator(".cl-inspector")).to_contain_text("Disagreement")
 
 
-def test_a_link_costs_one_tab_and_its_buttons_have_names(app):
-    app.get_by_role("tab", name="Links").first.click()
+def test_one_key_leads_to_the_next_step_of_a_page(app):
+    app.locator(".cl-nav-pool button").click()
+    expect(app.locator(".cl-ranking-table")).to_be_hidden()
+    run = app.locator(".cl-run-pool button")
+    app.wait_for_function(IDLE, timeout=LONG)  # what is disabled loses the focus
+    expect(run).to_be_enabled()
+    app.keyboard.press("n")
+    expect(run).to_be_focused()
+
+
+def test_the_map_of_models_is_walked_and_selected_by_keys(app):
+    front = app.locator(".cl-ranking-table .ranked.front")
+    leader = front.inner_text()
+    app.locator(".cl-map-of-models button").click()
+    points = app.locator(".cl-model-map [role=button]")
+    expect(points.first).to_be_visible()
+    expect(app.locator(".cl-model-map [tabindex='0']")).to_have_count(1)
+    app.locator(".cl-map-of-samples button").focus()
+    app.keyboard.press("Tab")
+    point = app.locator(".cl-model-map [tabindex='0']")
+    expect(point).to_be_focused()
+    name = point.get_attribute("aria-label")
+    keys = ("ArrowRight", "ArrowLeft", "ArrowDown", "ArrowUp")
+    for key in keys:
+        app.keyboard.press(key)
+        if app.locator(".cl-model-map :focus").get_attribute("aria-label") != name:
+            break
+    other = app.locator(".cl-model-map :focus").get_attribute("aria-label")
+    assert other != name
+    assert front.inner_text() == leader
+    app.keyboard.press("Enter")
+    expect(front).not_to_have_text(leader)
+    expect(point).to_be_focused()
+    expect(point).to_have_accessible_name(other)
+    app.locator(".cl-map-of-samples button").click()
+
+
+def test_a_link_is_made_by_keys_costs_one_tab_and_its_buttons_have_names(app):
     rows = app.locator(".cl-links tr[data-roving]")
+    # The focus is still in the rail.
+    app.keyboard.press("Space")
+    expect(app.locator(".cl-must")).to_be_visible(timeout=LONG)
+    app.keyboard.press("m")
+    expect(rows).to_have_count(1)
+    app.keyboard.press("Control+z")
+    expect(rows).to_have_count(0)
     for n_links, key in enumerate("mc", 1):
         app.locator(".cl-suggestions button[data-do]").first.click()
         app.keyboard.press(key)

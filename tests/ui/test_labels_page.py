@@ -9,9 +9,9 @@ from playwright.sync_api import expect
 from sklearn.datasets import make_blobs
 
 import clusterlens
-from clusterlens.compute.indices.label_evidence import merge_gains
-from clusterlens.compute.indices.label_match import label_match
-from clusterlens.compute.indices.pool_agreement import pool_agreement
+from clusterlens.compute.indices.agreement_reached import pool_agreement
+from clusterlens.compute.indices.class_match import label_match
+from clusterlens.compute.indices.evidence import merge_gains
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.kit.words import fixed
@@ -46,9 +46,9 @@ class Opened:
 
     async def read(self, table, *, pool=None, size=(240, 160)):
         analysis = Analysis(table=table, dataset=prepare(table))
-        self.session._move(
-            lambda: self.session.history.do(Step("load file", "Read", analysis, {}))
-        )
+        values = {"name": table.name, "sha256": "0" * 64}
+        step = Step("load file", "Read", analysis, values)
+        self.session._move(lambda: self.session.history.do(step))
         self.look.label_view = Viewport(width=size[0], height=size[1])
         if pool:
             assert await self.session.act("run pool", pool=pool)

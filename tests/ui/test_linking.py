@@ -1,6 +1,7 @@
 """Linking on the Consensus page without a browser."""
 
 import asyncio
+import re
 import threading
 from dataclasses import replace
 
@@ -337,6 +338,14 @@ def test_legends_say_what_lines_and_colours_stand_for():
     looked_at(scenario)
 
 
+def test_the_legend_says_the_word_of_numbered_clusters_once():
+    async def scenario(opened):
+        entries = re.findall(r"</span>([^<]+) <span", opened.map._legend.body)
+        assert entries == ["cluster 1", "2", "3"]
+
+    looked_at(scenario)
+
+
 def test_a_cell_of_a_zoomed_matrix_is_a_pair():
     async def scenario(opened):
         look, matrix = opened.session.look, opened.matrix
@@ -371,6 +380,25 @@ def test_suggestions_are_answered_and_skipped_one_after_the_other():
         assert session.look.pair == third.pair
 
     looked_at(scenario)
+
+
+def test_the_first_pair_is_asked_for_by_a_key_before_any_was_looked_for():
+    async def main():
+        opened = Opened()
+        session = opened.session
+        session.look.page = "consensus"
+        session.history.do(Step("test", "Test", cut_iris()))
+        await opened.rest()
+        assert not session.derived.get("suggestions").ready
+        await opened.press("space")
+        first, *_ = session.derived.get("suggestions").value
+        assert session.look.pair == first.pair
+        await opened.press("escape", "escape")
+        assert session.look.pair == ()
+        await opened.press("space", "m")
+        assert len(session.analysis.links) == 1
+
+    run(main())
 
 
 def test_answers_to_suggestions_bring_new_ones_until_there_is_nothing_to_ask():

@@ -206,7 +206,8 @@ def test_linked_rows_that_a_preparation_leaves_out_are_named_and_come_back():
     fewer = session.analysis.dataset
     rows = {row: k for k, row in enumerate(plain_ids(fewer.row_ids))}
     models = Ensemble([[0, 0, 1], [0, 1, 1]])
-    (state,) = link_states(session.analysis.links, rows, models, LookedAt("a", 0), None)
+    looked_at = LookedAt("a", 0)
+    (state,) = link_states(session.analysis.links, rows, models, looked_at, None, 0.2)
     assert (state.ends, state.missing) == (None, (2,))
     session.undo()
     assert 2 in plain_ids(session.analysis.dataset.row_ids)

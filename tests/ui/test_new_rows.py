@@ -14,12 +14,13 @@ from openpyxl import load_workbook
 
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.assigning.storing import load_segmentation
+from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.projection import project
 from clusterlens.ui.exports.document import SECTIONS
 from clusterlens.ui.kit.palette import cluster_colours
 from clusterlens.ui.pages.data.recent import Recent
-from clusterlens.ui.pages.new_rows.drift import DriftCard
-from clusterlens.ui.pages.new_rows.drift_nodes import then_and_now
+from clusterlens.ui.pages.new_rows.drift import DriftCard, _returned
+from clusterlens.ui.pages.new_rows.drift_nodes import returned, then_and_now
 from clusterlens.ui.pages.new_rows.files import FILES, AssignedFiles
 from clusterlens.ui.pages.new_rows.headline import NewRowsHeadline
 from clusterlens.ui.pages.new_rows.map import NewRowsMap
@@ -38,6 +39,7 @@ from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.uploads import Upload
 from clusterlens.ui.session import Session
+from clusterlens.ui.state.analysis import AnalysisResult, KeptPartition
 from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import rest, run
 from tests.ui.test_clusters_page import planted, value
@@ -215,6 +217,31 @@ def test_a_column_that_moved_is_named_with_its_means_and_is_a_reason_to_refit():
     first, second = (drift._text.body.index(f"<td>{n}") for n in ("<b>y</b>", "x"))
     assert first < second
     assert "moved</span>" in drift._text.body
+
+
+def test_rows_that_return_by_their_id_are_followed():
+    table = pd.DataFrame({"id": [f"c{i}" for i in range(40)]})
+    table["x"] = np.repeat([0.0, 10.0], 20) + np.arange(40) % 7 / 10
+    dataset = prepare(make_dataset(table), roles={"id": "row id"})
+    clusters = np.repeat([0, 1], 20)
+    numbers = ((0, 0), (1, 1))
+    kept = KeptPartition(
+        "both", AnalysisResult("r1", dataset, {}, "k-means", clusters, numbers)
+    )
+    found = Segmentation(dataset, clusters + 1, {1: "<b>low", 2: "high"})
+    later = table.iloc[::-1].head(30).copy()
+    later.loc[later["id"].isin(["c39", "c38"]), "x"] = 0.3
+    later.loc[25, "id"] = "new"
+    new = make_dataset(later)
+    back = returned(found, kept, new, found.assign(new))
+    assert (back.n_returned, back.n_gone, back.n_new) == (29, 11, 1)
+    assert back.counts.loc[2, 1] == 2
+    assert back.n_stayed == 27
+    said = _returned(back, found.names)
+    assert "<b>29 rows return</b> by their id, 93% to the cluster" in said
+    assert "; 2 from high to &lt;b&gt;low. 11 are gone, 1 new." in said
+    without = make_dataset(later.drop(columns="id"))
+    assert returned(found, kept, without, found.assign(without)) is None
 
 
 def test_a_like_table_is_no_reason_and_few_rows_tell_nothing():

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.notes import Note
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.ui.kit.widgets import safe
@@ -157,6 +159,21 @@ def test_the_run_is_what_was_drafted_and_leads_to_the_consensus():
     looked_at(scenario)
 
 
+def test_while_a_run_begun_elsewhere_is_on_no_other_is_offered():
+    async def scenario(opened):
+        assert opened.can_run
+        jobs, seen = opened.session.jobs, []
+        jobs.param.watch(lambda event: seen.append(opened.can_run), ["partial"])
+        pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
+        assert await opened.session.act("run pool", pool=pool)
+        assert seen
+        assert not any(seen[:-1])
+        await opened.rest()
+        assert opened.can_run
+
+    looked_at(scenario)
+
+
 def test_a_failed_run_stays_on_the_page():
     async def scenario(opened):
         text = '[{"clusterer": "k-means", "n_clusters": 1, "copies": 2}]'
@@ -258,6 +275,23 @@ def test_a_pool_of_ones_own_needs_a_name_of_its_own(name):
         assert opened.session.own_pools.names() == ["mine", "other"]
 
     looked_at(scenario)
+
+
+def test_a_sentence_with_a_colon_is_no_failure():
+    async def main():
+        opened = Opened()
+        failed = Note("failed", "<i>", why="no luck")
+        ensemble = Ensemble([[0, 0, 1]], notes=["rows: taken by position", failed])
+        runs = (replace(made_run(1), ensemble=ensemble),)
+        analysis = Analysis(runs=runs, run_id="r1")
+        opened.session.history.do(Step("start", "Start", analysis, {}))
+        await opened.rest()
+        assert (
+            "<p><b>Failed</b></p><ul><li>&lt;i&gt;: no luck</li></ul>"
+            "<p><b>Notes</b></p><ul><li>rows: taken by position</li></ul>"
+        ) in opened.runs._form.body
+
+    run(main())
 
 
 def test_runs_are_listed_read_renamed_and_deleted():

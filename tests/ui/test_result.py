@@ -1,5 +1,6 @@
 """The result: one partition on every page, in every file, whatever is looked at."""
 
+import ast
 import io
 import re
 from contextlib import contextmanager
@@ -146,6 +147,32 @@ def test_another_model_is_beside_the_result_and_leaves_no_trace_in_files():
             await rest(session)
             assert "beside the result" not in shown._legend.body
             assert value(session, "looked_at").is_result
+
+    run(main())
+
+
+def test_a_name_leaves_with_its_rows_in_rows_report_and_script():
+    session = Session()
+
+    async def main():
+        await session.act("load example", name="iris")
+        await session.act("run pool", pool=POOL, random_state=0)
+        with watched(session):
+            await choose(session)
+            clusters = value(session, "clusters")
+            cluster = int(clusters[0])
+            result = {"kind": "result"}
+            await session.act(
+                "name cluster", partition=result, cluster=cluster, name="<mine>"
+            )
+            session.look.model = 3  # beside the result
+            await rest(session)
+            rows = rows_of(session)
+            assert_array_equal(rows["cluster name"] == "<mine>", clusters == cluster)
+            found = gather(session)
+            assert "&lt;mine&gt;" in write_report(found)
+            (names,) = re.findall(r"^NAMES = ({.*?})", found.script(), re.M | re.S)
+            assert ast.literal_eval(names)[cluster + 1] == "<mine>"
 
     run(main())
 

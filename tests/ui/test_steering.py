@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from clusterlens.compute.consensus.tiles import Tile
+from clusterlens.ui.figures.criterion_map import CriterionMap
 from clusterlens.ui.figures.matrix import Heatmap, MatrixFigure, full_view
 from clusterlens.ui.figures.sample_map import MapFigure
 from clusterlens.ui.figures.steering import Steering
@@ -47,6 +48,24 @@ def test_zooming_stays_at_the_cursor_and_within_the_whole():
         steering._handle_msg({"click": [0.999, 0.5]})
         row = int(np.mean(whole[1]))
         assert tapped == [(row, 99)]
+
+    run(main())
+
+
+def test_a_map_that_is_still_is_clicked_where_its_logarithmic_axis_says():
+    async def main():
+        went = Told()
+        frame = CriterionMap(lambda *at: went(at))
+        whole = ((0.0, 40.0), (0.01, 1.0))
+        frame.follow(whole)
+        steering = Steering(frame)
+        assert steering.still
+        assert "zoom" not in steering.how
+        steering._handle_msg({"click": [0.25, 0.5]})
+        assert went == [(pytest.approx((10, 0.1)),)]
+        for size, pixels in (("inner_width", 200), ("inner_height", 100)):
+            frame.figure.set_from_json(size, pixels)
+        assert steering.styles["width"] == "200px"
 
     run(main())
 

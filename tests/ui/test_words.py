@@ -33,6 +33,8 @@ def test_a_bare_number_is_said_to_be_a_label(label, title):
         (percent(-0.004), "0%"),
         (percent(1e-17), "0%"),
         (percent(-0.25), "−25%"),
+        (percent(0.9967), ">99%"),
+        (percent(1 - 1e-12), "100%"),
     ],
 )
 def test_no_comma_stands_between_thousands_and_little_is_not_nothing(written, text):

@@ -35,7 +35,7 @@ FIGURES_FIT = """() => {
   return Object.values(Bokeh.index).every(fits);
 }"""
 # Quick switches; each is one click or key.
-SWITCHES = 120
+SWITCHES = 80
 
 
 def open_run(app: Page, tmp_path) -> None:

@@ -200,6 +200,35 @@ def test_the_wheel_leads_to_single_cells_of_both_matrices_and_reset_back(app, tm
         cells.assert_shown(order)
 
 
+def test_matrices_of_more_rows_than_pixels_fill_their_frames_down_to_cells(
+    app, tmp_path
+):
+    path = write_blobs(tmp_path, rows=600)
+    load(app, path)
+    run_pool(app)
+    for css in MATRICES:
+        picture(app, css)
+    shown = cells_in_view(app, 600)
+    whole = shown[0]["view"]
+    (height, across), n = shown[0]["images"][0][0]["shape"], 600
+    assert max(height, across) < n
+    labels = cl.run_pool(cl.prepare(cl.load_table(path)), "quick").labels
+    for css in MATRICES[:1]:
+        wide = width(app, css)
+        while wide > 9:
+            turn(app, css, 6, at=(0.6, 0.6))
+            wait_until_narrower(app, css, wide)
+            shown = cells_in_view(app, n)
+            wide = width(app, css)
+        rows, columns = (np.array(shown[0][side], int) for side in ("rows", "columns"))
+        together = (labels[:, rows, None] == labels[:, None, columns]).mean(axis=0)
+        seen = np.reshape(shown[0]["pixels"], together.shape)
+        np.testing.assert_allclose(seen, together, atol=1e-6)
+        app.evaluate(RESET, css)
+        wait_until_whole(app, css, whole)
+        cells_in_view(app, n)
+
+
 def test_quick_notches_in_and_out_at_a_corner_leave_nothing_empty(app, tmp_path):
     cells = Cells(app, tmp_path)
     order = cells.order()

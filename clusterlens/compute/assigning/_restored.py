@@ -22,6 +22,7 @@ from clusterlens.compute.assigning._baseline import Baseline
 from clusterlens.compute.assigning._kept import Kept
 from clusterlens.compute.assigning._stored import ABOUT, FORMAT, ODD, ROWS
 from clusterlens.compute.assigning.assigner import Assigner
+from clusterlens.compute.table.footer import claimed_sizes
 from clusterlens.compute.table.plain_preparation import preparation_from_plain
 
 MAX_BYTES = 400_000_000
@@ -74,9 +75,8 @@ def _numbers(data: bytes) -> dict[str, FloatArray]:
     file = pq.ParquetFile(pa.BufferReader(data))
     meta = file.metadata
     flat = all(field.type == pa.float64() for field in file.schema_arrow)
-    groups = [meta.row_group(k) for k in range(meta.num_row_groups)]
-    chunks = [group.column(j) for group in groups for j in range(group.num_columns)]
-    n_bytes = sum(max(8 * c.num_values, c.total_uncompressed_size) for c in chunks)
+    claimed = claimed_sizes(data, meta.num_columns)
+    n_bytes = sum(max(8 * n, unpacked) for _, n, unpacked in claimed)
     if not flat or max(n_bytes, 8 * meta.num_rows * meta.num_columns) > MAX_BYTES:
         raise DataError("it holds rows that are no numbers, or too many of them")
     table = file.read()

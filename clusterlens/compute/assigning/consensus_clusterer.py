@@ -23,8 +23,8 @@ from clusterlens.compute.assigning.fitting import fit_assigner
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.agreement import estimate_agreements
 from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
+from clusterlens.compute.pool.k_selection import select_k
 from clusterlens.compute.pool.pool import run_pool
-from clusterlens.compute.pool.select_k import select_k
 from clusterlens.compute.pool.specs import Pool
 from clusterlens.compute.ranking.ranking import rank_partitions
 

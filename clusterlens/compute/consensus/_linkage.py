@@ -20,7 +20,7 @@ from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import DataError, FloatArray, IntArray
 from clusterlens.compute.consensus._links import LinkedRows
 from clusterlens.compute.consensus._lloyd import Gaps, OneHotRows, sums_by_centre
-from clusterlens.compute.consensus.agreement_tree import join_edges
+from clusterlens.compute.consensus.maximum_tree import join_edges
 from clusterlens.compute.ensemble.constraints import ConstraintError
 
 _LINES_PER_BLOCK = 8

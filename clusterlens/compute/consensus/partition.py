@@ -57,7 +57,7 @@ from clusterlens.compute.consensus._lloyd import (
     sums_by_centre,
 )
 from clusterlens.compute.consensus._transfers import Transfers
-from clusterlens.compute.consensus.agreement_tree import agreement_tree
+from clusterlens.compute.consensus.maximum_tree import agreement_tree
 from clusterlens.compute.consensus.tree import consensus_tree
 from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble

@@ -35,7 +35,7 @@ from clusterlens.compute.consensus._lloyd import (
     best_of_starts,
     one_hot_rows,
 )
-from clusterlens.compute.consensus.density import weight_between
+from clusterlens.compute.consensus.criteria import weight_between
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 
 TRIAL_ROWS = 1 << 13  # above this, the 2-means trials of a split run on a sample

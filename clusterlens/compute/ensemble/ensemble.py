@@ -35,6 +35,7 @@ from clusterlens.compute._validation import (
     read_only,
 )
 from clusterlens.compute.ensemble._stored import write_ensemble
+from clusterlens.compute.notes import Note, as_note
 
 NOISE = UNLABELLED
 ROW_SUM_TOLERANCE = 1e-4  # memberships of single precision
@@ -132,7 +133,7 @@ class Ensemble(Frozen):
     noise: Literal["cluster", "singletons"]
     specs: tuple[Mapping[str, Any], ...]
     seconds: FloatArray
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     memberships: Mapping[int, FloatArray]
     weights: FloatArray
     missing: npt.NDArray[np.bool_] | None
@@ -173,7 +174,7 @@ class Ensemble(Frozen):
             "specs": _specs(_one_each(specs, [{}] * count, "specs")),
             "seconds": _seconds(_one_each(seconds, [np.nan] * count, "seconds")),
             "noise": check_choice(noise, ("cluster", "singletons"), name="noise"),
-            "notes": tuple(map(str, check_entries(notes, "notes"))),
+            "notes": tuple(map(as_note, check_entries(notes, "notes"))),
             "memberships": _soft(memberships, *matrix.shape),
             "weights": _weights(weights, count),
             "missing": gaps,

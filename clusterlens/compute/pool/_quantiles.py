@@ -18,9 +18,9 @@ import numpy.typing as npt
 from scipy.spatial.distance import pdist
 from sklearn.neighbors import NearestNeighbors
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.process_settings import one_thread
 from clusterlens.compute._validation import FloatArray, check_features, check_range
+from clusterlens.compute.notes import Note
 
 Rows = npt.NDArray[np.intp]
 
@@ -129,10 +129,7 @@ class DataScale:
             return ref
         n_rows = self._n_rows(kind)
         if n_rows < self.n_samples:
-            note = (
-                f"Quantiles of {kind} are those of a random sample of {whole(n_rows)} "
-                f"of the {whole(self.n_samples)} samples."
-            )
+            note = Note("sampled", kind, rows=n_rows, samples=self.n_samples)
             if note not in self.notes:
                 self.notes.append(note)
         start, end = self._quantile(kind, low), self._quantile(kind, high)

@@ -21,6 +21,7 @@ from clusterlens.compute._validation import (
     RandomState,
     read_only,
 )
+from clusterlens.compute.notes import Note
 from clusterlens.compute.pool._fitting import Fit, FitJob, Job, StepJob
 from clusterlens.compute.pool._jobs import (
     START_SECONDS,
@@ -190,9 +191,11 @@ def estimate_plan(
     waiting = workers.n_waiting if workers is not None else 0
     peaks = sorted((job.n_bytes for job in jobs), reverse=True)
     unknown = int(np.isnan([job.seconds for job in jobs]).sum())
-    notes = plan.notes + told((plan.models[at], str(fit.error)) for at, fit in refused)
+    notes = plan.notes + told(
+        (plan.models[at], "failed", str(fit.error)) for at, fit in refused
+    )
     if unknown:
-        notes.append(f"The time of {unknown} fits is unknown and not counted.")
+        notes.append(Note("untimed", fits=unknown))
     return PoolEstimate(
         seconds=wall_seconds(jobs, n_workers, start if n_workers > waiting else 0.0),
         n_bytes=WORKER_BYTES * n_workers
@@ -241,13 +244,16 @@ def notes_of_steps(jobs: Sequence[Job]) -> list[str]:
     return [step.note for step in steps if step.note]
 
 
-def told(said: Iterable[tuple[Model, str]]) -> list[str]:
+def told(said: Iterable[tuple[Model, str, str]]) -> list[str]:
     """Make one note of what is said of several models; runs of a model are counted."""
-    titles: dict[str, Counter[str]] = {}
-    for model, text in said:
-        titles.setdefault(text, Counter())[model.title] += 1
+    titles: dict[tuple[str, str], Counter[str]] = {}
+    for model, kind, why in said:
+        titles.setdefault((kind, why), Counter())[model.title] += 1
     return [
-        ", ".join(t + (f" ({m} runs)" if m > 1 else "") for t, m in counts.items())
-        + f": {text}"
-        for text, counts in titles.items()
+        Note(
+            kind,
+            ", ".join(t + (f" ({m} runs)" if m > 1 else "") for t, m in counts.items()),
+            why=why,
+        )
+        for (kind, why), counts in titles.items()
     ]

@@ -28,7 +28,7 @@ from clusterlens.compute._validation import (
     check_range,
     read_only,
 )
-from clusterlens.compute.consensus.cluster_consensus import (
+from clusterlens.compute.consensus.cohesion import (
     CONSENSUS_GRID,
     consensus_cdf,
     distribution_at,

@@ -37,6 +37,7 @@ from clusterlens.compute._validation import (
     read_only,
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.notes import Note
 from clusterlens.compute.pool._fitting import (
     Fit,
     Limits,
@@ -448,9 +449,9 @@ class _Work:
         kept = [model for model in ended if model.reason is None]
         notes = self.plan.notes + notes_of_steps(self.jobs) + self._missing()
         notes += told(
-            (self.plan.models[model.position], text)
+            (self.plan.models[model.position], *said)
             for model in ended
-            for text in _said_of(model)
+            for said in _said_of(model)
         )
         if not kept and len(ended) < self.n_models:
             raise ValueError(
@@ -484,10 +485,8 @@ class _Work:
         ]
         if not names:
             return []
-        return [
-            f"Stopped after {self.n_models - len(names)} of {self.n_models} models; "
-            f"not fitted: {', '.join(names)}."
-        ]
+        ended = self.n_models - len(names)
+        return [Note("stopped", ", ".join(names), ended=ended, models=self.n_models)]
 
 
 def _reason(fit: Fit) -> str | None:
@@ -495,11 +494,11 @@ def _reason(fit: Fit) -> str | None:
     return fit.error or _degenerate(np.asarray(fit.labels))
 
 
-def _said_of(model: PoolModel) -> list[str]:
-    """Say why a model is left out, or else what was warned."""
+def _said_of(model: PoolModel) -> list[tuple[str, str]]:
+    """Say why a model is left out, or else what was warned, and which of them it is."""
     if model.reason is not None:
-        return [model.reason]
-    return [f"warned, {text}" for text in model.warnings]
+        return [("failed" if model.labels is None else "dropped", model.reason)]
+    return [("warned", text) for text in model.warnings]
 
 
 def _degenerate(labels: IntArray) -> str | None:

@@ -34,6 +34,7 @@ from sklearn.base import clone
 
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import RandomState, check_random_state, check_range
+from clusterlens.compute.notes import Note
 from clusterlens.compute.pool._quantiles import DataScale, root_of
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.clusterer import Clusterer
@@ -349,12 +350,12 @@ def _scaled(entry: Any, n_samples: int, notes: list[str]) -> list[Any]:
     others = [f["clusterer"] for f in forms if f["clusterer"] != entry["clusterer"]]
     if others == [] and forms:
         return forms
-    notes.append(
-        f"{entry['clusterer']} "
-        + (f"replaced by {others[0]}" if others else "left out")
-        + f": presets run it up to {whole(limit)} samples, these data have "
-        f"{whole(n_samples)}; list its specs to run it all the same."
-    )
+    scale = {"limit": limit, "samples": n_samples}
+    if others:
+        note = Note("replaced", entry["clusterer"], other=others[0], **scale)
+    else:
+        note = Note("left out", entry["clusterer"], **scale)
+    notes.append(note)
     return forms
 
 

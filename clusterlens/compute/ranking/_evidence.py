@@ -25,7 +25,6 @@ from clusterlens.compute.ensemble.ensemble import (
     Ensemble,
     distinct_partitions,
 )
-from clusterlens.compute.ranking.scores import violation_charge
 
 EVIDENCE = "evidence"
 Weight = float | Literal["evidence"]
@@ -139,17 +138,30 @@ def temperature(ensemble: Ensemble, scores: FloatArray) -> float:
     return spread if spread > np.finfo(float).eps else 1.0
 
 
-def charge_for(
+def weigh_links(
     ensemble: Ensemble,
     constraints: Constraints | None,
     weight: Weight,
     scores: FloatArray,
-) -> FloatArray:
-    """Charge of each partition (T,) for the links, as a share or as evidence."""
+) -> tuple[FloatArray, FloatArray]:
+    """Share of the links that each partition breaks (T,), and its charge (T,) for them.
+
+    As evidence a link to noise, or to what was left out, is not broken: see
+    `answer_outcomes`.
+    """
     weight = check_weight(weight)
+    known = check_constraints(constraints, ensemble.n_samples)
     if isinstance(weight, str):
-        return weigh_answers(ensemble, constraints, scores).charge
-    return violation_charge(ensemble, constraints, weight)
+        outcomes = answer_outcomes(ensemble, known)
+        charge = weigh_answers(ensemble, known, scores, outcomes=outcomes).charge
+        return share_broken(outcomes, known), charge
+    violated = known.violations(ensemble)
+    return violated, weight * violated
+
+
+def share_broken(outcomes: IntArray, known: Constraints) -> FloatArray:
+    """Share of all answers that each partition breaks, 0 without any."""
+    return np.asarray(outcomes[:, 0] / max(known.n_pairs, 1))
 
 
 def posterior_under(

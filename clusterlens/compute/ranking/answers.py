@@ -33,6 +33,7 @@ from clusterlens.compute.ranking._evidence import (
     ErrorRate,
     answer_outcomes,
     probabilities,
+    share_broken,
     weigh_answers,
 )
 from clusterlens.compute.ranking._questions import (
@@ -189,7 +190,7 @@ class AnswerPosterior(Frozen):
                 "model": self.ensemble.names,
                 "family": self.ensemble.families,
                 "posterior": self.values,
-                "broken": self.constraints.violations(self.ensemble),
+                "broken": share_broken(self.outcomes, self.constraints),
             }
         )
         order = np.argsort(-self.values, kind="stable")

@@ -18,7 +18,7 @@ from clusterlens.compute.ensemble.constraints import (
     check_constraints,
 )
 from clusterlens.compute.ensemble.ensemble import check_ensemble
-from clusterlens.compute.ranking._evidence import Weight, charge_for
+from clusterlens.compute.ranking._evidence import Weight, weigh_links
 from clusterlens.compute.ranking.ranking import RankArray, Ranking, rank_values
 
 
@@ -125,7 +125,7 @@ def ranks_under(
 ) -> RankArray:
     """Rank of each partition by the same score under other links, (n_partitions,)."""
     scores = ranking.unconstrained
-    charge = charge_for(ranking.ensemble, constraints, constraint_weight, scores)
+    _, charge = weigh_links(ranking.ensemble, constraints, constraint_weight, scores)
     sign = -1 if ranking.greater_is_better else 1
     values = scores + sign * charge
     return read_only(rank_values(values, ranking.greater_is_better))

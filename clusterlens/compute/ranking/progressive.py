@@ -47,9 +47,9 @@ from clusterlens.compute.ensemble.pairs import (
 from clusterlens.compute.ranking._contributions import mean_costs
 from clusterlens.compute.ranking._evidence import (
     Weight,
-    charge_for,
     check_weight,
     posterior_under,
+    weigh_links,
 )
 from clusterlens.compute.ranking.ranking import SCORES, Ranking, rank_partitions
 from clusterlens.compute.ranking.scores import Variant, pair_costs
@@ -240,7 +240,7 @@ def rank_progressively(
     seed = check_random_state(random_state)
     exact = check_flag(exact, name="exact")
     check_weight(constraint_weight)
-    violated = check_constraints(constraints).violations(ensemble)
+    check_constraints(constraints, ensemble.n_samples)
     run = RunOptions(n_jobs, progress, cancel, executor)
     variant = SCORES[score].variant
     assert variant is not None  # checked above
@@ -252,9 +252,10 @@ def rank_progressively(
         while not settled and sample.size < sizes[-1]:
             sample.grow(run)
             scores, covariance = sample.estimate()
-            values = scores + charge_for(
+            violated, charge = weigh_links(
                 ensemble, constraints, constraint_weight, scores
             )
+            values = scores + charge
             uncertainty = make_uncertainty(
                 values,
                 covariance,

@@ -28,9 +28,9 @@ from clusterlens.compute.ensemble.constraints import Constraints, check_constrai
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ranking._evidence import (
     Weight,
-    charge_for,
     check_weight,
     posterior_under,
+    weigh_links,
 )
 from clusterlens.compute.ranking.scores import (
     Variant,
@@ -102,7 +102,8 @@ class Ranking(Frozen):
     unconstrained : array of float, shape (n_partitions,)
         The score alone.
     violated : array of float, shape (n_partitions,)
-        Share of the constraints that each partition breaks, in [0, 1].
+        Share of the constraints that each partition breaks, in [0, 1]. As evidence, a
+        link to a sample of noise, or one left out, says nothing and is not broken.
     greater_is_better : bool
         Direction of both.
     exact : bool, default True
@@ -355,10 +356,10 @@ def rank_partitions(
         run["threshold"] = threshold
     check_confidence(confidence)
     partitions = partitions_of(ensemble)
-    violated = check_constraints(constraints).violations(partitions)
     check_weight(constraint_weight)
+    check_constraints(constraints, partitions.n_samples)
     scores = chosen.values(ensemble, **run)
-    charge = charge_for(partitions, constraints, constraint_weight, scores)
+    violated, charge = weigh_links(partitions, constraints, constraint_weight, scores)
     values = scores - charge if chosen.greater_is_better else scores + charge
     exact = isinstance(ensemble, Ensemble) or ensemble.exact or chosen.linear
     uncertainty = None

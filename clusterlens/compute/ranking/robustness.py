@@ -34,7 +34,7 @@ from clusterlens.compute.ensemble.constraints import Constraints, check_constrai
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.overlaps import partition_overlaps, select_partitions
 from clusterlens.compute.ensemble.pairs import joined_votes, pair_layout, sum_costs
-from clusterlens.compute.ranking._evidence import Weight, charge_for, check_weight
+from clusterlens.compute.ranking._evidence import Weight, check_weight, weigh_links
 from clusterlens.compute.ranking.ranking import (
     SCORES,
     RankArray,
@@ -267,8 +267,9 @@ def rank_robustness(
     -----
     Without a family f its models do not vote, neither in the consensus nor in its mean.
     They stay in the list, so that no rank changes because the list grew shorter: beside
-    a copy of theirs outside f where there is one, else where they stood relative to the
-    others. With g the models of f without such a copy and s < t for "s is better",
+    a copy of theirs outside f where there is one (the best, as an average index tells
+    copies with a vote from others), else where they stood relative to the others. With
+    g the models of f without such a copy and s < t for "s is better",
 
         rank of t without f = 1 + #{s not in g: s < t in the pool without f}
                                 + #{s in g: s < t in the whole pool}.
@@ -313,7 +314,8 @@ def rank_robustness(
         executor=executor,
     )
     links = constraints, constraint_weight
-    return rank_makeups(makeups, charge_for(makeups.ensemble, *links, makeups.whole))
+    _, charge = weigh_links(makeups.ensemble, *links, makeups.whole)
+    return rank_makeups(makeups, charge)
 
 
 def score_makeups(
@@ -413,13 +415,13 @@ def _ranks_among_all(
 ) -> FloatArray:
     """Ranks by the values of a smaller pool, NaN outside it, among all partitions.
 
-    Those outside go with a copy in it (`copies` numbers the distinct partitions), else
-    they stay where they stood relative to each of the others.
+    Those outside go with their best copy in it (`copies` numbers the distinct
+    partitions), else they stay where they stood relative to each of the others.
     """
     left = ~np.isnan(values)
-    of_copies = np.full(len(values), np.nan)
-    of_copies[copies[left]] = values[left]
-    values = np.where(left, values, of_copies[copies])
+    best = np.full(len(values), np.nan)
+    (np.fmax if greater else np.fmin).at(best, copies[left], values[left])
+    values = np.where(left, values, best[copies])
     known = ~np.isnan(values)
     row = np.full(len(values), np.nan)
     above = np.searchsorted(np.sort(ranks[~known]), ranks[known])

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import DataError
+from clusterlens.compute.table.footer import claimed_sizes
 
 ROWS_LIMIT = 20_000_000
 COLUMNS_LIMIT = 100_000
@@ -115,12 +116,13 @@ def read_parquet(content: Content) -> Parsed:
 
 def _check_values(meta: pq.FileMetaData, content: Content) -> None:
     """Refuse more values, as those of lists, or packed bytes than may be in memory."""
-    total = 0
-    for j in range(meta.num_columns):
-        value_bytes = max(CELL_BYTES, meta.schema.column(j).length)
-        for k in range(meta.num_row_groups):
-            chunk = meta.row_group(k).column(j)
-            total += max(chunk.num_values * value_bytes, chunk.total_uncompressed_size)
+    n_bytes = [
+        max(CELL_BYTES, meta.schema.column(j).length) for j in range(meta.num_columns)
+    ]
+    total = sum(
+        max(n_values * n_bytes[j], unpacked)
+        for j, n_values, unpacked in claimed_sizes(content.data, meta.num_columns)
+    )
     check_bytes(total, content)
 
 

@@ -7,12 +7,14 @@ never become features unless the analyst says so.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
+from clusterlens.compute._validation import FloatArray, read_only
 from clusterlens.compute.table._cells import to_numbers
 
 ROLES = ("numeric", "categorical", "ordinal", "label", "row id", "ignore")
@@ -63,35 +65,76 @@ _BRACKET = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What the guess of one column rests on."""
+class ColumnFacts:
+    """What is known of the cells of a column (n,), each found once, when asked for."""
 
-    kind: str  # "number", "text", "date" or "other"
-    n_distinct: int
-    n_missing: int
-    whole: bool  # all numbers are whole
+    def __init__(self, values: pd.Series) -> None:
+        self.values = values
+
+    @cached_property
+    def kind(self) -> str:
+        """What the cells are: "number", "text", "date" or "other"."""
+        dtype = self.values.dtype
+        if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
+            return "text"
+        if pd.api.types.is_datetime64_any_dtype(dtype):
+            return "date"
+        if pd.api.types.is_object_dtype(dtype) or dtype.kind == "c":
+            return "other"
+        is_number = pd.api.types.is_numeric_dtype(dtype) or dtype.kind == "m"
+        return "number" if is_number else "text"
+
+    @cached_property
+    def n_missing(self) -> int:
+        """Cells without a value."""
+        return int(self.values.isna().sum())
+
+    @cached_property
+    def n_distinct(self) -> int:
+        """Different values; -1 where cells cannot be compared."""
+        return -1 if self.kind == "other" else int(self.values.nunique())
+
+    @property
+    def numbers(self) -> FloatArray:
+        """Cells as numbers, NaN for what is none; only words take long to read."""
+        return self._words if self.kind == "text" else _as_numbers(self.values)
+
+    @cached_property
+    def _words(self) -> FloatArray:
+        return read_only(_as_numbers(self.values))
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether all are whole numbers."""
+        if not pd.api.types.is_numeric_dtype(self.values.dtype):
+            return False
+        finite = self.numbers[np.isfinite(self.numbers)]
+        return bool((finite == np.floor(finite)).all())
+
+
+def facts_of(table: pd.DataFrame) -> dict[str, ColumnFacts]:
+    """Return the facts of all columns, none of which is found yet."""
+    return {name: ColumnFacts(table[name]) for name in table.columns}
 
 
 def guess_roles(
-    table: pd.DataFrame,
+    facts: Mapping[str, ColumnFacts],
     *,
     label: str | None = None,
     row_id: str | None = None,
     run: RunOptions = DEFAULT_RUN,
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Guess the role of every column of (n, d) cells, and say why.
+    """Guess the role of every column, and say why.
 
     `run` hears of the columns, and may stop.
     """
-    facts = {}
-    for done, name in enumerate(table.columns, start=1):
+    guesses = {}
+    for done, (name, known) in enumerate(facts.items(), start=1):
         run.raise_if_cancelled()
-        facts[name] = column_facts(table[name])
-        run.report(done, table.shape[1])
-    guesses = {name: _guess(name, table[name], facts[name]) for name in table.columns}
+        guesses[name] = _guess(name, known)
+        run.report(done, len(facts))
     if label is None:
-        guesses |= _guess_label(table, facts, guesses)
+        guesses |= _guess_label(facts, guesses)
     else:
         guesses[label] = ("label", "given as the label column")
     if row_id is not None:
@@ -105,26 +148,6 @@ def guess_roles(
             )
     roles = {name: role for name, (role, _) in guesses.items()}
     return roles, {name: reason for name, (_, reason) in guesses.items()}
-
-
-def column_facts(values: pd.Series) -> Facts:
-    """Count distinct and missing values (n,) and say what kind they are."""
-    dtype = values.dtype
-    missing = int(values.isna().sum())
-    if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
-        return Facts("text", values.nunique(), missing, False)
-    if pd.api.types.is_datetime64_any_dtype(dtype):
-        return Facts("date", values.nunique(), missing, False)
-    if pd.api.types.is_timedelta64_dtype(dtype):
-        return Facts("number", values.nunique(), missing, False)
-    if pd.api.types.is_numeric_dtype(dtype) and dtype.kind != "c":
-        numbers = to_numbers(values).dropna().to_numpy()
-        finite = numbers[np.isfinite(numbers)]
-        whole = bool((finite == np.floor(finite)).all())
-        return Facts("number", values.nunique(), missing, whole)
-    if pd.api.types.is_object_dtype(dtype) or dtype.kind == "c":
-        return Facts("other", -1, missing, False)
-    return Facts("text", values.nunique(), missing, False)
 
 
 def ordered_levels(values: pd.Series) -> list[str] | None:
@@ -144,8 +167,9 @@ def ordered_levels(values: pd.Series) -> list[str] | None:
     return _ordered_brackets(levels)
 
 
-def _guess(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
+def _guess(name: str, facts: ColumnFacts) -> tuple[str, str]:
     """Guess one column by itself."""
+    values = facts.values
     present = len(values) - facts.n_missing
     if present == 0:
         return "ignore", "empty: every value is missing"
@@ -159,18 +183,19 @@ def _guess(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
     if facts.kind == "date":
         return "ignore", "dates; as numeric they would count as days"
     if facts.kind == "number":
-        return _guess_numbers(name, values, facts)
-    return _guess_text(name, values, facts)
+        return _guess_numbers(name, facts)
+    return _guess_text(name, facts)
 
 
-def _guess_numbers(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
+def _guess_numbers(name: str, facts: ColumnFacts) -> tuple[str, str]:
     """Guess a column of numbers."""
-    unique = facts.n_distinct == len(values) > 1
+    n_rows = len(facts.values)
+    unique = facts.n_distinct == n_rows > 1
     if facts.whole and unique and _is_id_name(name):
         return "row id", "named like an identifier, and every value is different"
     if facts.whole and _plain_name(name) in CODE_NAMES:
         return "ignore", "named like a code; its digits are no quantity"
-    if facts.whole and unique and len(values) >= 10 and _counts_up(values):
+    if facts.whole and unique and n_rows >= 10 and _counts_up(facts.numbers):
         return "row id", "counts the rows: whole numbers rising by one"
     if facts.whole and 2 < facts.n_distinct <= 10:
         return "numeric", (
@@ -179,19 +204,20 @@ def _guess_numbers(name: str, values: pd.Series, facts: Facts) -> tuple[str, str
     return "numeric", "numbers"
 
 
-def _guess_text(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
+def _guess_text(name: str, facts: ColumnFacts) -> tuple[str, str]:
     """Guess a column of text, categories or truth values."""
-    k, present = facts.n_distinct, len(values) - facts.n_missing
+    values, k = facts.values, facts.n_distinct
+    present = len(values) - facts.n_missing
     if facts.n_missing == 0 and k == present > 1 and _is_id_name(name):
         return "row id", "named like an identifier, and every value is different"
     if _plain_name(name) in CODE_NAMES:
         return "ignore", "named like a code; its digits are no quantity"
     given = isinstance(values.dtype, pd.CategoricalDtype)
-    numbers, share = (values, 0.0) if given else _numbers_in(values, present)
+    share = 0.0 if given else _share_of_numbers(facts)
     if share >= _NUMBER_SHARE:
         if _has_leading_zeros(values):
             return "ignore", "numbers with leading zeros are codes, not quantities"
-        words = pd.unique(values[numbers.isna() & values.notna()])[:3]
+        words = pd.unique(values[np.isnan(facts.numbers) & values.notna()])[:3]
         shown = ", ".join(repr(word) for word in words)
         return "numeric", f"{share:.0%} of the cells are numbers; others, like {shown}"
     if _has_local_dates(values):
@@ -205,57 +231,55 @@ def _guess_text(name: str, values: pd.Series, facts: Facts) -> tuple[str, str]:
     return "ignore", f"text with {k} different values, too many for categories"
 
 
-def _numbers_in(values: pd.Series, present: int) -> tuple[pd.Series, float]:
-    """Return the numbers among cells of text (n,) and their share of those present.
+def _share_of_numbers(facts: ColumnFacts) -> float:
+    """Return the share of numbers among the cells of text that are present.
 
     Where the first cells hold hardly any number, the others are not looked at.
     """
-    first = values.iloc[:_TRIED]
-    truth = pd.api.types.is_bool_dtype(values.dtype)
+    first = facts.values.iloc[:_TRIED]
+    truth = pd.api.types.is_bool_dtype(first.dtype)
     if truth or to_numbers(first).notna().sum() < 0.5 * first.notna().sum():
-        return values, 0.0
-    numbers = to_numbers(values)
-    return numbers, float(numbers.notna().sum()) / present
+        return 0.0
+    n_numbers = np.count_nonzero(~np.isnan(facts.numbers))
+    return n_numbers / (len(facts.values) - facts.n_missing)
 
 
 def _guess_label(
-    table: pd.DataFrame, facts: dict[str, Facts], guesses: dict[str, tuple[str, str]]
+    facts: Mapping[str, ColumnFacts], guesses: dict[str, tuple[str, str]]
 ) -> dict[str, tuple[str, str]]:
     """Find at most one column that looks like given classes."""
-    possible = [
-        name for name in table.columns if _may_be_label(facts[name], len(table))
-    ]
+    possible = [name for name, known in facts.items() if _may_be_label(known)]
     by_name = {_plain_name(name): name for name in possible}
-    if "x" in map(_plain_name, table.columns):
+    if "x" in map(_plain_name, facts):
         by_name.pop("y", None)  # coordinates
     for hint in LABEL_NAMES:
-        if hint in by_name and len(table.columns) > 1:
+        if hint in by_name and len(facts) > 1:
             k = facts[by_name[hint]].n_distinct
             reason = f"named like given classes, {k} different; used to compare only"
             return {by_name[hint]: ("label", reason)}
-    last = table.columns[-1]
+    last = list(facts)[-1]
     others = [role for name, (role, _) in guesses.items() if name != last]
     features = [role for role in others if role not in {"row id", "ignore"}]
     if (
         last in possible
         and guesses[last][0] == "categorical"
-        and not pd.api.types.is_bool_dtype(table[last].dtype)
+        and not pd.api.types.is_bool_dtype(facts[last].values.dtype)
         and len(features) >= 2
         and set(features) == {"numeric"}
-        and table[last].value_counts().min() >= 2
+        and facts[last].values.value_counts().min() >= 2
     ):
         reason = "the last and only column of text looks like given classes"
         return {last: ("label", f"{reason}; categorical to use it as a feature")}
     return {}
 
 
-def _may_be_label(facts: Facts, n_rows: int) -> bool:
+def _may_be_label(facts: ColumnFacts) -> bool:
     """Say whether a column has as few values as classes do."""
     if facts.kind not in {"number", "text"} or (
         facts.kind == "number" and not facts.whole
     ):
         return False
-    return 2 <= facts.n_distinct <= min(MAX_CLASSES, n_rows // 2)
+    return 2 <= facts.n_distinct <= min(MAX_CLASSES, len(facts.values) // 2)
 
 
 def _plain_name(name: str) -> str:
@@ -271,9 +295,12 @@ def _is_id_name(name: str) -> bool:
     return unnamed or plain in ID_NAMES or plain.endswith(("_id", "_uuid", "_key"))
 
 
-def _counts_up(values: pd.Series) -> bool:
+def _as_numbers(values: pd.Series) -> FloatArray:
+    return to_numbers(values).to_numpy(dtype=np.float64)
+
+
+def _counts_up(numbers: FloatArray) -> bool:
     """Say whether whole numbers (n,) rise by one from row to row."""
-    numbers = to_numbers(values).to_numpy()
     return bool((np.diff(numbers) == 1).all())
 
 

@@ -43,7 +43,7 @@ from clusterlens.compute.table._features import (
     encode_columns,
     shorten,
 )
-from clusterlens.compute.table._roles import ROLES, guess_roles
+from clusterlens.compute.table._roles import ROLES, ColumnFacts, facts_of, guess_roles
 from clusterlens.compute.table.preparation import (
     CATEGORICAL_RULES,
     MISSING_RULES,
@@ -59,6 +59,7 @@ __all__ = [
     "ROLES",
     "SCALES",
     "Column",
+    "ColumnFacts",
     "Dataset",
     "EncodedTable",
     "Prepared",
@@ -105,6 +106,8 @@ class Dataset:
         What was done to the table while it was read.
     prepared : Prepared or None
         Result of `prepare`; its parts are attributes of the dataset.
+    facts : mapping of str to ColumnFacts, optional
+        What is known of the cells of each column.
 
     Attributes
     ----------
@@ -141,6 +144,11 @@ class Dataset:
     name: str = "table"
     reading_notes: tuple[str, ...] = ()
     prepared: Prepared | None = field(default=None)
+    facts: Mapping[str, ColumnFacts] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Know the columns, of which another dataset of the same cells may know."""
+        object.__setattr__(self, "facts", self.facts or facts_of(self.table))
 
     @property
     def X(self) -> FloatArray:
@@ -326,8 +334,10 @@ def make_dataset(
     notes = check_entries(notes, "notes")
     first, second = stretches(run, 2 * frame.shape[1], (0.5,))
     frame, typing_notes = type_columns(frame, decimal_comma=decimal_comma, run=first)
-    roles, reasons = guess_roles(frame, label=label, row_id=row_id, run=second)
-    ds = Dataset(frame, roles, reasons, name, (*notes, *own_notes, *typing_notes))
+    facts = facts_of(frame)
+    roles, reasons = guess_roles(facts, label=label, row_id=row_id, run=second)
+    notes = (*notes, *own_notes, *typing_notes)
+    ds = Dataset(frame, roles, reasons, name, notes, None, facts)
     _check_usable(ds)
     return _index_by_row_id(ds)
 
@@ -537,7 +547,7 @@ def take_rows(ds: Dataset, rows: npt.ArrayLike) -> Dataset:
     places = np.where(ds.positions >= 0, place[ds.positions], -1)
     at = np.flatnonzero(places >= 0)
     at = at[np.argsort(places[at], kind="stable")]
-    part = replace(ds, table=ds.table.iloc[at], prepared=None)
+    part = replace(ds, table=ds.table.iloc[at], prepared=None, facts={})
     return prepare(part, **ds.settings)
 
 
@@ -582,10 +592,7 @@ def _with_roles(ds: Dataset, changes: Mapping[str, str]) -> Dataset:
 def _check_usable(ds: Dataset) -> None:
     """Raise if a column whose cells cannot be compared has a role."""
     for name, role in ds.roles.items():
-        kind = ds.table[name].dtype
-        if role != "ignore" and (
-            pd.api.types.is_object_dtype(kind) or kind.kind == "c"
-        ):
+        if role != "ignore" and ds.facts[name].kind == "other":
             raise DataError(
                 f"Column {name!r} has the role {role!r}, but its cells are neither "
                 "numbers, text nor dates; ignore it, or split it into columns of such."

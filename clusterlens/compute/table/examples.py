@@ -31,6 +31,8 @@ class Example:
 
 
 EXAMPLES: dict[str, Example] = {}
+# Regulars, families, students, occasional.
+SHOPPER_KINDS = np.repeat(np.arange(4), [240, 180, 120, 60])
 
 
 def load_example(name: str = "blobs") -> Dataset:
@@ -247,6 +249,19 @@ def _customers() -> pd.DataFrame:
 
 
 @_example(
+    "shoppers",
+    "Customers of a shop in spring",
+    "Four kinds of customers, by id: keep them, and find them again a quarter later.",
+    600,
+    5,
+)
+def _shoppers() -> pd.DataFrame:
+    rng = np.random.default_rng(23)
+    kind = rng.permutation(SHOPPER_KINDS)
+    return shoppers(rng, np.arange(600), kind)
+
+
+@_example(
     "large",
     "Twenty groups among 100,000 rows",
     "Rankings and matrices at a size where n x n is out of reach.",
@@ -270,6 +285,47 @@ def _gaussians(
     classes = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     noise = rng.normal(size=(len(classes), 2)) * np.asarray(spreads)[classes, None]
     return _frame(np.asarray(centres, dtype=float)[classes] + noise, classes)
+
+
+def shoppers(
+    rng: np.random.Generator, ids: IntArray, kind: IntArray, basket: float = 88
+) -> pd.DataFrame:
+    """Draw customers of a shop: regulars, families, students, occasional, firms.
+
+    Parameters
+    ----------
+    rng : Generator
+        Where they are drawn from.
+    ids : array of int, shape (n,)
+        Number of each customer.
+    kind : array of int, shape (n,)
+        Which of the five each is.
+    basket : float, default 88
+        What families spend.
+
+    Returns
+    -------
+    table : DataFrame of shape (n, 5)
+        Customer id, visits, basket, age, discounts.
+    """
+    means = np.array(
+        [
+            (12, 20, 61, 10),
+            (5, basket, 41, 20),
+            (8, 11, 23, 50),
+            (1.5, 45, 47, 5),
+            (3, 240, 38, 0),
+        ]
+    )
+    spreads = np.array(
+        [(2, 5, 6, 4), (1.5, 12, 5, 6), (2, 3, 3, 8), (0.6, 9, 6, 3), (1, 20, 5, 0.5)]
+    )
+    drawn = rng.normal(means[kind], spreads[kind])
+    table = pd.DataFrame(
+        np.round(drawn, 1), columns=["visits", "basket", "age", "discounts"]
+    )
+    table.insert(0, "customer id", [f"K{k:04d}" for k in ids])
+    return table
 
 
 def _customer_numbers(

@@ -57,7 +57,7 @@ from clusterlens.compute.table._features import (
     varying_columns,
 )
 from clusterlens.compute.table._files import read_file
-from clusterlens.compute.table._roles import ROLES, guess_roles
+from clusterlens.compute.table._roles import ROLES, facts_of, guess_roles
 from clusterlens.compute.table.projection import Projection, project
 
 SCALERS: dict[str, Callable[[], Any]] = {
@@ -218,7 +218,7 @@ class Preparation(TransformerMixin, BaseEstimator):
             Fitted.
         """
         frame, _ = typed_table(table)
-        roles, reasons = guess_roles(frame)
+        roles, reasons = guess_roles(facts_of(frame))
         for name, role in (self.roles or {}).items():
             check_column(name, frame.columns)
             check_choice(role, ROLES, name=f"roles[{name!r}]")

@@ -20,7 +20,6 @@ from clusterlens.compute._validation import (
     check_range,
     read_only,
 )
-from clusterlens.compute.table._cells import to_numbers
 from clusterlens.compute.table._features import FEATURE_ROLES, shorten
 from clusterlens.compute.table.dataset import Dataset, check_dataset
 
@@ -82,9 +81,9 @@ class ColumnSummary(Frozen):
     n_missing : int
         Rows without a value, exact.
     n_used : int
-        Rows that all that follows rests on; below n_rows it is a sample.
+        Rows that counts and skewness rest on; below n_rows it is a sample.
     n_distinct : int
-        Different values among them; -1 where cells cannot be compared.
+        Different values, exact; -1 where cells cannot be compared.
     counts : array of int64, shape (n_bins,)
         Histogram of numbers and dates, or counts of the most frequent levels.
     edges : array of float64, shape (n_bins + 1,), or None
@@ -115,7 +114,7 @@ class ColumnSummary(Frozen):
 
     @property
     def estimated(self) -> bool:
-        """Whether all but the missing values rests on a sample of the rows."""
+        """Whether counts and skewness rest on a sample of the rows."""
         return self.n_used < self.n_rows
 
 
@@ -141,9 +140,9 @@ def column_summaries(ds: Dataset, n_bins: int = 20) -> tuple[ColumnSummary, ...]
 
     Notes
     -----
-    Missing values are counted in all rows. Above 200,000 rows the rest comes from that
-    many rows, drawn without replacement with a fixed seed, so that the cost is bounded;
-    `estimated` says so.
+    Missing and different values are counted in all rows. Above 200,000 rows the rest
+    comes from that many rows, drawn without replacement with a fixed seed, so that the
+    cost is bounded; `estimated` says so.
 
     Examples
     --------
@@ -199,9 +198,12 @@ def table_hints(ds: Dataset) -> tuple[TableHint, ...]:
                 "is used once."
             )
             hints.append(TableHint(text, rows=copies, action={"copies": "once"}))
-    constant = [
-        name for name in features if ds.table[name].nunique(dropna=True) <= 1
-    ] + [name for name, why in ds.role_reasons.items() if why.startswith("constant")]
+    constant = [name for name in features if ds.facts[name].n_distinct <= 1]
+    constant += [
+        name
+        for name, role in ds.roles.items()
+        if role == "ignore" and ds.facts[name].n_distinct == 1
+    ]
     if constant:
         text = (
             f"{count(len(constant), 'column')} without variation: {shorten(constant)}; "
@@ -210,42 +212,46 @@ def table_hints(ds: Dataset) -> tuple[TableHint, ...]:
         hints.append(TableHint(text, constant))
     for name in features:
         if ds.roles[name] == "numeric":
-            hints += _far_values(name, ds.table[name])
+            numbers = ds.facts[name].numbers
+            numbers = np.where(np.isin(numbers, _codes(ds, name)), np.nan, numbers)
+            hints += _far_values(name, ds.table.index, numbers)
     return tuple(hints)
 
 
 def _summary(ds: Dataset, name: str, rows: IntArray, n_bins: int) -> ColumnSummary:
     """Summarise one column from some of its rows."""
-    column = ds.table[name]
-    values = column.iloc[rows]
-    role = ds.roles[name]
+    facts, role = ds.facts[name], ds.roles[name]
+    values = facts.values.iloc[rows]
     edges: FloatArray | None = None
     levels: tuple[str, ...] = ()
     counts: IntArray = np.zeros(0, dtype=np.int64)
-    skewness, hint, transform, n_distinct = np.nan, "", "", -1
-    if pd.api.types.is_object_dtype(values.dtype) or values.dtype.kind == "c":
+    skewness, hint, transform = np.nan, "", ""
+    if facts.kind == "other":
         pass  # cells that cannot be compared
-    elif role == "numeric" or _is_amount(values, role):
-        n_distinct = int(values.nunique())
-        numbers = to_numbers(values).to_numpy()
+    elif role == "numeric" or (
+        facts.kind in ("number", "date")
+        and role not in ("categorical", "ordinal", "label")
+    ):
+        numbers = facts.numbers[rows]
         numbers = numbers[np.isfinite(numbers)]
-        counts, edges, skewness = _histogram(numbers, n_bins)
-        if role == "numeric" and abs(skewness) > SKEWED and n_distinct > _TWO:
+        counts, edges = _histogram(numbers, n_bins)
+        numbers = numbers[~np.isin(numbers, _codes(ds, name))]
+        skewness = _skewness(numbers)
+        if role == "numeric" and abs(skewness) > SKEWED and facts.n_distinct > _TWO:
             transform = _shortening(numbers, skewness)
             hint = _skewness_hint(transform, skewness)
     else:
         shown = values.value_counts()
-        n_distinct = len(shown)
         levels = tuple(map(str, shown.index[:_SHOWN_LEVELS]))
         counts = shown.to_numpy(dtype=np.int64)[:_SHOWN_LEVELS]
     return ColumnSummary(
         name=str(name),
         role=role,
         reason=ds.role_reasons[name],
-        n_rows=len(column),
-        n_missing=int(column.isna().sum()),
+        n_rows=len(facts.values),
+        n_missing=facts.n_missing,
         n_used=len(rows),
-        n_distinct=n_distinct,
+        n_distinct=facts.n_distinct,
         counts=read_only(counts),
         edges=None if edges is None else read_only(edges),
         levels=levels,
@@ -255,31 +261,36 @@ def _summary(ds: Dataset, name: str, rows: IntArray, n_bins: int) -> ColumnSumma
     )
 
 
-def _is_amount(values: pd.Series, role: str) -> bool:
-    """Say whether a column is of numbers or dates that are not taken for levels."""
-    dtype = values.dtype
-    if role in {"categorical", "ordinal", "label"} or pd.api.types.is_bool_dtype(dtype):
-        return False
-    return pd.api.types.is_numeric_dtype(dtype) or dtype.kind in "mM"
+def _codes(ds: Dataset, name: str) -> tuple[float, ...]:
+    """Values of a column that a prepared dataset took for missing."""
+    if ds.prepared is None:
+        return ()
+    encoders = ds.preparation.encoders_
+    return next((one.missing_codes for one in encoders if one.name == name), ())
 
 
-def _histogram(
-    numbers: FloatArray, n_bins: int
-) -> tuple[IntArray, FloatArray | None, float]:
-    """Return counts, edges and skewness of numbers (m,)."""
+def _skewness(numbers: FloatArray) -> float:
+    """Skewness of numbers (m,), 0 where they are all the same."""
     if numbers.size == 0:
-        return np.zeros(0, dtype=np.int64), None, np.nan
+        return np.nan
     with np.errstate(all="ignore"):
         shifted = numbers - numbers.mean()
         spread = shifted.std()
-        skewness = float(np.mean((shifted / spread) ** 3)) if spread > 0 else 0.0
+        return float(np.mean((shifted / spread) ** 3)) if spread > 0 else 0.0
+
+
+def _histogram(numbers: FloatArray, n_bins: int) -> tuple[IntArray, FloatArray | None]:
+    """Return counts and edges of numbers (m,)."""
+    if numbers.size == 0:
+        return np.zeros(0, dtype=np.int64), None
+    with np.errstate(all="ignore"):
         low, high = numbers.min(), numbers.max()
         if not np.isfinite(high - low) or np.spacing(
             max(abs(low), abs(high))
         ) * n_bins > (high - low):
-            return np.array([numbers.size]), np.array([low, high]), skewness
+            return np.array([numbers.size]), np.array([low, high])
         counts, edges = np.histogram(numbers, bins=n_bins)
-    return counts, edges, skewness
+    return counts, edges
 
 
 def _shortening(numbers: FloatArray, skewness: float) -> str:
@@ -294,13 +305,12 @@ def _skewness_hint(transform: str, skewness: float) -> str:
     side = "right" if skewness > 0 else "left"
     return (
         f"Long tail to the {side} (skewness {skewness:.1f}): a few rows decide the "
-        f"distances; {_SHORTENED[transform]} in place of the values shortens it."
+        f"distances; {_SHORTENED[transform]} in place of the values would shorten it."
     )
 
 
-def _far_values(name: str, values: pd.Series) -> list[TableHint]:
+def _far_values(name: str, ids: pd.Index, numbers: FloatArray) -> list[TableHint]:
     """Name the values of a column of numbers that lie far from all others."""
-    numbers = to_numbers(values).to_numpy()
     finite = numbers[np.isfinite(numbers)]
     if finite.size < 4:
         return []
@@ -314,7 +324,7 @@ def _far_values(name: str, values: pd.Series) -> list[TableHint]:
     far = np.flatnonzero((numbers < lowest) | (numbers > highest))
     if far.size == 0:
         return []
-    shown = [f"{values.index[j]} ({numbers[j]:.6g})" for j in far[:3]]
+    shown = [f"{ids[j]} ({numbers[j]:.6g})" for j in far[:3]]
     more = f" and {far.size - 3} more" if far.size > 3 else ""
     text = (
         f"Column {name!r}: {count(far.size, 'value')} far from the others, rows "
@@ -322,4 +332,4 @@ def _far_values(name: str, values: pd.Series) -> list[TableHint]:
         "or use the ranks of the column in place of its values."
     )
     action = {"transforms": {name: "rank"}}
-    return [TableHint(text, [name], values.index[far], action)]
+    return [TableHint(text, [name], ids[far], action)]

@@ -3,7 +3,8 @@
 An action is a function `(analysis, values, job) -> analysis` with plain values, and one
 entry in `ACTIONS` of the file it belongs to. Slow ones run on a thread and report to
 the job; they take in the analysis as it was when they began, and `merge` puts what they
-changed on top of what was done meanwhile.
+changed on top of what was done meanwhile. One that makes something also says its
+Python (`lines`).
 """
 
 from clusterlens.ui.actions import (

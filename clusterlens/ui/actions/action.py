@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from clusterlens.compute._numbers import whole
+from clusterlens.ui.actions.lines import Lines
 from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.shapes import Shape
 
 Values = Mapping[str, Any]
@@ -31,6 +33,10 @@ class Action:
         Whether it takes longer than a blink and so runs on a thread.
     of_run : bool, default False
         Whether it is about the run that is read, and so waits until that is finished.
+    python : callable, optional
+        `(lines, step, before)` says in `lines` what a step that changed the analysis
+        `before` stands for. Without it the action sets a value, which is written where
+        it is used, or what no script has.
     """
 
     title: str
@@ -38,6 +44,7 @@ class Action:
     takes: Shape
     slow: bool = False
     of_run: bool = False
+    python: Callable[[Lines, Step, Analysis], None] | None = None
 
 
 def limited(text: str, most: int, what: str) -> str:

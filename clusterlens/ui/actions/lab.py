@@ -8,7 +8,10 @@ from typing import Any
 
 from clusterlens.compute.fuzzy.importing import load_memberships
 from clusterlens.ui.actions.action import Action, Values
+from clusterlens.ui.actions.lines import Lines, call, keywords
 from clusterlens.ui.state.analysis import Analysis, SoftTable
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.shapes import COUNT, TEXT, any_of, flag, key, number, record
 
 
@@ -36,6 +39,16 @@ def add_memberships(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, memberships=(*others, table))
 
 
+def _say_memberships(lines: Lines, step: Step, before: Analysis) -> None:
+    uploads, name = lines.name("uploads"), step.values["name"]
+    if not lines.has(uploads):
+        lines.say(uploads, "{}")
+    file, rows = lines.file("MEMBERSHIPS", step), f"{lines.samples(before)}.row_ids"
+    given = keywords({k: v for k, v in step.values.items() if k != "sha256"})
+    read = call("cl.load_memberships", file, rows, *given)
+    lines.say(uploads, read, f"[{literal(name)}]")
+
+
 def save_pair(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Keep a pair of soft partitions, to come back to it."""
     pair = (values["u"], values["v"])
@@ -59,6 +72,7 @@ ACTIONS = {
         add_memberships,
         record({"name": TEXT, "sha256": key}, {"normalize": flag}),
         slow=True,
+        python=_say_memberships,
     ),
     "save pair": Action("Save the pair", save_pair, _PAIR),
     "drop pair": Action("Forget the pair", drop_pair, _PAIR),

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from clusterlens.compute.table.reading import load_table
 from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
+from clusterlens.ui.actions.lines import Lines, call, keywords
+from clusterlens.ui.actions.tables import read_table
 from clusterlens.ui.state.analysis import Analysis, KeptPartition
-from clusterlens.ui.state.partitions import names_of
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.literals import literal
+from clusterlens.ui.state.partitions import names_of, number_of
 from clusterlens.ui.state.shapes import TEXT, key, record
 
 
@@ -29,20 +32,27 @@ def keep_segmentation(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, segmentations=(*analysis.segmentations, kept))
 
 
+def _say_segmentation(lines: Lines, step: Step, before: Analysis) -> None:
+    one, kept = step.analysis.segmentations[-1], lines.name("kept")
+    if not lines.has(kept):
+        lines.say(kept, "{}")
+    dataset, clusters = lines.dataset(one.result.run_id), lines.name("clusters")
+    names = literal({number_of(shown): name for shown, name in one.names})
+    made = call("cl.Segmentation", dataset, clusters, names)
+    lines.say(kept, made, f"[{literal(one.name)}]")
+
+
 def take_new_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Read an uploaded file as the table whose rows are to be placed."""
     if not analysis.segmentations:
         raise ValueError("no segmentation is kept; keep the result on New rows first.")
-    content, name = job.files[values["sha256"]], values["name"]
-    megabytes = len(content) // 1_000_000
-    job.enter(f"Read {name}", unit="MB")
-    table = load_table(
-        content,
-        name=name,
-        progress=lambda done, total: job.report(megabytes * done // total, megabytes),
-        cancel=job.cancelled,
-    )
-    return replace(analysis, new_table=table)
+    return replace(analysis, new_table=read_table(values, job))
+
+
+def _say_new_table(lines: Lines, step: Step, before: Analysis) -> None:
+    given = keywords({"name": step.values["name"]})
+    table = call("cl.load_table", lines.file("NEW_FILE", step), *given)
+    lines.say(lines.name("new_table"), table)
 
 
 ACTIONS = {
@@ -51,11 +61,13 @@ ACTIONS = {
         keep_segmentation,
         record({"name": TEXT}),
         slow=True,
+        python=_say_segmentation,
     ),
     "take new table": Action(
         "Read the new table",
         take_new_table,
         record({"name": TEXT, "sha256": key}),
         slow=True,
+        python=_say_new_table,
     ),
 }

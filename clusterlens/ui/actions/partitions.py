@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -14,16 +14,27 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.importing import load_partitions
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
-from clusterlens.ui.actions.runs import joined, weighed
+from clusterlens.ui.actions.lines import Lines, call, new_run
+from clusterlens.ui.actions.runs import joined, say_joined, weighed
 from clusterlens.ui.kit.palette import label_title
-from clusterlens.ui.state.analysis import Analysis, AnalysisResult, ClusterName, Run
+from clusterlens.ui.state.analysis import (
+    Analysis,
+    AnalysisResult,
+    ClusterName,
+    Link,
+    Run,
+)
+from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import PlainId, plain_ids
+from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.partitions import (
     MOST_LABEL,
     Kind,
+    choice_from,
     chosen_labels,
     named,
     names_of,
+    number_of,
     refuse_large_labels,
 )
 from clusterlens.ui.state.shapes import (
@@ -71,6 +82,18 @@ def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, runs_made=number).with_run(copy)
 
 
+def _say_kept(lines: Lines, step: Step, before: Analysis) -> None:
+    run, made = new_run(step, before), step.values["partition"]
+    base = lines.base(run, before)
+    models, found = lines.ensemble(base.id), run.ensemble
+    n_found = int(found.n_codes[-1])
+    labels = labels_in_python(lines, made, n_found, base, before.links)
+    name, family = literal(found.names[-1]), literal(found.families[-1])
+    kept = call("cl.Ensemble", f"[{labels}]", f"[{name}]", f"[{family}]")
+    silent = f"with_weights([*{models}.weights, 0])"
+    lines.begin(run, lines.dataset(base.id), f"{models}.concat({kept}).{silent}")
+
+
 def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Read partitions made elsewhere as a new run, or with the models of this one."""
     dataset, run = analysis.dataset, analysis.run
@@ -99,6 +122,20 @@ def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
         votes=base.votes if base else "models",
     )
     return replace(analysis, runs_made=number).with_run(made)
+
+
+def _say_imported(lines: Lines, step: Step, before: Analysis) -> None:
+    run = new_run(step, before)
+    dataset, ensemble = lines.prepared(run.dataset.settings), run.ensemble
+    title = literal(ensemble.specs[-1].get("source", step.values["name"]))
+    files = f"{{{title}: {lines.file('PARTITIONS', step)}}}"
+    found = call("cl.load_partitions", files, f"{dataset}.table.index")
+    if len(run.dataset.row_ids) < len(run.dataset.table):
+        found += f".take_samples({dataset}.table.index.get_indexer({dataset}.row_ids))"
+    if run.n_added == ensemble.n_partitions:
+        lines.begin(run, dataset, found)
+    else:
+        say_joined(lines, run, lines.base(run, before), found)
 
 
 def name_cluster(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -154,6 +191,53 @@ def choose_result(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, result=result, cluster_names=names)
 
 
+def _say_result(lines: Lines, step: Step, before: Analysis) -> None:
+    if (result := step.analysis.result) is not None:
+        run = lines.run(result.run_id)
+        say_clusters(lines, result.made, result.numbers, run, result.links)
+
+
+def say_clusters(
+    lines: Lines,
+    made: Mapping[str, Any],
+    numbers: Sequence[tuple[int, int]],
+    run: Run,
+    links: Sequence[Link],
+) -> None:
+    """Say the labels of a partition, and its clusters by their numbers on the page.
+
+    Parameters
+    ----------
+    lines : Lines
+        What was said so far.
+    made : dict
+        How the partition is made, the plain values of a `Choice`.
+    numbers : sequence of (int, int)
+        Each label as it is made, and its number on screen.
+    run : Run
+        The run that it is made of.
+    links : sequence of Link
+        Those that it may obey.
+    """
+    labels = lines.name("labels")
+    lines.say(labels, labels_in_python(lines, made, len(numbers), run, links))
+    shown = lines.constant("NUMBERS", {k: number_of(number) for k, number in numbers})
+    lines.say(lines.name("clusters"), f"[{shown}[k] for k in {labels}.tolist()]")
+
+
+def labels_in_python(
+    lines: Lines,
+    made: Mapping[str, Any],
+    n_found: int,
+    run: Run,
+    links: Sequence[Link],
+) -> str:
+    """Write the labels of a partition of a run as an expression."""
+    choice, rows = choice_from(made, run.dataset), made.get("rows", ())
+    ensemble, dataset = lines.ensemble(run.id), lines.dataset(run.id)
+    return choice.python(run.ensemble, n_found, rows, links, ens=ensemble, ds=dataset)
+
+
 def _label_names(
     samples: Dataset, labels: np.ndarray, every: Sequence[PlainId]
 ) -> Iterator[ClusterName]:
@@ -177,12 +261,14 @@ ACTIONS = {
         keep_partition,
         record({"partition": PARTITION, "name": TEXT}),
         slow=True,
+        python=_say_kept,
     ),
     "import partitions": Action(
         "Read the partitions",
         import_partitions,
         record({"name": TEXT, "sha256": key, "mixed": flag}),
         slow=True,
+        python=_say_imported,
     ),
     "name cluster": Action(
         "Name the cluster",
@@ -201,5 +287,6 @@ ACTIONS = {
             }
         ),
         slow=True,
+        python=_say_result,
     ),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,12 +14,15 @@ from clusterlens.compute.pool.pool import PoolEstimate, run_pool
 from clusterlens.compute.pool.specs import POOLS, plan_pool
 from clusterlens.compute.table.dataset import take_rows
 from clusterlens.ui.actions.action import Action, Values
-from clusterlens.ui.actions.runs import joined, weighed
+from clusterlens.ui.actions.lines import Lines, call, new_run
+from clusterlens.ui.actions.runs import joined, say_joined, weighed
 from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.forming import Forming
+from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import (
     plain_ids,
 )
+from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.shapes import POOL, ROW_IDS, SEED, TEXT, flag, plain, record
 from clusterlens.ui.work.jobs import WORKERS
 from clusterlens.ui.work.results import RESULTS, content_key
@@ -95,6 +99,24 @@ def _repeatable(
     return kept if names == list(ensemble.names) else pool
 
 
+def _say_pool(lines: Lines, step: Step, before: Analysis) -> None:
+    run = new_run(step, before)
+    dataset = lines.prepared(run.dataset.settings)
+    lines.begin(run, dataset, _fitting(lines, dataset, run.pool, run.random_state))
+    # A pool that is run again may give models that the run left out.
+    if step.values.get("distinct_only") or run.stopped_of or run.ensemble.notes:
+        ensemble = lines.ensemble(run.id)
+        models = lines.constant("MODELS", list(run.ensemble.names))
+        at = f"[{ensemble}.names.index(name) for name in {models}]"
+        lines.say(ensemble, f"{ensemble}.select({at})")
+
+
+def _fitting(lines: Lines, dataset: str, pool: Sequence[Any], seed: int) -> str:
+    """Write the call that fits a pool to a prepared table."""
+    entries = lines.constant("POOL", [dict(entry) for entry in pool])
+    return call("cl.run_pool", dataset, entries, f"random_state={literal(seed)}")
+
+
 def add_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Add a model of CNS, with its memberships, to a copy of the run that is read."""
     entry = {"clusterer": "CNS", "metric": "euclidean", **values}
@@ -122,6 +144,14 @@ def add_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, runs_made=number).with_run(copy)
 
 
+def _say_models(lines: Lines, step: Step, before: Analysis) -> None:
+    run = new_run(step, before)
+    base = lines.base(run, before)
+    dataset, entries = lines.dataset(base.id), run.pool[len(base.pool) :]
+    more = _fitting(lines, dataset, entries, run.random_state)
+    say_joined(lines, run, base, more)
+
+
 def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Prepare some rows of the run anew and fit its pool to them, as a new run."""
     run = analysis.run
@@ -136,6 +166,17 @@ def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
     name = f"{run.name}: {values['name']}"
     made = Run(f"r{number}", name, part, tuple(pool), run.random_state, ensemble)
     return replace(analysis, runs_made=number).with_run(made)
+
+
+def _say_rows(lines: Lines, step: Step, before: Analysis) -> None:
+    run, given = new_run(step, before), step.values["rows"]
+    whole = lines.prepared(run.dataset.settings)
+    dataset = lines.name("dataset", ("rows of", run.id))
+    rows = lines.constant("ROWS", set(given), "  # row ids")
+    row = "row" if all(isinstance(one, int) for one in given) else "str(row)"
+    mask = f"[{row} in {rows} for row in {whole}.row_ids]"
+    lines.say(dataset, call("cl.take_rows", whole, mask))
+    lines.begin(run, dataset, _fitting(lines, dataset, run.pool, run.random_state))
 
 
 def _fitted(X: FloatArray, pool: list[Any], random_state: int, job: Any) -> Ensemble:
@@ -156,17 +197,27 @@ ACTIONS = {
         fit_pool,
         record({"pool": POOL}, {"random_state": SEED, "distinct_only": flag}),
         slow=True,
+        python=_say_pool,
     ),
     "add CNS": Action(
-        "Add CNS to the pool", add_smoothing, record(others=plain), slow=True
+        "Add CNS to the pool",
+        add_smoothing,
+        record(others=plain),
+        slow=True,
+        python=_say_models,
     ),
     "add models": Action(
-        "Add models to the pool", add_models, record({"pool": POOL}), slow=True
+        "Add models to the pool",
+        add_models,
+        record({"pool": POOL}),
+        slow=True,
+        python=_say_models,
     ),
     "cluster rows": Action(
         "Cluster some rows again",
         cluster_rows,
         record({"rows": ROW_IDS, "name": TEXT}),
         slow=True,
+        python=_say_rows,
     ),
 }

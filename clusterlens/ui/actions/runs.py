@@ -10,7 +10,9 @@ import numpy as np
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.voting import VoteBy, vote_weights
 from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
+from clusterlens.ui.actions.lines import Lines
 from clusterlens.ui.state.analysis import Analysis, Run
+from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.shapes import (
     COUNT,
     LONG_TEXT,
@@ -99,6 +101,13 @@ def weigh_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
     return replace(analysis, runs=runs, threshold=None)
 
 
+def _say_votes(lines: Lines, step: Step, before: Analysis) -> None:
+    votes = {run.id: run.votes for run in before.runs}
+    for run in step.analysis.runs:
+        if run.votes != votes.get(run.id):
+            lines.weigh(run)
+
+
 def weighed(ensemble: Ensemble, by: VoteBy, job: Any) -> Ensemble:
     """Give models, families or hubs equal votes; whoever has none keeps none."""
     return ensemble.with_weights(vote_weights(ensemble, by, **job.kernels))
@@ -109,6 +118,14 @@ def joined(first: Ensemble, second: Ensemble, *, votes: bool = True) -> Ensemble
     both = first.concat(second.replace(noise=first.noise))
     silent = np.zeros(len(second))
     return both if votes else both.with_weights([*first.weights, *silent])
+
+
+def say_joined(lines: Lines, run: Run, base: Run, more: str) -> None:
+    """Say that a run has the partitions of another one and more, with votes."""
+    both = f"{lines.ensemble(base.id)}.concat({more})"
+    lines.begin(run, lines.dataset(base.id), both)
+    if run.votes != "models":
+        lines.weigh(run)
 
 
 def write_note(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -137,6 +154,7 @@ ACTIONS = {
         record({"by": VOTES}),
         slow=True,
         of_run=True,
+        python=_say_votes,
     ),
     "write note": Action("Write a note", write_note, record({"text": LONG_TEXT})),
 }

@@ -11,12 +11,15 @@ from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.compute.table.reading import load_table, table_parts
 from clusterlens.ui.actions.action import Action, Values
+from clusterlens.ui.actions.lines import Lines, call, keywords
 from clusterlens.ui.state.analysis import Analysis, Link
+from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import (
     plain_ids,
     rows_without,
     shown_rows,
 )
+from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.shapes import (
     LONG_TEXT,
     RULES,
@@ -27,6 +30,19 @@ from clusterlens.ui.state.shapes import (
     record,
 )
 
+# Rules of `prepare` that need not be said.
+_DEFAULTS = {
+    "missing": "median",
+    "scale": "standard",
+    "categorical": "one-hot",
+    "pca": None,
+    "sentinels": "auto",
+    "roles": {},
+    "transforms": {},
+    "weights": {},
+    "copies": "keep",
+}
+
 
 def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Read an uploaded file, kept by the session under its SHA-256.
@@ -34,26 +50,45 @@ def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
     "part" chooses one of several sheets or arrays; without one it is the usual one, or
     the first.
     """
+    parts = table_parts(job.files[values["sha256"]])
+    part = values.get("part") or parts.usual or next(iter(parts.names), None)
+    chosen = {} if part is None else {parts.option: part}
+    found = _begin(read_table(values, job, **chosen), job)
+    return replace(found, part=tuple(*chosen.items()), parts=parts.names)
+
+
+def read_table(values: Values, job: Any, **chosen: str) -> Dataset:
+    """Read an uploaded file as a table."""
     content, name = job.files[values["sha256"]], values["name"]
     megabytes = len(content) // 1_000_000
     job.enter(f"Read {name}", unit="MB")
-    parts = table_parts(content)
-    part = values.get("part") or parts.usual or next(iter(parts.names), None)
-    chosen = {} if part is None else {parts.option: part}
-    table = load_table(
+    return load_table(
         content,
         name=name,
         progress=lambda done, total: job.report(megabytes * done // total, megabytes),
         cancel=job.cancelled,
         **chosen,
     )
-    found = _begin(table, job)
-    return replace(found, part=tuple(*chosen.items()), parts=parts.names)
+
+
+def _say_file(lines: Lines, step: Step, before: Analysis) -> None:
+    part = dict([step.analysis.part] if step.analysis.part else [])
+    given = keywords({"name": step.values["name"], **part})
+    _say_table(lines, step, call("cl.load_table", lines.file("FILE", step), *given))
 
 
 def load_bundled(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Load one of the examples."""
     return _begin(load_example(values["name"]), job)
+
+
+def _say_example(lines: Lines, step: Step, before: Analysis) -> None:
+    _say_table(lines, step, call("cl.load_example", literal(step.values["name"])))
+
+
+def _say_table(lines: Lines, step: Step, code: str) -> None:
+    lines.say(lines.name("table"), code)
+    _say_preparation(lines, step, Analysis())
 
 
 def _begin(table: Dataset, job: Any) -> Analysis:
@@ -89,6 +124,18 @@ def prepare_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
     renamed = replace(analysis, links=links)
     _tell_of_links(renamed, dataset, job)
     return replace(renamed, preparation=given, dataset=dataset, cns=None)
+
+
+def _say_preparation(lines: Lines, step: Step, before: Analysis) -> None:
+    dataset = step.analysis.dataset
+    if dataset is None or lines.has(name := lines.prepared(dataset.settings)):
+        return
+    given = {
+        rule: list(value) if isinstance(value, tuple) else value
+        for rule, value in dataset.settings.items()
+        if value != _DEFAULTS[rule]
+    }
+    lines.say(name, call("cl.prepare", lines.name("table"), *keywords(given)))
 
 
 def rows_of(analysis: Analysis) -> pd.Index:
@@ -136,9 +183,20 @@ ACTIONS = {
         load_file,
         record({"name": TEXT, "sha256": key}, {"part": any_of(nothing, LONG_TEXT)}),
         slow=True,
+        python=_say_file,
     ),
     "load example": Action(
-        "Load the example", load_bundled, record({"name": TEXT}), slow=True
+        "Load the example",
+        load_bundled,
+        record({"name": TEXT}),
+        slow=True,
+        python=_say_example,
     ),
-    "prepare": Action("Prepare the table", prepare_table, RULES, slow=True),
+    "prepare": Action(
+        "Prepare the table",
+        prepare_table,
+        RULES,
+        slow=True,
+        python=_say_preparation,
+    ),
 }

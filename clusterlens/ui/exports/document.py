@@ -569,6 +569,8 @@ def _links(found: Findings) -> str:
 def _kept(state: LinkState) -> str:
     if state.ends is None:
         return safe(f"not in this run: {' and '.join(map(str, state.missing))}")
+    if state.uncertain:
+        return "uncertain (noise, or left out)"
     return "broken" if state.broken else "kept"
 
 
@@ -597,9 +599,14 @@ def step_words(step: Step) -> str:
             parts.append(_partition_words(value, analysis))
         elif name == "rows":
             parts.append(count(len(value), "row"))
+        elif name == "id":
+            names = {run.id: run.name for run in analysis.runs}
+            parts.append(names.get(value, "") if step.kind == "read run" else "")
         elif name in _WORDS:
             parts.append(_WORDS[name](value))
-        elif name != "sha256":
+        elif value is True:
+            parts.append(name.replace("_", " "))
+        elif name != "sha256" and value not in (None, False, ""):
             told = _value_words(value)
             told = told if len(told) <= 60 else f"{told[:59]}…"
             parts.append(f"{name.replace('_', ' ')} {told}")
@@ -624,6 +631,9 @@ _WORDS: dict[str, Callable[[Any], str]] = {
     "cluster": lambda k: f"cluster {k + 1}" if k >= 0 else "noise",
     "numbers": lambda numbers: "",
     "votes": lambda votes: "",
+    "score": lambda score: SCORES[score].title,
+    "threshold": lambda needed: "the average" if needed is None else whole(needed),
+    "weight": lambda weight: "as evidence" if weight == EVIDENCE else f"{weight:g}",
 }
 
 

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from clusterlens.compute._numbers import count, whole
-from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
+from clusterlens.compute.fuzzy.adjusted import AdjustedIndex
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
-from clusterlens.compute.indices.label_evidence import LabelEvidence
-from clusterlens.compute.indices.label_match import LabelCheck
-from clusterlens.compute.indices.pool_agreement import PoolAgreement
+from clusterlens.compute.indices.agreement_reached import PoolAgreement
+from clusterlens.compute.indices.class_match import LabelCheck
+from clusterlens.compute.indices.evidence import LabelEvidence
 from clusterlens.ui.kit.widgets import safe
-from clusterlens.ui.kit.words import error, fixed, number
+from clusterlens.ui.kit.words import caveat, error, fixed, number
 from clusterlens.ui.nodes.verdict import LIGHTS
 from clusterlens.ui.pages.fuzzy.nodes import SIDES
 from clusterlens.ui.pages.labels.nodes import question
@@ -123,12 +123,7 @@ def _value(model: str, value: AdjustedIndex, side: Any) -> str:
     """Write one value with its error, or what is special about it."""
     if model == "permutation" and side is not None:
         return "the same"
-    note = error(value.standard_error)
-    if value.degenerate:
-        note = "by convention: nothing can vary"
-    elif value.expected > HIGH_EXPECTATION:
-        note += f"; expected {value.expected:.4f}, noise is magnified"
-    return f"{fixed(float(value), 3)} <span class='muted'>{note}</span>"
+    return f"{fixed(float(value), 3)} <span class='muted'>{caveat(value)}</span>"
 
 
 def write_labels(found: Labelled) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from clusterlens.compute._numbers import count
+from clusterlens.compute.assigning.few_columns import TypingTool
 from clusterlens.compute.assigning.segmentation import COLUMNS, Segmentation
-from clusterlens.compute.assigning.typing_tool import TypingTool
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import free_name
 from clusterlens.ui.kit.widgets import safe

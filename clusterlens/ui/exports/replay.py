@@ -1,8 +1,8 @@
 """Replay: run the script of an analysis in a fresh process, and compare the results.
 
-It needs the table and the library alone, so it has no network, no settings of this
-process and an empty home folder; that of an analysis that came as a file has limits,
-too (`guard`).
+It needs the files of the analysis and the library alone, so it has no network, no
+settings of this process and an empty home folder; that of an analysis that came as a
+file has limits, too (`guard`).
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ import json
 import analysis
 
 if __name__ == "__main__":
-    ds, ens, ranking = analysis.analyse()
-    found = [
-        list(ens.names),
-        ens.labels.tolist(),
-        ranking.values.tobytes().hex(),
-        analysis.result(ds, ens),
+    found = analysis.analyse()
+    told = [
+        list(found["ensemble"].names),
+        found["ensemble"].labels.tolist(),
+        found["ranking"].values.tobytes().hex(),
+        found["clusters"],
     ]
     with open("found.json", "w") as file:
-        json.dump([*found, left], file)
+        json.dump([*told, left], file)
 """
 # What of the environment the script has: where programs and libraries are, the
 # language, and how many threads are taken.
@@ -100,7 +100,7 @@ def replay(
     script : str
         As `write_script` makes it.
     steps : sequence of Step
-        Those it was made of; the one that loaded a file says which.
+        Those it was made of; those that read a file say which.
     files : mapping of str to bytes
         Uploaded files by SHA-256.
     ranking : Ranking
@@ -122,7 +122,7 @@ def replay(
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "analysis.py").write_text(
-            _with_table(script, steps, files, place), encoding="utf-8"
+            _with_files(script, steps, files, place), encoding="utf-8"
         )
         runner = _RUNNER.format(limited=limited)
         (place / "replay.py").write_text(runner, encoding="utf-8")
@@ -136,17 +136,22 @@ def replay(
     return Replayed(difference, bool(left))
 
 
-def _with_table(
+def _with_files(
     script: str, steps: Sequence[Step], files: Mapping[str, bytes], place: Path
 ) -> str:
-    """Put the table beside the script, by a name that leads nowhere else."""
-    for step in reversed(steps):
-        if step.kind == "load file" and "sha256" in step.values:
-            name = str(step.values["name"])
-            plain = "table" + re.sub(r"[^\w.]", "", PurePath(name).suffix)
-            (place / plain).write_bytes(files[step.values["sha256"]])
-            return re.sub("(?m)^FILE = .*", f"FILE = {plain!r}", script, count=1)
-    return script
+    """Put the files beside the script, by names that lead nowhere else."""
+    names = {step.values.get("sha256"): step.values.get("name") for step in steps}
+
+    def put(found: re.Match[str]) -> str:
+        constant, key = found.groups()
+        if key not in names or key not in files:
+            return found[0]
+        suffix = re.sub(r"[^\w.]", "", PurePath(str(names[key])).suffix)
+        plain = f"{constant.lower()}{suffix}"
+        (place / plain).write_bytes(files[key])
+        return f"{constant} = {plain!r}"
+
+    return re.sub(r"(?m)^([A-Z_\d]+) = .*\n# SHA-256 ([\da-f]{64})$", put, script)
 
 
 def _run(place: Path, cancel: Cancel) -> None:

@@ -1,45 +1,50 @@
 """Script: an analysis as Python that gives the same labels and scores elsewhere.
 
-It uses public names only. What cannot be done again, as a run of partitions made
-elsewhere, is refused with the reason. Pages that copy their own calls begin with
-`table_lines` and `run_lines`. What comes from the analysis is written by `literal`, or
-by `_comment` below the first lines, where no comment can say how the file is encoded.
+It is the log again: what the actions say of their steps (`ui.actions.lines`), and what
+follows from that. Pages that copy their own calls put them behind the same lines. What
+comes from the analysis is written by `literal`, or by `comment` below the first lines,
+where no comment can say how the file is encoded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from keyword import iskeyword
-from pathlib import PurePath
-from pprint import pformat
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from textwrap import indent
 
 from clusterlens import __version__
-from clusterlens.compute.pool.specs import plan_pool
 from clusterlens.compute.ranking.ranking import SCORES
-from clusterlens.ui.exports.new_rows_script import kept_parts
+from clusterlens.ui.actions import ACTIONS
+from clusterlens.ui.actions.lines import Lines, call, comment, keywords
+from clusterlens.ui.actions.partitions import say_clusters
 from clusterlens.ui.exports.rows import file_stem
 from clusterlens.ui.kit.palette import cluster_name
 from clusterlens.ui.nodes.result import Told
-from clusterlens.ui.state.analysis import Analysis, AnalysisResult, Link, Run
+from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import links_as_json
-from clusterlens.ui.state.literals import ScriptError, literal, refuse_other_than_plain
-from clusterlens.ui.state.partitions import SEED, choice_from
+from clusterlens.ui.state.literals import ScriptError, literal
+from clusterlens.ui.state.partitions import SEED, number_of
 
-_WIDTH = 88
-_REPEATABLE = ("run pool", "add CNS", "cluster rows")
-_DEFAULTS = {
-    "missing": "median",
-    "scale": "standard",
-    "categorical": "one-hot",
-    "pca": None,
-    "sentinels": "auto",
-    "roles": {},
-    "transforms": {},
-    "weights": {},
-    "copies": "keep",
-}
+_FOUND = ("dataset", "ensemble", "ranking", "clusters", "rows")
+_LOADING = ("load file", "load example")
+
+
+def retold(steps: Sequence[Step]) -> Lines:
+    """Return what the steps in force, oldest first, say of the table in force.
+
+    Raises
+    ------
+    ScriptError
+        If the log lacks a step without which others cannot be done.
+    """
+    lines, before = Lines(), Analysis()
+    loaded = [k for k, step in enumerate(steps) if step.kind in _LOADING]
+    for step in steps[loaded[-1] if loaded else 0 :]:
+        action = ACTIONS.get(step.kind)
+        if action is not None and action.python is not None:
+            action.python(lines, step, before)
+        before = step.analysis
+    return lines
 
 
 def write_script(steps: Sequence[Step], told: Told, *, exact: bool = True) -> str:
@@ -57,88 +62,64 @@ def write_script(steps: Sequence[Step], told: Told, *, exact: bool = True) -> st
     Returns
     -------
     script : str
-        Its function `analyse` returns dataset, ensemble and ranking, `result` the
-        cluster of each sample; where something is kept for other tables, `kept` returns
-        the segmentations and `assigned` where the rows of the new table belong.
+        Its function `analyse` returns a dictionary: "dataset", "ensemble" and
+        "ranking", "clusters", the cluster of each sample by its number on the page, and
+        "rows", the table with them; where something is kept for other tables, "kept"
+        has the segmentations and "assigned" where the rows of the new table belong.
 
     Raises
     ------
     ScriptError
-        If there is no run, or it cannot be done again.
+        If there is no run, or the log does not say how something was made.
     """
     analysis = steps[-1].analysis
     run = analysis.run
     if run is None:
         raise ScriptError("there is no run to repeat; run a pool first.")
-    if told.run_id != run.id:
-        raise ScriptError(
-            "the result was chosen in another run; read that run for its script, or "
-            "take the rows with labels."
-        )
-    origin = _origin(steps, run)
-    if origin.kind not in _REPEATABLE:
-        raise ScriptError(
-            f"{run.name} was not made by a pool of this app, so that a script cannot "
-            "make it again; take its rows with labels instead."
-        )
-    rows = _rows(origin)
-    load, note = _loading(steps, analysis)
-    new = kept_parts(steps, run.id, lambda result: _labels(result, run))
-    constants = _constants(run, analysis.links, rows, note) + _of_result(told)
-    parts = {
-        "about": _about(analysis, run),
-        "constants": constants + new["new file"],
-        "load": load,
-        "prepare": _preparing(run),
-        "take": f"\n    ds = {_taking('ds', rows)}" if rows else "",
-        "pool": _pool(run),
-        "count": "cl.count_agreements(ens)"
-        if exact
-        else f"cl.estimate_agreements(ens, None, {SEED})  # too many samples for all",
-        "rank": _ranking(analysis),
-        "labels": _labels(told, run),
-        "kept": new["kept"],
-        "assign": new["assign"],
-        "file": literal(f"{file_stem(analysis.table.name)}-labels.csv"),
-    }
-    return _TEMPLATE.format(**parts)
+    lines = retold(steps)
+    of_run = lines.dataset(run.id), lines.ensemble(run.id)
+    _say_ranking(lines, analysis, run, exact)
+    _say_rows(lines, told)
+    found = dict(zip(_FOUND, (*of_run, *map(lines.name, _FOUND[2:])), strict=True))
+    if lines.has(kept := lines.name("kept")):
+        found["kept"] = kept
+        if lines.has(table := lines.name("new_table")):
+            found["assigned"] = lines.name("assigned")
+            placed = f"{{name: one.assign({table}) for name, one in {kept}.items()}}"
+            lines.say(found["assigned"], placed)
+    constants, calls = lines.written(found.values())
+    return _TEMPLATE.format(
+        about=_about(analysis, run),
+        constants="\n".join(constants),
+        lines=indent("\n".join(calls), "    "),
+        found="".join(f'        "{name}": {name},\n' for name in found),
+        file=literal(f"{file_stem(analysis.table.name)}-labels.csv"),
+        assign=_ASSIGN if "assigned" in found else "",
+    )
 
 
-def table_lines(steps: Sequence[Step]) -> list[str]:
-    """Lines that make `dataset`, the prepared table; a file is loaded by its name."""
-    analysis = steps[-1].analysis if steps else Analysis()
-    try:
-        load, _ = _loading(steps, analysis, file=None)
-    except ScriptError:
-        load = 'cl.load_table("table.csv")'
-    rules = _keywords(analysis.preparation)
-    prepare = f"dataset = cl.prepare({', '.join(['table', *rules])})"
-    return ["import clusterlens as cl", "", f"table = {load}", prepare]
+def write_card(
+    steps: Sequence[Step], wanted: Callable[[Lines], Iterable[str]], *then: str
+) -> str:
+    """Write calls of a page behind the lines of the log that they rest on.
 
+    Parameters
+    ----------
+    steps : sequence of Step
+        Those in force, oldest first.
+    wanted : callable
+        Returns the variables that the calls use, called by their kinds there.
+    *then : str
+        The calls.
 
-def run_lines(steps: Sequence[Step]) -> list[str]:
-    """Lines that make `ensemble`, the partitions of the run that is read.
-
-    Those of a run of some rows take these from `dataset` before.
+    Raises
+    ------
+    ScriptError
+        If the log does not say how one of the variables was made.
     """
-    run = steps[-1].analysis.run if steps else None
-    if run is None:
-        return []
-    origin = _origin(steps, run)
-    if origin.kind not in _REPEATABLE:
-        return ['ensemble = cl.load_partitions("partitions.csv", dataset.row_ids)']
-    rows, taken = _rows(origin), []
-    if rows:
-        taken = [
-            f"ROWS = {_pretty(set(rows))}",
-            f"dataset = {_taking('dataset', rows)}",
-        ]
-    return [
-        *taken,
-        f"pool = {_pretty([dict(entry) for entry in run.pool])}",
-        "ensemble = cl.run_pool(dataset.X, pool, "
-        f"random_state={literal(run.random_state)})",
-    ]
+    lines = retold(steps)
+    constants, calls = lines.written(wanted(lines))
+    return "\n".join(["import clusterlens as cl", "", *constants, *calls, *then])
 
 
 _TEMPLATE = '''\
@@ -146,61 +127,31 @@ _TEMPLATE = '''\
 
 {about}
 import clusterlens as cl
+
 {constants}
+
 
 def analyse():
     """Load, prepare, cluster, count and rank, as the app did."""
-    ds = {load}
-    ds = {prepare}{take}
-    {pool}
-    agreement = {count}
-    {rank}
-    return ds, ens, ranking
+{lines}
+    return {{
+{found}    }}
 
-
-def result(ds, ens):
-    """Return the cluster of each sample by its number on the page; -1 is noise."""
-    labels = {labels}
-    return [NUMBERS[label] for label in labels.tolist()]
-{kept}
 
 def main():
-    ds, ens, ranking = analyse()
-    print(ranking.to_frame().head(10).to_string())
-    clusters = result(ds, ens)
-    table = cl.attach_labels(
-        ds, {{"cluster": clusters, "cluster name": [NAMES[k] for k in clusters]}}
-    )
+    found = analyse()
+    print(found["ranking"].to_frame().head(10).to_string())
     with open({file}, "wb") as file:
-        file.write(cl.to_csv_bytes(table, index=True)){assign}
+        file.write(cl.to_csv_bytes(found["rows"], index=True)){assign}
 
 
 if __name__ == "__main__":
     main()
 '''
-
-
-def _of_result(told: Told) -> str:
-    """Return the numbers and names of the clusters, and what the result is made of."""
-    numbers = {label: _shown(k) for label, k in told.numbers}
-    names = {_shown(k): cluster_name(k, told.names) for _, k in told.numbers}
-    parts = [
-        f"NUMBERS = {_pretty(numbers)}  # label: number on the page",
-        f"NAMES = {_pretty(names)}",
-    ]
-    return "\n" + "\n".join(parts)
-
-
-def _shown(cluster: int) -> int:
-    """Number of a cluster on the page."""
-    return cluster + 1 if cluster >= 0 else -1
-
-
-def _labels(told: Told | AnalysisResult, run: Run) -> str:
-    """Return the expression of the labels as they are made."""
-    choice = choice_from(told.made, run.dataset)
-    rows = told.made.get("rows", ())
-    return choice.python(run.ensemble, len(told.numbers), rows, told.links)
+_ASSIGN = """
+    for k, rows in enumerate(found["assigned"].values(), 1):
+        with open(f"assigned-{k}.csv", "wb") as file:
+            file.write(cl.to_csv_bytes(rows, index=True))"""
 
 
 def _about(analysis: Analysis, run: Run) -> str:
@@ -209,129 +160,38 @@ def _about(analysis: Analysis, run: Run) -> str:
     words = f"ClusterLens {__version__} · {table} · {run.name}"
     if analysis.links:
         words += f", {len(analysis.links)} links"
-    return _comment(words)
+    return comment(words)
 
 
-def _origin(steps: Sequence[Step], run: Run) -> Step:
-    """Return the step that made a run."""
-    known = (
-        step for step in steps if any(one.id == run.id for one in step.analysis.runs)
+def _say_ranking(lines: Lines, analysis: Analysis, run: Run, exact: bool) -> None:
+    """Say how the agreements are counted, and the models ranked."""
+    ensemble, agreement = lines.ensemble(run.id), lines.name("agreement")
+    counted = (
+        call("cl.count_agreements", ensemble)
+        if exact
+        else call("cl.estimate_agreements", ensemble, "None", literal(SEED))
     )
-    return next(known)
-
-
-def _rows(origin: Step) -> list[Any]:
-    """Ids of the rows that were clustered again; none where all rows were."""
-    return list(origin.values["rows"]) if origin.kind == "cluster rows" else []
-
-
-def _taking(name: str, rows: Sequence[Any]) -> str:
-    """Return the call that takes ROWS of a prepared table."""
-    row = "row" if all(isinstance(one, int) for one in rows) else "str(row)"
-    return f"cl.take_rows({name}, [{row} in ROWS for row in {name}.row_ids])"
-
-
-def _loading(
-    steps: Sequence[Step], analysis: Analysis, file: str | None = "FILE"
-) -> tuple[str, str]:
-    """Return the call that loads the table, and what to say of its file.
-
-    `file` names the constant that holds the name of the file; None writes it out.
-    """
-    for step in reversed(steps):
-        if step.analysis.table is not analysis.table or "name" not in step.values:
-            continue
-        name = str(step.values["name"])
-        if step.kind == "load example":
-            return f"cl.load_example({literal(name)})", ""
-        if step.kind == "load file":
-            place = literal(PurePath(name).name or name)
-            sha256 = _comment(f"SHA-256 {step.values['sha256']}")
-            part = dict([step.analysis.part] if step.analysis.part else [])
-            given = [file or place, *_keywords({"name": name, **part})]
-            return f"cl.load_table({', '.join(given)})", f"FILE = {place}\n{sha256}"
-    raise ScriptError("the table was not loaded from a file or an example.")
-
-
-def _preparing(run: Run) -> str:
-    """Return the call that prepares the table of a run."""
-    given = {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in run.dataset.settings.items()
-        if value != _DEFAULTS[name]
-    }
-    rules = _keywords(given)
-    call = f"cl.prepare({', '.join(['ds', *rules])})"
-    if len(call) < _WIDTH - 10:
-        return call
-    lines = "".join(f"\n        {rule}," for rule in rules)
-    return f"cl.prepare(\n        ds,{lines}\n    )"
-
-
-def _constants(run: Run, links: Sequence[Link], rows: Sequence[Any], note: str) -> str:
-    """Return the values that the script names, each on its own lines."""
-    parts = [note] if note else []
-    if rows:
-        parts.append(f"ROWS = {_pretty(set(rows))}  # row ids")
-    parts.append(f"POOL = {_pretty([dict(entry) for entry in run.pool])}")
-    if _selected(run):
-        parts.append(f"MODELS = {_pretty(list(run.ensemble.names))}")
-    if links:
-        parts.append(f"LINKS = {literal(links_as_json(links))}  # by row id")
-    return "\n" + "\n".join(parts)
-
-
-def _pretty(value: Any) -> str:
-    refuse_other_than_plain(value)
-    return pformat(value, width=_WIDTH, compact=True, sort_dicts=False)
-
-
-def _keywords(given: Mapping[str, Any]) -> list[str]:
-    """Write values as keyword arguments."""
-    odd = [name for name in given if not name.isidentifier() or iskeyword(name)]
-    if odd:
-        raise ScriptError(f"{odd[0]!r:.60} is no name of an argument.")
-    return [f"{name}={literal(value)}" for name, value in given.items()]
-
-
-def _comment(words: str) -> str:
-    """Write words as a comment of one line."""
-    line = "".join(c if c.isprintable() else " " for c in words)
-    return f"# {' '.join(line.split())}"
-
-
-def _selected(run: Run) -> bool:
-    """Whether the run holds other models than its pool gives."""
-    planned = plan_pool(list(run.pool), run.dataset.X, run.random_state).models
-    return [model.name for model in planned] != list(run.ensemble.names)
-
-
-def _pool(run: Run) -> str:
-    """Return the lines that run the pool."""
-    lines = [f"ens = cl.run_pool(ds, POOL, random_state={literal(run.random_state)})"]
-    if _selected(run):
-        lines.append("ens = ens.select([ens.names.index(name) for name in MODELS])")
-    if run.votes != "models":
-        lines.append(
-            f"ens = ens.with_weights(cl.vote_weights(ens, {literal(run.votes)}))"
-        )
-    return "\n    ".join(lines)
-
-
-def _ranking(analysis: Analysis) -> str:
-    """Return the lines that rank the models."""
-    options = {"score": analysis.score}
+    lines.say(agreement, counted)
+    options = keywords({"score": analysis.score})
     if analysis.threshold is not None and SCORES[analysis.score].uses_threshold:
-        options["threshold"] = analysis.threshold
-    given = _keywords(options)
-    before = ""
+        options += keywords({"threshold": analysis.threshold})
     if analysis.links:
-        before = (
-            'links = cl.constraints_from_json(LINKS, ds.row_ids, missing="skip")\n    '
-        )
-        weight = literal(analysis.link_weight)
-        given += ["constraints=links", f"constraint_weight={weight}"]
-    return (
-        f"{before}ranking = cl.rank_partitions(\n        agreement, "
-        f"{', '.join(given)}\n    )"
-    )
+        text = lines.constant("LINKS", links_as_json(analysis.links), "  # by row id")
+        rows, links = f"{lines.dataset(run.id)}.row_ids", lines.name("links")
+        lines.say(links, f'cl.constraints_from_json({text}, {rows}, missing="skip")')
+        options.append(f"constraints={links}")
+        options += keywords({"constraint_weight": analysis.link_weight})
+    lines.say(lines.name("ranking"), call("cl.rank_partitions", agreement, *options))
+
+
+def _say_rows(lines: Lines, told: Told) -> None:
+    """Say the clusters that are told, and the table with them and their names."""
+    if not told.is_result:
+        run = lines.run(told.run_id)
+        say_clusters(lines, told.made, told.numbers, run, told.links)
+    clusters = lines.name("clusters")
+    names = {number_of(k): cluster_name(k, told.names) for _, k in told.numbers}
+    called = f"[{lines.constant('NAMES', names)}[k] for k in {clusters}]"
+    columns = f'{{"cluster": {clusters}, "cluster name": {called}}}'
+    dataset = lines.dataset(told.run_id)
+    lines.say(lines.name("rows"), call("cl.attach_labels", dataset, columns))

@@ -36,6 +36,7 @@ CANVAS_CSS = """
 .canvas i.left { border-right: 9px solid currentColor; border-left: 0; }
 .canvas i.right { border-left: 9px solid currentColor; border-right: 0; }
 .canvas i[data-do] { cursor: pointer; }
+.canvas i[data-do]:focus-visible { outline-offset: 3px; }
 .canvas .muted { font-size: inherit; }
 @media (max-width: 1150px) { .canvas { font-size: .74em; } }
 """
@@ -122,13 +123,22 @@ class Canvas:
         hollow: bool = False,
         title: str = "",
         does: str = "",
+        front: bool = False,
     ) -> None:
-        """Put a mark: a disk, "square", "diamond", or an arrow "left" or "right"."""
+        """Put a mark: a disk, "square", "diamond", or an arrow "left" or "right".
+
+        Of marks that do something Tab reaches one in `front`, arrow keys the others.
+        """
         look = f"border:2px solid {colour}" if hollow else f"background:{colour}"
         look += f";color:{colour}"
         if ring:
             look += f";box-shadow:0 0 0 2px {ring}"
-        act = f" data-do='{html.escape(does)}'" if does else ""
+        act = ""
+        if does:
+            act = (
+                f" data-do='{html.escape(does)}' role='button' "
+                f"aria-label='{html.escape(title)}' tabindex='{0 if front else -1}'"
+            )
         self._marks.append(
             f"<i class='{shape}' title='{html.escape(title)}'{act} style='"
             f"{self._at(x, y)};width:{size}px;height:{size}px;{look}'></i>"
@@ -178,7 +188,8 @@ class Canvas:
         return (
             "<div class='canvas' role='figure' "
             f"aria-label='{html.escape(self._words)}'>"
-            f"<div style='left:{left}px;top:{top}px;right:{right}px;bottom:{bottom}px'>"
+            f"<div data-roving='map' style='left:{left}px;top:{top}px;"
+            f"right:{right}px;bottom:{bottom}px'>"
             "<svg viewBox='0 0 100 100' preserveAspectRatio='none' aria-hidden='true'>"
             f"{''.join(self._shapes)}</svg>{''.join(self._marks)}</div></div>"
         )

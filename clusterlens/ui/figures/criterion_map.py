@@ -25,6 +25,8 @@ class CriterionMap(Frame):
         Called with the neighbourhood size and alpha of a click.
     """
 
+    still = True
+
     def __init__(self, went: Callable[[float, float], None]) -> None:
         super().__init__(
             lambda **seen: None,
@@ -98,6 +100,11 @@ class CriterionMap(Frame):
         self.put(lambda: self._show_scales(low, high))
         self.fill(self._cells, data)
         return low, high
+
+    def _at(self, right: float, down: float) -> tuple[float, float]:
+        """Return k and alpha, whose axis is logarithmic."""
+        (x0, x1), (y0, y1) = self.view()
+        return x0 + right * (x1 - x0), float(y1 * (y0 / y1) ** down)
 
     def _show_scales(self, low: float, high: float) -> None:
         self._colours.update(low=low, high=high)

@@ -146,6 +146,9 @@ class Frame:
         Of `bokeh.plotting.figure`.
     """
 
+    # Whether it shows all there is at any time, with axes at its left and foot.
+    still = False
+
     def __init__(
         self,
         told: Callable[..., None],

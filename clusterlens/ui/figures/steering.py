@@ -12,6 +12,7 @@ from clusterlens.ui.figures.frame import Frame
 
 # Of the range in view, for one press of a key.
 _ZOOM, _PAN = 1.5, 0.25
+_HOW_STILL = "Arrow keys move a cursor; Enter clicks there."
 _HOW = (
     "Arrow keys move a cursor and, beyond the edge or with Shift, what is shown;{}plus "
     "and minus zoom; 0 or Home shows all."
@@ -40,11 +41,12 @@ class Steering(JSComponent):
     Parameters
     ----------
     frame : Frame
-        What it steers. Its axes, if any, lie outside of the frame that is steered.
+        What it steers.
     """
 
     words = param.String("", doc="What the figure shows; plain text, read out.")
     how = param.String(HOW, constant=True, doc="What the keys do, read out.")
+    still = param.Boolean(False, constant=True, doc="Whether it shows all at any time.")
 
     _esm = """
 const STEPS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1],
@@ -69,15 +71,16 @@ export function render({model}) {
   const move = (step) => {
     const size = [box.clientWidth, box.clientHeight];
     const next = at.map((part, axis) => part + step[axis] * PIXELS / size[axis]);
-    if (next.some((part) => part < 0 || part > 1)) pan(step);
+    if (!model.still && next.some((part) => part < 0 || part > 1)) pan(step);
     next.forEach((part, axis) => { at[axis] = Math.min(1, Math.max(0, part)); });
     place();
   };
   box.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const {key, shiftKey} = event;
-    if (STEPS[key]) (shiftKey ? pan : move)(STEPS[key]);
+    if (STEPS[key]) (shiftKey && !model.still ? pan : move)(STEPS[key]);
     else if (key === 'Enter') model.send_msg({click: at});
+    else if (model.still) return;
     else if (key === '+' || key === '=') model.send_msg({zoom: 1, at});
     else if (key === '-') model.send_msg({zoom: -1, at});
     else if (key === '0' || key === 'Home') model.send_msg({reset: true});
@@ -97,13 +100,23 @@ export function render({model}) {
 }"""
 
     def __init__(self, frame: Frame) -> None:
+        zooms = HOW if frame.takes_clicks else _HOW.format(" ")
         super().__init__(
-            how=HOW if frame.takes_clicks else _HOW.format(" "),
+            how=_HOW_STILL if frame.still else zooms,
+            still=frame.still,
             margin=0,
             sizing_mode="stretch_both",
             stylesheets=[_CSS],
         )
         self._frame = frame
+        if frame.still:
+            for size in ("inner_width", "inner_height"):
+                frame.figure.on_change(size, self._fit)
+
+    def _fit(self, attr: str, old: Any, new: Any) -> None:
+        """Lie over what is within the axes."""
+        width, height = (f"{size}px" for size in self._frame.size())
+        self.styles = {"inset": "0 0 auto auto", "width": width, "height": height}
 
     def _handle_msg(self, data: Any) -> None:
         frame = self._frame

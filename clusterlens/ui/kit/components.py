@@ -51,14 +51,30 @@ const tellClicks = (box, model) => {
 """
 
 
-# Lets arrow keys lead from button to button in a row of them, which Tab enters once.
+# Lets arrow keys lead from one to the next of buttons that Tab enters once: those of a
+# row, or scattered ones (`data-roving="map"`), where up and down lead, too.
 LEAD_ALONG = """
+const STEPS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1],
+  ArrowDown: [0, 1]};
 const leadAlong = (box) => box.addEventListener('keydown', (event) => {
-  const by = {ArrowLeft: -1, ArrowRight: 1}[event.key];
-  const row = by && event.target.closest('[data-roving]');
-  if (!row) return;
-  const buttons = [...row.querySelectorAll('button')];
-  buttons[buttons.indexOf(event.target) + by]?.focus();
+  const part = event.target, place = part.closest('[data-roving]');
+  if (!place) return;
+  if (event.key === 'Enter' && part.tagName !== 'BUTTON') part.click();
+  const step = STEPS[event.key];
+  if (!step) return;
+  const middle = (one) => {
+    const {left, right, top, bottom} = one.getBoundingClientRect();
+    return [(left + right) / 2, (top + bottom) / 2];
+  };
+  const here = middle(part);
+  const far = (one) => {
+    const [x, y] = middle(one).map((at, axis) => at - here[axis]);
+    const along = x * step[0] + y * step[1];
+    return along < 1 ? Infinity : along + 2 * Math.abs(x * step[1] + y * step[0]);
+  };
+  const others = [...place.querySelectorAll('button, [role=button]')]
+    .map((one) => [far(one), one]).filter(([length]) => length < Infinity);
+  if (others.length) others.reduce((a, b) => (b[0] < a[0] ? b : a))[1].focus();
   event.preventDefault();
 });
 """
@@ -238,10 +254,12 @@ export function render({model}) {
 class Keys(JSComponent):
     """Tells which of the wanted keys was pressed outside of fields, menus and lists.
 
-    Names are like "m", "ctrl+shift+z", "?", "escape", "space".
+    Names are like "m", "ctrl+shift+z", "?", "escape", "space". One more puts the focus
+    on the next step of the page: its filled button.
     """
 
     wanted = param.List(default=[], doc="Names of the keys to take.")
+    step = param.String("n", constant=True, doc="Name of the key of the next step.")
 
     _esm = """
 const OPEN = ['listbox', 'option', 'menu', 'menuitem', 'dialog'];
@@ -259,17 +277,33 @@ export function render({model}) {
   // was just used keeps the focus.
   const takes = (event, key, name) => event.composedPath().some((part) =>
     writes(part) || has(part, OPEN) || (steers(part) && STEERS.test(key))
+    || (part.dataset?.roving === 'map' && /^arrow/.test(key))
     || ('roving' in (part.dataset ?? {}) && /^arrow(left|right)$/.test(key))
     || (part.tagName === 'SELECT' && name === key));
+  // The button of the page that is shown has the focus since it led there.
   const pressable = (event) => event.composedPath().some((e) =>
-    PRESSABLE.test(e.tagName) || e.getAttribute?.('role') === 'button');
+    (PRESSABLE.test(e.tagName) && !e.ariaCurrent)
+    || e.getAttribute?.('role') === 'button');
+  const filled = (root) => {
+    for (const part of root.querySelectorAll('*')) {
+      const found = part.matches('.MuiButton-contained:enabled') ? part
+        : part.shadowRoot && filled(part.shadowRoot);
+      if (found?.getClientRects().length) return found;
+    }
+  };
   const onKey = (event) => {
     if (event.isComposing || event.defaultPrevented) return;
     const key = event.key === ' ' ? 'space' : event.key.toLowerCase();
     const name = (event.ctrlKey || event.metaKey ? 'ctrl+' : '')
       + (event.altKey ? 'alt+' : '')
       + (event.shiftKey && /^[a-z]$/.test(key) ? 'shift+' : '') + key;
-    if (!model.wanted.includes(name) || takes(event, key, name)) return;
+    const isStep = name === model.step;
+    if (!(isStep || model.wanted.includes(name)) || takes(event, key, name)) return;
+    if (isStep) {
+      filled(document)?.focus({focusVisible: true});
+      event.preventDefault();
+      return;
+    }
     if (['space', 'enter'].includes(name) && pressable(event)) return;
     event.preventDefault();
     model.send_msg(name);

@@ -94,7 +94,10 @@ button.chip { all: unset; cursor: pointer; padding: 2px 11px; border-radius: 12p
 .chips > .chip:first-child { flex-shrink: 6; }
 .chips bdi { min-width: 1em; }
 .chips .chip > span { flex: none; }
-@media (max-width: 1150px) { .chips .chip > span { flex: 0 1000 auto; }
+/* A size is whole or, on a second line, out of sight. */
+@media (max-width: 1150px) {
+  .chips > .chip:has(> bdi) { flex-wrap: wrap; gap: 0 4px; height: 1.35em;
+    box-sizing: content-box; }
   .chips > .chip:first-child { flex-shrink: 1 !important; } }
 button.chip:hover { background: rgba(0, 0, 0, .2); }
 button.chip:focus-visible { outline-color: #fff !important; outline-offset: -2px; }
@@ -153,9 +156,9 @@ dd { margin: 0; overflow-wrap: anywhere; }
   background: currentColor; outline: 1px solid rgba(255, 255, 255, .7); }
 table.profile { table-layout: fixed; } table.profile td, table.profile th {
   border: 0; padding: 2px 4px; }
-table.profile td:nth-child(1), table.profile th:nth-child(1) { width: 33%; }
+table.profile td:nth-child(1), table.profile th:nth-child(1) { width: 31%; }
 table.profile td:nth-child(3), table.profile th:nth-child(3),
-table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 18%; }
+table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 21%; }
 table.profile td.number { font-size: 13px; }
 .stack { display: grid; align-items: center; }
 .stack > * { grid-area: 1 / 1; min-width: 0; }
@@ -299,7 +302,7 @@ EXCERPT_CSS = """
   gap: 6px; }
 .told .line > * { flex: 0 1 auto; margin: 0; min-width: 0; overflow: hidden;
   text-overflow: ellipsis; white-space: nowrap; }
-.told .line > :last-child { flex-shrink: 50; }
+.told .line > :first-child:not(:only-child) { flex-shrink: 0; }
 .whole { position: relative; }
 .shortened .line { margin-right: 62px; }
 .more { display: none !important; }

@@ -13,6 +13,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmu
 
+from clusterlens.compute._numbers import whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.explanations import EXPLANATIONS, GLOSSARY
 from clusterlens.ui.kit.style import (
@@ -40,11 +41,6 @@ def quoting(sentence: str) -> str:
     return re.sub("(&#x27;)(.*?)(&#x27;)", r"\1<bdi>\2</bdi>\3", safe(sentence))
 
 
-def said(words: str) -> str:
-    """Return markup of what a figure shows, for those who do not see it."""
-    return f"<p class='said'>{safe(words)}</p>"
-
-
 def progress_bar(title: str, done: int, total: int) -> str:
     """Return markup of a bar; without a total it says only that work is under way."""
     share = min(100, round(100 * done / total)) if total else None
@@ -55,6 +51,16 @@ def progress_bar(title: str, done: int, total: int) -> str:
         f"<div class='track' role='progressbar' aria-label='{safe(title)}' {now}>"
         f"<div class='{css}' style='width:{width}%;margin:0;background:#0b8a8a'></div>"
         "</div>"
+    )
+
+
+def reading(shown: Any) -> str:
+    """Return markup of how far a job is that is shown, with Cancel."""
+    done = f"{whole(shown.done)} of {whole(shown.total)} {safe(shown.unit)} · "
+    return (
+        f"<p><b>{safe(shown.title)}</b> · {done if shown.total else ''}"
+        f"{shown.seconds} s {link('Cancel', 'cancel')}</p>"
+        f"{progress_bar(shown.title, shown.done, shown.total)}"
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
 from clusterlens.compute.ranking.ranking import SCORES
 
 # Scores in plain words; `SCORES` has the expert's terms.
@@ -100,6 +101,16 @@ def error(standard_error: float) -> str:
     if standard_error == 0:
         return "exact"
     return f"± {2 * standard_error:.1g}" if standard_error > 5e-5 else "± <0.0001"
+
+
+def caveat(value: AdjustedIndex) -> str:
+    """Write the error of an adjusted value, or what is special about it."""
+    if value.degenerate:
+        return "by convention: nothing can vary"
+    text = error(value.standard_error)
+    if value.expected > HIGH_EXPECTATION:
+        text += f"; expected {value.expected:.4f}, noise is magnified"
+    return text
 
 
 def typed(text: str) -> str:

@@ -3,6 +3,7 @@
 from clusterlens.ui.lessons import (
     crowd,
     labels,
+    later,
     noise,
     one_link,
     random_model,
@@ -18,5 +19,6 @@ LESSONS = {
         ("one link", one_link),
         ("labels", labels),
         ("random model", random_model),
+        ("later", later),
     )
 }

@@ -83,7 +83,7 @@ class Lesson:
         Key of EXAMPLES.
     pool : tuple of dict
         Entries of the pool, small enough to be fitted in seconds.
-    page : {"consensus", "labels", "fuzzy"}
+    page : {"consensus", "labels", "fuzzy", "new-rows"}
         The working page it takes place on.
     steps : tuple of Task
         Four to six.
@@ -94,7 +94,7 @@ class Lesson:
     minutes: int
     example: str
     pool: tuple[Mapping[str, Any], ...]
-    page: Literal["consensus", "labels", "fuzzy"]
+    page: Literal["consensus", "labels", "fuzzy", "new-rows"]
     steps: tuple[Task, ...]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
 from clusterlens.compute.ranking.ranking import SCORES, Weight
 from clusterlens.ui.state.analysis import EVIDENCE, Link
@@ -63,13 +63,11 @@ def answers(
         answer_posterior(agreement, some, score=score, threshold=used, executor=KERNELS)
         for some in (linked, None)
     )
-    best = int(found.values.argmax())
-    share = float(linked.violations(agreement.ensemble)[best])
     return Answers(
         found,
         np.bincount(copies, found.values)[copies],
         np.bincount(copies, before.values)[copies],
-        round(share * linked.n_pairs),
+        int(found.outcomes[found.values.argmax(), 0]),
     )
 
 
@@ -116,20 +114,26 @@ def outlook(job: Job, answers: Answers) -> Outlook:
 
 
 def broken_by_all(
-    ensemble: Ensemble, links: tuple[Link, ...], positions: dict[PlainId, int]
+    ensemble: Ensemble,
+    links: tuple[Link, ...],
+    positions: dict[PlainId, int],
+    weight: Weight,
 ) -> frozenset[Link]:
-    """Links that every model which sees both rows breaks."""
+    """Links that every model breaks which says something certain about both rows."""
     here = [one for one in links if one.a in positions and one.b in positions]
     if not here:
         return frozenset()
     voters = ensemble.voters
     ends = np.array([(positions[one.a], positions[one.b]) for one in here])
     must = np.array([one.kind == "must" for one in here])
-    codes, none = voters.codes_and_gaps, voters.n_codes[:, None]
+    codes = voters.codes_and_gaps
+    certain = codes < voters.n_codes[:, None]
+    if weight == EVIDENCE:
+        certain = voters.labels != NOISE
     a, b = codes[:, ends[:, 0]], codes[:, ends[:, 1]]
-    kept = ((a == b) == must) & (a < none) & (b < none)
-    seen = ((a < none) & (b < none)).any(axis=0)
-    none_keeps = seen & ~kept.any(axis=0)
+    said = certain[:, ends[:, 0]] & certain[:, ends[:, 1]]
+    kept = ((a == b) == must) & said
+    none_keeps = said.any(axis=0) & ~kept.any(axis=0)
     return frozenset(one for one, lone in zip(here, none_keeps, strict=True) if lone)
 
 
@@ -154,5 +158,7 @@ NODES = {
         keep=16,
         rests=True,
     ),
-    "broken_by_all": Node(("ensemble", "links", "row_positions"), broken_by_all),
+    "broken_by_all": Node(
+        ("ensemble", "links", "row_positions", "link_weight"), broken_by_all
+    ),
 }

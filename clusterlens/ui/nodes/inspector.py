@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute.consensus.cluster_consensus import (
+from clusterlens.compute.consensus.cohesion import (
     ClusterConsensus,
     cluster_consensus,
 )

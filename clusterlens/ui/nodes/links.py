@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute.ensemble.constraints import Constraints
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.ranking.preview import preview_link, ranks_under
 from clusterlens.compute.ranking.ranking import Ranking, Weight
 from clusterlens.compute.ranking.suggestions import Suggestion, suggest_pairs
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.palette import LINK_COLOURS, PAIR_COLOUR
 from clusterlens.ui.nodes.result import LookedAt
-from clusterlens.ui.state.analysis import Link
+from clusterlens.ui.state.analysis import EVIDENCE, Link
 from clusterlens.ui.state.links import (
     Kind,
     LinkError,
@@ -45,6 +45,9 @@ class LinkState:
         Positions of the two samples, None if the run leaves one of them out.
     broken : bool
         Whether the partition that is looked at breaks it.
+    uncertain : bool
+        Whether the partition says nothing certain about it: a row was left out, or is
+        noise where links are evidence.
     missing : tuple of plain ids
         Its rows that the run leaves out.
     """
@@ -52,6 +55,7 @@ class LinkState:
     link: Link
     ends: tuple[int, int] | None
     broken: bool = False
+    uncertain: bool = False
     missing: tuple[PlainId, ...] = ()
 
 
@@ -61,20 +65,25 @@ def link_states(
     ensemble: Ensemble,
     looked_at: LookedAt,
     result: np.ndarray | None,
+    weight: Weight,
 ) -> list[LinkState]:
     """See which links the partition that is looked at keeps."""
     if looked_at.model is not None:
         codes = ensemble.codes_and_gaps[looked_at.model]
-        seen = ensemble.seen_by(looked_at.model)
+        labels = ensemble.labels[looked_at.model]
+        certain = ensemble.seen_by(looked_at.model)
     else:
-        codes, seen = result, np.ones(ensemble.n_samples, bool)
+        codes = labels = result
+        certain = np.ones(ensemble.n_samples, bool)
+    if weight == EVIDENCE:
+        certain = labels != NOISE
     states = []
     for link in links:
         if link.a in positions and link.b in positions:
             i, j = positions[link.a], positions[link.b]
-            broken = (codes[i] == codes[j]) != (link.kind == "must")
-            broken &= seen[i] and seen[j]
-            states.append(LinkState(link, (i, j), bool(broken)))
+            said = bool(certain[i] and certain[j])
+            broken = said and (codes[i] == codes[j]) != (link.kind == "must")
+            states.append(LinkState(link, (i, j), bool(broken), not said))
         else:
             gone = tuple(rows_without([link], positions))
             states.append(LinkState(link, None, missing=gone))
@@ -335,7 +344,10 @@ def suggestions(
 NODES = {
     "spreads": Node(("samples",), spreads, "live", "Looking at the columns"),
     "link_states": Node(
-        ("links", "row_positions", "ensemble", "looked_at", "result_here?"),
+        (
+            *("links", "row_positions", "ensemble", "looked_at", "result_here?"),
+            "link_weight",
+        ),
         link_states,
         keep=16,
     ),

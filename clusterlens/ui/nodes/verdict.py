@@ -15,10 +15,10 @@ from typing import Literal
 
 import numpy as np
 
+from clusterlens.compute.indices.agreement_reached import PoolAgreement
+from clusterlens.compute.indices.class_match import LabelCheck
+from clusterlens.compute.indices.evidence import LabelEvidence
 from clusterlens.compute.indices.label_anchors import LABEL_ANCHORS
-from clusterlens.compute.indices.label_evidence import LabelEvidence
-from clusterlens.compute.indices.label_match import LabelCheck
-from clusterlens.compute.indices.pool_agreement import PoolAgreement
 from clusterlens.ui.kit.words import fixed
 
 Light = Literal["yes", "in part", "no", "unknown"]

@@ -15,7 +15,7 @@ from clusterlens.ui.kit.style import COLUMN, COMING
 from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.session import Session
-from clusterlens.ui.work.collector import settle
+from clusterlens.ui.work.collector import give_back, settle
 from clusterlens.ui.work.turns import take
 
 Steps = Generator[None, None, Any]
@@ -95,6 +95,7 @@ class Page:
         """Make the panels in steps, as long as they are wanted."""
         await take(self._making, wanted)
         settle()
+        give_back()
 
     def look(self, seen: bool) -> None:
         """Show or hide the page."""

@@ -43,12 +43,17 @@ def beside_score(judged: Dataset, prepared: Dataset | None) -> str:
     prepared : Dataset or None
         The table as it is prepared now.
     """
-    if not _kept(judged) or judged.n_copies <= FEW * len(judged.X):
+    if not matter(judged):
         return ""
     said = badge(f"{_share(judged)} of the rows are copies of others", kind="estimate")
     if prepared is None or _kept(prepared):
         return f"{said} {_USE_ONCE}"
     return f"{said} the table now uses each row once: {_RUN_ANEW}"
+
+
+def matter(judged: Dataset) -> bool:
+    """Whether copies count in the scores of a table, and are not few."""
+    return _kept(judged) and judged.n_copies > FEW * len(judged.X)
 
 
 async def answer(session: Session, what: str) -> bool:

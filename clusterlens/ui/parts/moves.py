@@ -167,17 +167,23 @@ def toggle_streak(session: Session) -> None:
         look.param.update(streak=True, tab="links", drawer=True)
 
 
-def go_on_streak(session: Session) -> None:
+def go_on_asking(session: Session) -> None:
     """Take the first suggestion where one is waited for."""
-    if session.look.streak and not session.look.pair:
+    look = session.look
+    wanted = look.streak or look.asking
+    look.asking = False
+    if wanted and not look.pair:
         _take(session, _suggested(session))
 
 
 def skip(session: Session) -> None:
     """Leave the pair as it is and take the next suggestion, or the first."""
+    look = session.look
     if session.analysis.run is not None:
-        session.look.param.update(tab="links", drawer=True)
+        look.param.update(tab="links", drawer=True)
         _take(session, _suggested_after(session) or _suggested(session))
+        # Pairs are looked for only once the tab of links is seen.
+        look.asking = not (look.pair or session.derived.get("suggestions").ready)
 
 
 def take_suggestion(session: Session, pair: tuple[int, ...]) -> None:
@@ -189,7 +195,8 @@ def take_suggestion(session: Session, pair: tuple[int, ...]) -> None:
 
 def _take(session: Session, queue: tuple[tuple[int, ...], ...]) -> None:
     """Ask about the first pair of a queue, or about none."""
-    session.look.param.update(pair=queue[0] if queue else (), queue=queue)
+    pair = queue[0] if queue else ()
+    session.look.param.update(pair=pair, queue=queue)
 
 
 def _suggested(session: Session) -> tuple[tuple[int, ...], ...]:

@@ -12,7 +12,7 @@ from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.analysis import Analysis, AnalysisResult
-from clusterlens.ui.state.partitions import Choice
+from clusterlens.ui.state.partitions import Called, Choice
 from clusterlens.ui.work.derived import Result
 
 CSS = scaled("""
@@ -55,7 +55,7 @@ class ResultChip(Panel):
         "result?",
         "looked_at",
         "result_names?",
-        "model_names",
+        "model_called",
         "clusters",
         "ensemble",
         "links",
@@ -84,7 +84,7 @@ class ResultChip(Panel):
         result: Result,
         looked_at: Result,
         result_names: Result,
-        model_names: Result,
+        model_called: Result,
         **more: Result,
     ) -> None:
         """Write the chip and its menu."""
@@ -102,7 +102,7 @@ class ResultChip(Panel):
         what = safe(chosen.title)
         more_told = safe(" · ".join(told))
         entries = [
-            _beside(looked_at.value, names, model_names.value or {}),
+            _beside(looked_at.value, names, model_called.value or {}),
             f"<button data-do='clusters'>Go to Clusters<small>{what} as chosen, "
             "cluster by cluster</small></button>",
             "<p>Report, rows and files use the result.</p>",
@@ -146,19 +146,13 @@ def _since(chosen: AnalysisResult, analysis: Analysis) -> list[str]:
 
 
 def _beside(
-    looked_at: LookedAt | None, names: dict[int, str], called: dict[int, str]
+    looked_at: LookedAt | None, names: dict[int, str], called: dict[int, Called]
 ) -> str:
     """Offer to change to the model that is looked at beside the result."""
     if looked_at is None or not looked_at.beside:
         return ""
-    carried = [
-        name
-        for name in names.values()
-        if any(
-            text == name or text.startswith(f"like {name} (")
-            for text in called.values()
-        )
-    ]
+    alike = {one.text for one in called.values()}
+    carried = [name for name in names.values() if name in alike]
     left = [safe(name) for name in names.values() if name not in carried]
     told = f"; {', '.join(left)} would stay behind" if left else ""
     kept = f"{len(carried)} of {count(len(names), 'name')} carry over{told}"

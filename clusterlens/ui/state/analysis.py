@@ -163,11 +163,6 @@ class SoftTable:
     row_ids: np.ndarray
     rows: FuzzyPartition
 
-    @property
-    def divided(self) -> bool:
-        """Whether rows were divided by their sums."""
-        return any("divided" in note for note in self.rows.notes)
-
 
 @dataclass(frozen=True, eq=False)
 class Analysis:

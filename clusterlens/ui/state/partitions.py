@@ -15,14 +15,14 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import percent, whole
 from clusterlens.compute.consensus.partition import (
     CONSENSUS_FUNCTIONS,
     consensus_partition,
 )
 from clusterlens.compute.consensus.tree import ConsensusTree, consensus_tree
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import Analysis, AnalysisResult, ClusterName, Link
 from clusterlens.ui.state.links import (
@@ -101,8 +101,8 @@ class Choice:
         row_ids: Sequence[PlainId],
         links: Sequence[Link] = (),
         *,
-        ens: str = "ens",
-        ds: str = "ds",
+        ens: str = "ensemble",
+        ds: str = "dataset",
     ) -> str:
         """Write the labels of the partition as a Python expression, an array.
 
@@ -120,15 +120,11 @@ class Choice:
             What the ensemble and the prepared table are called.
         """
         if self.kind == "model":
-            name = ensemble.names[self.model]
-            return f"{ens}.labels[{ens}.names.index({literal(name)})]"
+            return f"{ens}.labels[{position_in_python(ensemble, self.model, ens)}]"
         if self.kind == "labels":
             return f"{ds}.labels_true"
         if self.kind == "group":
-            index = f"{ds}.table.loc[{ds}.row_ids].index"
-            if not all(isinstance(row, int) for row in row_ids):
-                index += ".astype(str)"
-            return f"1 - {index}.isin({literal(list(row_ids))})"
+            return group_in_python(row_ids, ds)
         if self.votes:
             ens += f".with_weights({literal(list(self.votes))})"
         if self.method == TREE and not self.obeys:
@@ -156,6 +152,27 @@ class Choice:
             ids = np.asarray(samples.row_ids)[self.group.positions]
             values |= {"rows": list(plain_ids(ids))}
         return values
+
+
+def position_in_python(ensemble: Ensemble, model: int, ens: str = "ensemble") -> str:
+    """Write the position of a model of an ensemble, by its name if no other has it."""
+    name = ensemble.names[model]
+    if ensemble.names.count(name) > 1:
+        return literal(model)
+    return f"{ens}.names.index({literal(name)})"
+
+
+def group_in_python(row_ids: Sequence[PlainId], ds: str = "dataset") -> str:
+    """Write the labels of a group against the rest: 0 for these rows, 1 for others."""
+    index = f"{ds}.table.loc[{ds}.row_ids].index"
+    if not all(isinstance(row, int) for row in row_ids):
+        index += ".astype(str)"
+    return f"1 - {index}.isin({literal(list(row_ids))})"
+
+
+def number_of(cluster: int) -> int:
+    """Number of a cluster as people read it, in files and scripts; noise stays -1."""
+    return cluster + 1 if cluster >= 0 else NOISE
 
 
 def choice_from(values: Mapping[str, Any], samples: Dataset) -> Choice:
@@ -343,7 +360,7 @@ class Called:
         return self.share == 1
 
     def __str__(self) -> str:
-        return self.text if self.is_own else f"like {self.text} ({self.share:.0%})"
+        return self.text if self.is_own else f"like {self.text} ({percent(self.share)})"
 
 
 def names_of(

@@ -11,7 +11,7 @@ import ctypes
 import gc
 import sys
 
-# After the last of many sessions that end together.
+# After the last of many sessions or pages that come or end together.
 _REST_SECONDS = 1.0
 _RESTS: list[asyncio.TimerHandle] = []
 
@@ -29,7 +29,7 @@ def sweep() -> None:
 
 
 def give_back() -> None:
-    """Give free memory back to the system when no session has ended for a moment.
+    """Give free memory back to the system when this was not asked for a moment.
 
     Python's own allocator keeps most of it for the next sessions; that of the system
     (`PYTHONMALLOC=malloc`) gives it back, where it can be asked to: with glibc.

@@ -240,8 +240,8 @@ class Jobs(param.Parameterized):
     ) -> None:
         """Do work now; a newer wish of the same slot takes the place of an older one.
 
-        `outcome(result, error)` is called on the event loop, but for work that a newer
-        wish stopped.
+        `outcome(result, error)` is called on the event loop, also for work that ended
+        although a newer wish had come.
         What may take minutes is `long`: it must not take the threads of pictures. What
         may wait begins when no newer wish has come for `rests` seconds.
         """
@@ -324,7 +324,7 @@ class Jobs(param.Parameterized):
             self._show()
 
     async def _attend(self, pool: ThreadPoolExecutor, job: Job, wish: _Wish) -> None:
-        """Do the work of a wish and hand its outcome on, unless it was displaced."""
+        """Do the work of a wish; hand its outcome on, but for the error of a stop."""
         try:
             result, error = await self._carry_on(pool, job, wish.work), None
         except Exception as raised:

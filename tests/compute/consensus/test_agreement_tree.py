@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute.consensus.agreement_tree import agreement_tree
+from clusterlens.compute.consensus.maximum_tree import agreement_tree
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
 label_matrices = st.tuples(st.integers(1, 6), st.integers(1, 30)).flatmap(
@@ -82,7 +82,7 @@ def test_blocks_do_not_change_the_tree(monkeypatch):
     labels = np.random.default_rng(2).integers(0, 4, (9, 200))
     whole = agreement_tree(Ensemble(labels))
     monkeypatch.setattr(
-        "clusterlens.compute.consensus.agreement_tree._BLOCK_COMPARISONS", 5000
+        "clusterlens.compute.consensus.maximum_tree._BLOCK_COMPARISONS", 5000
     )
     seen = []
     parts = agreement_tree(

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from clusterlens.compute.consensus import cluster_consensus as module
-from clusterlens.compute.consensus.cluster_consensus import (
+from clusterlens.compute.consensus import cohesion as module
+from clusterlens.compute.consensus.cohesion import (
     cluster_consensus,
     consensus_cdf,
     distribution_at,
 )
-from clusterlens.compute.consensus.density import density
+from clusterlens.compute.consensus.criteria import density
 from clusterlens.compute.ensemble.agreement import count_agreements, estimate_agreements
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from tests.folders import REFERENCE

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from sklearn.metrics import normalized_mutual_info_score
 
-from clusterlens.compute.consensus.density import (
+from clusterlens.compute.consensus.criteria import (
     cluster_densities,
     density,
     ensemble_nmi,

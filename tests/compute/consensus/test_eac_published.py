@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.eac import METHODS, base_partitions, load, printed
-from clusterlens.compute.consensus.density import density, ensemble_nmi
+from clusterlens.compute.consensus.criteria import density, ensemble_nmi
 from clusterlens.compute.consensus.partition import consensus_partition
 from tests.folders import DATA
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterlens.compute.consensus.cluster_consensus import cluster_consensus
+from clusterlens.compute.consensus.cohesion import cluster_consensus
 from clusterlens.compute.consensus.inspection import inspect_sample
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ensemble.overlaps import sample_disagreement

@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.consensus._lloyd import one_hot_rows
-from clusterlens.compute.consensus.density import one_hot_loss
+from clusterlens.compute.consensus.criteria import one_hot_loss
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
 from clusterlens.compute.ensemble.ensemble import Ensemble
 

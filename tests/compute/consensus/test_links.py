@@ -17,7 +17,7 @@ from clusterlens.compute.consensus._links import (
 )
 from clusterlens.compute.consensus._lloyd import best_of_starts, one_hot_rows
 from clusterlens.compute.consensus._transfers import Transfers
-from clusterlens.compute.consensus.density import one_hot_loss
+from clusterlens.compute.consensus.criteria import one_hot_loss
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble

@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute.consensus.density import density
+from clusterlens.compute.consensus.criteria import density
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
 from clusterlens.compute.consensus.partition import (
     CONSENSUS_FUNCTIONS,

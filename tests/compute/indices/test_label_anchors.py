@@ -2,9 +2,9 @@
 
 import pytest
 
+from clusterlens.compute.indices.class_match import label_match
 from clusterlens.compute.indices.indices import internal_index
 from clusterlens.compute.indices.label_anchors import LABEL_ANCHORS
-from clusterlens.compute.indices.label_match import label_match
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import load_example
 

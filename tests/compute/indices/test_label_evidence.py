@@ -3,13 +3,13 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute.indices.indices import internal_index
-from clusterlens.compute.indices.label_evidence import (
+from clusterlens.compute.indices.class_match import label_match
+from clusterlens.compute.indices.evidence import (
     label_evidence,
     merge_classes,
     merge_gains,
 )
-from clusterlens.compute.indices.label_match import label_match
+from clusterlens.compute.indices.indices import internal_index
 
 
 def blobs(seed=0):

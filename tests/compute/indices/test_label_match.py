@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.indices._class_pairs import ADJUSTED_MEASURES, geometric_median
-from clusterlens.compute.indices.label_match import (
+from clusterlens.compute.indices.class_match import (
     MAX_ADAPTIVE_PERMUTATIONS,
     MEASURES,
     LabelCheck,
@@ -174,7 +174,7 @@ def test_sampled_score_agrees_with_the_enumerated_one(monkeypatch):
     X = np.r_[rng.normal(size=(7, 2)), rng.normal(1, 1, size=(8, 2))]
     labels = np.repeat([0, 1], [7, 8])
     exact = label_match(X, labels)
-    monkeypatch.setattr("clusterlens.compute.indices.label_match.MAX_ENUMERATED", 0)
+    monkeypatch.setattr("clusterlens.compute.indices.class_match.MAX_ENUMERATED", 0)
     sampled = label_match(X, labels, n_permutations=4000)
     assert exact.pairs["exact"].all()
     assert not sampled.pairs["exact"].any()
@@ -203,7 +203,7 @@ def test_adaptive_number_of_permutations_reaches_its_target():
 def test_blocks_of_permutations_do_not_change_the_score(monkeypatch):
     X, labels = iris()
     whole = label_match(X, labels, n_permutations=100)
-    monkeypatch.setattr("clusterlens.compute.indices.label_match._BLOCK_ENTRIES", 700)
+    monkeypatch.setattr("clusterlens.compute.indices.class_match._BLOCK_ENTRIES", 700)
     blocked = label_match(X, labels, n_permutations=100)
     assert blocked.score == pytest.approx(whole.score, abs=1e-12)
 

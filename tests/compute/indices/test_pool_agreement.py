@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.indices.pool_agreement import pool_agreement
+from clusterlens.compute.indices.agreement_reached import pool_agreement
 from clusterlens.compute.ranking.ranking import rank_partitions
 
 

@@ -6,13 +6,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.pool import select_k as module
-from clusterlens.compute.pool.resampling import (
-    SubsampledClusterer,
-    area_growth,
-    measure_consensus,
-)
-from clusterlens.compute.pool.select_k import (
+from clusterlens.compute.pool import k_selection as module
+from clusterlens.compute.pool.k_selection import (
     Curves,
     _choose,
     _gain,
@@ -20,6 +15,11 @@ from clusterlens.compute.pool.select_k import (
     _stands_out,
     select_k,
     uniform_box,
+)
+from clusterlens.compute.pool.resampling import (
+    SubsampledClusterer,
+    area_growth,
+    measure_consensus,
 )
 
 FAST = {"n_resamples": 6, "n_draws": 19, "level": 0.1, "n_jobs": 1}

@@ -288,3 +288,24 @@ def test_what_is_no_rate_or_weight_is_refused():
         suggest_pairs(
             Ensemble(ensemble.labels, missing=np.eye(9, 40, dtype=bool)), **EVIDENCE
         )
+
+
+@settings(deadline=None, max_examples=30)
+@given(labels=label_matrices(), seed=st.integers(0, 99))
+def test_what_is_broken_is_one_number_in_posterior_table_and_ranking(labels, seed):
+    """Noise says nothing certain: as evidence no answer about it is broken."""
+    n = labels.shape[1]
+    pairs = np.random.default_rng(seed).permutation(n)[: n // 2 * 2].reshape(-1, 2)
+    known = answers(labels[0], pairs.tolist())
+    ensemble = Ensemble(labels)
+    posterior = answer_posterior(ensemble, known)
+    first = [(ensemble.codes == row).all(axis=1).argmax() for row in ensemble.codes]
+    links = np.vstack([known.must_link, known.cannot_link])
+    ends = labels[first][:, links]
+    must = np.arange(known.n_pairs) < len(known.must_link)
+    certain = (ends >= 0).all(axis=2)
+    wrong = certain & ((ends[..., 0] == ends[..., 1]) != must)
+    expected = wrong.sum(axis=1) / max(known.n_pairs, 1)
+    ranking = rank_partitions(ensemble, constraints=known, **EVIDENCE)
+    assert_array_equal(ranking.violated, expected)
+    assert_array_equal(posterior.to_frame()["broken"].sort_index(), expected)

@@ -96,6 +96,23 @@ def test_a_copy_without_a_vote_counts_the_same_in_any_family(score, seed):
         np.testing.assert_array_equal(ranks_of_voters(other), first)
 
 
+@pytest.mark.parametrize("score", ["aari", "anmi", "discotec-binary"])
+def test_ranks_without_a_family_do_not_hang_on_the_order_of_copies(score):
+    """An average index tells a copy with a vote from one without."""
+    base = np.random.default_rng(0).integers(0, 3, (4, 10))
+    labels = base[[0, 1, 2, 3, 0, 0]]
+    families, weights = np.array(list("abcbcb")), np.array([2, 1, 1, 2, 0, 1])
+    for order in ([0, 1, 2, 3, 5, 4], [5, 4, 3, 2, 1, 0]):
+        ranks = [
+            rank_robustness(
+                Ensemble(labels[one], families=families[one], weights=weights[one]),
+                score,
+            ).ranks_without["a"]
+            for one in (np.arange(6), order)
+        ]
+        np.testing.assert_array_equal(ranks[1], ranks[0][order])
+
+
 def test_copies_of_one_partition_are_no_pool_however_they_are_listed():
     same, other = [0, 0, 1, 1], [0, 1, 0, 1]
     listed = Ensemble([same, same, same, other], families=list("aaab"))

@@ -11,11 +11,17 @@ from sklearn.cluster import (
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
+from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.table.dataset import prepare
-from clusterlens.compute.table.examples import EXAMPLES, load_example
+from clusterlens.compute.table.examples import (
+    EXAMPLES,
+    SHOPPER_KINDS,
+    load_example,
+    shoppers,
+)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -183,6 +189,17 @@ def customers_are_mixed():
     assert any("filled with" in note for note in ds.notes)
 
 
+def shoppers_are_found_again():
+    spring = prepare(load_example("shoppers"))
+    found = KMeans(4, n_init=10, random_state=0).fit_predict(spring.X)
+    kind = np.random.default_rng(23).permutation(SHOPPER_KINDS)
+    assert adjusted_rand_score(kind, found) > 0.98
+    later = shoppers(np.random.default_rng(1), np.arange(600), kind)
+    assigned = Segmentation(spring, found).assign(later)
+    assert assigned.index.equals(spring.table.index)
+    assert adjusted_rand_score(kind, assigned["cluster"]) > 0.95
+
+
 def large_is_out_of_reach():
     assert 8 * EXAMPLES["large"].n ** 2 > 64e9  # bytes of a matrix of floats
 
@@ -200,6 +217,7 @@ CLAIMS = {
     "stretched": stretched_need_mixtures,
     "unequal": unequal_is_split_alike,
     "customers": customers_are_mixed,
+    "shoppers": shoppers_are_found_again,
     "large": large_is_out_of_reach,
 }
 

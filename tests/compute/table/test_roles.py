@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from clusterlens.compute.table._roles import guess_roles, ordered_levels
+from clusterlens.compute.table._roles import facts_of, guess_roles, ordered_levels
 from clusterlens.compute.table.dataset import make_dataset
 
 N = 40
@@ -80,7 +80,7 @@ def test_at_most_one_column_is_label_and_one_is_row_id():
             "f": RNG.normal(size=N),
         }
     )
-    roles, _ = guess_roles(table)
+    roles, _ = guess_roles(facts_of(table))
     assert roles == {
         "id": "row id",
         "case_id": "ignore",
@@ -92,20 +92,22 @@ def test_at_most_one_column_is_label_and_one_is_row_id():
 
 def test_coordinates_named_x_and_y_are_no_label():
     table = pd.DataFrame({"x": [1, 1, 2, 2], "y": [0, 0, 5, 5]})
-    assert guess_roles(table)[0] == {"x": "numeric", "y": "numeric"}
+    assert guess_roles(facts_of(table))[0] == {"x": "numeric", "y": "numeric"}
 
 
 def test_only_column_is_never_a_guessed_label():
-    assert guess_roles(pd.DataFrame({"class": [0, 1, 0, 1]}))[0] == {"class": "numeric"}
+    assert guess_roles(facts_of(pd.DataFrame({"class": [0, 1, 0, 1]})))[0] == {
+        "class": "numeric"
+    }
 
 
 def test_real_valued_target_is_no_label():
     table = pd.DataFrame({"a": RNG.normal(size=N), "target": RNG.normal(size=N)})
-    assert guess_roles(table)[0]["target"] == "numeric"
+    assert guess_roles(facts_of(table))[0]["target"] == "numeric"
 
 
 def test_one_row_keeps_its_columns():
-    assert guess_roles(pd.DataFrame({"a": [1.0], "b": ["x"]}))[0] == {
+    assert guess_roles(facts_of(pd.DataFrame({"a": [1.0], "b": ["x"]})))[0] == {
         "a": "numeric",
         "b": "categorical",
     }
@@ -113,7 +115,7 @@ def test_one_row_keeps_its_columns():
 
 def test_given_columns_override_every_guess():
     table = pd.DataFrame({"label": [1, 1], "name": ["a", "b"], "f": [0.5, 1.5]})
-    roles, reasons = guess_roles(table, label="f", row_id="name")
+    roles, reasons = guess_roles(facts_of(table), label="f", row_id="name")
     assert roles == {"label": "ignore", "name": "row id", "f": "label"}
     assert reasons["f"] == "given as the label column"
 

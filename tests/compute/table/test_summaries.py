@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from scipy.stats import skew
 
 import clusterlens.compute.table.summaries as summaries
+from clusterlens.compute.table import _roles
+from clusterlens.compute.table._cells import to_numbers
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.compute.table.summaries import column_summaries, table_hints
@@ -27,7 +29,7 @@ def test_numbers_are_summarised_by_their_histogram():
     assert (found["a"].n_missing, found["a"].n_rows) == (1, 501)
     assert found["a"].n_distinct == 500
     assert np.isclose(found["a"].skewness, skew(values))
-    assert "their logarithm in place of the values shortens it" in found["a"].hint
+    assert "their logarithm in place of the values would shorten it" in found["a"].hint
     assert found["b"].hint == ""
 
 
@@ -55,7 +57,7 @@ def test_the_transform_that_is_hinted_at_works(values, kind):
     ds = make_dataset({"a": values, "b": np.arange(len(values))[::-1]})
     found = by_name(ds)["a"]
     assert found.transform == kind
-    assert "in place of the values shortens it" in found.hint
+    assert "in place of the values would shorten it" in found.hint
     assert prepare(ds, transforms={"a": kind}).X.shape[1] >= 1
 
 
@@ -85,6 +87,18 @@ def test_every_column_of_the_mixed_example_has_a_summary():
             assert summary.counts.sum() == total
 
 
+def test_codes_that_were_taken_for_missing_are_neither_far_nor_a_tail():
+    values = np.r_[RNG.normal(40, 9, 200), [-999] * 3, [900]]
+    read = make_dataset({"age": values, "b": RNG.normal(size=204)})
+    assert len(table_hints(read)[0].rows) == 4
+    ds = prepare(read)
+    (hint,) = table_hints(ds)
+    assert hint.rows == (203,)
+    assert by_name(ds)["age"].skewness == pytest.approx(skew(values[values > 0]))
+    kept = prepare(read, sentinels=())
+    assert len(table_hints(kept)[0].rows) == 4
+
+
 def test_copies_constants_and_far_values_are_named():
     table = pd.DataFrame(
         {
@@ -108,6 +122,22 @@ def test_copies_constants_and_far_values_are_named():
         settings = prepare(make_dataset(table), **hint.action).settings
         assert all(settings[name] == value for name, value in hint.action.items())
     assert table_hints(load_example("iris"))[1:] == ()
+
+
+def test_numbers_among_words_are_read_once(monkeypatch):
+    sizes = []
+
+    def counted(values):
+        sizes.append(len(values))
+        return to_numbers(values)
+
+    monkeypatch.setattr(_roles, "to_numbers", counted)
+    words = [*map(str, range(3000)), "odd"]
+    ds = make_dataset({"a": words, "b": list("abc") * 1000 + ["a"]})
+    column_summaries(prepare(ds))
+    assert table_hints(prepare(ds, scale="robust")) == ()
+    assert ds.roles["a"] == "numeric"
+    assert sizes.count(3001) == 1
 
 
 def test_a_rare_value_of_two_is_no_long_tail():

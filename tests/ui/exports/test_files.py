@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,7 @@ from clusterlens.ui.pages.report.take_away import FILES, TakeAway
 from clusterlens.ui.pages.report.timeline import Timeline
 from clusterlens.ui.parts.findings import NEEDED, gather
 from clusterlens.ui.session import Session
-from clusterlens.ui.state.analysis import Analysis, Link, Run
+from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Link, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.partitions import TREE
 from tests.ui.loop import rest, run
@@ -280,10 +281,21 @@ def test_the_timeline_leads_back_and_forth():
             {"roles": {"age": "label", "id": "id"}, "weights": {"x": 0.5}},
             "roles age: label, id: id, weights x: 0.5",
         ),
+        ("read run", {"id": "r1"}, "run 1"),
+        ("delete run", {"id": "r1"}, ""),
+        ("rename run", {"id": "r1", "name": "mine"}, "name mine"),
+        ("set score", {"score": "aari"}, "Average adjusted Rand index"),
+        ("set threshold", {"threshold": None}, "the average"),
+        ("set threshold", {"threshold": 7}, "7"),
+        ("set link weight", {"weight": EVIDENCE}, "as evidence"),
+        ("load file", {"name": "n.xlsx", "sha256": "0", "part": None}, "name n.xlsx"),
+        ("add memberships", {"name": "n", "normalize": True}, "name n, normalize"),
+        ("import partitions", {"name": "n", "mixed": False}, "name n"),
     ],
 )
 def test_a_step_is_told_in_words(kind, values, words):
-    analysis = Analysis(links=(Link("must", 1, 2),))
+    read = SimpleNamespace(id="r1", name="run 1")
+    analysis = Analysis(runs=(read,), links=(Link("must", 1, 2),))
     assert step_words(Step(kind, "Title", analysis, values)) == words
 
 

@@ -20,9 +20,7 @@ from types import SimpleNamespace as Some
 ens = Some(names=list("abc"), labels=np.array([[0, 1], [0, 0], [1, 1]]))
 values = np.frombuffer(bytes.fromhex({RANKING.values.tobytes().hex()!r}))
 def analyse():
-    return None, ens, Some(values=values)
-def result(ds, ens):
-    return [1, -1]
+    return dict(ensemble=ens, ranking=Some(values=values), clusters=[1, -1])
 """
 CLUSTERS = np.array([0, -1])
 linux = pytest.mark.skipif(sys.platform != "linux", reason="a limit of Linux")

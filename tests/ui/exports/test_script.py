@@ -34,8 +34,9 @@ sys.path.insert(0, {folder!r})
 from script import analyse
 
 if __name__ == "__main__":
-    ds, ens, ranking = analyse()
-    print(json.dumps([ens.names, ens.labels.tolist(), ranking.values.tobytes().hex()]))
+    found = analyse()
+    ens, values = found["ensemble"], found["ranking"].values
+    print(json.dumps([ens.names, ens.labels.tolist(), values.tobytes().hex()]))
 """
 SMALL = cl.Ensemble([[0, 1], [0, 0], [1, 1]], names=list("abc"))
 NAME = "a \"b\"\n{0} 'c'.csv"
@@ -123,11 +124,10 @@ def test_a_fresh_process_finds_the_same_labels_and_scores(tmp_path, kind):
 ASSIGN = """
 import json, sys
 sys.path.insert(0, {folder!r})
-from script import analyse, assigned, kept
+from script import analyse
 
 if __name__ == "__main__":
-    ds, ens, ranking = analyse()
-    found = assigned(kept(ds, ens))
+    found = analyse()["assigned"]
     told = [[name, rows.to_json(orient="split")] for name, rows in found.items()]
     print(json.dumps(told))
 """
@@ -192,13 +192,10 @@ def test_the_script_uses_public_names_only():
     assert {"load_table", "prepare", "run_pool", "rank_partitions"} <= used
 
 
-def test_a_run_that_no_pool_made_is_refused_with_the_reason():
+def test_a_run_that_the_log_does_not_make_is_refused_with_the_reason():
     session = run(analysed(distinct=False), 300)
-    steps = tuple(
-        replace(step, kind="import partitions") if step.kind == "run pool" else step
-        for step in session.history.done
-    )
-    with pytest.raises(ScriptError, match="not made by a pool"):
+    steps = [step for step in session.history.done if step.kind != "run pool"]
+    with pytest.raises(ScriptError, match="does not say how its run was made"):
         write_script(steps, told_of(session, 0))
 
 
@@ -247,8 +244,9 @@ def test_a_replay_says_what_differs(names, labels, values, words):
     script = (
         "import numpy as np\nfrom types import SimpleNamespace as Some\n"
         f"ens = Some(names={list(names)}, labels=np.array({labels}))\n"
-        f"def analyse():\n    return None, ens, Some(values=np.array({values}))\n"
-        "def result(ds, ens):\n    return [1, -1]\n"
+        f"ranking = Some(values=np.array({values}))\n"
+        "def analyse():\n"
+        "    return dict(ensemble=ens, ranking=ranking, clusters=[1, -1])\n"
     )
     ranking = replace(cl.rank_partitions(SMALL), values=np.array([0.1, 0.2, 0.3]))
     clusters = np.array([0, -1])

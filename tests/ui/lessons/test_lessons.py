@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import percent, whole
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.actions import ACTIONS, pools
-from clusterlens.ui.lessons import LESSONS, crowd, noise, one_link, rings
+from clusterlens.ui.lessons import LESSONS, crowd, later, noise, one_link, rings
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.pages.lessons.page import PLACES
 from clusterlens.ui.work.results import Results
@@ -362,6 +362,41 @@ def test_claims_about_random_models():
             says(after, signed((await pupil.get("fuzzy_flat"))[side].value))
 
     taken("random model", scenario)
+
+
+def test_claims_about_the_same_customers_later():
+    async def scenario(pupil):
+        names = pupil.session.analysis.ensemble.names
+        assert names[1] == later.RESULT
+        result = pupil.session.analysis.result
+        sizes = np.bincount(result.clusters)
+        assert (np.diff(sizes) < 0).all()
+        assert (later.FIRMS, len(later.KINDS)) == (40, len(sizes))
+        await pupil.do()
+        kept = await pupil.get("segmentation")
+        assert tuple(kept.names.values()) == later.KINDS
+        await pupil.next()
+        after = await pupil.do()
+        placed = await pupil.get("placed")
+        says(after, str(placed.n_rows), str(placed.nowhere.rows))
+        await pupil.next()
+        after = await pupil.do()
+        assigned = await pupil.get("assigned")
+        far = assigned[assigned["nowhere"].fillna(False)]
+        is_firm = far.index >= "K0600"
+        says(after, str((far["name"] == "families").sum()), str(is_firm.sum()))
+        await pupil.next()
+        text, after = pupil.room.task.text, await pupil.do()
+        found = await pupil.get("drifted")
+        assert found.drift.moved == ["basket"]
+        assert "basket is the only one that moved" in text
+        assert found.drift.verdict == "refit"
+        back = found.returned
+        moved = (back.counts.loc[2, -1], back.counts.loc[3, 4])
+        share = percent(back.n_stayed / back.n_returned)
+        says(after, str(back.n_returned), share, *map(str, moved))
+
+    taken("later", scenario)
 
 
 def test_the_pair_of_a_lesson_is_what_it_says():

@@ -20,11 +20,7 @@ from benchmarks.hostile import (
     mutate_analysis,
     use_analysis,
 )
-from clusterlens.ui.exports.script import (
-    run_lines,
-    table_lines,
-    write_script,
-)
+from clusterlens.ui.exports.script import write_card, write_script
 from clusterlens.ui.nodes.result import Told, told
 from clusterlens.ui.server.memory.archive import ArchiveError, import_analysis
 from clusterlens.ui.server.memory.records import RecordError, Records
@@ -181,8 +177,12 @@ def test_a_value_of_any_kind_in_any_field_is_refused_or_written_as_data(
         steps = Records(contents).read([Row(**row) for row in rows])
     except RecordError:
         return
+    analysis = steps[-1].analysis
     for write in (
-        lambda: "\n".join([*table_lines(steps), *run_lines(steps)]),
+        lambda: write_card(steps[1:], lambda lines: [lines.samples(analysis)]),
+        lambda: write_card(
+            steps[1:], lambda lines: [lines.ensemble(str(analysis.run_id))]
+        ),
         lambda: write_script(steps[1:], told_of(steps[-1].analysis)),
     ):
         with suppress(ValueError):

@@ -9,6 +9,7 @@ import pytest
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.compute.notes import Note
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
 from clusterlens.ui.server.memory import records as module
@@ -69,7 +70,7 @@ def analysis() -> Analysis:
         ["k-means", "k-means", "x", "y"],
         specs=[{"clusterer": "k-means", "n_clusters": np.int64(2), "eps": 0.1}] * 4,
         seconds=[0.1, np.nan, 2, 3],
-        notes=["one failed"],
+        notes=["as it came", Note("failed", "<b>", why="no luck")],
         memberships={1: rng.dirichlet(np.ones(3), len(ready.X))},
     )
     kept = ({"kind": "consensus", "k": 3},)
@@ -137,6 +138,7 @@ def assert_same_run(one, other):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
     for name in ("names", "families", "noise", "specs", "notes"):
         assert getattr(a, name) == getattr(b, name), name
+    assert [n.kind for n in a.notes] == [n.kind for n in b.notes]
     assert a.memberships.keys() == b.memberships.keys()
     for t in a.memberships:
         np.testing.assert_array_equal(a.memberships[t], b.memberships[t])
@@ -319,6 +321,14 @@ def test_an_analysis_of_before_links_were_evidence_keeps_its_weight(tmp_path):
         row = written(Step("start", "X", made), None, Contents(tmp_path))
         found = Records(Contents(tmp_path)).read([row])[0].analysis
         assert found.link_weight == weight
+
+
+def test_notes_that_earlier_versions_wrote_as_sentences_are_read():
+    ensemble = Ensemble([[0, 0, 1]], notes=[Note("failed", "a", why="no luck")])
+    arrays, about = arrays_from_bytes(module._pack(ensemble))
+    about["notes"] = list(ensemble.notes)
+    (note,) = module._unpack(arrays_to_bytes(arrays, about)).notes
+    assert (note, note.kind) == ("a: no luck", "said")
 
 
 def test_arrays_come_back_and_cannot_claim_more_than_there_is():

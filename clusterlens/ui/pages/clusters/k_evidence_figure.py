@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterlens.compute.pool.select_k import KSelection
+from clusterlens.compute.pool.k_selection import KSelection
 
 DATA = "#0b8a8a"
 COPIES = {"gaussian": "#7b838c", "uniform": "#b9bfc6", "permuted": "#b58a5a"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterlens.compute.pool.select_k import KSelection, select_k, select_k_seconds
+from clusterlens.compute.pool.k_selection import KSelection, select_k, select_k_seconds
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job

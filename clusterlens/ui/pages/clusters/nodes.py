@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute.consensus.cluster_consensus import (
+from clusterlens.compute.consensus.cohesion import (
     ClusterConsensus,
     cluster_consensus,
 )
@@ -46,6 +46,7 @@ from clusterlens.ui.state.analysis import AnalysisResult, ClusterName
 from clusterlens.ui.state.looking import Brush, Viewport
 from clusterlens.ui.state.partitions import (
     TREE,
+    Called,
     Choice,
     functions_for,
     labels_of,
@@ -265,16 +266,17 @@ def _given_names(
     }
 
 
+def model_called(
+    job: Job, clusters: np.ndarray, samples: Dataset, names: tuple[ClusterName, ...]
+) -> dict[int, Called]:
+    """The names that the clusters looked at share rows with."""
+    return names_of(clusters, samples.row_ids, names)
+
+
 def model_names(
-    job: Job,
-    clusters: np.ndarray,
-    samples: Dataset,
-    names: tuple[ClusterName, ...],
-    ensemble: Ensemble,
-    looked_at: LookedAt,
+    job: Job, called: dict[int, Called], ensemble: Ensemble, looked_at: LookedAt
 ) -> dict[int, str]:
     """What the clusters looked at are called that were given a name, and gaps."""
-    called = names_of(clusters, samples.row_ids, names)
     gaps = looked_at.model is not None and _only_gaps(ensemble, looked_at.model)
     return {k: str(name) for k, name in called.items()} | (
         {NOISE: LEFT_OUT} if gaps else {}
@@ -557,8 +559,15 @@ NODES = {
         keep=24,
         rests=True,
     ),
+    "model_called": Node(
+        ("clusters", "samples", "cluster_names"),
+        model_called,
+        "live",
+        "Naming the clusters",
+        keep=16,
+    ),
     "model_names": Node(
-        ("clusters", "samples", "cluster_names", "ensemble", "looked_at"),
+        ("model_called", "ensemble", "looked_at"),
         model_names,
         "live",
         "Naming the clusters",

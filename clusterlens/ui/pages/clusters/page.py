@@ -14,6 +14,8 @@ from clusterlens.ui.pages.clusters.profiles import ClusterProfilesTable
 from clusterlens.ui.pages.clusters.rows import ClusterRows
 from clusterlens.ui.pages.page import Page, Steps, share, under
 
+# Height of the table of clusters: some rows of it also on a low page.
+LEAST = f"max(min(210px, 26vh), {ROOM})"
 GRID = """
 :host { display: grid; grid-template-columns: minmax(0, 1.9fr) minmax(0, 1fr);
   grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden; }
@@ -45,7 +47,7 @@ class ClustersPage(Page):
             for cards in (
                 (
                     self._numbers,
-                    share(profiles.view, "1 1 0", least=ROOM),
+                    share(profiles.view, "1 1 0", least=LEAST),
                     share(apart.view, "1 1 0", least=ROOM),
                 ),
                 (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clusterlens.compute._numbers import whole
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import attach_labels
 from clusterlens.compute.table.profiles import ClusterProfiles
@@ -95,10 +95,13 @@ class ClusterRows(Panel):
         more = f" · the first {SHOWN_ROWS} shown" if total > SHOWN_ROWS else ""
         self._name = f"{samples.name} - {chosen.names[in_hand]}.csv".replace("/", "-")
         name = mark(cluster_colour(in_hand), safe(chosen.names[in_hand]))
+        doubtful = ""
+        if members.doubtful:
+            verb = "goes" if members.doubtful == 1 else "go"
+            doubtful = f" · {whole(members.doubtful)} {verb} with another cluster more"
         self._head.body = (
-            f"<p class='muted'>{name} · {whole(total)} rows{more} · "
-            f"{whole(members.doubtful)} go "
-            f"with another cluster more · {link('select them', 'brush')}</p>"
+            f"<p class='muted'>{name} · {count(total, 'row')}, "
+            f"{link('select them', 'brush')}{more}{doubtful}</p>"
         )
         heads = "".join(f"<th class='number'>{safe(c)}</th>" for c in columns)
         body = "".join(

@@ -11,9 +11,10 @@ from clusterlens.compute._numbers import count as counted
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.ui.figures.criterion_map import CriterionMap
+from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import SHADES
-from clusterlens.ui.kit.widgets import card, said
+from clusterlens.ui.kit.widgets import card
 from clusterlens.ui.pages.cns.nodes import Automatic, Setting
 from clusterlens.ui.parts.moves import go_to_setting
 from clusterlens.ui.parts.panel import Panel
@@ -27,6 +28,7 @@ class CNSCriterion(Panel):
     def build(self) -> Any:
         self._figure = CriterionMap(self._go)
         self._legend = Text(css_classes=["cl-criterion-legend"])
+        place, self._steering = steered(self._figure)
         how = Text(
             "<p class='how'>Click to go there. ◇ tried automatically, ◆ chosen, "
             "● you are here.</p>"
@@ -34,7 +36,7 @@ class CNSCriterion(Panel):
         return card(
             "Criterion",
             how,
-            self._figure.pane,
+            place,
             self._legend,
             note=self.status,
             css="cl-criterion",
@@ -66,7 +68,8 @@ class CNSCriterion(Panel):
             f"{high:.2f}; "
             f"automatic choice k = {best.n_neighbors}, alpha = {best.alpha:.3g}."
         )
-        self._legend.body = said(words) + (
+        self._steering.words = words
+        self._legend.body = (
             "<p style='display:flex;flex-wrap:wrap;align-items:center;gap:0 5px'>"
             f"<b>K = {count}</b> <span class='muted'>"
             f"{f'{low:.2f}' if low else '0 or less'}</span> "

@@ -7,13 +7,17 @@ from typing import Any
 
 from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
-from clusterlens.ui.exports.script import table_lines
+from clusterlens.compute.estimators.cns.graph import CNSGraph
+from clusterlens.compute.table.dataset import Dataset
+from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, copier, link, pmu, pn
+from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.pages.cns.nodes import LARGE, Automatic, Setting, Summary
+from clusterlens.ui.parts.copying import copy_as_python
 from clusterlens.ui.parts.moves import go_to_setting
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.state.literals import literal
 from clusterlens.ui.work.derived import Result
 
 # Beside the text they break into two lines where there is no room for one.
@@ -117,8 +121,10 @@ class CNSHeadline(Panel):
         **more: Result,
     ) -> None:
         """Write the counts, the criterion and the bound."""
-        n = len(dataset.X)
-        setting, best = self.session.derived.get("cns_setting"), ""
+        n, best, copied = len(dataset.X), "", ""
+        setting = self.session.derived.get("cns_setting")
+        if setting.ready:
+            copied = copy_as_python(lambda: self._script(dataset, setting.value))
         if cns_automatic.ready:
             automatic: Automatic = cns_automatic.value
             chosen = setting.ready and setting.value == automatic.setting
@@ -134,26 +140,28 @@ class CNSHeadline(Panel):
             f"exist. {_higher(cns_automatic.value, cns_criterion.value)}"
             f"Between clusters: less than {cns_certain.value:.0%} of the "
             "<span title='absorption probability, among walks that stop at a seed'>"
-            f"random walks from a row</span> end at one seed. {self._copier()} "
+            f"random walks from a row</span> end at one seed. {copied} "
             f"{_limits(n)}</span></p>"
             f"{_empty_seeds(cns_summary)}"
         )
 
-    def _copier(self) -> str:
+    def _script(self, dataset: Dataset, found: Setting) -> str:
         """The solution in force as calls of the library."""
-        setting = self.session.derived.get("cns_setting")
-        if not setting.ready:
-            return ""
-        options = {**vars(setting.value), "metric": self.session.look.cns_metric}
-        given = ", ".join(f"{name}={value!r}" for name, value in options.items())
-        steps = self.session.history.done
+        graph: CNSGraph = self.session.derived.get("cns_graph").value
+        most, metric = graph.max_neighbors, self.session.look.cns_metric
+        # Not `CNS`: of seeds that overlap with none before it may take another one.
         lines = [
-            *table_lines(steps),
-            f"model = cl.CNS({given}).fit(dataset.X)",
-            "print(model.criterion_.max(), model.error_bound_)",
-            "print(model.seed_shares_, model.memberships_)",
+            f"graph = cl.CNSGraph(dataset.X, {most}, {literal(metric)})",
+            f"graph.fill({found.n_neighbors})",
+            f"solution = graph.solve({', '.join(map(literal, vars(found).values()))})",
+            f"print(solution.criterion[{found.n_clusters - 1}], solution.error_bound)",
+            "print(solution.seed_shares, solution.memberships)",
         ]
-        return copier("Copy as Python", "\n".join(lines), css="cl-copy")
+        return write_card(
+            self.session.history.done,
+            lambda said: [said.prepared(dataset.settings)],
+            *lines,
+        )
 
 
 def _best(grid: CriterionGrid) -> Setting:

@@ -97,9 +97,13 @@ def _how(version: Fitted | None) -> str:
     return f"{of} Hues as in the setting where clusters match. {back}"
 
 
-def _in_line(entries: list[str]) -> str:
-    """Write entries side by side, each on one line with its dot."""
-    return "&ensp;".join(f"<span class='name'>{entry}</span>" for entry in entries)
+def _in_line(entries: list[str], undecided: int) -> str:
+    """Write the first entries side by side, how many more, and what is undecided."""
+    shown = [f"<span class='name'>{entry}</span>" for entry in entries[:LEGEND_ENTRIES]]
+    more = len(entries) - LEGEND_ENTRIES
+    shown += [f"and {more} more"] * (more > 0)
+    shown += [mark(NOISE_COLOUR, f"undecided {whole(undecided)}")] * (undecided > 0)
+    return "&ensp;".join(shown)
 
 
 def _legend_of(version: Fitted) -> str:
@@ -113,12 +117,7 @@ def _legend_of(version: Fitted) -> str:
         )
         for k, (hue, size) in enumerate(zip(version.hues, sizes, strict=True))
     ]
-    shown = _in_line(entries[:LEGEND_ENTRIES])
-    more = len(entries) - LEGEND_ENTRIES
-    shown += f"&ensp;and {more} more" if more > 0 else ""
-    if undecided:
-        shown += "&ensp;" + mark(NOISE_COLOUR, f"undecided {whole(undecided)}")
-    return f"<p>{shown}</p>"
+    return f"<p>{_in_line(entries, undecided)}</p>"
 
 
 def _words_of(version: Fitted) -> str:
@@ -147,11 +146,7 @@ def _legend(summary: Summary, projection: Projection) -> str:
         mark(cluster_colour(k), f"{k + 1} <span class='muted'>{whole(size)}</span>")
         for k, size in enumerate(summary.sizes.tolist())
     ]
-    shown = _in_line(entries[:LEGEND_ENTRIES])
-    more = len(entries) - LEGEND_ENTRIES
-    shown += f"&ensp;and {more} more" if more > 0 else ""
-    if summary.undecided:
-        shown += "&ensp;" + mark(NOISE_COLOUR, f"undecided {whole(summary.undecided)}")
+    shown = _in_line(entries, summary.undecided)
     first, second = map(percent, projection.explained[:2])
     return (
         f"<p>{shown}&ensp;<span class='muted'>torn</span> <span style='display:"

@@ -235,6 +235,9 @@ def _row(k: int, state: LinkState, broken_by_all: bool) -> str:
     kind = state.link.kind
     rows = f"{safe(state.link.a)} – {safe(state.link.b)}"
     verdict = "<span class='muted'>kept</span>"
+    if state.uncertain:
+        why = "a row was left out, or is noise: the partition says nothing certain"
+        verdict = f"<span class='muted' title='{why}'>uncertain</span>"
     if state.broken:
         verdict = badge("broken", kind="estimate")
     if broken_by_all:

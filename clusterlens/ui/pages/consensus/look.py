@@ -33,6 +33,12 @@ class Look(param.Parameterized):
         ),
         until="run",
     )
+    asking = kept(
+        param.Boolean(
+            False, doc="Whether the first suggested pair is wanted once there is one."
+        ),
+        until="run",
+    )
     tab = kept(
         param.Selector(
             default="model", objects=["model", "sample", "selection", "links"]

@@ -105,7 +105,8 @@ def _draw(
     families = list(dict.fromkeys(ensemble.families))
     canvas = Canvas(
         *(_around(values) for values in xy.T),
-        f"{len(rows)} distinct models; near ones agree",
+        f"{len(rows)} distinct models; near ones agree. Arrow keys lead from one to "
+        "the next, Enter selects it.",
         room=(14, 10, 14, 10),
     )
     times = np.bincount(copies)
@@ -121,6 +122,7 @@ def _draw(
             title=f"{ensemble.names[t]} · {ensemble.families[t]} · rank "
             f"{ranking.ranks[t]}{alike}",
             does=str(t),
+            front=bool(copies[t] == here),
         )
     for hub in range(hubs.n_hubs) if hubs.n_hubs > 1 else ():
         place = xy[hubs.labels == hub].mean(axis=0)

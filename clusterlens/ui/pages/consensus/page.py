@@ -25,7 +25,8 @@ GRID = """
   :host { grid-template-columns: 352px minmax(0, 1fr) 284px; }
 }
 @container (max-width: 1062px) {
-  :host { grid-template-columns: 340px minmax(0, 1fr) 36px; }
+  :host { grid-template-columns:
+    calc(340px + (var(--cl-scale, 1) - 1) * 170px) minmax(0, 1fr) 36px; }
 }
 """
 ROW = {"display": "flex", "gap": "8px", "min-height": "0"}

@@ -92,6 +92,7 @@ class SampleMap(Panel):
             label="Link",
             icon="link",
             size="small",
+            variant="outlined",
             margin=(0, 0, 0, 8),
             css_classes=["cl-link-mode"],
             on_click=lambda event: toggle_linking(self.session),
@@ -303,7 +304,11 @@ def _described(
                 cluster_colour(k),
                 f"{safe(name)} <span class='muted'>{whole(size)}</span>",
             )
-            for k, name, size in legend.entries[:LEGEND_ENTRIES]
+            for name, (k, _, size) in zip(
+                _brief([name for _, name, _ in legend.entries[:LEGEND_ENTRIES]]),
+                legend.entries,
+                strict=False,
+            )
         )
         more = len(legend.entries) - LEGEND_ENTRIES
         entries += f"&ensp;and {more} more" if more > 0 else ""
@@ -319,6 +324,17 @@ def _described(
         "<span class='muted' title='principal components, with their shares of the "
         f"variance'>→ PC 1, {first} · ↑ PC 2, {second}</span></span></p>"
     )
+
+
+def _brief(names: Sequence[str]) -> list[str]:
+    """Leave the word out of “cluster 2” behind “cluster 1”: only numbers differ."""
+    brief, before = [], ""
+    for name in names:
+        word, _, number = name.rpartition(" ")
+        numbered = word if number.isdigit() else ""
+        brief.append(number if numbered and numbered == before else name)
+        before = numbered
+    return brief
 
 
 def _linking_bar(linking: bool, pair: tuple[int, ...], samples: Dataset) -> str:

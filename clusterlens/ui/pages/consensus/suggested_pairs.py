@@ -9,7 +9,7 @@ from clusterlens.compute.ranking.suggestions import Suggestion
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import link, pn, safe
-from clusterlens.ui.parts.moves import go_on_streak, take_suggestion, toggle_streak
+from clusterlens.ui.parts.moves import go_on_asking, take_suggestion, toggle_streak
 from clusterlens.ui.parts.panel import Panel
 
 
@@ -43,7 +43,7 @@ class SuggestedPairs(Panel):
     ) -> None:
         """List the pairs, or say that there is nothing to ask."""
         self._streak.body = _streak(streak)
-        go_on_streak(self.session)
+        go_on_asking(self.session)
         if not any(some.information for some in suggestions):
             self._text.body = (
                 "<p class='muted'>Nothing is worth asking: no answer would change what "

@@ -7,7 +7,7 @@ from typing import Any
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.style import COLUMN, scaled
 from clusterlens.ui.kit.widgets import card, link, pn, safe, told_apart
 from clusterlens.ui.kit.words import telling, voters
 from clusterlens.ui.nodes.agreement import Leaders
@@ -20,11 +20,12 @@ _AVERAGE = (
     "a number of models'>the average agreement</span>"
 )
 _TEXT = ":host { width: calc(165px * var(--cl-scale, 1)) !important; }"
-_LEADER = """
-:host { width: calc(190px * var(--cl-scale, 1)) !important; }
-.leader { display: flex; align-items: center; gap: 5px; }
+_LEADER = scaled("""
+:host { width: calc(200px * var(--cl-scale, 1)) !important; }
+@media (min-width: 1351px) { :host { width: 240px !important; } }
+.leader { font-size: 12px; display: flex; align-items: center; gap: 5px; }
 .leader > svg { flex: none; }
-"""
+""")
 _STROKES = {"solid": "none", "dashed": "6 3", "dotdash": "2 2 7 2"}
 
 
@@ -47,7 +48,7 @@ class Threshold(Panel):
         self._legend = Text(
             stylesheets=[_LEADER],
             sizing_mode="fixed",
-            width=190,
+            width=200,
             css_classes=["cl-threshold-legend"],
         )
         place = pn.Column(

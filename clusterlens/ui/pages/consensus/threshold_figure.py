@@ -78,6 +78,8 @@ class ThresholdFigure(Frame):
             self.figure.add_layout(mark)
         self.figure.xaxis.ticker.desired_num_ticks = 4
         self.figure.yaxis.ticker = FixedTicker(ticks=[1, 10, SHOWN_RANKS])
+        # As wide for 1 as for 20: of numbers that move, Bokeh leaves a part behind.
+        self.figure.min_border_left = 28
         self.show_axes()
 
     def _wire(self) -> None:

@@ -17,9 +17,10 @@ from clusterlens.ui.parts.moves import run_preset
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.parts.thumbnails import thumbnail
 
+MISLEADS = "Where a consensus misleads"
 GROUPS = {
     "Groups to find": ("blobs", "moons", "stretched", "iris", "wine", "breast cancer"),
-    "Where a consensus misleads": ("rings", "uniform", "hubs", "unequal"),
+    MISLEADS: ("rings", "uniform", "hubs", "unequal"),
     "Wide, mixed, large": ("digits", "customers", "large"),
 }
 # The one to begin with, drawn larger.
@@ -126,7 +127,7 @@ def _sections() -> Iterator[str]:
     for title, names in _groups().items():
         places = len(names) + (FIRST in names)
         cards = "".join(map(_card, names))
-        kind = "warn" if "misleads" in title else "muted"
+        kind = "warn" if title == MISLEADS else "muted"
         yield (
             f"<section style='grid-column:span {min(places, 7)}'>"
             f"<p class='group {kind}'><b>{safe(title)}</b></p>{cards}</section>"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute._numbers import whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import CARD_STYLE, COLUMN, scaled
-from clusterlens.ui.kit.widgets import about, link, pmu, pn, progress_bar, safe
+from clusterlens.ui.kit.widgets import about, pmu, pn, reading
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.server.uploads import MAX_BYTES, FileTaker
 
@@ -94,17 +93,6 @@ class LoadTable(Panel):
         """Show how far a file is in place of the ways to give one."""
         shown = event.new
         loads = shown is not None and shown.kind in LOADING
-        self._reading.body = ""
-        if loads:
-            steps = (
-                f"{whole(shown.done)} of {whole(shown.total)} {safe(shown.unit)} · "
-                if shown.total
-                else ""
-            )
-            self._reading.body = (
-                f"<p><b>{safe(shown.title)}</b> · {steps}{shown.seconds} s "
-                f"{link('Cancel', 'cancel')}</p>"
-                f"{progress_bar(shown.title, shown.done, shown.total)}"
-            )
+        self._reading.body = reading(shown) if loads else ""
         self._reading.visible = loads
         self._browse.visible = self._formats.visible = not loads

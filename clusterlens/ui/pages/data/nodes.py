@@ -13,7 +13,7 @@ from pandas.api import types
 
 from clusterlens.compute._numbers import grouped
 from clusterlens.compute._run.options import raise_if_cancelled
-from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.dataset import ColumnFacts, Dataset
 from clusterlens.compute.table.projection import Projection, project
 from clusterlens.compute.table.summaries import TableHint, column_summaries, table_hints
 from clusterlens.ui.figures.frame import Picture
@@ -67,32 +67,28 @@ class Column:
 def columns(job: Job, table: Dataset) -> list[Column]:
     """Sum each column up; linear in the number of cells."""
     found = []
-    for done, name in enumerate(table.table.columns):
+    for done, (name, facts) in enumerate(table.facts.items()):
         raise_if_cancelled(job.cancelled)
-        job.report(done, table.table.shape[1])
-        found.append(_column(str(name), table.table[name]))
+        job.report(done, len(table.facts))
+        found.append(_column(str(name), facts))
     return found
 
 
-def _column(name: str, cells: pd.Series) -> Column:
-    present = cells.dropna()
-    distinct = int(present.nunique()) if _comparable(cells) else len(present)
+def _column(name: str, facts: ColumnFacts) -> Column:
+    present = facts.values.dropna()
+    is_known = facts.kind != "other"
+    distinct = facts.n_distinct if is_known else len(present)
     low, high, bins = _histogram(present)
     return Column(
         name,
-        int(len(cells) - len(present)),
+        facts.n_missing,
         distinct,
         ", ".join(write_cell(value) for value in present.head(3)),
         low,
         high,
         bins,
-        _levels(present) if 0 < distinct <= LEVELS and _comparable(cells) else [],
+        _levels(present) if 0 < distinct <= LEVELS and is_known else [],
     )
-
-
-def _comparable(cells: pd.Series) -> bool:
-    """Whether the cells can be told apart, which lists in cells cannot."""
-    return not types.is_object_dtype(cells.dtype)
 
 
 def _histogram(present: pd.Series) -> tuple[str, str, np.ndarray]:
@@ -294,7 +290,7 @@ def _as_numbers(cells: pd.Series) -> np.ndarray:
     if types.is_numeric_dtype(cells.dtype) and cells.dtype.kind != "c":
         numbers = cells.to_numpy(float, na_value=np.nan)
         return np.where(np.isfinite(numbers), numbers, np.nan)
-    keys = cells if _comparable(cells) else cells.astype(str)
+    keys = cells.astype(str) if types.is_object_dtype(cells.dtype) else cells
     codes = pd.factorize(keys, sort=True)[0]
     return np.where(codes < 0, np.nan, codes.astype(float))
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from clusterlens.compute.fuzzy.concordance import NDC
 from clusterlens.compute.fuzzy.importing import load_memberships
-from clusterlens.ui.exports.script import run_lines, table_lines
+from clusterlens.ui.actions.lines import Lines
+from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, copier, link, pmu, pn, safe, select
+from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe, select
 from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.pages.fuzzy.nodes import MODELS, PRECISIONS, Choices, Pair
+from clusterlens.ui.parts.copying import copy_as_python
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 
@@ -164,7 +167,7 @@ class FuzzyHeadline(Panel):
             f"<p style='font-size:1.1em'>NDC <b>{fixed(float(fuzzy_ndc), 3)}</b> "
             f"<span class='muted'>{error(fuzzy_ndc.standard_error)}, unadjusted"
             f"</span> {_exactness(fuzzy_ndc)}</p><p>"
-            f"{copier('Copy as Python', self._script(found, fuzzy_pair))} · "
+            f"{copy_as_python(lambda: self._script(found, fuzzy_pair))} · "
             + (
                 link("back to the table", "table", css="cl-toy")
                 if toy
@@ -191,25 +194,31 @@ class FuzzyHeadline(Panel):
         return text
 
     def _script(self, found: Choices, pair: Pair) -> str:
-        lines = ["import clusterlens as cl", ""]
-        if self.session.look.fuzzy_case == "table":
-            steps = self.session.history.done
-            lines = [
-                *table_lines(steps),
-                *run_lines(steps),
-            ]
-        aim = self.session.look.fuzzy_precision
-        return "\n".join(
-            [
-                *lines,
-                f"U = {found.titled(pair.u).code}",
-                f"V = {found.titled(pair.v).code}",
-                "print(float(cl.ndc(U, V)))",
-                f"for model in {MODELS!r}:",
-                '    for fixed in (None, "u", "v"):',
-                f"        found = cl.adjusted_ndc(U, V, model, fixed, precision={aim})",
-                "        print(model, fixed, found.value, found.standard_error)",
-            ]
+        look, analysis = self.session.look, self.session.analysis
+        u, v = (found.titled(key).code for key in (pair.u, pair.v))
+        heads = [re.split(r"\W", code)[0] for code in (u, v)]
+
+        def wanted(lines: Lines) -> list[str]:
+            if look.fuzzy_case == "toy":
+                return []
+            names = {
+                "ensemble": lines.ensemble(str(analysis.run_id)),
+                "uploads": lines.name("uploads"),
+            }
+            used = [name for word, name in names.items() if word in heads]
+            return [lines.samples(analysis), *used]
+
+        return write_card(
+            self.session.history.done,
+            wanted,
+            f"U = {u}",
+            f"V = {v}",
+            "print(float(cl.ndc(U, V)))",
+            f"for model in {MODELS!r}:",
+            '    for fixed in (None, "u", "v"):',
+            f"        found = cl.adjusted_ndc(U, V, model, fixed, "
+            f"precision={look.fuzzy_precision})",
+            "        print(model, fixed, found.value, found.standard_error)",
         )
 
     async def _do(self, what: str) -> None:

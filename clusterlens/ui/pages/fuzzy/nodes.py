@@ -28,12 +28,14 @@ from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.compute.fuzzy.toy import toy_partitions
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
+from clusterlens.ui.actions.lines import keywords
 from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import certain_colours, discordance_colours
 from clusterlens.ui.state.analysis import SoftTable
+from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.state.partitions import free_name
+from clusterlens.ui.state.partitions import free_name, position_in_python
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
 
@@ -116,15 +118,14 @@ def choices(
     if case == "toy":
         for name, partition in toy_partitions().items():
             kind = "hard" if partition.is_hard else "soft"
-            code = f"cl.toy_partitions()[{name!r}]"
+            code = f"cl.toy_partitions()[{literal(name)}]"
             add(name, name, kind, code, partial(_given, partition))
         return Choices(tuple(listed), make)
     if ensemble is not None and samples is not None:
         _add_soft(add, samples, ensemble)
     for table in uploads:
         if samples is None or np.array_equal(table.row_ids, samples.row_ids):
-            divided = ", normalize=True" if table.divided else ""
-            code = f"cl.load_memberships({table.name!r}, dataset.row_ids{divided})"
+            code = f"uploads[{literal(table.name)}]"
             title = f"{table.name} (upload)"
             add(
                 f"upload {table.name}", title, "soft", code, partial(_given, table.rows)
@@ -134,7 +135,7 @@ def choices(
         add("labels", "label column", "hard", "dataset.labels_true", lambda: label)
     if ensemble is not None:
         for at, name in enumerate(ensemble.names):
-            code = f"ensemble.labels[ensemble.names.index({name!r})]"
+            code = f"ensemble.labels[{position_in_python(ensemble, at)}]"
             row = ensemble.labels[at]
             add(f"hard {name}", f"{name} (hard)", "hard", code, partial(_given, row))
     return Choices(tuple(listed), make) if len(listed) > 1 else None
@@ -144,13 +145,13 @@ def _add_soft(add: Callable[..., None], samples: Dataset, ensemble: Ensemble) ->
     """Add the models with memberships; CNS also as shares of the seed stops."""
     for at, rows in ensemble.memberships.items():
         name = ensemble.names[at]
-        code = f"ensemble.memberships[ensemble.names.index({name!r})]"
+        code = f"ensemble.memberships[{position_in_python(ensemble, at)}]"
         spec = ensemble.specs[at] if ensemble.specs is not None else {}
         if spec.get("clusterer") != "CNS":
             add(f"model {name}", name, "soft", code, partial(_given, rows))
             continue
         options = {key: value for key, value in spec.items() if key != "clusterer"}
-        shares = f"cl.CNS(**{options!r}).fit(dataset.X).seed_shares_"
+        shares = f"cl.CNS({', '.join(keywords(options))}).fit(dataset.X).seed_shares_"
         made = partial(_seed_shares, samples.X, options)
         add(f"shares {name}", f"{name}, where walks end", "soft", shares, made)
         title = f"{name}, raw memberships"
@@ -325,12 +326,12 @@ def maps(
 
 
 def compared(
-    job: Job, choices: Choices, pair: Pair, model: str
+    job: Job, choices: Choices, pair: Pair, model: str, case: str
 ) -> tuple[tuple[str, ...], pd.DataFrame]:
     """Compare all pairs of the soft partitions, both sides and the labels."""
     keys = [*vars(pair).values(), *(one.key for one in choices.soft), "labels"]
     known = [one.key for one in choices.listed]
-    if choices.listed[0].code.startswith("cl.toy"):
+    if case == "toy":
         keys = known
     wanted = [key for key in dict.fromkeys(keys) if key in known][:MOST_IN_SET]
     partitions = {key: choices.make[key]() for key in wanted}
@@ -402,7 +403,7 @@ NODES = {
         "Drawing memberships",
     ),
     "fuzzy_compared": Node(
-        ("fuzzy_choices", "fuzzy_pair", "look.fuzzy_set_model"),
+        ("fuzzy_choices", "fuzzy_pair", "look.fuzzy_set_model", "look.fuzzy_case"),
         compared,
         "idle",
         "Comparing all pairs of the set",

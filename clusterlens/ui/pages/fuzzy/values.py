@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
+from clusterlens.compute.fuzzy.adjusted import AdjustedIndex
 from clusterlens.compute.fuzzy.concordance import NDC
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, safe
-from clusterlens.ui.kit.words import error, fixed
+from clusterlens.ui.kit.words import caveat, error, fixed
 from clusterlens.ui.pages.fuzzy.nodes import MODELS, SIDES
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
@@ -21,6 +21,8 @@ _HIDDEN = "•••"
 # Of the width of the chart, from the middle of a name of a model to the next.
 _NAME = 0.25
 VALUES_CSS = """
+.canvas em { font-style: normal; }
+@media (max-width: 1150px) { .canvas em { display: none; } }
 .rows { display: grid; height: 100%; grid-template-rows: auto repeat(5, 1fr) 26px; }
 .row { display: grid; grid-template-columns: minmax(0, 1.75fr) minmax(0, 1.1fr) 94px
   repeat(2, 72px); align-items: stretch; border-bottom: 1px solid
@@ -137,7 +139,8 @@ def _raw(value: NDC, ready: dict[str, Any], low: float, hidden: bool) -> str:
         for (title, x), place in zip(expected.items(), places, strict=True):
             canvas.line([(x, 0.4), (x, 0.8)], width=1.5)
             canvas.line([(x, 0.4), (place, 0.26)], width=1, opacity=0.5)
-            canvas.text(place, 0.1, title, muted=True)
+            name = f"{title[:4]}<em>{title[4:]}</em>"
+            canvas.text(place, 0.1, name, muted=True)
         text = f"NDC {fixed(float(value), 4)}"
         canvas.dot(float(value), 0.5, shape="square", hollow=True, title=text)
     shown = _HIDDEN if hidden else fixed(float(value), 3)
@@ -201,16 +204,11 @@ def _cell(model: str, values: dict[Any, AdjustedIndex], side: Any, hidden: bool)
     if model == "permutation" and side is not None:
         return "<div class='number muted'>the same</div>"
     value = values[side]
-    note = error(value.standard_error)
-    if value.degenerate:
-        note = "by convention: nothing can vary"
-    elif value.expected > HIGH_EXPECTATION:
-        note = f"{note}; expected {value.expected:.4f}, noise is magnified"
     bold = "b" if side is None else "span"
     shown = _HIDDEN if hidden else fixed(float(value), 3)
     return (
         f"<div class='number' title='{safe('; '.join(value.notes))}'><{bold}>{shown}"
-        f"</{bold}><small>{note}</small></div>"
+        f"</{bold}><small>{caveat(value)}</small></div>"
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clusterlens.compute.indices.pool_agreement import PoolAgreement
+from clusterlens.compute.indices.agreement_reached import PoolAgreement
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, safe, tinted

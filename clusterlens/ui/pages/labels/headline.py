@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from clusterlens.compute._numbers import count
-from clusterlens.compute.indices.label_match import LabelCheck
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.indices.class_match import LabelCheck
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.exports.script import run_lines, table_lines
+from clusterlens.ui.actions.lines import Lines
+from clusterlens.ui.exports.script import write_card
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import badge, card, copier, link, pn, safe, select
+from clusterlens.ui.kit.widgets import badge, card, link, pn, safe, select
 from clusterlens.ui.kit.words import duration, error, fixed
 from clusterlens.ui.nodes.found_again import BOOTSTRAPS, COPIES, Judge
 from clusterlens.ui.nodes.partition_verdict import (
@@ -27,7 +29,10 @@ from clusterlens.ui.pages.labels.nodes import (
     question,
 )
 from clusterlens.ui.parts.copies import answer, beside_score
+from clusterlens.ui.parts.copying import copy_as_python
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.state.analysis import AnalysisResult
+from clusterlens.ui.state.literals import literal
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 
@@ -142,14 +147,14 @@ class LabelsHeadline(Panel):
         else:
             says = _passes(judged_by, judged_again, judged_apart)
             basis = self._measured(judged_by, judged_again)
-        script = self._script(judged, judged_by.value)
+        script = copy_as_python(lambda: self._script(judged, judged_by.value))
         copies = beside_score(judged.dataset, dataset.value)
         self._text.body = (
             f"<p style='font-size:1.1em'>{safe(question(judged))} "
             f"<b class='cl-verdict'>{label_verdict.answer}.</b> {says}</p>"
             f"<p class='muted'>{basis} {_rests_on(judged)} "
             f"<span class='cl-copies'>{copies}</span> · "
-            f"{copier('Copy as Python', script, css='cl-copy')}</p>"
+            f"{script}</p>"
         )
 
     def _measured(self, judge: Result, again: Result) -> str:
@@ -169,19 +174,25 @@ class LabelsHeadline(Panel):
             self.session.derived.ask("judged_again")
 
     def _script(self, judged: Judged, judge: Judge | None) -> str:
-        steps = self.session.history.done
-        lines = [
-            *table_lines(steps),
-            *run_lines(steps),
-        ]
-        lines.append(f"labels = {judged.code}")
-        lines += [
+        analysis, calls = self.session.analysis, []
+
+        def wanted(lines: Lines) -> list[str]:
+            names = [lines.samples(analysis)]
+            if not judged.code:
+                names.append(_say_result(lines, analysis.result, *names))
+            elif judged.of_run:
+                names.append(lines.ensemble(str(analysis.run_id)))
+            return names
+
+        if judged.code:
+            calls.append(f"labels = {judged.code}")
+        calls += [
             f"labels = cl.merge_classes(labels, [{a}, {b}])" for a, b in judged.merged
         ]
-        lines += label_lines(judged)
+        calls += label_lines(judged)
         if judged.noun == "cluster":
-            lines += cluster_lines(judge, self.session.analysis.random_state)
-        return "\n".join(lines)
+            calls += cluster_lines(judge, analysis.ensemble, analysis.random_state)
+        return write_card(self.session.history.done, wanted, *calls)
 
 
 def _scored(check: LabelCheck, evidence: Result) -> str:
@@ -238,6 +249,16 @@ def _rests_on(judged: Judged) -> str:
     )
 
 
+def _say_result(lines: Lines, result: AnalysisResult, samples: str) -> str:
+    """Say the clusters of the result for a prepared table, from 0 as on screen."""
+    labels, dataset = lines.name("labels"), lines.dataset(result.run_id)
+    lines.say(labels, f"[k - (k > 0) for k in {lines.name('clusters')}]")
+    if dataset != samples:
+        lines.say(labels, f"dict(zip({dataset}.row_ids, {labels}, strict=True))")
+        lines.say(labels, f"[{labels}[row] for row in {samples}.row_ids]")
+    return labels
+
+
 def label_lines(judged: Judged) -> list[str]:
     """Calls that give the numbers of the page."""
     size = dbcv_sample(judged)
@@ -253,18 +274,21 @@ def label_lines(judged: Judged) -> list[str]:
     ]
 
 
-def cluster_lines(judge: Judge | None, random_state: int) -> list[str]:
+def cluster_lines(
+    judge: Judge | None, ensemble: Ensemble | None, random_state: int | None
+) -> list[str]:
     """Calls that give the numbers of clusters beside copies without groups."""
     lines = [
         "separation = cl.cluster_separation(dataset.X, labels)",
         "print(separation.to_frame())",
     ]
-    if judge is None:
+    if judge is None or ensemble is None:
         return lines
+    spec = literal(dict(ensemble.specs[judge.model]))
     return [
         *lines,
         "stability = cl.cluster_stability(",
-        f"    dataset.X, ensemble.specs[{judge.model}], {random_state}, labels=labels,",
+        f"    dataset.X, {spec}, {literal(random_state)}, labels=labels,",
         f"    n_resamples={BOOTSTRAPS}, n_copies={COPIES},",
         ")",
         "print(stability.to_frame())",

@@ -13,15 +13,15 @@ from scipy.stats import gaussian_kde
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.indices.label_evidence import (
+from clusterlens.compute.indices.agreement_reached import PoolAgreement, pool_agreement
+from clusterlens.compute.indices.class_match import LabelCheck, label_match
+from clusterlens.compute.indices.evidence import (
     LabelEvidence,
     label_evidence,
     merge_classes,
     merge_gains,
 )
-from clusterlens.compute.indices.label_match import LabelCheck, label_match
 from clusterlens.compute.indices.pair_view import PairView, class_pair_view
-from clusterlens.compute.indices.pool_agreement import PoolAgreement, pool_agreement
 from clusterlens.compute.pool.separation import ClusterSeparation
 from clusterlens.compute.pool.stability import ClusterStability
 from clusterlens.compute.ranking.ranking import Ranking
@@ -45,8 +45,15 @@ from clusterlens.ui.nodes.verdict import (
 )
 from clusterlens.ui.state.analysis import AnalysisResult
 from clusterlens.ui.state.links import plain_ids
+from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.looking import Brush, Viewport
-from clusterlens.ui.state.partitions import SEED, choice_from, make_tree, most_clusters
+from clusterlens.ui.state.partitions import (
+    Choice,
+    group_in_python,
+    make_tree,
+    most_clusters,
+    position_in_python,
+)
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
 
@@ -78,13 +85,16 @@ class Judged:
     names : tuple of str
         What the codes stand for.
     code : str
-        The codes in Python, before merging.
+        The codes in Python, before merging; empty for those of the result, which the
+        log says.
     note : str
         What to know of them, plain text.
     merged : tuple of (int, int)
         Pairs of classes that were made one, in this order.
     model : int or None
         Which model of the run these are the clusters of.
+    of_run : bool
+        Whether the code is about the models of the run.
     """
 
     dataset: Dataset
@@ -97,6 +107,7 @@ class Judged:
     note: str = ""
     merged: tuple[tuple[int, int], ...] = ()
     model: int | None = None
+    of_run: bool = False
 
     def name(self, code: int) -> str:
         """Name of a class, with those merged into it."""
@@ -145,7 +156,7 @@ def judged(
     elif kind == "column" and at in table.table.columns:
         found = _of_column(table, at)
     elif kind == "result" and result is not None and here is not None:
-        found = _of_result(table, ensemble, result, here, run_id)
+        found = _of_result(table, result, here, run_id)
     elif kind == "group" and 0 < len(group) < len(table.row_ids):
         found = _of_group(table, group)
     elif table.labels_true is not None:
@@ -176,32 +187,31 @@ def label_column(table: Dataset) -> str:
 def _of_model(table: Dataset, ensemble: Ensemble, at: int) -> Judged:
     codes = ensemble.labels[at].astype(np.int64)
     names = tuple(cluster_name(k) for k in range(int(codes.max()) + 1))
-    code = f"ensemble.labels[{at}]"
-    title = ensemble.names[at]
-    return Judged(table, title, "cluster", codes, codes, names, code, model=at)
+    code = f"ensemble.labels[{position_in_python(ensemble, at)}]"
+    return Judged(
+        table,
+        ensemble.names[at],
+        "cluster",
+        codes,
+        codes,
+        names,
+        code,
+        model=at,
+        of_run=True,
+    )
 
 
 def _of_result(
-    table: Dataset,
-    ensemble: Ensemble | None,
-    result: AnalysisResult,
-    here: np.ndarray,
-    run_id: str | None,
+    table: Dataset, result: AnalysisResult, here: np.ndarray, run_id: str | None
 ) -> Judged:
     """The clusters of the result."""
     names = tuple(cluster_name(k) for k in range(int(here.max()) + 1))
-    code = "clusters  # those of the result, from its rows with labels"
-    if ensemble is not None and result.run_id == run_id:
-        choice, rows = choice_from(result.made, table), result.made.get("rows", ())
-        called = {"ens": "ensemble", "ds": "dataset"}
-        n_found = len(result.numbers)
-        code = choice.python(ensemble, n_found, rows, result.links, **called)
     # Given labels stay labels, also where they were chosen as the result.
     noun: Literal["class", "cluster"] = "cluster"
     if result.made["kind"] == "labels":
         noun = "class"
     model = result.model_of(run_id)
-    return Judged(table, result.title, noun, here, here, names, code, model=model)
+    return Judged(table, result.title, noun, here, here, names, "", model=model)
 
 
 def _of_consensus(
@@ -212,11 +222,9 @@ def _of_consensus(
     tree = make_tree(ensemble, **job.kernels)
     codes = tree.cut(min(count, tree.n_leaves)).astype(np.int64)
     names = tuple(cluster_name(k) for k in range(int(codes.max()) + 1))
-    code = (
-        f"cl.consensus_tree(ensemble, {most_clusters(ensemble)}, {SEED}).cut({count})"
-    )
+    code = Choice("consensus", count).python(ensemble, tree.n_leaves, ())
     title = consensus_title(count)
-    return Judged(table, title, "cluster", codes, codes, names, code)
+    return Judged(table, title, "cluster", codes, codes, names, code, of_run=True)
 
 
 def consensus_title(n_clusters: int) -> str:
@@ -229,7 +237,9 @@ def _of_column(table: Dataset, name: str) -> Judged:
     values = table.table.loc[table.row_ids, name]
     codes, names = pd.factorize(values, sort=True)
     codes = codes.astype(np.int64)
-    code = f"dataset.table.loc[dataset.row_ids, {name!r}].factorize(sort=True)[0]"
+    code = (
+        f"dataset.table.loc[dataset.row_ids, {literal(name)}].factorize(sort=True)[0]"
+    )
     is_feature = table.roles[name] in _FEATURES
     note = (
         "It is a feature itself: what it tells apart lies apart by construction. "
@@ -259,7 +269,7 @@ def _of_group(table: Dataset, group: Brush) -> Judged:
         codes,
         codes,
         ("the group", "the rest"),
-        f"1 - dataset.table.loc[dataset.row_ids].index.isin({list(rows)!r})",
+        group_in_python(rows),
         "Brushed on a map of these columns, a group may lie apart by construction.",
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute._numbers import whole
-from clusterlens.compute.indices.label_match import SMALL_CLASS, LabelCheck
+from clusterlens.compute.indices.class_match import SMALL_CLASS, LabelCheck
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import APART_COLOURS, apart_colour
@@ -183,6 +183,7 @@ def _strip(judged: Judged, check: LabelCheck, opened: tuple[int, ...]) -> str:
             ring="currentColor" if at == opened else "rgba(128,128,128,.7)",
             title=f"{names}: {fixed(row.score, 3)}",
             does=f"{at[0]} {at[1]}",
+            front=at == opened,
         )
     canvas.line([(check.score, 0), (check.score, 1)], width=2.5)
     mean = f"mean {fixed(check.score, 3)} of {len(table)}"

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clusterlens.compute._numbers import whole
+from clusterlens.compute.indices.class_match import LabelCheck
+from clusterlens.compute.indices.evidence import LabelEvidence
 from clusterlens.compute.indices.label_anchors import LABEL_ANCHORS
-from clusterlens.compute.indices.label_evidence import LabelEvidence
-from clusterlens.compute.indices.label_match import LabelCheck
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas, apart
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, link, safe, tinted
 from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.pages.labels.nodes import Judged
-from clusterlens.ui.parts.copies import answer, beside_score
+from clusterlens.ui.parts.copies import matter
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 
@@ -43,7 +43,7 @@ class LabelScales(Panel):
     """CH_btwn and DBCV of the classes among those of well-known sets."""
 
     needs = ("judged", "label_check")
-    also = ("label_evidence", "dataset?")
+    also = ("label_evidence",)
 
     def build(self) -> Any:
         self._badge = Text(does=self._retry, styles={"flex": "none"})
@@ -73,7 +73,6 @@ class LabelScales(Panel):
         judged: Judged,
         label_check: LabelCheck,
         label_evidence: Result,
-        dataset: Result,
     ) -> None:
         """Draw the scales; the right one once density has been measured."""
         found: LabelEvidence | None = label_evidence.value
@@ -85,7 +84,9 @@ class LabelScales(Panel):
             "lines</b>: groups apart, but not each around a centre. Dashed: these "
             f"{shuffled}</p>"
         )
-        copies = beside_score(judged.dataset, dataset.value)
+        copies = ""
+        if matter(judged.dataset):
+            copies = badge("copies of rows count", kind="estimate")
         self._badge.body = (
             f"<p>{_badges(label_check, found, label_evidence)} {copies}</p>"
         )
@@ -97,10 +98,10 @@ class LabelScales(Panel):
             lines.append(_Line("shuffled", chance["score"], chance["dbcv"], "shuffled"))
         self._chart.body = draw_scales(lines)
 
-    async def _retry(self, what: str) -> None:
+    def _retry(self, what: str) -> None:
         if what == "evidence":
             self.session.derived.ask("label_evidence")
-        elif not await answer(self.session, what):
+        else:
             super()._retry(what)
 
 

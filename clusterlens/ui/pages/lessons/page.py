@@ -13,10 +13,16 @@ from clusterlens.ui.pages.fuzzy.page import FuzzyPage
 from clusterlens.ui.pages.labels.page import LabelsPage
 from clusterlens.ui.pages.lessons.coach import Coach
 from clusterlens.ui.pages.lessons.lesson_list import LessonList
+from clusterlens.ui.pages.new_rows.page import NewRowsPage
 from clusterlens.ui.pages.page import Page, Steps
 from clusterlens.ui.session import Session
 
-PLACES = {"consensus": ConsensusPage, "labels": LabelsPage, "fuzzy": FuzzyPage}
+PLACES = {
+    "consensus": ConsensusPage,
+    "labels": LabelsPage,
+    "fuzzy": FuzzyPage,
+    "new-rows": NewRowsPage,
+}
 # Beside the working page, or below it where that needs the width.
 GRID = """
 :host { display: grid; gap: 8px; height: 100%; overflow: hidden;

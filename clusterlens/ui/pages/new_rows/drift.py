@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from clusterlens.compute._numbers import count, percent
+from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute._validation import UNLABELLED
+from clusterlens.compute.assigning.migrating import Migration
+from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, card, safe
 from clusterlens.ui.kit.words import fixed
@@ -12,6 +16,7 @@ from clusterlens.ui.pages.new_rows.drift_nodes import FEWEST_ROWS, Drifted
 from clusterlens.ui.parts.panel import Panel
 
 SHOWN_COLUMNS = 60
+SHOWN_MOVES = 3
 # The bars end here, or at the largest.
 _LEAST_TOP = 0.25
 CSS = """
@@ -30,7 +35,7 @@ td { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 class DriftCard(Panel):
     """A row per column, the most changed first."""
 
-    needs = ("drifted",)
+    needs = ("segmentation", "drifted")
     empty = "<p class='muted'>What moved stands here once a new table is placed.</p>"
     tells_failure = False
 
@@ -44,9 +49,11 @@ class DriftCard(Panel):
         )
         return card("What moved", self._text, note=self.status, css="cl-drift")
 
-    def show(self, drifted: Drifted) -> None:
-        """Write the rows nowhere and the columns."""
-        self._text.body = _nowhere(drifted) + _columns(drifted)
+    def show(self, segmentation: Segmentation, drifted: Drifted) -> None:
+        """Write the rows nowhere, those that return, and the columns."""
+        back = drifted.returned
+        told = _returned(back, segmentation.names) if back is not None else ""
+        self._text.body = _nowhere(drifted) + told + _columns(drifted)
 
 
 def _nowhere(found: Drifted) -> str:
@@ -67,6 +74,27 @@ def _nowhere(found: Drifted) -> str:
     return (
         f"<p>{told} {told_columns}, of {len(drift.columns)}; shares of the clusters "
         f"taken together: p {_p(drift.shares_p)}.{few}</p>"
+    )
+
+
+def _returned(found: Migration, names: Mapping[int, str]) -> str:
+    """Say how many rows return, how many stayed, and where most others went."""
+    n = found.n_returned
+    moves = found.counts.stack()
+    moves = moves[[then != now for then, now in moves.index]]
+    most = moves[moves > 0].nlargest(SHOWN_MOVES)
+    names = {**names, UNLABELLED: "nowhere"}
+    went = "; ".join(
+        f"{whole(rows)} from {safe(names[then])} to {safe(names[now])}"
+        for (then, now), rows in most.items()
+    )
+    rest = whole(n - found.n_stayed - int(most.sum()))
+    more = f"; {rest} in other ways" if rest != "0" else ""
+    return (
+        f"<p class='cl-returned'><b>{count(n, 'row returns', 'rows return')}</b> by "
+        f"{'its' if n == 1 else 'their'} id, {percent(found.n_stayed / n)} to the "
+        f"cluster they were in{f'; {went}{more}' if went else ''}. "
+        f"{whole(found.n_gone)} are gone, {whole(found.n_new)} new.</p>"
     )
 
 

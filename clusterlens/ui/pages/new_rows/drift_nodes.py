@@ -11,10 +11,12 @@ from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.drift import LEVEL, Drift
+from clusterlens.compute.assigning.migrating import Migration, migration
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.preparation import typed_table
 from clusterlens.ui.kit.words import number
+from clusterlens.ui.pages.new_rows.nodes import labels_of
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
@@ -36,11 +38,15 @@ class Drifted:
         level whose share changed most.
     n_rows : int
         Rows of the new table that are placed.
+    returned : Migration or None
+        Where the rows have gone that stand in both tables; None where row ids do not
+        tell.
     """
 
     drift: Drift
     columns: dict[str, tuple[str, str, str]]
     n_rows: int
+    returned: Migration | None = None
 
     @property
     def tells(self) -> bool:
@@ -71,7 +77,31 @@ def drifted(
     then = dataset.table[dataset.positions >= 0]
     now, _ = typed_table(new_table, names)
     columns = {name: then_and_now(then[name], now[name]) for name in names}
-    return Drifted(found, columns, int(assigned["cluster"].notna().sum()))
+    return Drifted(
+        found,
+        columns,
+        int(assigned["cluster"].notna().sum()),
+        returned(segmentation, kept, new_table, assigned),
+    )
+
+
+def returned(
+    segmentation: Segmentation,
+    kept: KeptPartition,
+    new_table: Dataset,
+    assigned: pd.DataFrame,
+) -> Migration | None:
+    """Follow the rows by the column of row ids, where some stand in both tables."""
+    ids = new_table.table.get(segmentation.kept.row_id)
+    if ids is None or not assigned.index.equals(pd.Index(ids)):
+        return None
+    dataset = kept.result.dataset
+    used = dataset.positions >= 0
+    before = pd.Series(
+        labels_of(kept)[dataset.positions[used]], dataset.table.index[used]
+    )
+    found = migration(before, assigned)
+    return found if found.n_returned else None
 
 
 def then_and_now(then: pd.Series, now: pd.Series) -> tuple[str, str, str]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from clusterlens.compute.assigning.few_columns import TypingTool
 from clusterlens.compute.assigning.rules import ClusterRules
 from clusterlens.compute.assigning.segmentation import Segmentation
-from clusterlens.compute.assigning.typing_tool import TypingTool
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.exports.new_rows import (
     SEGMENTATION_SUFFIX,

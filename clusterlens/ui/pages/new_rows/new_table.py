@@ -11,7 +11,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import NOISE_COLOUR, cluster_colour
-from clusterlens.ui.kit.widgets import card, link, pn, progress_bar, safe
+from clusterlens.ui.kit.widgets import card, link, pn, reading, safe
 from clusterlens.ui.pages.new_rows.nodes import Placed, Share, ThenAndNow, cluster_of
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.server.uploads import FileTaker
@@ -92,19 +92,8 @@ class NewTable(Panel):
     def _tell(self, event: Any) -> None:
         """Show how far the table is on its way."""
         shown = event.new
-        if shown is None or shown.kind not in _TAKING:
-            self._reading.body = ""
-            return
-        steps = (
-            f"{whole(shown.done)} of {whole(shown.total)} {safe(shown.unit)} · "
-            if shown.total
-            else ""
-        )
-        self._reading.body = (
-            f"<p><b>{safe(shown.title)}</b> · {steps}{shown.seconds} s "
-            f"{link('Cancel', 'cancel')}</p>"
-            f"{progress_bar(shown.title, shown.done, shown.total)}"
-        )
+        takes = shown is not None and shown.kind in _TAKING
+        self._reading.body = reading(shown) if takes else ""
 
 
 def _about(table: Dataset | None) -> str:

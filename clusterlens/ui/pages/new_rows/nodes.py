@@ -12,11 +12,12 @@ from scipy.stats import binomtest
 
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.assigning.assigner import ALPHA
+from clusterlens.compute.assigning.few_columns import TypingTool, typing_tool
 from clusterlens.compute.assigning.rules import ClusterRules, describe_clusters
 from clusterlens.compute.assigning.segmentation import Segmentation
-from clusterlens.compute.assigning.typing_tool import TypingTool, typing_tool
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import KeptPartition
+from clusterlens.ui.state.partitions import number_of
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
 from clusterlens.ui.work.results import RESULTS, content_key
@@ -33,11 +34,6 @@ def kept_partition(
         return None
     last = len(segmentations) - 1
     return segmentations[last if chosen is None else min(chosen, last)]
-
-
-def number_of(cluster: int) -> int:
-    """Label of a cluster in files and in a segmentation: its number as people read."""
-    return cluster + 1 if cluster >= 0 else NOISE
 
 
 def cluster_of(label: int) -> int:

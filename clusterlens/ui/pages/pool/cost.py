@@ -15,6 +15,7 @@ from clusterlens.ui.kit.widgets import badge, card, pmu, safe
 from clusterlens.ui.kit.words import duration
 from clusterlens.ui.pages.pool.nodes import Cost
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.state.forming import RunSoFar
 from clusterlens.ui.work.derived import Result
 
 # Share of the pool above which one family decides most of the consensus.
@@ -40,6 +41,8 @@ class PoolCost(Panel):
             margin=(8, 0, 2, 0),
             disabled=True,
         )
+        # A run may begin elsewhere, too.
+        self.session.jobs.param.watch(self._offer, ["partial"])
         return card(
             "Before the run",
             self._cost,
@@ -51,13 +54,20 @@ class PoolCost(Panel):
 
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Offer to run only what can be run."""
-        cost = results["pool_cost"]
-        # The widget set may lose one of two changes that follow close on each other, so
-        # the button stays as it is while another cost is worked out.
-        if cost.state != "pending":
-            self._run.disabled = self._running or not _can_run(cost)
+        self._offer()
         if not results["dataset"].ready:
             self._cost.body = "<p class='muted'>No table is prepared.</p>"
+
+    def _offer(self, *events: Any) -> None:
+        """Offer one run at a time.
+
+        The widget set may lose one of two changes that follow close on each other, so
+        the button stays as it is while another cost is worked out.
+        """
+        cost = self.session.derived.get("pool_cost")
+        if cost.state != "pending":
+            runs = self._running or isinstance(self.session.jobs.partial, RunSoFar)
+            self._run.disabled = runs or not _can_run(cost)
 
     def show(self, dataset: Dataset, pool_cost: Cost) -> None:
         """Write the estimate, or why the pool cannot be run."""
@@ -85,7 +95,7 @@ class PoolCost(Panel):
             )
         finally:
             self._running = False
-            self._run.disabled = not _can_run(self.session.derived.get("pool_cost"))
+            self._offer()
         if done and look.page == "pool":
             look.page = "consensus"
 

@@ -108,19 +108,16 @@ class Outcome:
         Models of the pool, those that found something, and different partitions.
     seconds : float
         Fit time of all, one after the other.
-    notes : list of (str, str, str)
-        Kind ("failed", "dropped", "warned", "left out" or "note"), models, text.
     """
 
     asked: int
     kept: int
     distinct: int
     seconds: float
-    notes: list[tuple[str, str, str]]
 
 
 def outcome(job: Job, run: Run) -> Outcome:
-    """Sort what is to be said of a run."""
+    """Count the models of a run."""
     ensemble = run.ensemble
     shape = run.dataset.X.shape
     asked = run.stopped_of
@@ -131,24 +128,7 @@ def outcome(job: Job, run: Run) -> Outcome:
         ensemble.n_partitions,
         len(distinct_partitions(ensemble)[0]),
         float(np.nansum(ensemble.seconds)),
-        sorted(map(_sorted_note, ensemble.notes), key=lambda n: KINDS.index(n[0])),
     )
-
-
-KINDS = ("failed", "dropped", "warned", "left out", "note")
-
-
-def _sorted_note(note: str) -> tuple[str, str, str]:
-    """Split a note of a pool, "models: what happened", and say of which kind it is."""
-    models, found, text = note.partition(": ")
-    if not found or note.startswith(("Quantiles", "The time", "Stopped")):
-        return "note", "", note
-    if " left out" in models:
-        return "left out", models.removesuffix(" left out"), text
-    for kind in ("dropped", "warned"):
-        if text.startswith(f"{kind}, "):
-            return kind, models, text.removeprefix(f"{kind}, ")
-    return "failed", models, text
 
 
 NODES: Mapping[str, Node] = {
@@ -166,5 +146,5 @@ NODES: Mapping[str, Node] = {
     "pool_values": Node(
         ("dataset", "pool_entries"), pool_values, "live", "Measuring distances"
     ),
-    "outcome": Node(("run",), outcome, "live", "Reading the notes"),
+    "outcome": Node(("run",), outcome, "live", "Counting the models"),
 }

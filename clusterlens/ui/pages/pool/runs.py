@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import Any
 
 from clusterlens.compute._numbers import count as counted
@@ -18,7 +17,7 @@ TITLES = {
     "dropped": "Dropped, no clustering",
     "warned": "Kept with a warning",
     "left out": "Left out",
-    "note": "Notes",
+    "replaced": "Replaced",
 }
 CSS = """
 p.run { display: flex; flex-wrap: wrap; gap: 0 10px; align-items: baseline; }
@@ -50,7 +49,7 @@ class Runs(Panel):
         """Write the runs, below the one that is read what became of its models."""
         self._form.body = "".join(
             _line(one, is_read=one is run, is_renamed=one.id == self._renamed)
-            + (_became(outcome) if one is run else "")
+            + (_became(outcome, run) if one is run else "")
             for one in reversed(runs)
         )
 
@@ -92,15 +91,17 @@ def _line(run: Run, *, is_read: bool, is_renamed: bool) -> str:
     return f"<p class='{kind}'>{title}<span class='muted'>{size}</span>{acts}</p>"
 
 
-def _became(outcome: Outcome) -> str:
+def _became(outcome: Outcome, run: Run) -> str:
     """Write the counts, then the notes by kind, each with its full text."""
     same = outcome.kept - outcome.distinct
     alike = f", {same} of them like another one" if same else ""
+    listed: dict[str, str] = dict.fromkeys([*TITLES.values(), "Notes"], "")
+    for note in run.ensemble.notes:
+        listed[TITLES.get(note.kind, "Notes")] += f"<li>{safe(note)}</li>"
     groups = "".join(
-        f"<p><b>{TITLES[kind]}</b></p><ul>"
-        + "".join(_note(models, text) for _, models, text in notes)
-        + "</ul>"
-        for kind, notes in groupby(outcome.notes, lambda note: note[0])
+        f"<p><b>{title}</b></p><ul>{notes}</ul>"
+        for title, notes in listed.items()
+        if notes
     )
     return (
         f"<p><b>{outcome.kept}</b> of {outcome.asked} models kept{alike}; "
@@ -108,7 +109,3 @@ def _became(outcome: Outcome) -> str:
         f"{link('Read the consensus', 'consensus')}</p>"
         f"{groups or '<p class=muted>No model failed.</p>'}"
     )
-
-
-def _note(models: str, text: str) -> str:
-    return f"<li>{f'{safe(models)}: ' if models else ''}{safe(text)}</li>"

@@ -12,8 +12,8 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.estimators.cns.criterion import CriterionGrid
 from clusterlens.compute.estimators.cns.graph import LiveSolution
 from clusterlens.compute.fuzzy.concordance import NDC
-from clusterlens.compute.indices.label_evidence import LabelEvidence
-from clusterlens.compute.indices.label_match import LabelCheck
+from clusterlens.compute.indices.class_match import LabelCheck
+from clusterlens.compute.indices.evidence import LabelEvidence
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.nodes.partition_verdict import PartitionVerdict

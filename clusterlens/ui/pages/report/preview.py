@@ -45,7 +45,7 @@ class ReportPreview(Panel):
             styles={"flex": "1 1 0", "min-height": "0"},
         )
         self._note = pmu.TextInput(
-            label="Note of mine, under the answer in the report; Enter keeps it",
+            label="Note under the answer; Enter keeps it",
             size="small",
             sizing_mode="stretch_width",
             margin=(6, 0),

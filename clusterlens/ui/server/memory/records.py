@@ -19,6 +19,7 @@ import numpy as np
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.compute.notes import Note, as_note
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
 from clusterlens.ui.server.memory.contents import Contents, is_key
@@ -453,7 +454,7 @@ def _pack(ensemble: Ensemble) -> bytes:
         "families": ensemble.families,
         "noise": ensemble.noise,
         "specs": _plain(ensemble.specs),
-        "notes": ensemble.notes,
+        "notes": [[n.kind, n.subject, n.numbers] for n in ensemble.notes],
         "memberships": sorted(ensemble.memberships),
     }
     labels = ensemble.labels
@@ -488,13 +489,21 @@ def _unpack(data: bytes) -> Ensemble:
         about["noise"],
         specs=about["specs"],
         seconds=arrays["seconds"],
-        notes=about["notes"],
+        notes=list(map(_note, about["notes"])),
         memberships={t: arrays[f"memberships {t}"] for t in about["memberships"]},
         weights=arrays.get("weights"),
         missing=None if gaps is None else gaps.astype(bool),
     )
     refuse_large_labels(found)
     return found
+
+
+def _note(stored: Any) -> Note:
+    """Read a fact, or a sentence as earlier versions wrote it."""
+    if isinstance(stored, str):
+        return as_note(stored)
+    kind, subject, numbers = stored
+    return Note(kind, subject, **numbers)
 
 
 def _pack_soft(table: SoftTable) -> bytes:

@@ -6,6 +6,7 @@ and a store that was damaged take the same road.
 
 from __future__ import annotations
 
+from clusterlens.compute.notes import WORDS
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.actions.partitions import PARTITION
 from clusterlens.ui.state.partitions import MOST_LABEL
@@ -140,13 +141,14 @@ INTENTS: dict[str, Shape] = {
     for kind, given in {**_GIVEN, "": record({"node": TEXT})}.items()
 }
 # What stands beside the arrays of an ensemble, and of uploaded memberships.
+_NOTE = row(choice(*WORDS), LONG_TEXT, record(others=any_of(LONG_TEXT, COUNT)))
 ENSEMBLE = record(
     {
         "names": sequence(LONG_TEXT),
         "families": sequence(LONG_TEXT),
         "noise": choice("cluster", "singletons"),
         "specs": sequence(record(others=plain)),
-        "notes": sequence(LONG_TEXT),
+        "notes": sequence(any_of(LONG_TEXT, _NOTE)),
         "memberships": sequence(COUNT),
     }
 )

@@ -41,7 +41,7 @@ from clusterlens.compute._validation import (
     check_range,
     read_only,
 )
-from clusterlens.compute.consensus.cluster_consensus import CONSENSUS_GRID
+from clusterlens.compute.consensus.cohesion import CONSENSUS_GRID
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool._kmeans import kmeans_seconds, subsampled_kmeans
 from clusterlens.compute.pool.catalogue import CLUSTERERS

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,8 @@ from clusterlens.compute._validation import (
     check_range,
     split_labelled,
 )
+from clusterlens.compute.indices.class_match import LabelCheck, label_match
 from clusterlens.compute.indices.indices import IndexValue, internal_index
-from clusterlens.compute.indices.label_match import LabelCheck, label_match
 
 Class = int | str
 
@@ -130,16 +131,12 @@ def label_evidence(
     features = check_features(X)
     labelled, classes = split_labelled(labels, unlabelled, n_samples=len(features))
     features = features[labelled]
-
-    def judge(given: npt.NDArray[Any]) -> LabelCheck:
-        return label_match(
-            features,
-            given,
-            n_permutations=n_permutations,
-            random_state=seed,
-            unlabelled=None,
-            **run.quiet.threads,
-        )
+    judge = partial(
+        label_match,
+        n_permutations=n_permutations,
+        random_state=seed,
+        **run.quiet.threads,
+    )
 
     def density(chosen: slice | IntArray, given: npt.NDArray[Any]) -> IndexValue:
         size = None if sample_size is None else min(sample_size, len(given))
@@ -154,14 +151,7 @@ def label_evidence(
         )
 
     # The check counts what was left out of the whole.
-    check = label_match(
-        X,
-        labels,
-        n_permutations=n_permutations,
-        random_state=seed,
-        unlabelled=unlabelled,
-        **run.quiet.threads,
-    )
+    check = judge(X, labels, unlabelled=unlabelled)
     total = 1 + len(check.pairs) + n_shuffles
     dbcv = density(slice(None), classes)
     run.report(1, total)
@@ -173,7 +163,8 @@ def label_evidence(
     shuffled = []
     for at, rng in enumerate(np.random.default_rng(seed).spawn(n_shuffles), 1):
         dealt = rng.permutation(classes)
-        shuffled.append((judge(dealt).score, float(density(slice(None), dealt))))
+        score = judge(features, dealt, unlabelled=None).score
+        shuffled.append((score, float(density(slice(None), dealt))))
         run.report(total - n_shuffles + at, total)
     return LabelEvidence(
         check,
@@ -275,17 +266,14 @@ def merge_gains(
     features: FloatArray = check_features(X)
     labelled, classes = split_labelled(labels, unlabelled, n_samples=len(features))
     features = features[labelled]
-
-    def judge(given: npt.NDArray[Any]) -> LabelCheck:
-        return label_match(
-            features,
-            given,
-            n_permutations=n_permutations,
-            random_state=seed,
-            unlabelled=None,
-            **run.quiet.threads,
-        )
-
+    judge = partial(
+        label_match,
+        features,
+        n_permutations=n_permutations,
+        random_state=seed,
+        unlabelled=None,
+        **run.quiet.threads,
+    )
     before = judge(classes)
     if len(before.pairs) < 2:
         raise ValueError("labels has two classes; give at least three, to merge two.")

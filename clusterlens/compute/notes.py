@@ -1,0 +1,56 @@
+"""Facts that a step found, and the one place where they become words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clusterlens.compute._numbers import whole
+
+_BEYOND = (
+    ": presets run it up to {limit} samples, these data have {samples}; list its specs "
+    "to run it all the same."
+)
+WORDS: Mapping[str, str] = {
+    "said": "{subject}",  # a sentence as it came
+    "failed": "{subject}: {why}",
+    "dropped": "{subject}: {why}",
+    "warned": "{subject}: warned, {why}",
+    "left out": "{subject} left out" + _BEYOND,
+    "replaced": "{subject} replaced by {other}" + _BEYOND,
+    "sampled": (
+        "Quantiles of {subject} are those of a random sample of {rows} of the "
+        "{samples} samples."
+    ),
+    "stopped": "Stopped after {ended} of {models} models; not fitted: {subject}.",
+    "untimed": "The time of {fits} fits is unknown and not counted.",
+}
+
+
+class Note(str):
+    """What a step found: its kind, a key of WORDS, a subject and what else it tells.
+
+    >>> note = Note("stopped", "k-means k=3", ended=2, models=3)
+    >>> note.kind, note
+    ('stopped', 'Stopped after 2 of 3 models; not fitted: k-means k=3.')
+    """
+
+    kind: str
+    subject: str
+    numbers: dict[str, Any]
+
+    def __new__(cls, kind: str, subject: str = "", **numbers: Any) -> Note:
+        """Make the sentence and attach its fact."""
+        told = {k: v if isinstance(v, str) else whole(v) for k, v in numbers.items()}
+        note = super().__new__(cls, WORDS[kind].format(subject=subject, **told))
+        note.kind, note.subject, note.numbers = kind, subject, numbers
+        return note
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, str], dict[str, Any]]:
+        """Copy and pickle by the fact."""
+        return (self.kind, self.subject), self.numbers
+
+
+def as_note(text: str) -> Note:
+    """Return a note as it is, and a sentence as a note."""
+    return text if isinstance(text, Note) else Note("said", str(text))

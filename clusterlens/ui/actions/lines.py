@@ -1,0 +1,212 @@
+"""Lines: a log as Python that does it again, with public names of the library.
+
+Each action says what it stands for, as assignments to variables. What is written in the
+end is what the variables asked for rest on, and nothing else.
+
+Until then a variable or constant stands between two NUL characters. No literal holds
+one, so that what comes from the analysis is never taken for a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Mapping
+from functools import partial
+from itertools import chain
+from keyword import iskeyword
+from pathlib import PurePath
+from pprint import pformat
+from typing import Any
+
+from clusterlens.ui.state.analysis import Analysis, Run
+from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.literals import ScriptError, literal
+
+_ON_ONE_LINE = 76
+_pretty = partial(pformat, width=88, compact=True, sort_dicts=False)
+_NAME = re.compile("\0(\\w+) (\\d+)\0")
+
+
+class Lines:
+    """What the steps of a log say, one after another."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, dict[Hashable, int]] = {}
+        self._constants: dict[str, tuple[Any, str]] = {}
+        # Variables, the places in them that are assigned to, and what is assigned.
+        self._said: list[tuple[str, str, str]] = []
+        self._runs: dict[str, Run] = {}
+        self._datasets: dict[str, str] = {}
+
+    def name(self, kind: str, of: Hashable = None) -> str:
+        """Return the variable of a kind that holds a thing."""
+        numbers = self._numbers.setdefault(kind, {})
+        return f"\0{kind} {numbers.setdefault(of, len(numbers) + 1)}\0"
+
+    def prepared(self, settings: Mapping[str, Any]) -> str:
+        """Return the variable of the table as prepared by some rules."""
+        return self.name("dataset", repr(dict(settings)))
+
+    def ensemble(self, run_id: str) -> str:
+        """Return the variable of the partitions of a run."""
+        return self.name("ensemble", run_id)
+
+    def dataset(self, run_id: str) -> str:
+        """Return the variable of the prepared table of a run."""
+        return self._datasets.get(run_id, self.name("dataset", ("of run", run_id)))
+
+    def samples(self, analysis: Analysis) -> str:
+        """Return the variable of the prepared table of the run that is read, if any."""
+        run, dataset = analysis.run, analysis.dataset
+        if run is not None and run.dataset is not dataset:
+            return self.dataset(run.id)
+        return self.prepared(dataset.settings if dataset else {})
+
+    def constant(self, kind: str, value: Any, note: str = "") -> str:
+        """Return the constant that holds a plain value; equal ones are one."""
+        name = self.name(kind, (literal(value), note))
+        self._constants[name] = value, note
+        return name
+
+    def file(self, kind: str, step: Step) -> str:
+        """Return the constant that holds the name of the file that a step read."""
+        name = str(step.values["name"])
+        note = comment(f"SHA-256 {step.values['sha256']}")
+        return self.constant(kind, PurePath(name).name or name, f"\n{note}")
+
+    def say(self, name: str, code: str, at: str = "") -> None:
+        """Assign to a variable, or to what is at a place in it."""
+        self._said.append((name, at, code))
+
+    def has(self, name: str) -> bool:
+        """Whether a variable was assigned to."""
+        return any(name == said for said, _, _ in self._said)
+
+    def begin(self, run: Run, dataset: str, code: str) -> None:
+        """Say what the partitions of a new run are, and of which prepared table."""
+        self._runs[run.id], self._datasets[run.id] = run, dataset
+        self.say(self.ensemble(run.id), code)
+
+    def base(self, run: Run, before: Analysis) -> Run:
+        """Return the run that another one copies, of those there were before it."""
+        known = chain([before.run], before.runs[::-1], [*self._runs.values()][::-1])
+        for one in known:
+            if one and _is_copy(run, one):
+                return one
+        raise ScriptError("the log does not say which run it took more models into.")
+
+    def run(self, run_id: str) -> Run:
+        """Return a run as it was made."""
+        if run_id not in self._runs:
+            raise ScriptError("the log does not say how its run was made.")
+        return self._runs[run_id]
+
+    def weigh(self, run: Run) -> None:
+        """Say what has equal votes in a run."""
+        ensemble = self.ensemble(run.id)
+        votes = call("cl.vote_weights", ensemble, literal(run.votes))
+        self.say(ensemble, f"{ensemble}.with_weights({votes})")
+
+    def written(self, wanted: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Write what some variables rest on.
+
+        Parameters
+        ----------
+        wanted : iterable of str
+            The variables, one of each kind, which are called by it alone. Of others
+            there may be several, which are numbered.
+
+        Returns
+        -------
+        constants, lines : list of str
+            Assignments to constants, and those to variables in the order of the log.
+
+        Raises
+        ------
+        ScriptError
+            If the log does not say how one of the variables was made.
+        """
+        wanted, lines = set(wanted), []
+        needed, used = set(wanted), set(wanted)
+        for name, at, code in reversed(self._said):
+            if name not in needed:
+                continue
+            if not at:
+                needed.remove(name)
+            inside = {match[0] for match in _NAME.finditer(at + code)}
+            needed |= inside
+            used |= inside
+            lines.append(f"{name}{at} = {code}")
+        if unsaid := needed - self._constants.keys():
+            kinds = sorted(match[1] for match in map(_NAME.fullmatch, unsaid) if match)
+            raise ScriptError(f"the log does not say how its {kinds[0]} was made.")
+        # Written only here: to break the rows of a large table into lines takes long.
+        constants = [
+            f"{name} = {_pretty(value)}{note}"
+            for name, (value, note) in self._constants.items()
+            if name in used
+        ]
+        called = _called(used, wanted)
+
+        def named(line: str) -> str:
+            return _NAME.sub(lambda match: called[match[0]], line)
+
+        return list(map(named, constants)), list(map(named, reversed(lines)))
+
+
+def _called(used: set[str], wanted: set[str]) -> dict[str, str]:
+    """Return what variables are called in the end."""
+    kinds = {name: match for name in used if (match := _NAME.fullmatch(name))}
+    several = [match[1] for match in kinds.values()]
+    return {
+        name: match[1]
+        if name in wanted or several.count(match[1]) == 1
+        else f"{match[1]}_{match[2]}"
+        for name, match in kinds.items()
+    }
+
+
+def _is_copy(run: Run, base: Run) -> bool:
+    """Whether a run has all of another one, and more."""
+    more = run.ensemble.n_partitions - base.ensemble.n_partitions
+    return (
+        more > 0
+        and run.dataset.settings == base.dataset.settings
+        and run.ensemble.n_samples == base.ensemble.n_samples
+        and run.random_state == base.random_state
+        and run.ensemble.names[:-more] == base.ensemble.names
+        and run.pool[: len(base.pool)] == base.pool
+        and run.kept[: len(base.kept)] == base.kept
+    )
+
+
+def new_run(step: Step, before: Analysis) -> Run:
+    """Return the run that a step made."""
+    known = {run.id for run in before.runs}
+    made = (run for run in step.analysis.runs if run.id not in known)
+    if (run := next(made, None)) is None:
+        raise ScriptError(f"the log does not say which run {step.title!r} made.")
+    return run
+
+
+def call(function: str, *arguments: str) -> str:
+    """Write a call, on one line where that is not too long."""
+    inside = ", ".join(arguments)
+    if len(function) + len(inside) < _ON_ONE_LINE:
+        return f"{function}({inside})"
+    lines = "".join(f"    {one},\n" for one in arguments)
+    return f"{function}(\n{lines})"
+
+
+def keywords(given: Mapping[str, Any]) -> list[str]:
+    """Write values as keyword arguments."""
+    odd = [name for name in given if not name.isidentifier() or iskeyword(name)]
+    if odd:
+        raise ScriptError(f"{odd[0]!r:.60} is no name of an argument.")
+    return [f"{name}={literal(value)}" for name, value in given.items()]
+
+
+def comment(words: str) -> str:
+    """Write words as a comment of one line."""
+    line = "".join(c if c.isprintable() else " " for c in words)
+    return f"# {' '.join(line.split())}"

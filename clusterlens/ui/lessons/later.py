@@ -1,0 +1,122 @@
+"""The same customers a quarter later: one kind has moved, one is new."""
+
+import numpy as np
+
+from clusterlens.compute.table.examples import SHOPPER_KINDS, shoppers
+from clusterlens.ui.lessons.lesson import Check, Lesson, Task, act, look, looks
+from clusterlens.ui.session import Session
+
+POOL = (
+    *({"clusterer": "k-means", "n_clusters": k} for k in (3, 4, 6)),
+    {"clusterer": "agglomerative", "linkage": "ward", "n_clusters": 4},
+    {"clusterer": "Gaussian mixture", "n_components": 4},
+)
+RESULT = "k-means k=4"
+# Its clusters by label, the largest first on screen.
+NUMBERS = ((1, 0), (0, 1), (2, 2), (3, 3))
+KINDS = ("regulars", "families", "students", "occasional")
+FIRMS = 40
+
+
+def summer() -> bytes:
+    """Return the later table: nine in ten come back, and forty firms come."""
+    rng = np.random.default_rng(24)
+    spring = np.random.default_rng(23).permutation(SHOPPER_KINDS)
+    back = np.flatnonzero(rng.random(600) < 0.9)
+    kind = spring[back]
+    grown = rng.choice(np.flatnonzero(kind == 2), 30, replace=False)
+    kind[grown] = 3  # students who finished hardly come
+    ids = np.r_[back, 600 + np.arange(FIRMS)]
+    kinds = np.r_[kind, np.full(FIRMS, 4)]
+    order = rng.permutation(len(ids))
+    table = shoppers(rng, ids[order], kinds[order], basket=125)
+    return table.to_csv(index=False).encode()
+
+
+async def take(session: Session) -> None:
+    """Take the later table as if its file had been dropped."""
+    key = session.keep_file(summer())
+    await session.act("take new table", name="summer.csv", sha256=key)
+
+
+def _chosen() -> tuple[object, ...]:
+    partition = {"kind": "model", "model": 1}
+    names = (
+        act("name cluster", partition={"kind": "result"}, cluster=k, name=name)
+        for k, name in enumerate(KINDS)
+    )
+    numbers = [list(pair) for pair in NUMBERS]
+    choose = act("choose result", partition=partition, numbers=numbers, on="Clusters")
+    return choose, *names
+
+
+LESSON = Lesson(
+    title="The same customers a quarter later",
+    teaser="Keep clusters, find them in a new table, and see what they no longer fit.",
+    minutes=5,
+    example="shoppers",
+    pool=POOL,
+    page="new-rows",
+    steps=(
+        Task(
+            title="Keep the result",
+            text="600 customers of a shop in spring. Four k-means clusters were made "
+            "the result and named for you: regulars, families, students, occasional. "
+            "Kept, they say of any other table with these columns who belongs where.",
+            task="Press <b>Keep the result</b>.",
+            target="cl-keep-segmentation",
+            begin=_chosen(),
+            done=Check(("segmentations",), lambda kept: len(kept) == 1),
+            way=(act("keep segmentation", name="spring"), look(segmentation=None)),
+            after="Names, preparation and what decides are kept; the segmentation is "
+            "a file that you can take away, below.",
+        ),
+        Task(
+            title="The summer",
+            text="A quarter later there is another table, with the same columns and "
+            "the ids of the customers. Elsewhere you would drop its file on the page.",
+            task="Let this table be placed.",
+            target="cl-assigned",
+            button="Take the table of the summer",
+            done=Check(("placed",), lambda placed: placed.n_rows > 0),
+            way=(take,),
+            after="<b>591</b> rows; <b>168</b> of them belong nowhere: they are "
+            "farther from their cluster than 95 % of the rows like those of spring. "
+            "About 5 % would be so by chance.",
+        ),
+        Task(
+            title="Who belongs nowhere",
+            text="A row that belongs nowhere still has a nearest cluster. Which one "
+            "it is, and how far away, says whether a cluster has moved or a group is "
+            "new.",
+            task="Let <b>Rows</b> begin with those that <b>belong nowhere</b>.",
+            target="cl-assigned-rows",
+            done=looks(new_rows_first="nowhere"),
+            way=(look(new_rows_first="nowhere"),),
+            after="<b>151</b> of them are nearest to the families. Some lie just "
+            "beyond them, crossed on the map; <b>40</b> are firms, with ids not there "
+            "in spring, most of them too far out for the map.",
+        ),
+        Task(
+            title="What moved",
+            text="In the card <b>What moved</b>, columns are compared with spring. "
+            "The basket is the only one that moved. Customers have an id, so the page "
+            "can follow those who come back.",
+            task="Click any customer in the list of rows, and read why he is there.",
+            target="cl-assigned-rows",
+            done=Check(("look.new_row?",), lambda row: row is not None),
+            way=(look(new_row=0),),
+            after="<b>551</b> customers return, and <b>72%</b> of them to their "
+            "cluster. <b>109</b> families belong nowhere: they buy more than families "
+            "did. <b>29</b> students are occasional now, which is no drift of the "
+            "columns but of people.",
+        ),
+        Task(
+            title="What to remember",
+            text="The verdict is <b>refit</b>, and it has a reason: a column moved, "
+            "and more rows than expected belong nowhere. It does not say why; the "
+            "rows do. Here one cluster moved and one group is new: cluster the summer "
+            "again, and keep the names of those that are still there.",
+        ),
+    ),
+)
