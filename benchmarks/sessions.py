@@ -299,6 +299,8 @@ def serve(port: int, rows: int) -> None:
 
     from clusterlens.compute.pool.specs import pool_grids
     from clusterlens.ui.pages import PAGES
+    from clusterlens.ui.server.references import walk_quickly
+    from clusterlens.ui.server.sending import send_everything
     from clusterlens.ui.session import Session
     from clusterlens.ui.shell import Shell
 
@@ -330,6 +332,8 @@ def serve(port: int, rows: int) -> None:
 
     def page() -> None:
         pn.extension("tabulator", "filedropper")
+        send_everything()
+        walk_quickly()
         shell = Shell(Session())
         shell.view.servable()
         pn.state.onload(shell.begin)

@@ -37,6 +37,7 @@ from clusterlens.ui.parts.result_chip import ResultChip
 from clusterlens.ui.server.manual import MISSING, manual_address
 from clusterlens.ui.server.memory.memory import Memory
 from clusterlens.ui.server.memory.store import Store, shared_store
+from clusterlens.ui.server.references import walk_quickly
 from clusterlens.ui.server.sending import send_everything
 from clusterlens.ui.server.uploads import FileTaker
 from clusterlens.ui.session import Session
@@ -640,6 +641,7 @@ def serve_page(file: Path | None = None, *, alone: bool = False) -> None:
     # their names: harmless (Bokeh pull request 12915), and of no use in a log.
     ignore_warnings("reference already known", BokehUserWarning)
     send_everything()
+    walk_quickly()
     store = shared_store()
     if isinstance(store, Store):
         RESULTS.folder, RESULTS.writer = store.found, store.name
