@@ -44,6 +44,7 @@ _FRONT = [
     "prepare",
     "run_pool",
     "estimate_pool",
+    "running",
     "POOLS",
     "CLUSTERERS",
     "Ensemble",
@@ -87,6 +88,7 @@ _own, _, _own_names = lazy_loader.attach(
     __name__,
     submod_attrs={
         "compute._validation": ["DataError"],
+        "compute._run.context": ["running"],
         "compute._run.options": ["Cancelled"],
         "compute.warm": ["compile_kernels"],
         "ui.explore": ["explore"],

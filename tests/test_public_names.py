@@ -1,16 +1,20 @@
 """The public names are there, documented, and come without a user interface."""
 
+import ast
+import inspect
 import subprocess
 import sys
 
 import pytest
 
 import clusterlens
+from tests.folders import ROOT
 
 GROUPS = (
     *("table", "pool", "ensemble", "ranking", "consensus", "indices", "fuzzy"),
     *("estimators", "assigning"),
 )
+STUB = ast.parse((ROOT / "clusterlens/__init__.pyi").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", clusterlens.__all__)
@@ -48,3 +52,27 @@ def test_importing_the_package_imports_no_heavy_library():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="nowhere"):
         clusterlens.nowhere  # noqa: B018
+
+
+def test_a_type_checker_is_told_every_public_name():
+    """What they are to it, `tests/typed_program.py` tells; groups are their stubs."""
+    named, groups = set(), set()
+    for node in STUB.body:
+        if isinstance(node, ast.FunctionDef):
+            named.add(node.name)
+        elif isinstance(node, ast.ImportFrom) and node.module != "typing":
+            names = {alias.name for alias in node.names}
+            (groups if names == {"*"} else named).update(
+                {node.module.rpartition(".")[2]} if names == {"*"} else names
+            )
+    assert groups == set(GROUPS)
+    grouped = {name for group in GROUPS for name in getattr(clusterlens, group).__all__}
+    assert named == {*GROUPS, *clusterlens.__all__} - grouped
+
+
+def test_what_the_stub_says_of_the_user_interface_is_so():
+    said = {node.name: node for node in STUB.body if isinstance(node, ast.FunctionDef)}
+    for name, node in said.items():
+        own = inspect.signature(getattr(clusterlens, name)).parameters
+        arguments = [*node.args.args, *node.args.kwonlyargs]
+        assert [argument.arg for argument in arguments] == list(own)

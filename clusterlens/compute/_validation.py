@@ -6,7 +6,9 @@ what was expected, what was found, what to do.
 
 from __future__ import annotations
 
+import inspect
 import operator
+import warnings
 from collections.abc import Collection, Mapping
 from html import escape
 from typing import Any, Literal, TypeVar, overload
@@ -242,6 +244,14 @@ def check_memory(n_bytes: int, limit: int, *, what: str, remedy: str) -> None:
             f"{what} would need {n_bytes / 1e9:.1f} GB, the limit is "
             f"{limit / 1e9:.1f} GB; {remedy}"
         )
+
+
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called the library, however deep in it this is found."""
+    frame, level = inspect.currentframe(), 1
+    while frame and frame.f_globals["__name__"].startswith("clusterlens.compute."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
 
 
 def read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

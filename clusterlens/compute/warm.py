@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.kernels import mark_all_on_disk
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import FloatArray, IntArray, read_only
@@ -39,6 +40,7 @@ from clusterlens.compute.ranking.robustness import rank_robustness
 from clusterlens.compute.ranking.run_comparison import compare_runs
 
 
+@takes_running
 def compile_kernels(
     progress: Progress | None = None, cancel: Cancel | None = None
 ) -> None:

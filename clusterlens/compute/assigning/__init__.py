@@ -2,16 +2,4 @@
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__,
-    submod_attrs={
-        "consensus_clusterer": ["ConsensusClusterer"],
-        "drift": ["Drift"],
-        "few_columns": ["TypingTool", "typing_tool"],
-        "migrating": ["Migration", "migration"],
-        "refitting": ["Refit", "refit"],
-        "rules": ["ClusterRule", "ClusterRules", "describe_clusters"],
-        "segmentation": ["Segmentation"],
-        "storing": ["load_segmentation"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from clusterlens.compute._validation import (
     RandomState,
     check_random_state,
     check_range,
+    warn_caller,
 )
 from clusterlens.compute.assigning.assigner import Assigned
 from clusterlens.compute.assigning.fitting import fit_assigner
@@ -175,10 +175,9 @@ class ConsensusClusterer(ClusterMixin, BaseEstimator):
             most = min(10, int(0.8 * len(X)))
             k = select_k(X, range(2, most + 1), seed, n_jobs=self.n_jobs).k or "leader"
             if k == "leader":
-                warnings.warn(
+                warn_caller(
                     "n_clusters is 'select', but no number of clusters stands out from "
                     "structureless data; the partition of the leader is taken.",
-                    stacklevel=3,
                 )
         if not isinstance(k, str):
             return consensus_partition(

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel
 from clusterlens.compute._validation import (
     UNLABELLED,
@@ -65,6 +66,7 @@ class Refit(Frozen):
         return f"Refit({'; '.join(said)})"
 
 
+@takes_running
 def refit(
     segmentation: Segmentation,
     dataset: Dataset,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from clusterlens.compute._numbers import count, percent
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     UNLABELLED,
@@ -89,6 +90,7 @@ class Segmentation:
     ['large', 'small']
     """
 
+    @takes_running
     def __init__(
         self,
         dataset: Dataset,
@@ -162,6 +164,7 @@ class Segmentation:
         """Name of each cluster, by label."""
         return self._kept.names
 
+    @takes_running
     def assign(
         self,
         table: Any,
@@ -266,6 +269,7 @@ class Segmentation:
         found.attrs |= {"notes": notes, "gaps": {name: n for name, n in gaps if n}}
         return found
 
+    @takes_running
     def drift(
         self,
         table: Any,

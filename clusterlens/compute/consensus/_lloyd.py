@@ -12,7 +12,6 @@ centres; memory is O(n p + n_columns k).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -33,6 +32,7 @@ from clusterlens.compute._validation import (
     IntArray,
     check_memory,
     check_range,
+    warn_caller,
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
@@ -425,10 +425,9 @@ def cluster_samples(
     n_rows = lloyd.rows.n_rows
     if n_clusters >= n_rows:
         if n_clusters > n_rows:
-            warnings.warn(
+            warn_caller(
                 f"n_clusters is {n_clusters}, but the ensemble tells only {n_rows} "
                 "groups of samples apart; these are returned.",
-                stacklevel=3,
             )
         return group
     rng = np.random.default_rng(random_state)

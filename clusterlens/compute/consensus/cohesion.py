@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from clusterlens.compute._run.blocks import run_blocks
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
@@ -135,6 +136,7 @@ class ClusterConsensus(Frozen):
         return frame.set_index(pd.Index(self.clusters, name="cluster"))
 
 
+@takes_running
 def cluster_consensus(
     ensemble: Ensemble,
     labels: npt.ArrayLike,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     IntArray,
@@ -24,6 +25,7 @@ from clusterlens.compute.consensus._lloyd import (
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 
 
+@takes_running
 def consensus_kmeans(
     ensemble: Ensemble,
     n_clusters: int,

@@ -17,6 +17,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from clusterlens.compute._run.blocks import run_blocks
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
@@ -108,6 +109,7 @@ class AgreementTree(Frozen):
         return join_edges(self.edges[: self.n_samples - n_clusters], self.n_samples)
 
 
+@takes_running
 def agreement_tree(
     ensemble: Ensemble,
     *,

@@ -8,7 +8,6 @@ one's own takes one line:
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     DataError,
@@ -27,6 +27,7 @@ from clusterlens.compute._validation import (
     check_memory,
     check_random_state,
     check_range,
+    warn_caller,
 )
 from clusterlens.compute.consensus._entropy import lower_entropy
 from clusterlens.compute.consensus._graphs import (
@@ -110,6 +111,7 @@ class ConsensusFunction:
     partial: bool = False
 
 
+@takes_running
 def consensus_partition(
     ensemble: Ensemble,
     n_clusters: int,
@@ -305,10 +307,9 @@ def _warn_of_fewer(labels: IntArray, n_clusters: int, method: str) -> None:
     """Say so if the partition has fewer clusters than asked for."""
     found = int(labels.max()) + 1
     if found < n_clusters:
-        warnings.warn(
+        warn_caller(
             f"n_clusters is {n_clusters}, but method={method!r} finds only {found} "
             "clusters in this ensemble; these are returned.",
-            stacklevel=3,
         )
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 
 from clusterlens.compute._run.blocks import run_blocks
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import (
@@ -98,6 +99,7 @@ class Tile(Frozen):
         return f"Tile({kind}, {self.values.shape}, rows {self.rows}, cols {self.cols})"
 
 
+@takes_running
 def consensus_tile(
     ensemble: Ensemble | TileSource,
     rows: Range | None = None,

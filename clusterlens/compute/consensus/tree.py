@@ -16,6 +16,7 @@ import pandas as pd
 from scipy.cluster.hierarchy import leaves_list, optimal_leaf_ordering
 from scipy.spatial.distance import squareform
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
@@ -173,6 +174,7 @@ class ConsensusTree(Frozen):
         )
 
 
+@takes_running
 def consensus_tree(
     ensemble: Ensemble,
     max_clusters: int,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._run.registers import REGISTER_BYTES
 from clusterlens.compute._validation import (
@@ -251,6 +252,7 @@ class Agreement(Frozen):
         return f"Agreement({kind}{some}, {self.ensemble!r})"
 
 
+@takes_running
 def count_agreements(
     ensemble: Ensemble,
     *,
@@ -340,6 +342,7 @@ def count_agreements(
     return Agreement(ensemble, *tables)
 
 
+@takes_running
 def estimate_agreements(
     ensemble: Ensemble,
     n_compared: int | None = None,
@@ -549,6 +552,7 @@ class AgreementCost:
     n_compared: int
 
 
+@takes_running
 def agreement_cost(
     ensemble: Ensemble,
     *,
@@ -614,6 +618,7 @@ def affordable_samples(n_models: int, max_comparisons: int) -> int:
     return (1 + math.isqrt(1 + 8 * (max_comparisons // n_models))) // 2
 
 
+@takes_running
 def agreement_seconds(ensemble: Ensemble, *, n_jobs: int | None = None) -> float:
     """Estimate how long `count_agreements` will take, see `agreement_cost`.
 

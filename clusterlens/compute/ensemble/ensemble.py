@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -33,6 +32,7 @@ from clusterlens.compute._validation import (
     check_features,
     check_partition,
     read_only,
+    warn_caller,
 )
 from clusterlens.compute.ensemble._stored import write_ensemble
 from clusterlens.compute.notes import Note, as_note
@@ -801,10 +801,9 @@ def _warn_if_transposed(matrix: IntArray) -> None:
     """Warn of more partitions than samples, unless there are few of both."""
     n_partitions, n_samples = matrix.shape
     if n_partitions > max(n_samples, _FEW):
-        warnings.warn(
+        warn_caller(
             f"labels has {n_partitions} partitions of {n_samples} samples; rows are "
             "partitions, so transpose the matrix if its columns are meant.",
-            stacklevel=3,
         )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clusterlens.compute._run.blocks import run_blocks
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import FloatArray, read_only
@@ -206,6 +207,7 @@ def select_partitions(ensemble: Ensemble, models: npt.ArrayLike) -> Ensemble:
     return selected
 
 
+@takes_running
 def sample_disagreement(
     ensemble: Ensemble,
     *,

@@ -5,7 +5,6 @@ Time O(n_samples n_features n_clusters) per iteration, memory O(n_samples n_clus
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from clusterlens.compute._validation import FloatArray, IntArray, check_range
+from clusterlens.compute._validation import (
+    FloatArray,
+    IntArray,
+    check_range,
+    warn_caller,
+)
 from clusterlens.compute.estimators._random import legacy_random_state
 
 
@@ -124,11 +128,10 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
             starts, key=lambda start: start[0]
         )
         if not converged:
-            warnings.warn(
+            warn_caller(
                 f"Fuzzy c-means stopped after max_iter={self.max_iter} iterations; "
                 "raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         self.cluster_centers_ = centres + offset
         self.memberships_ = self._memberships(points - offset, centres)

@@ -7,13 +7,13 @@ has the distances of its model, a side that is kept fixed those it shows.
 
 from __future__ import annotations
 
-import warnings
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     IntArray,
@@ -22,6 +22,7 @@ from clusterlens.compute._validation import (
     check_flag,
     check_random_state,
     check_range,
+    warn_caller,
 )
 from clusterlens.compute.fuzzy._expected_difference import (
     Observed,
@@ -111,6 +112,7 @@ class AdjustedIndex:
         )
 
 
+@takes_running
 def adjusted_ndc(
     U: Partition,
     V: Partition,
@@ -239,10 +241,9 @@ def adjusted_ndc(
     x, y = side("u", u), side("v", v)
     chance = expected_difference(x, y, target, streams[3], walk)
     if DEGENERATE_BELOW < chance.value < 1 - HIGH_EXPECTATION:
-        warnings.warn(
+        warn_caller(
             f"The {model!r} model expects a concordance of {1 - chance.value:.4f}; "
             "adjusting so high a value magnifies small differences.",
-            stacklevel=2,
         )
     n_floored = sum(fit.n_floored for fit in (x, y) if isinstance(fit, DirichletFit))
     result = _adjust(difference, chance, model, fixed, _notes(u, v), n_floored, floor)

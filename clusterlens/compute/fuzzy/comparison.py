@@ -13,6 +13,7 @@ import pandas as pd
 from scipy.spatial.distance import cdist
 
 from clusterlens.compute._run.blocks import run_blocks
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
@@ -55,6 +56,7 @@ class SampleDiscordance(Frozen):
     exact: bool
 
 
+@takes_running
 def sample_discordance(
     U: Partition,
     V: Partition,
@@ -134,6 +136,7 @@ def sample_discordance(
     return SampleDiscordance(read_only(values), len(others) - exact, exact)
 
 
+@takes_running
 def compare_fuzzy(
     partitions: Mapping[str, Partition] | Sequence[Partition],
     model: str = "permutation",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import IntArray, RandomState, check_random_state
 from clusterlens.compute.ensemble.contingency import contingency_table
@@ -78,6 +79,7 @@ class BrouwerIndex:
         return self.value
 
 
+@takes_running
 def ndc(
     U: Partition,
     V: Partition,

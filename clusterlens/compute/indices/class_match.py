@@ -24,6 +24,7 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from clusterlens.compute._run.blocks import run_blocks
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import (
     Cancel,
     Progress,
@@ -106,6 +107,7 @@ class LabelCheck:
         return both.pivot(index="class_a", columns="class_b", values="score")
 
 
+@takes_running
 def label_match(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
@@ -58,6 +59,7 @@ class LabelEvidence:
     shuffled: pd.DataFrame
 
 
+@takes_running
 def label_evidence(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,
@@ -211,6 +213,7 @@ def merge_classes(
     return merged
 
 
+@takes_running
 def merge_gains(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,

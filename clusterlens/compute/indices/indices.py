@@ -6,7 +6,6 @@ partition. `INDICES` lists them all with definitions, direction, range, cost, re
 
 from __future__ import annotations
 
-import warnings
 from concurrent.futures import Executor
 from typing import Any, Literal
 
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, RunOptions
 from clusterlens.compute._validation import (
     RandomState,
@@ -21,6 +21,7 @@ from clusterlens.compute._validation import (
     check_random_state,
     check_range,
     split_labelled,
+    warn_caller,
 )
 from clusterlens.compute.indices._clusters import Clusters
 from clusterlens.compute.indices.registry import INDICES, Definition, index_name
@@ -66,6 +67,7 @@ class IndexValue(float):
         return number
 
 
+@takes_running
 def internal_index(
     name: str,
     X: npt.ArrayLike,
@@ -256,10 +258,9 @@ def _warn_of_unlabelled(
     n_left_out = int(np.count_nonzero(~labelled))
     if n_left_out:
         counted = "" if unlabelled is None else f", {unlabelled} counted as none"
-        warnings.warn(
+        warn_caller(
             f"{name} has no label for {n_left_out} of {len(labelled)} samples"
             f"{counted}; these are left out.",
-            stacklevel=3,
         )
     return n_left_out
 

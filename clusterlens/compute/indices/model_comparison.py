@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
@@ -34,6 +35,7 @@ from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
 SAMPLE_SIZE = 2_000
 
 
+@takes_running
 def compare_models(
     ensemble: Ensemble | Agreement,
     X: npt.ArrayLike | None = None,

@@ -46,6 +46,9 @@ from clusterlens.compute._validation import (
     check_partition,
     read_only,
 )
+
+# A worker imports this file, and so all clusterers, before the clock of a fit starts.
+from clusterlens.compute.pool import catalogue  # noqa: F401
 from clusterlens.compute.pool.paces import Seen
 from clusterlens.compute.pool.sharing import Made, Shelf, Step, save_step
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     DataError,
@@ -106,6 +107,7 @@ class AnswerModels(Frozen):
         )
 
 
+@takes_running
 def models_for_answers(
     ensemble: Ensemble | Agreement,
     constraints: Constraints,

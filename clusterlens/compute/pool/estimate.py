@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._run.processes import Workers, check_workers
 from clusterlens.compute._validation import (
@@ -124,6 +125,7 @@ class PoolEstimate(Frozen):
         return self.seconds * pace * left / total if total else 0.0
 
 
+@takes_running
 def estimate_pool(
     X: npt.ArrayLike | tuple[int, int],
     pool: Pool = "default",

@@ -26,6 +26,7 @@ from sklearn.cluster import KMeans
 
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.cluster import run_on_workers
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._run.process_settings import one_thread, record_warnings
 from clusterlens.compute._run.processes import WorkerDied, WorkerJob, run_jobs
@@ -240,6 +241,7 @@ class KSelection(Frozen):
         )
 
 
+@takes_running
 def select_k(
     X: npt.ArrayLike,
     ks: Iterable[int] = range(2, 11),
@@ -421,6 +423,7 @@ def select_k(
     )
 
 
+@takes_running
 def select_k_seconds(
     X: npt.ArrayLike | tuple[int, int],
     ks: Iterable[int] = range(2, 11),

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions, report
 from clusterlens.compute._validation import (
     FloatArray,
@@ -155,6 +156,7 @@ class NullAgreement(Frozen):
         return pd.concat(frames, ignore_index=True)
 
 
+@takes_running
 def null_agreement(
     X: npt.ArrayLike,
     pool: Pool = "quick",
@@ -277,6 +279,7 @@ def null_agreement(
     )
 
 
+@takes_running
 def null_agreement_seconds(
     X: npt.ArrayLike | tuple[int, int],
     pool: Pool = "quick",

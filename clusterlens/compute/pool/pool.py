@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import (
     Cancel,
     Cancelled,
@@ -128,6 +129,7 @@ class PoolModel(Frozen):
     warnings: tuple[str, ...]
 
 
+@takes_running
 def run_pool(
     X: npt.ArrayLike,
     pool: Pool = "default",
@@ -247,6 +249,7 @@ def run_pool(
     return work.ensemble()
 
 
+@takes_running
 def iter_pool(
     X: npt.ArrayLike,
     pool: Pool = "default",

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import validate_data
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
@@ -175,6 +176,7 @@ class SubsampledClusterer(ClusterMixin, BaseEstimator):
         return np.asarray(model.predict(features[left_out]))
 
 
+@takes_running
 def resample_consensus(
     X: npt.ArrayLike,
     n_clusters: Iterable[int] = range(2, 11),

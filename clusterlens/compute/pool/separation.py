@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
@@ -106,6 +107,7 @@ class ClusterSeparation(Frozen):
         )
 
 
+@takes_running
 def cluster_separation(
     X: npt.ArrayLike,
     labels: npt.ArrayLike,

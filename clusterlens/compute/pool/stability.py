@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._run.processes import Workers
 from clusterlens.compute._validation import (
@@ -170,6 +171,7 @@ class ClusterStability(Frozen):
         )
 
 
+@takes_running
 def cluster_stability(
     X: npt.ArrayLike,
     spec: Spec | Any,

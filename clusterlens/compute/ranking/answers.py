@@ -17,6 +17,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from scipy.special import entr
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import DEFAULT_RUN, Cancel, Progress
 from clusterlens.compute._validation import (
     FloatArray,
@@ -205,6 +206,7 @@ class AnswerPosterior(Frozen):
         )
 
 
+@takes_running
 def answer_posterior(
     ensemble: Ensemble | Agreement,
     constraints: Constraints | None,

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import (
     FloatArray,
@@ -83,6 +84,7 @@ class Hubs(Frozen):
         return self.ensemble.replace(families=names)
 
 
+@takes_running
 def find_hubs(
     ensemble: Ensemble,
     *,

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute._numbers import percent
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import FloatArray, Frozen, read_only
 from clusterlens.compute.ensemble.ensemble import (
@@ -57,6 +58,7 @@ class ModelMap(Frozen):
         return f"ModelMap({n} partitions, {percent(self.shown)} shown)"
 
 
+@takes_running
 def map_models(
     ensemble: Ensemble,
     *,

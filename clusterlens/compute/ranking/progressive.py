@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
@@ -144,6 +145,7 @@ class ProgressiveRanking(Frozen):
         return f"ProgressiveRanking({state}, {self.n_compared} samples compared)"
 
 
+@takes_running
 def rank_progressively(
     ensemble: Ensemble,
     score: str = "discotec-binary",

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import rankdata
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import (
     FloatArray,
@@ -271,6 +272,7 @@ SCORES: dict[str, Score] = {
 }
 
 
+@takes_running
 def rank_partitions(
     ensemble: Ensemble | Agreement,
     score: str = "discotec-binary",

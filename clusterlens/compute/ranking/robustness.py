@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions, report
 from clusterlens.compute._validation import (
     FloatArray,
@@ -216,6 +217,7 @@ class Makeups(Frozen):
     exact: bool
 
 
+@takes_running
 def rank_robustness(
     ensemble: Ensemble | Agreement,
     score: str = "discotec-binary",

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
@@ -100,6 +101,7 @@ class RunComparison(Frozen):
         )
 
 
+@takes_running
 def compare_runs(
     first: Ensemble,
     second: Ensemble,

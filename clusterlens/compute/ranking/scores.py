@@ -7,18 +7,19 @@ average indices come from contingency tables, O(n T²).
 
 from __future__ import annotations
 
-import warnings
 from concurrent.futures import Executor
 from typing import Literal, get_args
 
 import numpy as np
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
     check_choice,
     check_range,
+    warn_caller,
 )
 from clusterlens.compute.ensemble.agreement import (
     Agreement,
@@ -32,6 +33,7 @@ from clusterlens.compute.ensemble.overlaps import Overlaps, partition_overlaps
 Variant = Literal["kl", "tv", "hellinger", "binary"]
 
 
+@takes_running
 def discotec(
     ensemble: Ensemble | Agreement,
     variant: Variant = "binary",
@@ -133,6 +135,7 @@ def discotec(
     return scores + violation_charge(partitions, constraints, constraint_weight)
 
 
+@takes_running
 def average_ari(
     ensemble: Ensemble | Agreement,
     *,
@@ -180,6 +183,7 @@ def average_ari(
     return _mean_over_others(overlaps.adjusted_rand, partitions.votes)
 
 
+@takes_running
 def average_nmi(
     ensemble: Ensemble | Agreement,
     *,
@@ -341,10 +345,9 @@ def _several(source: Ensemble | Agreement) -> Ensemble:
             "above 0, better three."
         )
     if ensemble.n_partitions == 2 and ensemble.n_votes == 2:
-        warnings.warn(
+        warn_caller(
             "ensemble has 2 partitions, which most scores cannot tell apart; give "
             "three or more.",
-            stacklevel=3,
         )
     return ensemble
 

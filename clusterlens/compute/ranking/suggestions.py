@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clusterlens.compute._numbers import percent
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
@@ -78,6 +79,7 @@ class Suggestion:
     reason: str
 
 
+@takes_running
 def suggest_pairs(
     ensemble: Ensemble,
     constraints: Constraints | None = None,

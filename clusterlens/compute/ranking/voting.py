@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import (
     FloatArray,
@@ -26,6 +27,7 @@ from clusterlens.compute.ranking.hubs import find_hubs
 VoteBy = Literal["models", "families", "hubs"]
 
 
+@takes_running
 def vote_weights(
     ensemble: Ensemble,
     by: VoteBy = "hubs",

@@ -135,7 +135,8 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
     titles = title_rows(records[first:], width)
     first += titles
     for record, line in zip(records[: first - titles], [0, *ends], strict=False):
-        if len(record) > width:
+        is_title = separator == _BLANKS and not any(map(_is_number, record))
+        if len(record) > width and not is_title:
             raise DataError(
                 f"{source}: line {start + line + 1} has {len(record)} cells where most "
                 f"lines have {width}; give every line the same number of cells."
@@ -389,6 +390,8 @@ def _commented_header(
     width = len(below)
     if start == 0 or width < 2 or not any(map(_is_number, below)):
         return None
+    if not lines[start - 1].lstrip().startswith(_COMMENT):
+        return None  # blank, or the line that declares the separator
     line = lines[start - 1].strip().lstrip("#%/ ")
     names = _split([line], separator, True)[0]
     if len(names) != 1 or len(names[0]) != width or any(map(_is_number, names[0])):

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from clusterlens.compute._numbers import count
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import (
     Cancel,
     Progress,
@@ -267,6 +268,7 @@ def check_dataset(ds: Any, *, name: str = "ds") -> Dataset:
     return ds
 
 
+@takes_running
 def make_dataset(
     table: pd.DataFrame | npt.ArrayLike,
     name: str = "table",
@@ -342,6 +344,7 @@ def make_dataset(
     return _index_by_row_id(ds)
 
 
+@takes_running
 def prepare(
     ds: Dataset | pd.DataFrame | npt.ArrayLike,
     roles: Mapping[str, str] | None = None,

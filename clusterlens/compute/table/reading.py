@@ -8,6 +8,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import (
     Cancel,
     Progress,
@@ -38,6 +39,7 @@ _SPLIT_SHARE = 0.2
 _WAY = 1000  # steps of the whole
 
 
+@takes_running
 def load_table(
     source: str | os.PathLike[str] | IO[Any] | bytes | pd.DataFrame,
     name: str | None = None,

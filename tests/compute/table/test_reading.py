@@ -104,6 +104,8 @@ def test_npy_records_and_vectors_become_columns():
         ("a|b\n1|x,y\n2|z\n", (2, 2), "separator '|'"),
         ("x y label\n1.0  2 a\n 3 4.0  b\n", (2, 3), "separator blanks"),
         ("sep=;\na;b\n1;2\n", (1, 2), "separator ';'"),
+        ("sep=,\n1990,1991\n1.5,2\n2,3\n", (2, 2), "first line is a header"),
+        ("All of our sales\na  b\n1.5  2\n2  3\n", (2, 2), "1 line before the"),
         ("1.5,2\n2.5,3\n", (2, 2), "no header"),
         ("0,1,2\n1.5,2,3\n2,3,4\n", (2, 3), "first line is a header"),
         ("0,1,2\n3,4,5\n6,7,8\n", (3, 3), "no header"),

@@ -12,7 +12,6 @@ to 200 products with the n x k neighbour table and max_clusters columns.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
@@ -30,6 +29,7 @@ from clusterlens.compute._validation import (
     check_memory,
     check_range,
     is_auto,
+    warn_caller,
 )
 from clusterlens.compute.estimators.cns._seeds import (
     VERSIONS,
@@ -421,7 +421,7 @@ class CNS(ClusterMixin, BaseEstimator):
                 "tied_ marks them."
             )
         for text in said:
-            warnings.warn(text, stacklevel=4)
+            warn_caller(text)
 
 
 def to_metric(X: FloatArray, metric: Metric, center: FloatArray) -> FloatArray:

@@ -26,6 +26,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
@@ -264,6 +265,7 @@ class CNSGraph:
     (False, [40, 40])
     """
 
+    @takes_running
     def __init__(
         self,
         X: npt.ArrayLike,
@@ -389,6 +391,7 @@ class CNSGraph:
             _found=found,
         )
 
+    @takes_running
     def fill(
         self,
         n_neighbors: int,
@@ -429,6 +432,7 @@ class CNSGraph:
             while len(self._caches) > self.max_caches:
                 self._caches.popitem(last=False)
 
+    @takes_running
     def criterion_grid(
         self,
         n_neighbors: npt.ArrayLike | None = None,
@@ -480,6 +484,7 @@ class CNSGraph:
             run.report(done, len(settings))
         return CriterionGrid(read_only(values), read_only(sizes), read_only(chosen))
 
+    @takes_running
     def smoothing_steps(
         self,
         n_neighbors: int,
