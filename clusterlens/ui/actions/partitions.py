@@ -120,6 +120,7 @@ def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
         weighed(joined(base.ensemble, found), base.votes, job) if base else found,
         (*(base.kept if base else ()), {**values, "models": found.n_partitions}),
         votes=base.votes if base else "models",
+        preset=base.preset if base else None,
     )
     return replace(analysis, runs_made=number).with_run(made)
 

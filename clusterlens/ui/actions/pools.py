@@ -11,6 +11,7 @@ import numpy as np
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.pool.pool import PoolEstimate, run_pool
+from clusterlens.compute.pool.preset_versions import preset_of
 from clusterlens.compute.pool.specs import POOLS, plan_pool
 from clusterlens.compute.table.dataset import take_rows
 from clusterlens.ui.actions.action import Action, Values
@@ -64,9 +65,11 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
         return ensemble, not (job.kept() or forming.has_failed)
 
     ensemble = RESULTS.get(content_key(dataset.X, pool, seed), fit, job.cancelled)
+    preset = preset_of(pool, len(dataset.X))
     stopped_of = forming.n_asked if forming.is_unfinished and job.kept() else 0
     if stopped_of:
         pool = _repeatable(pool, ensemble, dataset.X, seed)
+        preset = preset and preset._replace(n_entries=len(pool))
     if values.get("distinct_only", False):
         ensemble = ensemble.select(distinct_partitions(ensemble)[0])
     if ensemble.n_partitions < LEAST_COMPARED:
@@ -82,6 +85,7 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
         seed,
         ensemble,
         stopped_of=stopped_of,
+        preset=preset,
     )
     return replace(analysis, runs_made=number).with_run(run)
 
@@ -164,7 +168,15 @@ def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
     ensemble = _fitted(part.X, pool, run.random_state, job)
     number = analysis.runs_made + 1
     name = f"{run.name}: {values['name']}"
-    made = Run(f"r{number}", name, part, tuple(pool), run.random_state, ensemble)
+    made = Run(
+        f"r{number}",
+        name,
+        part,
+        tuple(pool),
+        run.random_state,
+        ensemble,
+        preset=run.preset if run.pool else preset_of(pool, len(part.X)),
+    )
     return replace(analysis, runs_made=number).with_run(made)
 
 

@@ -464,11 +464,13 @@ def _pool(found: Findings) -> str:
     families, counts = np.unique(found.ranking.ensemble.families, return_counts=True)
     order = np.argsort(-counts, kind="stable")
     made = ", ".join(f"{counts[k]} {safe(families[k])}" for k in order)
-    notes = found.ranking.ensemble.notes
+    ensemble, run = found.ranking.ensemble, found.analysis.run
+    preset = safe(run.preset_words) if run else ""
+    preset = f"{preset[0].upper()}{preset[1:]}. " if preset else ""
     return (
-        f"<p>{found.ranking.ensemble.n_partitions} models, {len(found.rows)} of them "
+        f"<p>{preset}{ensemble.n_partitions} models, {len(found.rows)} of them "
         f"distinct: {made}. Seed {safe(found.analysis.random_state)}.</p>"
-        + _list(notes[:40])
+        + _list(ensemble.notes[:40])
     )
 
 

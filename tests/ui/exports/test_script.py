@@ -14,6 +14,7 @@ import pytest
 
 import clusterlens as cl
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import ScriptError, write_script
 from clusterlens.ui.nodes.result import Told, told
@@ -178,6 +179,12 @@ def test_a_fresh_process_places_new_rows_as_the_page_does(tmp_path):
 def test_the_script_uses_public_names_only():
     session = run(analysed(distinct=False), 300)
     text = write_script(session.history.done, told_of(session, 0))
+    assert ", preset " not in text
+    run_, (*steps, last) = session.analysis.run, session.history.done
+    used = replace(run_, preset=PresetUsed("q\nx", 2, len(run_.pool)))
+    last = replace(last, analysis=replace(last.analysis, runs=(used,)))
+    text = write_script([*steps, last], told_of(session, 0))
+    assert ", preset q x, version 2" in text.partition("\nimport")[0]
     tree = ast.parse(text)
     imported = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
     assert [alias.name for node in imported for alias in node.names] == ["clusterlens"]

@@ -66,6 +66,7 @@ _RUN = record(
         "kept": sequence(record(optional={"models": COUNT}, others=plain)),
         "votes": VOTES,
         "stopped of": COUNT,
+        "preset": any_of(nothing, row(TEXT, COUNT, COUNT)),
     },
 )
 _LINKS = sequence(row(LINK, ROW_ID, ROW_ID))
