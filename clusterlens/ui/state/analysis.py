@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, NoiseMeans
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.compute.ranking.ranking import Weight
@@ -278,6 +278,11 @@ class Analysis:
     def random_state(self) -> int | None:
         """The seed of the run that is read."""
         return self.run.random_state if self.run else None
+
+    @property
+    def noise(self) -> NoiseMeans | None:
+        """What noise means in the run that is read."""
+        return self.run.ensemble.noise if self.run else None
 
     @property
     def exact(self) -> bool:

@@ -29,6 +29,7 @@ POOL = [
     {"clusterer": "Gaussian mixture", "n_components": [2, 3]},
     {"clusterer": "agglomerative", "n_clusters": [2, 3], "linkage": ["ward", "single"]},
 ]
+DENSE = {"clusterer": "DBSCAN", "eps": 0.6, "min_samples": 3}
 COMPARE = """
 import json, sys
 sys.path.insert(0, {folder!r})
@@ -46,7 +47,8 @@ NAME = "a \"b\"\n{0} 'c'.csv"
 async def analysed(*, distinct: bool, again: bool = False) -> Session:
     """A file with row ids, a preparation, a run, links by id, a threshold.
 
-    The run is one of some of its rows where they are clustered `again`.
+    The run is one of some of its rows where they are clustered `again`; noise says
+    nothing in one with `distinct` partitions.
     """
     session = Session()
     rng = np.random.default_rng(0)
@@ -58,9 +60,9 @@ async def analysed(*, distinct: bool, again: bool = False) -> Session:
     assert await session.act("load file", name=NAME, sha256=key)
     roles = {"kind": "label", "row": "row id"}
     assert await session.act("prepare", scale="robust", roles=roles)
-    assert await session.act(
-        "run pool", pool=POOL, random_state=3, distinct_only=distinct
-    )
+    more = {"distinct_only": True, "noise": "silent"} if distinct else {}
+    pool = [*POOL, *([DENSE] if distinct else [])]
+    assert await session.act("run pool", pool=pool, random_state=3, **more)
     if again:
         rows = [f"r{k}" for k in range(45)]
         assert await session.act("cluster rows", rows=rows, name="half")
@@ -108,6 +110,7 @@ def test_a_fresh_process_finds_the_same_labels_and_scores(tmp_path, kind):
     names, labels, values = said_by("compare.py", tmp_path)
     ensemble = analysis.ensemble
     assert names == list(ensemble.names)
+    assert ensemble.is_partial == (kind == "distinct")
     np.testing.assert_array_equal(labels, ensemble.labels)
     assert ensemble.n_samples == (40 if again else 60)
     positions = {row: k for k, row in enumerate(analysis.samples.row_ids)}

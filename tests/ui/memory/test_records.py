@@ -70,6 +70,7 @@ def analysis() -> Analysis:
         rng.integers(-1, 3, (4, len(ready.X))),
         ["a", "b", "<b>", "d"],
         ["k-means", "k-means", "x", "y"],
+        "silent",
         specs=[{"clusterer": "k-means", "n_clusters": np.int64(2), "eps": 0.1}] * 4,
         seconds=[0.1, np.nan, 2, 3],
         notes=["as it came", Note("failed", "<b>", why="no luck")],
