@@ -28,7 +28,10 @@ DISCOTEC = ["kl", "tv", "hellinger", "binary"]
 
 @st.composite
 def partial_ensembles(draw):
-    """Draw small ensembles with gaps, votes and noise; each model saw two samples."""
+    """Draw small ensembles with gaps, votes and noise; each model saw two samples.
+
+    Where noise is silent a model saw what it gave a cluster.
+    """
     labels = draw(label_matrices(max_partitions=5, max_samples=14))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     missing = rng.random(labels.shape) < rng.choice([0.1, 0.4, 0.7])
@@ -36,14 +39,20 @@ def partial_ensembles(draw):
     for row in missing:
         row[rng.permutation(len(row))[:2]] = False
     weights = rng.integers(1, 4, len(labels)) if draw(st.booleans()) else None
-    noise = draw(st.sampled_from(["cluster", "singletons"]))
+    noise = draw(st.sampled_from(["cluster", "singletons", "silent"]))
+    if noise == "silent":
+        for row, gaps in zip(labels, missing, strict=True):
+            seen = np.flatnonzero(~gaps)
+            seen = seen[:2] if gaps.any() else seen[row[seen] == -1]
+            row[seen] = rng.integers(0, 2, len(seen))
     return cl.Ensemble(labels, noise=noise, weights=weights, missing=missing)
 
 
 def seen_of(ensemble):
-    if ensemble.missing is None:
-        return np.ones(ensemble.labels.shape, bool)
-    return ~ensemble.missing
+    seen = np.ones(ensemble.labels.shape, bool)
+    if ensemble.missing is not None:
+        seen = ~ensemble.missing
+    return seen & (ensemble.labels != -1) if ensemble.noise == "silent" else seen
 
 
 def joined_and_seen(ensemble):
@@ -239,9 +248,11 @@ def test_a_mask_without_gaps_changes_nothing(labels):
 @given(partial_ensembles(), st.randoms(use_true_random=False))
 def test_what_a_gap_was_labelled_does_not_matter(ensemble, random):
     rng = np.random.default_rng(random.randrange(2**32))
-    other = np.where(seen_of(ensemble), ensemble.labels, rng.integers(-1, 9))
+    missing = ensemble.missing
+    gaps = False if missing is None else missing
+    other = np.where(gaps, rng.integers(-1, 9), ensemble.labels)
     again = cl.Ensemble(
-        other, noise=ensemble.noise, weights=ensemble.votes, missing=ensemble.missing
+        other, noise=ensemble.noise, weights=ensemble.votes, missing=missing
     )
     assert_allclose(cl.consensus_tile(ensemble).values, cl.consensus_tile(again).values)
     orders = [cl.order_samples(one) for one in (ensemble, again)]
@@ -346,6 +357,48 @@ def test_imported_gaps_take_part_without_being_filled():
     share, _, seen = consensus_of(ensemble)
     assert seen[2].tolist() == [1, 1, 1, 1]
     assert_allclose(cl.consensus_tile(ensemble).values, share)
+
+
+def test_noise_that_says_nothing_is_told_from_what_was_left_out(tmp_path):
+    labels = [[0, 0, 1, -1, -1], [0, 1, 1, 0, -1], [0, 0, 1, 1, 0]]
+    missing = np.zeros((3, 5), bool)
+    missing[0, 4] = True
+    ensemble = cl.Ensemble(labels, noise="silent", missing=missing)
+    assert ensemble.n_noise.tolist() == [1, 1, 0]
+    assert ensemble.n_missing.tolist() == [1, 0, 0]
+    assert ensemble.n_gaps.tolist() == [2, 1, 0]
+    assert ensemble.n_clusters.tolist() == [2, 2, 2]
+    assert ensemble.seen_by_all.tolist() == [0, 1, 2]
+    ensemble.save(tmp_path / "e.parquet")
+    read = cl.load_ensemble(tmp_path / "e.parquet")
+    for one in (ensemble, read, ensemble.concat(ensemble)[[3, 4, 5]], ensemble[:]):
+        assert one.noise == "silent"
+        assert_array_equal(one.gaps, ensemble.gaps)
+        assert_array_equal(one.missing, missing)
+    heard = read.replace(noise="singletons")
+    assert heard.n_gaps.tolist() == [1, 0, 0]
+    assert heard.n_clusters.tolist() == [2, 2, 2]
+    with pytest.raises(cl.DataError, match=r"replace\(noise='cluster'\)"):
+        _ = cl.Ensemble(labels, noise="silent").codes
+    with pytest.raises(cl.DataError, match="labels 1 of 5"):
+        cl.Ensemble([[0, -1, -1, -1, -1], labels[2]], noise="silent")
+
+
+def test_silent_noise_is_the_same_as_leaving_the_samples_out():
+    rng = np.random.default_rng(2)
+    labels = rng.integers(-1, 3, (6, 30))
+    silent = cl.Ensemble(labels, noise="silent")
+    left_out = cl.Ensemble(labels, missing=labels == -1)
+    assert_array_equal(silent.codes_and_gaps, left_out.codes_and_gaps)
+    for score in ("discotec-binary", "aari", "anmi", "discotec-tv"):
+        assert_array_equal(
+            cl.rank_partitions(silent, score).values,
+            cl.rank_partitions(left_out, score).values,
+        )
+    assert_array_equal(
+        cl.consensus_partition(silent, 3, random_state=0),
+        cl.consensus_partition(left_out, 3, random_state=0),
+    )
 
 
 def test_a_model_that_saw_one_sample_is_refused():

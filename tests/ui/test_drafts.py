@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.preset_versions import PRESET_VERSIONS, preset_of
 from clusterlens.compute.pool.specs import POOLS, pool_specs
 from clusterlens.ui.state.drafts import (
     Entry,
@@ -31,6 +32,12 @@ def test_a_preset_makes_the_models_that_it_makes_in_a_script(preset, n):
     grids = [entry.grid for entry in draft_entries(draft, n) if entry.on]
     named = (preset, 3) if needs_clusters(preset) else preset
     assert pool_specs(grids, (n, 2)) == pool_specs(named, (n, 2))
+    used = preset_of(grids, n)
+    assert (used.name, used.version) == (preset, PRESET_VERSIONS[preset])
+    assert preset_of(grids[1:], n) is None
+    entries = tuple(entry for entry in draft_entries(draft, n) if entry.on)
+    changed = add_values(entries, 0, "n_clusters", "77")
+    assert preset_of([entry.grid for entry in changed], n) is None
 
 
 def test_methods_beyond_their_limit_start_switched_off_before_what_takes_over():

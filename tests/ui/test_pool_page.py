@@ -146,14 +146,25 @@ def test_the_run_is_what_was_drafted_and_leads_to_the_consensus():
         for at in (1, 2, 3):
             opened.grid._form._handle_msg(f"switch {at}")
         opened.grid._seed.value = 7
+        opened.grid._noise.value = "silent"
         await opened.rest()
         await opened.cost._start(None)
         run = opened.session.analysis.run
         assert opened.session.look.page == "consensus"
         assert set(run.ensemble.families) == {"k-means"}
-        assert run.random_state == 7
+        assert (run.random_state, run.ensemble.noise) == (7, "silent")
         await opened.rest()
         assert "5</b> of 5 models kept" in opened.runs._form.body
+        assert run.preset is None
+        opened.grid._do("preset")
+        await opened.rest()
+        await opened.cost._start(None)
+        await opened.rest()
+        assert "preset quick, version 1" in opened.runs._form.body
+        more = [{"clusterer": "k-means", "n_clusters": 7}]
+        await opened.session.act("add models", pool=more)
+        await opened.rest()
+        assert "preset quick, version 1, with models" in opened.runs._form.body
         assert opened.can_run
 
     looked_at(scenario)

@@ -195,7 +195,7 @@ def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
 
 def code_counts(ensemble: Ensemble) -> IntArray:
     """Number of codes of each partition (n_partitions,), the one of gaps included."""
-    return ensemble.n_codes + (ensemble.n_missing > 0)
+    return ensemble.n_codes + (ensemble.n_gaps > 0)
 
 
 def _gaps(ensemble: Ensemble, sizes: IntArray, starts: IntArray) -> Gaps:
@@ -203,7 +203,7 @@ def _gaps(ensemble: Ensemble, sizes: IntArray, starts: IntArray) -> Gaps:
     model = np.repeat(np.arange(len(sizes)), sizes)
     missing = np.arange(len(model)) - starts[model] == ensemble.n_codes[model]
     members = np.concatenate([np.bincount(codes) for codes in ensemble.codes_and_gaps])
-    n_seen = ensemble.n_samples - ensemble.n_missing
+    n_seen = ensemble.n_samples - ensemble.n_gaps
     return Gaps(model, missing, np.where(missing, 0.0, members / n_seen[model]))
 
 

@@ -155,7 +155,7 @@ def cluster_consensus(
         T partitions of n samples.
     labels : array-like of int, shape (n_samples,)
         A partition into k clusters, of the ensemble or not; values are names only.
-        Where noise (-1) means singletons in the ensemble it is no cluster here.
+        Where noise (-1) is not a cluster in the ensemble it is none here.
     max_bytes : int, default 4 GiB
         Limit for the table of n samples and k clusters.
     n_jobs, progress, cancel, executor
@@ -235,7 +235,7 @@ def _clusters_of(
     kept = clusters != NOISE
     if not kept.any():
         raise ValueError(
-            "labels is noise (-1) only, which are singletons in this ensemble; give a "
+            "labels is noise (-1) only, which is no cluster in this ensemble; give a "
             "partition with a cluster."
         )
     return clusters[kept], np.where(kept, np.cumsum(kept) - 1, -1)[codes]
@@ -285,8 +285,8 @@ def _seen_sums(
     Shapes (n_samples, k), (k, k) and (n_samples,); the sums of `_vote_sums` where every
     model puts all that it saw into one cluster.
     """
-    if ensemble.missing is not None:
-        own = ensemble.votes @ ~ensemble.missing
+    if ensemble.gaps is not None:
+        own = ensemble.votes @ ~ensemble.gaps
         return *_vote_sums(ensemble.presence, codes, sizes, run), own
     votes, shape = ensemble.n_votes, (len(codes), len(sizes))
     every = np.broadcast_to(votes * sizes, shape)

@@ -130,7 +130,7 @@ class TileSource(Frozen):
         """Fill the fields for the samples of order, which may be some of all."""
         first, votes = distinct_votes(ensemble)
         gaps = ensemble.n_codes[first]
-        sizes = gaps + (ensemble.n_missing[first] > 0)
+        sizes = gaps + (ensemble.n_gaps[first] > 0)
         narrow = np.where(sizes > _WIDE, 0, sizes)
         starts = np.concatenate([[0], np.cumsum(narrow)])
         block = _block_size(len(order), int(starts[-1]))

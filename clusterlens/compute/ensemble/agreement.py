@@ -184,7 +184,7 @@ class Agreement(Frozen):
         """
         n_samples, of = self.ensemble.n_samples, self.n_compared
         n_seen = np.full(self.ensemble.n_partitions, of)
-        if (gaps := self.ensemble.missing) is not None:
+        if (gaps := self.ensemble.gaps) is not None:
             gaps = gaps if self.samples is None else gaps[:, self.samples]
             n_seen = of - np.count_nonzero(gaps, axis=1)
         shares = np.array([_identical(n, n_samples) for n in n_seen.tolist()])
@@ -444,7 +444,7 @@ def _count_partial(
     pairs, joint, seen = count_seen_pairs(ensemble, levels, samples, run)
     check_seen(ensemble, seen)
     of = np.arange(ensemble.n_samples) if samples is None else samples
-    gaps = ensemble.missing
+    gaps = ensemble.gaps
     assert gaps is not None
     n_seen = np.count_nonzero(~gaps[:, of], axis=1)
     own = [round(_identical(n, ensemble.n_samples)) for n in n_seen.tolist()]
@@ -464,7 +464,7 @@ def _count_partial(
 
 def seen_votes(ensemble: Ensemble) -> int:
     """Sum the votes that saw each ordered pair of samples, pairs (i, i) included."""
-    seen = ensemble.n_samples - ensemble.n_missing
+    seen = ensemble.n_samples - ensemble.n_gaps
     pairs = zip(ensemble.votes.tolist(), seen.tolist(), strict=True)
     return sum(vote * n**2 for vote, n in pairs)
 

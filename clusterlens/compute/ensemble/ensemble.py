@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, overload
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +38,11 @@ from clusterlens.compute.ensemble._stored import write_ensemble
 from clusterlens.compute.notes import Note, as_note
 
 NOISE = UNLABELLED
+NoiseMeans = Literal["cluster", "singletons", "silent"]
 ROW_SUM_TOLERANCE = 1e-4  # memberships of single precision
 _FEW = 10  # partitions that need not be more than a hand-made example
 _MOST_VOTES = 4096  # of weights that are no whole numbers; tables have a row per vote
-_KEPT = ("codes_and_gaps", "n_codes", "n_noise", "n_clusters", "_distinct")
+_KEPT = ("codes_and_gaps", "gaps", "n_codes", "n_noise", "n_clusters", "_distinct")
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -60,9 +61,10 @@ class Ensemble(Frozen):
         "model 1", "model 2", ...
     families : sequence of str, optional
         The kind of clusterer of each partition, e.g. "k-means". Default "model".
-    noise : {"cluster", "singletons"}, default "cluster"
-        What the label -1 means: all noise samples form one cluster (Ohl & Lindsten), or
-        each of them is a cluster of its own.
+    noise : {"cluster", "singletons", "silent"}, default "cluster"
+        What the label -1 means: all noise samples form one cluster (Ohl & Lindsten),
+        each of them is a cluster of its own, or the model says nothing about them, as
+        about samples that it left out.
     specs : sequence of mapping, optional
         Clusterer and parameters of each partition.
     seconds : array-like of float, shape (n_partitions,), optional
@@ -84,12 +86,17 @@ class Ensemble(Frozen):
     codes : array of uint8, uint16 or uint32, shape (n_partitions, n_samples)
         Labels renumbered 0, 1, ... in order of first appearance, so that two rows are
         equal exactly when the partitions are. Partial partitions have none.
+    gaps : array of bool, shape (n_partitions, n_samples), or None
+        Which samples each model says nothing about: those it left out, and its noise
+        where that is silent. None where there are none.
     n_clusters : array of int64, shape (n_partitions,)
         Number of clusters of each partition, noise not counted.
     n_noise : array of int64, shape (n_partitions,)
         Number of samples that each partition calls noise (label -1).
     n_missing : array of int64, shape (n_partitions,)
         Number of samples that each model left out.
+    n_gaps : array of int64, shape (n_partitions,)
+        Number of samples that each model says nothing about.
     votes : array of int64, shape (n_partitions,)
         Whole votes in the ratio of the weights; agreement counts and thresholds count
         votes.
@@ -118,7 +125,8 @@ class Ensemble(Frozen):
 
     Partial partitions are not filled in. A pair of samples is judged by the models that
     saw both: its consensus is the votes that join it over the votes that saw it. What
-    needs the label of every sample refuses them, as `codes` does.
+    needs the label of every sample refuses them, as `codes` does. Partitions with noise
+    that is silent are partial, too: there a model saw what it gave a cluster.
 
     Examples
     --------
@@ -130,7 +138,7 @@ class Ensemble(Frozen):
     labels: IntArray
     names: tuple[str, ...]
     families: tuple[str, ...]
-    noise: Literal["cluster", "singletons"]
+    noise: NoiseMeans
     specs: tuple[Mapping[str, Any], ...]
     seconds: FloatArray
     notes: tuple[Note, ...]
@@ -143,7 +151,7 @@ class Ensemble(Frozen):
         labels: npt.ArrayLike | Sequence[npt.ArrayLike],
         names: Sequence[str] | None = None,
         families: Sequence[str] | None = None,
-        noise: Literal["cluster", "singletons"] = "cluster",
+        noise: NoiseMeans = "cluster",
         *,
         specs: Sequence[Mapping[str, Any]] | None = None,
         seconds: npt.ArrayLike | None = None,
@@ -173,7 +181,7 @@ class Ensemble(Frozen):
             ),
             "specs": _specs(_one_each(specs, [{}] * count, "specs")),
             "seconds": _seconds(_one_each(seconds, [np.nan] * count, "seconds")),
-            "noise": check_choice(noise, ("cluster", "singletons"), name="noise"),
+            "noise": check_choice(noise, get_args(NoiseMeans), name="noise"),
             "notes": tuple(map(as_note, check_entries(notes, "notes"))),
             "memberships": _soft(memberships, *matrix.shape),
             "weights": _weights(weights, count),
@@ -181,11 +189,19 @@ class Ensemble(Frozen):
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
+        _check_seen(self.gaps)
+
+    @cached_property
+    def gaps(self) -> npt.NDArray[np.bool_] | None:
+        """Which samples each model says nothing about, (n_partitions, n_samples)."""
+        if self.noise != "silent" or not (silent := self.labels == NOISE).any():
+            return self.missing
+        return read_only(silent)  # what is left out has that label, too
 
     @property
     def codes(self) -> IntArray:
         """Compact codes, shape (n_partitions, n_samples)."""
-        if self.missing is not None:
+        if self.gaps is not None:
             raise DataError(_refusal(self))
         return self.codes_and_gaps
 
@@ -198,7 +214,7 @@ class Ensemble(Frozen):
         """
         rows = []
         for t, labels in enumerate(self.labels):
-            gaps = None if self.missing is None else self.missing[t]
+            gaps = None if self.gaps is None else self.gaps[t]
             row = _compact(labels, self.noise, gaps)
             rows.append(row.astype(np.min_scalar_type(int(row.max()))))
         kind = np.result_type(*{row.dtype for row in rows})
@@ -208,7 +224,7 @@ class Ensemble(Frozen):
     def n_codes(self) -> IntArray:
         """Number of codes of each partition, shape (n_partitions,): noise counts."""
         highest = self.codes_and_gaps.max(axis=1).astype(np.int64)
-        return read_only(highest + (self.n_missing == 0))
+        return read_only(highest + (self.n_gaps == 0))
 
     @cached_property
     def n_missing(self) -> IntArray:
@@ -218,16 +234,23 @@ class Ensemble(Frozen):
         return read_only(np.count_nonzero(self.missing, axis=1))
 
     @property
+    def n_gaps(self) -> IntArray:
+        """Number of samples that each model says nothing about, (n_partitions,)."""
+        if self.gaps is None:
+            return read_only(np.zeros(self.n_partitions, np.int64))
+        return read_only(np.count_nonzero(self.gaps, axis=1))
+
+    @property
     def is_partial(self) -> bool:
-        """Whether a model left out a sample."""
-        return self.missing is not None
+        """Whether a model says nothing about a sample."""
+        return self.gaps is not None
 
     @property
     def seen_by_all(self) -> IntArray:
         """Positions of the samples that every model saw."""
-        if self.missing is None:
+        if self.gaps is None:
             return np.arange(self.n_samples)
-        return np.flatnonzero(~self.missing.any(axis=0))
+        return np.flatnonzero(~self.gaps.any(axis=0))
 
     def seen_by(self, model: int) -> npt.NDArray[np.bool_]:
         """Which samples a model saw, shape (n_samples,).
@@ -242,9 +265,9 @@ class Ensemble(Frozen):
         seen : array of bool, shape (n_samples,)
             All of them unless the partition is partial.
         """
-        if self.missing is None:
+        if self.gaps is None:
             return np.ones(self.n_samples, bool)
-        return ~self.missing[model]
+        return ~self.gaps[model]
 
     @cached_property
     def presence(self) -> Ensemble:
@@ -252,7 +275,8 @@ class Ensemble(Frozen):
 
         Votes that join a pair there are the votes that saw the pair.
         """
-        return self._with(labels=read_only(np.zeros(self.labels.shape, np.uint8)))
+        one = read_only(np.zeros(self.labels.shape, np.uint8))
+        return self._with(labels=one, missing=self.gaps)
 
     @cached_property
     def n_noise(self) -> IntArray:
@@ -264,8 +288,12 @@ class Ensemble(Frozen):
     @cached_property
     def n_clusters(self) -> IntArray:
         """Number of clusters of each partition without noise, (n_partitions,)."""
-        single = self.noise == "singletons"
-        return read_only(self.n_codes - (self.n_noise if single else self.n_noise > 0))
+        codes_of_noise: dict[str, Any] = {
+            "cluster": self.n_noise > 0,
+            "singletons": self.n_noise,
+            "silent": 0,
+        }
+        return read_only(self.n_codes - codes_of_noise[self.noise])
 
     @cached_property
     def votes(self) -> IntArray:
@@ -293,7 +321,7 @@ class Ensemble(Frozen):
         Codes are canonical, so equal partitions have equal bytes and as many gaps.
         """
         seen: dict[tuple[bytes, int], int] = {}
-        rows = zip(self.codes_and_gaps, self.n_missing.tolist(), strict=True)
+        rows = zip(self.codes_and_gaps, self.n_gaps.tolist(), strict=True)
         group = [seen.setdefault((row.tobytes(), n), len(seen)) for row, n in rows]
         first = np.unique(group, return_index=True)[1]
         return read_only(first), read_only(np.asarray(group))
@@ -433,7 +461,10 @@ class Ensemble(Frozen):
                     "samples, and one meaning of noise with replace(noise=...)."
                 )
         starts = np.cumsum([0, *map(len, parts)]).tolist()
-        gaps = [~part.seen_by(t) for part in parts for t in range(len(part))]
+        missing = [
+            np.zeros(part.labels.shape, bool) if part.missing is None else part.missing
+            for part in parts
+        ]
         return Ensemble(
             [labels for part in parts for labels in part.labels],
             [name for part in parts for name in part.names],
@@ -448,7 +479,7 @@ class Ensemble(Frozen):
                 for t, rows in part.memberships.items()
             },
             weights=np.concatenate([part.weights for part in parts]),
-            missing=np.array(gaps) if any(p.is_partial for p in parts) else None,
+            missing=np.concatenate(missing),
         )
 
     def take_samples(self, samples: npt.ArrayLike) -> Ensemble:
@@ -475,7 +506,9 @@ class Ensemble(Frozen):
         soft = {t: read_only(m[chosen]) for t, m in self.memberships.items()}
         missing = _kept_gaps(self.missing, (slice(None), chosen))
         labels = read_only(self.labels[:, chosen])
-        return self._with(labels=labels, memberships=soft, missing=missing)
+        some = self._with(labels=labels, memberships=soft, missing=missing)
+        _check_seen(some.gaps)
+        return some
 
     def with_weights(self, weights: npt.ArrayLike | None) -> Ensemble:
         """Return the same partitions with other weights.
@@ -540,7 +573,7 @@ class Ensemble(Frozen):
         """Say the size, and the votes if they are not one each."""
         votes = "" if (self.votes == 1).all() else f", {self.n_votes} votes"
         size = f"{self.n_partitions} partitions of {self.n_samples} samples"
-        n_partial = np.count_nonzero(self.n_missing)
+        n_partial = np.count_nonzero(self.n_gaps)
         partial = f", {n_partial} partial" if n_partial else ""
         return f"Ensemble({size}{votes}{partial})"
 
@@ -658,19 +691,26 @@ def _kept_gaps(
     """Return the gaps of some models or samples, None if there is none."""
     if missing is None or not (some := missing[part]).any():
         return None
-    seen = np.count_nonzero(~some, axis=1)
-    if seen.min() < min(2, some.shape[1]):
+    _check_seen(some)
+    return read_only(np.ascontiguousarray(some))
+
+
+def _check_seen(gaps: npt.NDArray[np.bool_] | None) -> None:
+    """Refuse a model that says something about fewer than two samples."""
+    if gaps is None:
+        return
+    seen = np.count_nonzero(~gaps, axis=1)
+    if seen.min() < min(2, gaps.shape[1]):
         raise DataError(
-            f"partition {int(seen.argmin()) + 1} of {len(some)} labels "
-            f"{seen.min()} of {some.shape[1]} samples; leave it out, as a model that "
+            f"partition {int(seen.argmin()) + 1} of {len(gaps)} labels "
+            f"{seen.min()} of {gaps.shape[1]} samples; leave it out, as a model that "
             "saw no pair of samples says nothing about them."
         )
-    return read_only(np.ascontiguousarray(some))
 
 
 def _refusal(ensemble: Ensemble) -> str:
     """Say why partial partitions are refused, and what there is to do."""
-    partial = ensemble.n_missing[ensemble.n_missing > 0]
+    partial = ensemble.n_gaps[ensemble.n_gaps > 0]
     fewest, most = int(partial.min()), int(partial.max())
     span = whole(most) if fewest == most else f"{whole(fewest)} to {whole(most)}"
     everywhere = len(ensemble.seen_by_all)
@@ -679,8 +719,15 @@ def _refusal(ensemble: Ensemble) -> str:
         f"out {span} of {whole(ensemble.n_samples)} samples, and this needs the label "
         f"of each; keep the {whole(everywhere)} samples that all models saw, with "
         "ensemble.take_samples(ensemble.seen_by_all), or say what a gap means with "
-        "load_partitions(gaps='singletons') or 'noise'."
+        f"{_remedy(ensemble)}."
     )
+
+
+def _remedy(ensemble: Ensemble) -> str:
+    """Say which call fills the gaps of partial partitions."""
+    if ensemble.noise == "silent":
+        return "ensemble.replace(noise='cluster') or 'singletons'"
+    return "load_partitions(gaps='singletons') or 'noise'"
 
 
 def check_memberships(

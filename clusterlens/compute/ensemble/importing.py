@@ -25,7 +25,7 @@ from clusterlens.compute._validation import (
     check_entries,
 )
 from clusterlens.compute.ensemble._row_ids import as_text, plain_ids, positions
-from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble, NoiseMeans
 from clusterlens.compute.table.reading import BYTES_LIMIT, load_table
 
 Gaps = Literal["missing", "singletons", "noise", "refuse"]
@@ -42,7 +42,7 @@ def load_partitions(
     row_id: str | None = None,
     unknown: Unknown = "refuse",
     gaps: Gaps = "missing",
-    noise: Literal["cluster", "singletons"] = "cluster",
+    noise: NoiseMeans = "cluster",
     families: str | Mapping[str, str] = "imported",
     max_bytes: int = BYTES_LIMIT,
 ) -> Ensemble:
@@ -73,7 +73,7 @@ def load_partitions(
         that this model did not see it and says nothing about its pairs (see the Notes
         of `Ensemble`); a cluster of its own, which this model joins with no other
         sample; the label -1, which means what `noise` says; or an error.
-    noise : {"cluster", "singletons"}, default "cluster"
+    noise : {"cluster", "singletons", "silent"}, default "cluster"
         As for `Ensemble`.
     families : str or mapping of str to str, default "imported"
         The kind of clusterer, of all models or by name of the model.

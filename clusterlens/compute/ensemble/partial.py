@@ -97,7 +97,7 @@ def share_levels(ensemble: Ensemble) -> Levels:
         what=f"Counting the agreements of partial partitions with {n_votes} votes",
         remedy="give fewer partitions, or smaller weights.",
     )
-    always = int(ensemble.votes[ensemble.n_missing == 0].sum())
+    always = int(ensemble.votes[ensemble.n_gaps == 0].sum())
     seen, joined = np.tril_indices(n_votes + 1)
     kept = seen >= max(always, 1)
     seen, joined = seen[kept], joined[kept]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ from clusterlens.compute.consensus.cohesion import (
     distribution_at,
 )
 from clusterlens.compute.ensemble.agreement import count_agreements
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, NoiseMeans
 from clusterlens.compute.pool.pool import estimate_pool, run_pool
 from clusterlens.compute.pool.specs import Pool
 from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
@@ -164,6 +164,7 @@ def null_agreement(
     random_state: RandomState = 0,
     *,
     score: str = "aari",
+    noise: NoiseMeans = "cluster",
     max_compared: int = MAX_COMPARED,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -186,6 +187,8 @@ def null_agreement(
     score : str, default "aari"
         Score in `SCORES` whose best value is compared. The binary score is 0 on any
         data where one model equals the binarised consensus, so that it tells little.
+    noise : {"cluster", "singletons", "silent"}, default "cluster"
+        As for `Ensemble`.
     max_compared : int, default 2000
         Samples whose pairs make the distributions of the consensus.
     n_jobs : int, optional
@@ -242,6 +245,7 @@ def null_agreement(
     check_range(n_draws, 1, 10_000, name="n_draws", integer=True)
     check_range(max_compared, 2, 100_000, name="max_compared", integer=True)
     check_choice(score, SCORES, name="score")
+    check_choice(noise, get_args(NoiseMeans), name="noise")
     rng = np.random.default_rng(seed)
     size = min(max_compared, len(features))
     compared = np.sort(rng.choice(len(features), size, replace=False))
@@ -252,6 +256,7 @@ def null_agreement(
         own = seed if kind == "data" else int(rng.integers(2**32))
         try:
             ensemble = run_pool(table, pool, own, n_jobs, cancel=cancel, client=client)
+            ensemble = ensemble.replace(noise=noise)
         except ValueError:
             if kind == "data":
                 raise
@@ -366,7 +371,8 @@ def _read(
         return _Run(np.nan, np.full(len(CONSENSUS_GRID), np.nan), ())
     values = rank_partitions(ensemble, score, cancel=cancel).values
     best = values.max() if SCORES[score].greater_is_better else values.min()
-    some = ensemble.take_samples(compared)
+    n_seen = [ensemble.seen_by(t)[compared].sum() for t in range(len(ensemble))]
+    some = ensemble.select(np.array(n_seen) > 1).take_samples(compared)
     shares = consensus_cdf(count_agreements(some, cancel=cancel))
     return _Run(float(best), distribution_at(shares, CONSENSUS_GRID), ensemble.notes)
 

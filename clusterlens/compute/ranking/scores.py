@@ -100,7 +100,7 @@ def discotec(
     Partial partitions: p counts the votes that saw the pair, and the mean of a model
     goes over the pairs that it saw, the pairs (i, i) with the weight they have in a
     full partition. A model that saw few samples is judged by few pairs, and by its own
-    vote where nobody else saw them: read `Ensemble.n_missing` beside the scores.
+    vote where nobody else saw them: read `Ensemble.n_gaps` beside the scores.
 
     References
     ----------

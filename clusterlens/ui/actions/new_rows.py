@@ -10,7 +10,7 @@ from clusterlens.ui.actions.lines import Lines, call, keywords
 from clusterlens.ui.actions.tables import read_table
 from clusterlens.ui.state.analysis import Analysis, KeptPartition
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.state.literals import literal
+from clusterlens.ui.state.literals import ScriptError, literal
 from clusterlens.ui.state.partitions import names_of, number_of
 from clusterlens.ui.state.shapes import TEXT, key, record
 
@@ -33,6 +33,8 @@ def keep_segmentation(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def _say_segmentation(lines: Lines, step: Step, before: Analysis) -> None:
+    if not step.analysis.segmentations:
+        raise ScriptError(f"the log does not say what {step.title!r} kept.")
     one, kept = step.analysis.segmentations[-1], lines.name("kept")
     if not lines.has(kept):
         lines.say(kept, "{}")

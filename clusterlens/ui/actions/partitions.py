@@ -89,7 +89,8 @@ def _say_kept(lines: Lines, step: Step, before: Analysis) -> None:
     n_found = int(found.n_codes[-1])
     labels = labels_in_python(lines, made, n_found, base, before.links)
     name, family = literal(found.names[-1]), literal(found.families[-1])
-    kept = call("cl.Ensemble", f"[{labels}]", f"[{name}]", f"[{family}]")
+    means = [] if found.noise == "cluster" else [f"noise={literal(found.noise)}"]
+    kept = call("cl.Ensemble", f"[{labels}]", f"[{name}]", f"[{family}]", *means)
     silent = f"with_weights([*{models}.weights, 0])"
     lines.begin(run, lines.dataset(base.id), f"{models}.concat({kept}).{silent}")
 
@@ -120,6 +121,7 @@ def import_partitions(analysis: Analysis, values: Values, job: Any) -> Analysis:
         weighed(joined(base.ensemble, found), base.votes, job) if base else found,
         (*(base.kept if base else ()), {**values, "models": found.n_partitions}),
         votes=base.votes if base else "models",
+        preset=base.preset if base else None,
     )
     return replace(analysis, runs_made=number).with_run(made)
 

@@ -11,6 +11,7 @@ import numpy as np
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.pool.pool import PoolEstimate, run_pool
+from clusterlens.compute.pool.preset_versions import preset_of
 from clusterlens.compute.pool.specs import POOLS, plan_pool
 from clusterlens.compute.table.dataset import take_rows
 from clusterlens.ui.actions.action import Action, Values
@@ -23,7 +24,16 @@ from clusterlens.ui.state.links import (
     plain_ids,
 )
 from clusterlens.ui.state.literals import literal
-from clusterlens.ui.state.shapes import POOL, ROW_IDS, SEED, TEXT, flag, plain, record
+from clusterlens.ui.state.shapes import (
+    NOISE_MEANS,
+    POOL,
+    ROW_IDS,
+    SEED,
+    TEXT,
+    flag,
+    plain,
+    record,
+)
 from clusterlens.ui.work.jobs import WORKERS
 from clusterlens.ui.work.results import RESULTS, content_key
 
@@ -37,7 +47,8 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
     if dataset is None:
         raise ValueError("no table is prepared; load one on the Data page.")
     seed, number = values.get("random_state", 0), analysis.runs_made + 1
-    forming = Forming(number, dataset, tuple(pool), seed, job.tell)
+    noise = values.get("noise", "cluster")
+    forming = Forming(number, dataset, tuple(pool), seed, job.tell, noise)
 
     def planned(estimate: PoolEstimate) -> None:
         if len(estimate.names) < LEAST_COMPARED:
@@ -64,9 +75,13 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
         return ensemble, not (job.kept() or forming.has_failed)
 
     ensemble = RESULTS.get(content_key(dataset.X, pool, seed), fit, job.cancelled)
+    preset = preset_of(pool, len(dataset.X))
     stopped_of = forming.n_asked if forming.is_unfinished and job.kept() else 0
     if stopped_of:
         pool = _repeatable(pool, ensemble, dataset.X, seed)
+        preset = preset and preset._replace(n_entries=len(pool))
+    if noise != ensemble.noise:
+        ensemble = ensemble.replace(noise=noise)
     if values.get("distinct_only", False):
         ensemble = ensemble.select(distinct_partitions(ensemble)[0])
     if ensemble.n_partitions < LEAST_COMPARED:
@@ -82,6 +97,7 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
         seed,
         ensemble,
         stopped_of=stopped_of,
+        preset=preset,
     )
     return replace(analysis, runs_made=number).with_run(run)
 
@@ -102,7 +118,7 @@ def _repeatable(
 def _say_pool(lines: Lines, step: Step, before: Analysis) -> None:
     run = new_run(step, before)
     dataset = lines.prepared(run.dataset.settings)
-    lines.begin(run, dataset, _fitting(lines, dataset, run.pool, run.random_state))
+    lines.begin(run, dataset, _fitting(lines, dataset, run, run.pool))
     # A pool that is run again may give models that the run left out.
     if step.values.get("distinct_only") or run.stopped_of or run.ensemble.notes:
         ensemble = lines.ensemble(run.id)
@@ -111,10 +127,12 @@ def _say_pool(lines: Lines, step: Step, before: Analysis) -> None:
         lines.say(ensemble, f"{ensemble}.select({at})")
 
 
-def _fitting(lines: Lines, dataset: str, pool: Sequence[Any], seed: int) -> str:
-    """Write the call that fits a pool to a prepared table."""
+def _fitting(lines: Lines, dataset: str, run: Run, pool: Sequence[Any]) -> str:
+    """Write the call that fits entries of the pool of a run to a prepared table."""
     entries = lines.constant("POOL", [dict(entry) for entry in pool])
-    return call("cl.run_pool", dataset, entries, f"random_state={literal(seed)}")
+    seed, noise = f"random_state={literal(run.random_state)}", run.ensemble.noise
+    means = "" if noise == "cluster" else f".replace(noise={literal(noise)})"
+    return call("cl.run_pool", dataset, entries, seed) + means
 
 
 def add_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -148,7 +166,7 @@ def _say_models(lines: Lines, step: Step, before: Analysis) -> None:
     run = new_run(step, before)
     base = lines.base(run, before)
     dataset, entries = lines.dataset(base.id), run.pool[len(base.pool) :]
-    more = _fitting(lines, dataset, entries, run.random_state)
+    more = _fitting(lines, dataset, run, entries)
     say_joined(lines, run, base, more)
 
 
@@ -162,9 +180,18 @@ def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
     part = take_rows(run.dataset, [k for k, row in enumerate(ids) if row in wanted])
     pool = list(run.pool or POOLS["quick"])
     ensemble = _fitted(part.X, pool, run.random_state, job)
+    ensemble = ensemble.replace(noise=run.ensemble.noise)
     number = analysis.runs_made + 1
     name = f"{run.name}: {values['name']}"
-    made = Run(f"r{number}", name, part, tuple(pool), run.random_state, ensemble)
+    made = Run(
+        f"r{number}",
+        name,
+        part,
+        tuple(pool),
+        run.random_state,
+        ensemble,
+        preset=run.preset if run.pool else preset_of(pool, len(part.X)),
+    )
     return replace(analysis, runs_made=number).with_run(made)
 
 
@@ -176,7 +203,7 @@ def _say_rows(lines: Lines, step: Step, before: Analysis) -> None:
     row = "row" if all(isinstance(one, int) for one in given) else "str(row)"
     mask = f"[{row} in {rows} for row in {whole}.row_ids]"
     lines.say(dataset, call("cl.take_rows", whole, mask))
-    lines.begin(run, dataset, _fitting(lines, dataset, run.pool, run.random_state))
+    lines.begin(run, dataset, _fitting(lines, dataset, run, run.pool))
 
 
 def _fitted(X: FloatArray, pool: list[Any], random_state: int, job: Any) -> Ensemble:
@@ -191,11 +218,15 @@ def _fitted(X: FloatArray, pool: list[Any], random_state: int, job: Any) -> Ense
     )
 
 
+_SETTINGS = {"random_state": SEED, "distinct_only": flag, "noise": NOISE_MEANS}
 ACTIONS = {
     "run pool": Action(
         "Run the pool",
         fit_pool,
-        record({"pool": POOL}, {"random_state": SEED, "distinct_only": flag}),
+        record(
+            {"pool": POOL},
+            {"random_state": SEED, "distinct_only": flag, "noise": NOISE_MEANS},
+        ),
         slow=True,
         python=_say_pool,
     ),

@@ -30,7 +30,7 @@ from clusterlens.ui.exports.new_rows import write_kept
 from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.widgets import safe
-from clusterlens.ui.kit.words import number
+from clusterlens.ui.kit.words import NOISE_WORDS, number
 from clusterlens.ui.nodes.answers import Answers
 from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.nodes.result import Told
@@ -464,12 +464,22 @@ def _pool(found: Findings) -> str:
     families, counts = np.unique(found.ranking.ensemble.families, return_counts=True)
     order = np.argsort(-counts, kind="stable")
     made = ", ".join(f"{counts[k]} {safe(families[k])}" for k in order)
-    notes = found.ranking.ensemble.notes
+    ensemble, run = found.ranking.ensemble, found.analysis.run
+    preset = safe(run.preset_words) if run else ""
+    preset = f"{preset[0].upper()}{preset[1:]}. " if preset else ""
     return (
-        f"<p>{found.ranking.ensemble.n_partitions} models, {len(found.rows)} of them "
-        f"distinct: {made}. Seed {safe(found.analysis.random_state)}.</p>"
-        + _list(notes[:40])
+        f"<p>{preset}{ensemble.n_partitions} models, {len(found.rows)} of them "
+        f"distinct: {made}. Seed {safe(found.analysis.random_state)}."
+        f"{_noise(ensemble)}</p>" + _list(ensemble.notes[:40])
     )
+
+
+def _noise(ensemble: Ensemble) -> str:
+    """Say what noise means, where a model has some."""
+    if not ensemble.n_noise.any():
+        return ""
+    words = NOISE_WORDS[ensemble.noise]
+    return f" {words[0].upper()}{words[1:]}."
 
 
 def _clusters(found: Findings) -> str:
@@ -628,6 +638,7 @@ def _partition_words(made: Mapping[str, Any], analysis: Analysis) -> str:
 _WORDS: dict[str, Callable[[Any], str]] = {
     "random_state": lambda seed: f"seed {seed}",
     "distinct_only": lambda only: "distinct models only" if only else "",
+    "noise": lambda means: "" if means == "cluster" else NOISE_WORDS[means],
     "cluster": lambda k: f"cluster {k + 1}" if k >= 0 else "noise",
     "numbers": lambda numbers: "",
     "votes": lambda votes: "",

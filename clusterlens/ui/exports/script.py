@@ -158,6 +158,8 @@ def _about(analysis: Analysis, run: Run) -> str:
     """Say in comments what this is, whatever is in the names."""
     table = analysis.table.name if analysis.table is not None else ""
     words = f"ClusterLens {__version__} · {table} · {run.name}"
+    if run.preset:
+        words += f", {run.preset_words}"
     if analysis.links:
         words += f", {len(analysis.links)} links"
     return comment(words)

@@ -464,7 +464,8 @@ GLOSSARY = {
     "must-link": "Your statement that two rows belong to the same cluster.",
     "NDC": "Normalised degree of concordance of two fuzzy partitions.",
     "near-copies": "Models that found nearly the same partition: a hub.",
-    "noise": "Samples that a density model puts into no cluster, with label -1.",
+    "noise": "Samples that a density model puts into no cluster, with label -1. They "
+    "count as a cluster, as alone, or the model says nothing about them: see Pool.",
     "PAC": "Share of pairs that resampled clusterings neither join nor part clearly; "
     "low is clear.",
     "partition": "The clusters that one model found: one label per sample.",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute._numbers import whole
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, NoiseMeans
 from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
 from clusterlens.compute.ranking.ranking import SCORES
 
@@ -23,6 +23,13 @@ PLAIN_SCORES = {
     "discotec-hellinger": "squared distance to the consensus",
     "aari": "likeness to the other models",
     "anmi": "information shared with the others",
+}
+
+# What it means that a model calls a sample noise, as a clause.
+NOISE_WORDS: dict[NoiseMeans, str] = {
+    "cluster": "noise counts as a cluster",
+    "singletons": "each noise row counts as alone",
+    "silent": "noise says nothing",
 }
 
 

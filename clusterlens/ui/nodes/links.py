@@ -330,6 +330,8 @@ def suggestions(
         for a, b in unsure
         if a in positions and b in positions
     ]
+    if ensemble.noise == "silent":  # what is asked needs a place for every sample
+        ensemble = ensemble.replace(noise="singletons")
     return suggest_pairs(
         ensemble,
         linked,

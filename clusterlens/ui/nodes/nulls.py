@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clusterlens.compute.ensemble.ensemble import NoiseMeans
 from clusterlens.compute.pool.nulls import (
     NullAgreement,
     null_agreement,
@@ -25,7 +26,11 @@ def null_seconds(samples: Dataset, pool: tuple[Any, ...]) -> float | None:
 
 
 def null_check(
-    job: Job, samples: Dataset, pool: tuple[Any, ...], random_state: int
+    job: Job,
+    samples: Dataset,
+    pool: tuple[Any, ...],
+    random_state: int,
+    noise: NoiseMeans,
 ) -> NullAgreement:
     """Fit the pool of a run to structureless copies of its data, once for all."""
 
@@ -35,19 +40,20 @@ def null_check(
             list(pool),
             n_draws=DRAWS,
             random_state=random_state,
+            noise=noise,
             progress=job.report,
             cancel=job.cancelled,
         )
         return found, True
 
-    key = content_key(samples.X, pool, random_state, f"null check {DRAWS}")
+    key = content_key(samples.X, pool, random_state, f"null check {DRAWS} {noise}")
     return RESULTS.get(key, compare, job.cancelled)
 
 
 NODES = {
     "null_seconds": Node(("samples", "pool"), null_seconds),
     "null_check": Node(
-        ("samples", "pool", "random_state"),
+        ("samples", "pool", "random_state", "noise"),
         null_check,
         "live",
         "Comparing with copies without groups",

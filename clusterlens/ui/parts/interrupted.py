@@ -102,5 +102,6 @@ def _draft(session: Session, intent: Intent) -> None:
         entries=read_entries(json.dumps(given["pool"])),
         random_state=given.get("random_state", 0),
         distinct_only=given.get("distinct_only", False),
+        noise=given.get("noise", "cluster"),
     )
     session.look.param.update(pool_draft=draft, page="pool")

@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, NoiseMeans
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
+from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.compute.ranking.ranking import Weight
 from clusterlens.compute.ranking.voting import VoteBy
 from clusterlens.compute.table.dataset import Dataset
@@ -49,6 +50,8 @@ class Run:
         What has equal votes. Kept partitions have none.
     stopped_of : int, default 0
         Number of models asked for, of a run that was stopped and kept; else 0.
+    preset : PresetUsed or None, default None
+        The preset that its pool is or was begun with, and the version that it had.
     """
 
     id: str
@@ -61,11 +64,17 @@ class Run:
     n_asked: int = 0
     votes: VoteBy = "models"
     stopped_of: int = 0
+    preset: PresetUsed | None = None
 
     @property
     def n_added(self) -> int:
         """Number of partitions that were kept after the pool."""
         return sum(entry.get("models", 1) for entry in self.kept)
+
+    @property
+    def preset_words(self) -> str:
+        """The preset of its pool and its version, empty for a pool of one's own."""
+        return self.preset.words(len(self.pool)) if self.preset else ""
 
 
 @dataclass(frozen=True)
@@ -269,6 +278,11 @@ class Analysis:
     def random_state(self) -> int | None:
         """The seed of the run that is read."""
         return self.run.random_state if self.run else None
+
+    @property
+    def noise(self) -> NoiseMeans | None:
+        """What noise means in the run that is read."""
+        return self.run.ensemble.noise if self.run else None
 
     @property
     def exact(self) -> bool:

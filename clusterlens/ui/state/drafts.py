@@ -16,6 +16,7 @@ from typing import Any
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from clusterlens.compute._numbers import whole
+from clusterlens.compute.ensemble.ensemble import NoiseMeans
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.specs import POOLS, pool_grids, preset_forms
 from clusterlens.ui.state.plain import read_plain
@@ -93,6 +94,8 @@ class PoolDraft:
         Seed of the pool.
     distinct_only : bool
         Whether identical partitions count once.
+    noise : {"cluster", "singletons", "silent"}
+        What it means that a model calls samples noise.
     rejected : Rejected or None
         What was typed last and is not part of it.
     """
@@ -103,6 +106,7 @@ class PoolDraft:
     entries: tuple[Entry, ...] | None = None
     random_state: int = 0
     distinct_only: bool = False
+    noise: NoiseMeans = "cluster"
     rejected: Rejected | None = None
 
 

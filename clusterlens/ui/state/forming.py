@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ensemble.ensemble import Ensemble, NoiseMeans
 from clusterlens.compute.pool.pool import PoolEstimate, PoolModel
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import Run
@@ -35,6 +35,8 @@ class RunSoFar:
         Number that the run will have.
     dataset, pool, random_state
         As in `Run`.
+    noise : {"cluster", "singletons", "silent"}
+        As in `Ensemble`.
     estimate : PoolEstimate
         Names and families of its models, and what they were said to cost.
     states : str
@@ -51,6 +53,7 @@ class RunSoFar:
     dataset: Dataset
     pool: tuple[Mapping[str, Any], ...]
     random_state: int
+    noise: NoiseMeans
     estimate: PoolEstimate
     states: str
     said: tuple[str, ...]
@@ -81,6 +84,7 @@ class RunSoFar:
             specs=[model.spec for model in models],
             seconds=[model.seconds for model in models],
             memberships={t: m for t, m in soft.items() if m is not None},
+            noise=self.noise,
         )
         return Run(
             UNFINISHED,
@@ -98,7 +102,7 @@ class Forming:
 
     Parameters
     ----------
-    number, dataset, pool, random_state
+    number, dataset, pool, random_state, noise
         As in `RunSoFar`.
     tell : callable
         Called with a RunSoFar after each change, on the thread that fits.
@@ -111,8 +115,9 @@ class Forming:
         pool: tuple[Mapping[str, Any], ...],
         random_state: int,
         tell: Callable[[RunSoFar], object],
+        noise: NoiseMeans = "cluster",
     ) -> None:
-        self._of = number, dataset, pool, random_state
+        self._of = number, dataset, pool, random_state, noise
         self._tell = tell
         self._began = time.monotonic()
         self._states: list[str] = []

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, get_args
 
+from clusterlens.compute.ensemble.ensemble import NoiseMeans
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.compute.ranking.voting import VoteBy
 from clusterlens.compute.table.dataset import (
@@ -248,6 +249,7 @@ TEXT, LONG_TEXT = text(10_000), text(50_000_000)
 COUNT = integer(0)
 SEED = integer(0, 2**32 - 1)
 SCORE, VOTES = choice(*SCORES), choice(*get_args(VoteBy))
+NOISE_MEANS = choice(*get_args(NoiseMeans))
 LINK = choice("must", "cannot")
 LINK_WEIGHT = any_of(choice("evidence"), number(0))
 _PLAIN = any_of(integer(), number(), LONG_TEXT)

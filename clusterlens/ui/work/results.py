@@ -181,7 +181,7 @@ def content_key(
 
 def ensemble_key(ensemble: Ensemble, what: str) -> str:
     """Return the same text where the same follows from the labels of an ensemble."""
-    codes, gaps = ensemble.codes_and_gaps, ensemble.missing
+    codes, gaps = ensemble.codes_and_gaps, ensemble.gaps
     about = [what, codes.shape, str(codes.dtype), _VERSIONS]
     digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
     parts = [codes, ensemble.votes, *([] if gaps is None else [np.packbits(gaps)])]

@@ -181,3 +181,16 @@ def test_progress_counts_runs_of_the_pool_and_cancel_is_heard():
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         null_agreement(BLOBS, POOL, **arguments)
+
+
+def test_noise_means_the_same_on_the_data_and_on_the_copies():
+    density = {"clusterer": "DBSCAN", "eps": [3.5, 5.0], "min_samples": 4}
+    pool = [density, {"clusterer": "k-means", "n_clusters": [3, 4]}]
+    best = {}
+    for noise in ("cluster", "singletons", "silent"):
+        found = null_agreement(BLOBS, pool, 1, noise=noise, n_jobs=1)
+        own = run_pool(BLOBS, pool, n_jobs=1).replace(noise=noise)
+        assert own.n_noise.any()
+        assert found.best == rank_partitions(own, "aari").values.max()
+        best[noise] = found.best
+    assert len(set(best.values())) == 3

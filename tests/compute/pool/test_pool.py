@@ -1,5 +1,6 @@
 """Facts about running pools of clusterings."""
 
+import hashlib
 import json
 import multiprocessing
 import os
@@ -30,6 +31,7 @@ from clusterlens.compute.pool.pool import (
     pool_specs,
     run_pool,
 )
+from clusterlens.compute.pool.preset_versions import PRESET_VERSIONS
 from clusterlens.compute.pool.specs import plan_pool
 from tests.bad_estimators import (
     Constant,
@@ -145,6 +147,23 @@ def test_the_grids_of_a_preset_are_plain_and_give_its_specs(name):
     assert notes
     grids = json.loads(json.dumps(grids))
     assert pool_specs(grids, (20_000, 2)) == pool_specs(pool, (20_000, 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "digest"),
+    [
+        ("default", 1, "b256fe393faa7a6a"),
+        ("quick", 1, "d8a7f2b427272120"),
+        ("paper", 1, "352b050d2a33616e"),
+        ("paper-fixed-k", 1, "d472b37f43b5306c"),
+    ],
+)
+def test_a_preset_that_changes_gets_another_version(name, version, digest):
+    pool = (name, 3) if callable(POOLS[name]) else name
+    grids = [pool_grids(pool, n)[0] for n in (500, 20_000, 200_000)]
+    text = json.dumps(grids, sort_keys=True).encode()
+    assert PRESET_VERSIONS[name] == version
+    assert hashlib.sha256(text).hexdigest()[:16] == digest
 
 
 def test_default_pool_has_five_families_of_similar_size(X):

@@ -14,6 +14,7 @@ import pytest
 
 import clusterlens as cl
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.exports.document import step_words, write_report
 from clusterlens.ui.exports.rows import (
@@ -58,7 +59,8 @@ def hostile(n: int = 40) -> Analysis:
         notes=[f"{BAD} failed"],
         memberships={0: rng.dirichlet(np.ones(3), size)},
     )
-    run_ = Run("r1", BAD, ready, (), 0, found)
+    preset = PresetUsed(BAD, 1, 0)
+    run_ = Run("r1", BAD, ready, (), 0, found, preset=preset)
     links = (Link("must", "<0>", "<1>"), Link("cannot", "<0>", "<39>"))
     return Analysis(
         raw, {}, ready, (run_,), 1, "r1", links=links, link_weight=0.5, note=BAD
@@ -151,6 +153,7 @@ def test_the_report_stands_alone_and_runs_nothing(found):
     for heading in ("Ranking", "Links", "Data", "Steps", "Versions", "How to cite"):
         assert f"<h2>{heading}</h2>" in text
     assert "not proven true" in text
+    assert ", version 1. 5 models" in text
     assert BAD not in text
 
 

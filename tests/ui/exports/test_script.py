@@ -14,6 +14,7 @@ import pytest
 
 import clusterlens as cl
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import ScriptError, write_script
 from clusterlens.ui.nodes.result import Told, told
@@ -28,6 +29,7 @@ POOL = [
     {"clusterer": "Gaussian mixture", "n_components": [2, 3]},
     {"clusterer": "agglomerative", "n_clusters": [2, 3], "linkage": ["ward", "single"]},
 ]
+DENSE = {"clusterer": "DBSCAN", "eps": 0.6, "min_samples": 3}
 COMPARE = """
 import json, sys
 sys.path.insert(0, {folder!r})
@@ -45,7 +47,8 @@ NAME = "a \"b\"\n{0} 'c'.csv"
 async def analysed(*, distinct: bool, again: bool = False) -> Session:
     """A file with row ids, a preparation, a run, links by id, a threshold.
 
-    The run is one of some of its rows where they are clustered `again`.
+    The run is one of some of its rows where they are clustered `again`; noise says
+    nothing in one with `distinct` partitions.
     """
     session = Session()
     rng = np.random.default_rng(0)
@@ -57,9 +60,9 @@ async def analysed(*, distinct: bool, again: bool = False) -> Session:
     assert await session.act("load file", name=NAME, sha256=key)
     roles = {"kind": "label", "row": "row id"}
     assert await session.act("prepare", scale="robust", roles=roles)
-    assert await session.act(
-        "run pool", pool=POOL, random_state=3, distinct_only=distinct
-    )
+    more = {"distinct_only": True, "noise": "silent"} if distinct else {}
+    pool = [*POOL, *([DENSE] if distinct else [])]
+    assert await session.act("run pool", pool=pool, random_state=3, **more)
     if again:
         rows = [f"r{k}" for k in range(45)]
         assert await session.act("cluster rows", rows=rows, name="half")
@@ -107,6 +110,7 @@ def test_a_fresh_process_finds_the_same_labels_and_scores(tmp_path, kind):
     names, labels, values = said_by("compare.py", tmp_path)
     ensemble = analysis.ensemble
     assert names == list(ensemble.names)
+    assert ensemble.is_partial == (kind == "distinct")
     np.testing.assert_array_equal(labels, ensemble.labels)
     assert ensemble.n_samples == (40 if again else 60)
     positions = {row: k for k, row in enumerate(analysis.samples.row_ids)}
@@ -178,6 +182,12 @@ def test_a_fresh_process_places_new_rows_as_the_page_does(tmp_path):
 def test_the_script_uses_public_names_only():
     session = run(analysed(distinct=False), 300)
     text = write_script(session.history.done, told_of(session, 0))
+    assert ", preset " not in text
+    run_, (*steps, last) = session.analysis.run, session.history.done
+    used = replace(run_, preset=PresetUsed("q\nx", 2, len(run_.pool)))
+    last = replace(last, analysis=replace(last.analysis, runs=(used,)))
+    text = write_script([*steps, last], told_of(session, 0))
+    assert ", preset q x, version 2" in text.partition("\nimport")[0]
     tree = ast.parse(text)
     imported = [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
     assert [alias.name for node in imported for alias in node.names] == ["clusterlens"]

@@ -10,6 +10,8 @@ from clusterlens.compute._validation import DataError
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.notes import Note
+from clusterlens.compute.pool.preset_versions import PresetUsed
+from clusterlens.compute.pool.specs import pool_grids
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
 from clusterlens.ui.server.memory import records as module
@@ -68,6 +70,7 @@ def analysis() -> Analysis:
         rng.integers(-1, 3, (4, len(ready.X))),
         ["a", "b", "<b>", "d"],
         ["k-means", "k-means", "x", "y"],
+        "silent",
         specs=[{"clusterer": "k-means", "n_clusters": np.int64(2), "eps": 0.1}] * 4,
         seconds=[0.1, np.nan, 2, 3],
         notes=["as it came", Note("failed", "<b>", why="no luck")],
@@ -75,7 +78,15 @@ def analysis() -> Analysis:
     )
     kept = ({"kind": "consensus", "k": 3},)
     run = Run(
-        "r1", "run 1", ready, ({"clusterer": "k-means"},), 7, found, kept, stopped_of=9
+        "r1",
+        "run 1",
+        ready,
+        ({"clusterer": "k-means"},),
+        7,
+        found,
+        kept,
+        stopped_of=9,
+        preset=PresetUsed("quick", 3, 4),
     )
     result = AnalysisResult(
         "r1",
@@ -128,7 +139,7 @@ def assert_same_dataset(one, other):
 
 
 def assert_same_run(one, other):
-    for name in ("id", "name", "pool", "kept", "votes", "stopped_of"):
+    for name in ("id", "name", "pool", "kept", "votes", "stopped_of", "preset"):
         assert getattr(one, name) == getattr(other, name), name
     assert one.random_state == other.random_state
     assert_same_dataset(one.dataset, other.dataset)
@@ -312,6 +323,23 @@ def test_a_record_of_before_a_field_was_added_has_its_default(tmp_path):
     older = {name: v for name, v in row.changes.items() if name != "link_weight"}
     found = Records(Contents(tmp_path)).read([replace(row, changes=older)])
     assert found[0].analysis.link_weight == Analysis().link_weight
+
+
+@pytest.mark.parametrize("pool", ["quick", "default"])
+def test_a_run_of_before_presets_had_versions_has_the_first(tmp_path, forgotten, pool):
+    made = analysis()
+    grids, _ = pool_grids(pool, len(made.dataset.X))
+    older = replace(made.runs[0], pool=tuple(grids), preset=None)
+    own = replace(older, id="r2", pool=made.runs[0].pool)
+    row = written(
+        Step("start", "X", replace(made, runs=(older, own))), None, Contents(tmp_path)
+    )
+    for record in row.changes["runs"]:
+        del record["preset"]
+    forgotten()
+    first, second = Records(Contents(tmp_path)).read([row])[0].analysis.runs
+    assert first.preset_words == f"preset {pool}, version 1"
+    assert second.preset is None
 
 
 def test_an_analysis_of_before_links_were_evidence_keeps_its_weight(tmp_path):

@@ -263,11 +263,12 @@ def _gaps(ensemble: Ensemble) -> str:
     """Say how many models left samples out, and what then counts."""
     if not ensemble.is_partial:
         return ""
-    missing = ensemble.n_missing[ensemble.n_missing > 0]
-    left_out = span(int(missing.min()), int(missing.max()))
+    gaps = ensemble.n_gaps[ensemble.n_gaps > 0]
+    silent = span(int(gaps.min()), int(gaps.max()))
+    does = "say nothing about" if ensemble.noise == "silent" else "left out"
     text = (
-        f"{len(missing)} of {count(ensemble.n_partitions, 'model')} left out "
-        f"{left_out} of {count(ensemble.n_samples, 'sample')}: each pair is counted "
+        f"{len(gaps)} of {count(ensemble.n_partitions, 'model')} {does} "
+        f"{silent} of {count(ensemble.n_samples, 'sample')}: each pair is counted "
         "over the models that saw both"
     )
     return badge(text, kind="estimate cl-partial") + " "

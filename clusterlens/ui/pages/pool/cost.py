@@ -92,6 +92,7 @@ class PoolCost(Panel):
                 pool=[entry.grid for entry in entries.value if entry.on],
                 random_state=draft.random_state,
                 distinct_only=draft.distinct_only,
+                noise=draft.noise,
             )
         finally:
             self._running = False

@@ -16,6 +16,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.form import Form
 from clusterlens.ui.kit.widgets import card, link, pmu, pn, safe
+from clusterlens.ui.kit.words import NOISE_WORDS
 from clusterlens.ui.pages.pool.nodes import Count
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.parts.settings import HIDDEN, WORDS, named, plain_value
@@ -79,6 +80,19 @@ class PoolGrid(Panel):
             lambda: self._draft.distinct_only,
             lambda value: self._change(distinct_only=value),
         )
+        self._noise = self.control(
+            pmu.Select(
+                label="Noise (label -1)",
+                options={words: means for means, words in NOISE_WORDS.items()},
+                value="cluster",
+                size="small",
+                width=215,
+                margin=(8, 0, 0, 6),
+                css_classes=["cl-noise"],
+            ),
+            lambda: self._draft.noise,
+            lambda value: self._change(noise=value),
+        )
         self._state = Form(does=self._do, css_classes=["cl-pool-state"])
         self._form = Form(
             does=self._do,
@@ -115,6 +129,7 @@ class PoolGrid(Panel):
                 self._preset,
                 self._k,
                 self._seed,
+                self._noise,
                 distinct,
                 margin=0,
                 sizing_mode="stretch_width",

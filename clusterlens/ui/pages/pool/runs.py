@@ -23,6 +23,7 @@ CSS = """
 p.run { display: flex; flex-wrap: wrap; gap: 0 10px; align-items: baseline; }
 p.run > :first-child { flex: 1 1 110px; min-width: 0; }
 p.run > .cut > button { max-width: 100%; overflow: hidden; text-overflow: ellipsis; }
+p.run .cl-run-preset { flex: 1 0 100%; }
 p.run input.word { box-sizing: border-box; }
 p.run.read { border-left: 3px solid #0b8a8a; padding-left: 6px; }
 """
@@ -88,7 +89,11 @@ def _line(run: Run, *, is_read: bool, is_renamed: bool) -> str:
     )
     size = counted(run.ensemble.n_partitions, "model")
     kind = "run read" if is_read else "run"
-    return f"<p class='{kind}'>{title}<span class='muted'>{size}</span>{acts}</p>"
+    preset = f"<span class='muted cl-run-preset'>{safe(run.preset_words)}</span>"
+    return (
+        f"<p class='{kind}'>{title}<span class='muted'>{size}</span>{acts}"
+        f"{preset if run.preset else ''}</p>"
+    )
 
 
 def _became(outcome: Outcome, run: Run) -> str:

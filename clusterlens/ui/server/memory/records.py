@@ -20,6 +20,7 @@ import numpy as np
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.notes import Note, as_note
+from clusterlens.compute.pool.preset_versions import PresetUsed, preset_of
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
 from clusterlens.ui.server.memory.contents import Contents, is_key
@@ -193,6 +194,7 @@ class Records:
                 "kept": _plain(run.kept),
                 "votes": run.votes,
                 "stopped of": run.stopped_of,
+                "preset": None if run.preset is None else list(run.preset),
             }
             for run in runs
         ]
@@ -228,6 +230,7 @@ class Records:
             tuple(record.get("kept", ())),
             votes=record.get("votes", "models"),
             stopped_of=record.get("stopped of", 0),
+            preset=_preset(record, len(dataset.X)),
         )
 
     def _write_result(
@@ -428,6 +431,13 @@ def _plain_one(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     return repr(value)
+
+
+def _preset(record: Mapping[str, Any], n_samples: int) -> PresetUsed | None:
+    """Return the preset of a run; earlier versions only wrote its entries."""
+    if "preset" not in record:
+        return preset_of(record["pool"], n_samples)
+    return PresetUsed(*record["preset"]) if record["preset"] else None
 
 
 def _fingerprint(dataset: Dataset) -> dict[str, Any]:

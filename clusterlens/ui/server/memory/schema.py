@@ -15,6 +15,7 @@ from clusterlens.ui.state.shapes import (
     LINK,
     LINK_WEIGHT,
     LONG_TEXT,
+    NOISE_MEANS,
     POOL,
     ROW_ID,
     ROW_IDS,
@@ -66,6 +67,7 @@ _RUN = record(
         "kept": sequence(record(optional={"models": COUNT}, others=plain)),
         "votes": VOTES,
         "stopped of": COUNT,
+        "preset": any_of(nothing, row(TEXT, COUNT, COUNT)),
     },
 )
 _LINKS = sequence(row(LINK, ROW_ID, ROW_ID))
@@ -146,7 +148,7 @@ ENSEMBLE = record(
     {
         "names": sequence(LONG_TEXT),
         "families": sequence(LONG_TEXT),
-        "noise": choice("cluster", "singletons"),
+        "noise": NOISE_MEANS,
         "specs": sequence(record(others=plain)),
         "notes": sequence(any_of(LONG_TEXT, _NOTE)),
         "memberships": sequence(COUNT),

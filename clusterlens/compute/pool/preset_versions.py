@@ -1,0 +1,81 @@
+"""Versions of the presets, and which of them a pool is.
+
+A preset keeps its name where its models change and gets the next version, so that a run
+tells which models its name stood for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from clusterlens.compute.pool.specs import POOLS, pool_grids
+
+PRESET_VERSIONS: dict[str, int] = dict.fromkeys(POOLS, 1)
+
+
+class PresetUsed(NamedTuple):
+    """The preset that a pool was begun with.
+
+    Parameters
+    ----------
+    name : str
+        A key of POOLS at that time.
+    version : int
+        Its version then.
+    n_entries : int
+        Number of entries that it has in the pool, before those that were added.
+    """
+
+    name: str
+    version: int
+    n_entries: int
+
+    def words(self, n_entries: int) -> str:
+        """Name the preset of a pool that has so many entries, as plain text."""
+        more = ", with models added" if n_entries > self.n_entries else ""
+        return f"preset {self.name}, version {self.version}{more}"
+
+
+def preset_of(pool: Sequence[Mapping[str, Any]], n_samples: int) -> PresetUsed | None:
+    """Find the preset that a pool is.
+
+    Parameters
+    ----------
+    pool : sequence of mapping
+        Entries of the pool, all that take part.
+    n_samples : int
+        Number of samples, which presets go by.
+
+    Returns
+    -------
+    preset : PresetUsed or None
+        The preset whose entries these are, in the same order; None for a pool of one's
+        own, and for a preset of which something was changed.
+    """
+    entries = list(map(_listed, pool))
+    for name, version in PRESET_VERSIONS.items():
+        asked = (name, _n_clusters(entries)) if callable(POOLS[name]) else name
+        grids, _ = pool_grids(asked, n_samples)
+        if list(map(_listed, grids)) == entries:
+            return PresetUsed(name, version, len(entries))
+    return None
+
+
+def _listed(grid: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry with a list for each setting, as pages write it."""
+    return {
+        key: [value] if _is_single(key, value) else value for key, value in grid.items()
+    }
+
+
+def _is_single(key: str, value: Any) -> bool:
+    """Whether a setting has one value that is written without a list."""
+    return key not in ("clusterer", "copies") and not isinstance(value, list)
+
+
+def _n_clusters(entries: Sequence[Mapping[str, Any]]) -> int:
+    """Return the number of clusters that the first entry asks for, 2 if none."""
+    values = entries[0].get("n_clusters") if entries else None
+    first = values[0] if values else None
+    return first if isinstance(first, int) and first >= 2 else 2
