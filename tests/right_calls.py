@@ -144,6 +144,7 @@ def right_arguments(name):
             "dataset": dataset(),
             "labels": LABELS,
         },
+        "prepare_again": {"dataset": dataset(), "table": dataset()},
         "Segmentation": {"dataset": dataset(), "labels": LABELS},
         "column_distributions": {
             "ds": dataset(),

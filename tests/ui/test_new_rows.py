@@ -262,6 +262,64 @@ def test_another_share_is_named_where_the_shares_differ_taken_together():
     assert "&lt;i&gt;reds&lt;/i&gt;" in headline._text.body
 
 
+def test_a_refit_keeps_names_and_colours_says_what_is_gone_and_is_undone():
+    rng = np.random.default_rng(3)
+    then = pd.DataFrame({"x": np.repeat([0, 10, 20], 20) + rng.normal(size=60)})
+    now = pd.DataFrame({"x": np.repeat([20, 0, 45], 15) + rng.normal(size=45)})
+
+    async def main():
+        session = Session()
+        key = session.keep_file(then.to_csv(index=False).encode())
+        assert await session.act("load file", name="then.csv", sha256=key)
+        pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
+        assert await session.act("run pool", pool=pool)
+        partition = {"kind": "model", "model": 1}
+        numbers = [[0, 0], [1, 1], [2, 2]]
+        await session.act(
+            "choose result", partition=partition, numbers=numbers, on="Clusters"
+        )
+        whose = session.analysis.result.clusters[[0, 20, 40]]
+        for k, name in zip(whose.tolist(), ("<b>low", "mid", "high"), strict=True):
+            given = {"kind": "result"}
+            await session.act("name cluster", partition=given, cluster=k, name=name)
+        assert await session.act("keep segmentation", name=NAME)
+        await taken(session, now)
+        before = session.analysis
+        headline = NewRowsHeadline(session)
+        headline.look(True)
+        await rest(session)
+        assert headline._refit.visible
+        headline._rows.value = "new"
+        await headline._refit_it(None)
+        await rest(session)
+        found = session.analysis
+        one = found.segmentations[-1]
+        assert (set(one.follows.stays), one.follows.gone, one.follows.new) == (
+            {"<b>low", "high"},
+            ("mid",),
+            ("cluster 4",),
+        )
+        assert found.result.clusters[[0, 15, 30]].tolist() == [whose[2], whose[0], 3]
+        assert [n.text for n in found.cluster_names] == [t for _, t in one.names]
+        assert found.table.name == "new.csv"
+        assert found.new_table is None
+        assert "<b>mid</b> gone" in headline._text.body
+        assert "&lt;b&gt;low" in headline._text.body
+        assert not headline._refit.visible
+        assert value(session, "segmentation").names[4] == "cluster 4"
+        await session.act("delete run", id=found.run_id)
+        await taken(session, now)
+        given = {"of": one.name, "rows": "both", "name": "third"}
+        assert not await session.act("refit", **given)
+        assert "run of" in session.jobs.notices[-1].text
+        for _ in range(3):
+            session.undo()
+        assert session.analysis is before
+        headline.look(False)
+
+    run(main(), 300)
+
+
 def test_columns_are_told_in_their_own_units():
     days = pd.Series(pd.to_datetime(["2024-01-01", "2024-01-03"]))
     assert then_and_now(days, days) == ("mean", "2024-01-02", "2024-01-02")

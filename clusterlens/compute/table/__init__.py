@@ -10,6 +10,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "examples": ["EXAMPLES", "load_example"],
         "export": ["attach_labels", "to_csv_bytes"],
         "preparation": ["Preparation"],
+        "preparing_again": ["prepare_again"],
         "profiles": ["ClusterProfiles", "cluster_profiles", "group_profile"],
         "projection": ["Projection", "project"],
         "reading": ["READERS", "TableParts", "load_table", "table_parts"],

@@ -130,12 +130,17 @@ def _say_preparation(lines: Lines, step: Step, before: Analysis) -> None:
     dataset = step.analysis.dataset
     if dataset is None or lines.has(name := lines.prepared(dataset.settings)):
         return
-    given = {
+    given = keywords(rules_of(dataset))
+    lines.say(name, call("cl.prepare", lines.name("table"), *given))
+
+
+def rules_of(dataset: Dataset) -> dict[str, Any]:
+    """Return the rules of a prepared table that are not those by default, plain."""
+    return {
         rule: list(value) if isinstance(value, tuple) else value
         for rule, value in dataset.settings.items()
         if value != _DEFAULTS[rule]
     }
-    lines.say(name, call("cl.prepare", lines.name("table"), *keywords(given)))
 
 
 def rows_of(analysis: Analysis) -> pd.Index:

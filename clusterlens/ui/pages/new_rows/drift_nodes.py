@@ -16,7 +16,6 @@ from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.preparation import typed_table
 from clusterlens.ui.kit.words import number
-from clusterlens.ui.pages.new_rows.nodes import labels_of
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
@@ -97,9 +96,7 @@ def returned(
         return None
     dataset = kept.result.dataset
     used = dataset.positions >= 0
-    before = pd.Series(
-        labels_of(kept)[dataset.positions[used]], dataset.table.index[used]
-    )
+    before = pd.Series(kept.labels[dataset.positions[used]], dataset.table.index[used])
     found = migration(before, assigned)
     return found if found.n_returned else None
 

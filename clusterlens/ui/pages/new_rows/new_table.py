@@ -29,8 +29,8 @@ CSS = """
 .zone { border: 1px dashed #0b8a8a; border-radius: 6px; padding: 14px;
   text-align: center; background: color-mix(in srgb, #0b8a8a 6%, transparent); }
 """
-# Kinds of actions that bring a table in.
-_TAKING = ("load file", "take new table")
+# Kinds of actions that bring a table in, or go on with it.
+_TAKING = ("load file", "take new table", "refit")
 
 
 class NewTable(Panel):

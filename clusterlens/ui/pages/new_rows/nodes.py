@@ -41,12 +41,6 @@ def cluster_of(label: int) -> int:
     return label - 1 if label > 0 else NOISE
 
 
-def labels_of(kept: KeptPartition) -> np.ndarray:
-    """Label of each row of the table that a partition is of, (n_samples,)."""
-    clusters = kept.result.clusters
-    return np.where(clusters < 0, NOISE, clusters + 1)
-
-
 @dataclass(frozen=True, eq=False)
 class _Shared:
     """A segmentation among the results of a process, with its largest array."""
@@ -61,7 +55,7 @@ def segmentation(job: Job, kept: KeptPartition) -> Segmentation:
     def learn() -> tuple[_Shared, bool]:
         names = {number_of(k): name for k, name in kept.names}
         made = Segmentation(
-            kept.result.dataset, labels_of(kept), names, cancel=job.cancelled
+            kept.result.dataset, kept.labels, names, cancel=job.cancelled
         )
         return _Shared(made, made.assigner.rows), True
 
@@ -76,7 +70,7 @@ def _key(kept: KeptPartition) -> str:
     digest = hashlib.sha256(content_key(dataset.X, [], 0, "segmentation").encode())
     digest.update(json.dumps(about, sort_keys=True, default=str).encode())
     cells = pd.util.hash_pandas_object(dataset.table[names], index=False)
-    for part in (cells.to_numpy(), labels_of(kept)):
+    for part in (cells.to_numpy(), kept.labels):
         digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()
 
@@ -205,7 +199,7 @@ def listed(job: Job, assigned: pd.DataFrame, first: str) -> np.ndarray:
 
 def rules(job: Job, kept: KeptPartition) -> ClusterRules | None:
     """Describe each cluster by few conditions; nothing where there is only one."""
-    labels = labels_of(kept)
+    labels = kept.labels
     if len(np.unique(labels)) < 2:
         return None
     return describe_clusters(kept.result.dataset, labels)
@@ -213,7 +207,7 @@ def rules(job: Job, kept: KeptPartition) -> ClusterRules | None:
 
 def typing(job: Job, kept: KeptPartition) -> TypingTool | None:
     """Find few questions that tell the clusters apart; nothing where there is one."""
-    labels = labels_of(kept)
+    labels = kept.labels
     if len(np.unique(labels[labels != NOISE])) < 2:
         return None
     raise_if_cancelled(job.cancelled)

@@ -14,7 +14,7 @@ from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.preparation import typed_table
 from clusterlens.ui.pages.new_rows.map_nodes import features_of
-from clusterlens.ui.pages.new_rows.nodes import is_nowhere, labels_of
+from clusterlens.ui.pages.new_rows.nodes import is_nowhere
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
@@ -124,7 +124,7 @@ def _pulls(
     """Compare the values of a row with those of both clusters."""
     dataset, names = kept.result.dataset, list(segmentation.columns)
     of_rows = dataset.positions
-    labels = labels_of(kept)[of_rows[of_rows >= 0]]
+    labels = kept.labels[of_rows[of_rows >= 0]]
     table = dataset.table.loc[of_rows >= 0, names]
     row, _ = typed_table(raw, names)
     return pulls(table, labels == label, labels == other, row.iloc[0])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, asdict, fields, replace
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -33,6 +33,7 @@ from clusterlens.ui.state.analysis import (
     Link,
     Run,
     SoftTable,
+    Succession,
 )
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.partitions import refuse_large_labels
@@ -279,6 +280,7 @@ class Records:
                 "name": one.name,
                 "result": self._write_result(one.result, analysis),
                 "names": _plain(one.names),
+                **({"follows": _plain(asdict(one.follows))} if one.follows else {}),
             }
             for one in kept
         ]
@@ -295,7 +297,10 @@ class Records:
         names = tuple((cluster, name) for cluster, name in record["names"])
         if not {k for k, _ in names} <= set(np.unique(result.clusters).tolist()):
             raise RecordError(f"{record['name']!r} has names of no clusters")
-        return KeptPartition(record["name"], result, names)
+        follows = record.get("follows")
+        return KeptPartition(
+            record["name"], result, names, _succession(follows) if follows else None
+        )
 
     def _write_soft(self, tables: Iterable[SoftTable], analysis: Analysis) -> list[Any]:
         return [
@@ -364,6 +369,11 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "fuzzy_pairs": lambda self, pairs, known: tuple(map(tuple, pairs)),
     "cns": lambda self, setting, known: tuple(setting),
 }
+
+
+def _succession(record: Mapping[str, Any]) -> Succession:
+    named = (tuple(record[state]) for state in ("stays", "gone", "new"))
+    return Succession(record["of"], record["rows"], *named)
 
 
 def _plain_links(links: Iterable[Link]) -> list[Any]:

@@ -81,6 +81,12 @@ _RESULT = record(
         "chosen on": TEXT,
     }
 )
+_FOLLOWS = record(
+    {
+        **{"of": TEXT, "rows": choice("new", "both")},
+        **dict.fromkeys(("stays", "gone", "new"), sequence(TEXT)),
+    }
+)
 # The fields of an analysis, as `Records` writes them.
 _FIELDS: dict[str, Shape] = {
     "table": any_of(nothing, key),
@@ -103,7 +109,8 @@ _FIELDS: dict[str, Shape] = {
                 "name": TEXT,
                 "result": _RESULT,
                 "names": sequence(row(integer(-1, MOST_LABEL), TEXT)),
-            }
+            },
+            {"follows": _FOLLOWS},
         )
     ),
     "new_table": any_of(nothing, key),
