@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from openpyxl import load_workbook
 
+from clusterlens.compute.assigning.elsewhere import smallest_changes
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.assigning.storing import load_segmentation
 from clusterlens.compute.table.dataset import make_dataset, prepare
@@ -384,6 +385,12 @@ def test_a_row_says_why_it_is_there_and_what_it_lies_near_to(placed):
         assert first["column"] in ("kind", "x")
         assert "&lt;i&gt;reds&lt;/i&gt;" in card._text.body
         assert "<i>reds" not in card._text.body
+        dataset, _ = found_by(session)
+        told = Segmentation(*found_by(session))
+        changes = smallest_changes(told, rows(extra=1).iloc[[5]], dataset)
+        shown = value(session, "new_changes")
+        assert_array_equal(shown["change to"], changes["change to"])
+        assert "What it would take" in card._text.body
         session.look.new_row = 0
         await rest(session)
         assert "Belongs nowhere" in card._text.body

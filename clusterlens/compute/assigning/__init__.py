@@ -7,6 +7,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "consensus_clusterer": ["ConsensusClusterer"],
         "drift": ["Drift"],
+        "elsewhere": ["smallest_changes"],
         "few_columns": ["TypingTool", "typing_tool"],
         "migrating": ["Migration", "migration"],
         "refitting": ["Refit", "refit"],

@@ -82,7 +82,8 @@ def prepare_again(
         if name in needed or (role in ("label", "row id") and name in frame)
     ]
     ids = next((name for name in kept if old.roles[name] == "row id"), None)
-    notes, frame = [], frame[kept]
+    frame = frame[kept]
+    notes: list[str] = []
     if both:
         frame, notes = _stacked(old.table[kept], frame, ids)
     made = make_dataset(frame, getattr(table, "name", old.name), notes=notes)
@@ -98,7 +99,7 @@ def _stacked(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Put the rows of one table behind those of another that do not return."""
     back = old[ids].isin(new[ids]) if ids else pd.Series(False, old.index)
-    notes = []
+    notes: list[str] = []
     if n := int(back.sum()):
         rows = count(n, "row returns", "rows return")
         notes = [f"{rows} by id and {'counts' if n == 1 else 'count'} once, as now."]

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute.assigning.assigner import ALPHA
+from clusterlens.compute.assigning.elsewhere import smallest_changes
 from clusterlens.compute.assigning.explained import Company, company, pulls
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
@@ -130,6 +131,22 @@ def _pulls(
     return pulls(table, labels == label, labels == other, row.iloc[0])
 
 
+def new_changes(
+    job: Job,
+    segmentation: Segmentation,
+    kept: KeptPartition,
+    new_table: Dataset,
+    new_row: NewRow | None,
+) -> pd.DataFrame | None:
+    """Say what it would take for the row to be elsewhere, of each column by itself."""
+    if new_row is None or new_row.standing is None:
+        return None
+    raw = new_table.table.iloc[[new_row.position]]
+    return smallest_changes(
+        segmentation, raw, kept.result.dataset, cancel=job.cancelled
+    )
+
+
 NODES = {
     "new_row": Node(
         (
@@ -139,6 +156,13 @@ NODES = {
         new_row,
         "live",
         "Reading a row",
+        keep=16,
+    ),
+    "new_changes": Node(
+        ("segmentation", "kept_partition", "new_table", "new_row"),
+        new_changes,
+        "live",
+        "Trying other values",
         keep=16,
     ),
 }
