@@ -40,6 +40,7 @@ from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.uploads import Upload
 from clusterlens.ui.session import Session
+from clusterlens.ui.shell import _taker
 from clusterlens.ui.state.analysis import AnalysisResult, KeptPartition
 from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import rest, run
@@ -457,10 +458,12 @@ def test_a_file_dropped_on_the_page_is_a_new_table_and_elsewhere_another_analysi
     async def main():
         session = planted()
         await kept(session)
-        session.look.page = "new-rows"
+        taker = _taker(session)
         for page in ("new-rows", "data"):
             session.look.page = page
-            upload = Upload("new.csv", len(content))
+            upload = Upload("new.csv", len(content), 0, taker.rows_of)
+            # What the place said counts, not the page that is open when it is read.
+            session.look.page = "clusters"
             coming = asyncio.create_task(session.receive(upload))
             upload._pieces, upload._missing = [content], 0
             upload._came.set()

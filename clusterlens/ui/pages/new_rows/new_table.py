@@ -14,7 +14,7 @@ from clusterlens.ui.kit.palette import NOISE_COLOUR, cluster_colour
 from clusterlens.ui.kit.widgets import card, link, pn, reading, safe
 from clusterlens.ui.pages.new_rows.nodes import Placed, Share, ThenAndNow, cluster_of
 from clusterlens.ui.parts.panel import Panel
-from clusterlens.ui.server.uploads import FileTaker
+from clusterlens.ui.server.uploads import NEW_TABLE, FileTaker
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 
@@ -41,7 +41,10 @@ class NewTable(Panel):
 
     def build(self) -> Any:
         self._browse = FileTaker(
-            self.session.receive, css_classes=["cl-new-table"], width=110
+            self.session.receive,
+            rows_of=NEW_TABLE,
+            css_classes=["cl-new-table"],
+            width=110,
         )
         self._text = Text(
             does=self._do,
