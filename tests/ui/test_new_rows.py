@@ -17,6 +17,8 @@ from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.assigning.storing import load_segmentation
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.projection import project
+from clusterlens.ui.actions.lines import Lines
+from clusterlens.ui.actions.new_rows import _say_new_table
 from clusterlens.ui.exports.document import SECTIONS
 from clusterlens.ui.kit.palette import cluster_colours
 from clusterlens.ui.pages.data.recent import Recent
@@ -476,6 +478,36 @@ def test_a_file_dropped_on_the_page_is_a_new_table_and_elsewhere_another_analysi
             else:
                 assert yield_.table.name == "new.csv"
                 assert yield_.new_table is None
+
+    run(main())
+
+
+def test_another_sheet_of_the_new_table_is_chosen_and_said_in_the_script():
+    file = io.BytesIO()
+    with pd.ExcelWriter(file) as writer:
+        rows(12).to_excel(writer, sheet_name="one", index=False)
+        rows(9).to_excel(writer, sheet_name="two", index=False)
+
+    async def main():
+        session = planted()
+        assert await kept(session)
+        key = session.keep_file(file.getvalue())
+        assert await session.act("take new table", name="new.xlsx", sha256=key)
+        card = NewTable(session)
+        card.look(True)
+        await rest(session)
+        assert (card._part.visible, card._part.options) == (True, ["one", "two"])
+        await card._read_part("two")
+        await rest(session)
+        assert len(session.analysis.new_table.table) == 9
+        assert card._part.value == "two"
+        lines = Lines()
+        _say_new_table(lines, session.history.done[-1], session.analysis)
+        assert "sheet='two'" in lines.written([lines.name("new_table")])[1][0]
+        session.undo()
+        await rest(session)
+        assert card._part.value == "one"
+        card.look(False)
 
     run(main())
 

@@ -246,6 +246,8 @@ class Analysis:
         empty for a file that holds one table.
     parts : tuple of str
         The names of all parts of the file.
+    new_part, new_parts : tuple of str
+        The same of the file of the new table.
     """
 
     table: Dataset | None = None
@@ -270,6 +272,8 @@ class Analysis:
     cns: tuple[int, float, int] | None = None
     part: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    new_part: tuple[str, ...] = ()
+    new_parts: tuple[str, ...] = ()
 
     def with_run(self, run: Run) -> Analysis:
         """The analysis with another run, which is read at the mean rule."""

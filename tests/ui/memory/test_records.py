@@ -118,6 +118,8 @@ def analysis() -> Analysis:
         note="mine <b>",
         part=("sheet", "b"),
         parts=("a", "b"),
+        new_part=("array", "c"),
+        new_parts=("c", "d"),
     )
 
 

@@ -356,6 +356,8 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "runs": Records._read_runs,
     "part": lambda self, part, known: tuple(part),
     "parts": lambda self, parts, known: tuple(parts),
+    "new_part": lambda self, part, known: tuple(part),
+    "new_parts": lambda self, parts, known: tuple(parts),
     "counted_fully": lambda self, runs, known: frozenset(runs),
     "links": lambda self, links, known: _links(links),
     "unsure": lambda self, pairs, known: tuple(map(tuple, pairs)),

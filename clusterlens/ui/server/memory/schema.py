@@ -81,6 +81,7 @@ _RESULT = record(
         "chosen on": TEXT,
     }
 )
+_PART = any_of(row(), row(choice("sheet", "array"), LONG_TEXT))
 _FOLLOWS = record(
     {
         **{"of": TEXT, "rows": choice("new", "both")},
@@ -118,8 +119,10 @@ _FIELDS: dict[str, Shape] = {
     "memberships": sequence(record({"name": TEXT, "rows": key})),
     "fuzzy_pairs": sequence(row(TEXT, TEXT)),
     "cns": any_of(nothing, row(COUNT, number(0), COUNT)),
-    "part": any_of(row(), row(choice("sheet", "array"), LONG_TEXT)),
+    "part": _PART,
     "parts": sequence(LONG_TEXT),
+    "new_part": _PART,
+    "new_parts": sequence(LONG_TEXT),
 }
 # One step, by what was done; the first of a history is the start.
 _GIVEN = {"start": record(), **{kind: action.takes for kind, action in ACTIONS.items()}}
