@@ -101,7 +101,7 @@ class NewTable(Panel):
 
     def _do(self, what: str) -> None:
         if what == "retry":
-            for name in ("segmentation", "assigned", "placed"):
+            for name in ("segmentation", "new_cells", "assigned", "placed"):
                 self.session.derived.ask(name)
 
     def _cancel(self, what: str) -> None:

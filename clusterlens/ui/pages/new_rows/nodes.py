@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from clusterlens.compute._run.options import raise_if_cancelled
+from clusterlens.compute._run.options import RunOptions, raise_if_cancelled
 from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.few_columns import TypingTool, typing_tool
 from clusterlens.compute.assigning.rules import ClusterRules, describe_clusters
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.preparation import typed_table
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.state.partitions import number_of
 from clusterlens.ui.work.derived import Node
@@ -75,9 +76,29 @@ def _key(kept: KeptPartition) -> str:
     return digest.hexdigest()
 
 
-def assigned(job: Job, segmentation: Segmentation, new_table: Dataset) -> pd.DataFrame:
+@dataclass(frozen=True, eq=False)
+class NewCells:
+    """The columns of the new table that decide, typed, and what was done to them."""
+
+    frame: pd.DataFrame
+    notes: list[str]
+
+
+def new_cells(job: Job, segmentation: Segmentation, new_table: Dataset) -> NewCells:
+    """Type the columns that decide, once for all that is asked of them."""
+    columns, row_id = list(segmentation.columns), segmentation.kept.row_id
+    return NewCells(*typed_table(new_table, columns, row_id))
+
+
+def assigned(job: Job, segmentation: Segmentation, new_cells: NewCells) -> pd.DataFrame:
     """Say where the rows of the new table belong; linear in their number."""
-    return segmentation.assign(new_table, alpha=ALPHA, details=True, **job.kernels)
+    return segmentation.assign_typed(
+        new_cells.frame,
+        new_cells.notes,
+        alpha=ALPHA,
+        run=RunOptions(**job.kernels),
+        details=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -219,8 +240,11 @@ NODES = {
     "segmentation": Node(
         ("kept_partition",), segmentation, "idle", "Learning where rows belong", keep=8
     ),
+    "new_cells": Node(
+        ("segmentation", "new_table"), new_cells, "idle", "Reading the columns"
+    ),
     "assigned": Node(
-        ("segmentation", "new_table"), assigned, "idle", "Placing the new rows"
+        ("segmentation", "new_cells"), assigned, "idle", "Placing the new rows"
     ),
     "placed": Node(("segmentation", "assigned"), placed, "live", "Counting the rows"),
     "listed_rows": Node(

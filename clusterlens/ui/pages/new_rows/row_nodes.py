@@ -13,9 +13,8 @@ from clusterlens.compute.assigning.elsewhere import smallest_changes
 from clusterlens.compute.assigning.explained import Company, company, pulls
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.compute.table.preparation import typed_table
 from clusterlens.ui.pages.new_rows.map_nodes import features_of
-from clusterlens.ui.pages.new_rows.nodes import is_nowhere
+from clusterlens.ui.pages.new_rows.nodes import NewCells, is_nowhere
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
@@ -68,7 +67,7 @@ def new_row(
     job: Job,
     segmentation: Segmentation,
     kept: KeptPartition,
-    new_table: Dataset,
+    new_cells: NewCells,
     assigned: pd.DataFrame,
     listed: np.ndarray,
     chosen: int | None,
@@ -81,7 +80,7 @@ def new_row(
     told = assigned.iloc[chosen]
     standing = None
     if pd.notna(told["cluster"]):
-        raw = new_table.table.iloc[[chosen]]
+        raw = new_cells.frame.iloc[[chosen]]
         standing = _standing(segmentation, kept, raw, assigned.iloc[[chosen]])
     return NewRow(chosen, assigned.index[chosen], standing)
 
@@ -127,21 +126,20 @@ def _pulls(
     of_rows = dataset.positions
     labels = kept.labels[of_rows[of_rows >= 0]]
     table = dataset.table.loc[of_rows >= 0, names]
-    row, _ = typed_table(raw, names)
-    return pulls(table, labels == label, labels == other, row.iloc[0])
+    return pulls(table, labels == label, labels == other, raw.iloc[0])
 
 
 def new_changes(
     job: Job,
     segmentation: Segmentation,
     kept: KeptPartition,
-    new_table: Dataset,
+    new_cells: NewCells,
     new_row: NewRow | None,
 ) -> pd.DataFrame | None:
     """Say what it would take for the row to be elsewhere, of each column by itself."""
     if new_row is None or new_row.standing is None:
         return None
-    raw = new_table.table.iloc[[new_row.position]]
+    raw = new_cells.frame.iloc[[new_row.position]]
     return smallest_changes(
         segmentation, raw, kept.result.dataset, cancel=job.cancelled
     )
@@ -150,7 +148,7 @@ def new_changes(
 NODES = {
     "new_row": Node(
         (
-            *("segmentation", "kept_partition", "new_table", "assigned"),
+            *("segmentation", "kept_partition", "new_cells", "assigned"),
             *("listed_rows", "look.new_row?"),
         ),
         new_row,
@@ -159,7 +157,7 @@ NODES = {
         keep=16,
     ),
     "new_changes": Node(
-        ("segmentation", "kept_partition", "new_table", "new_row"),
+        ("segmentation", "kept_partition", "new_cells", "new_row"),
         new_changes,
         "live",
         "Trying other values",
