@@ -144,6 +144,11 @@ def right_arguments(name):
             "dataset": dataset(),
             "labels": LABELS,
         },
+        "prepare_again": {"dataset": dataset(), "table": dataset()},
+        "smallest_changes": {
+            "segmentation": cl.load_segmentation(saved_segmentation()),
+            "row": dataset().table.iloc[:1],
+        },
         "Segmentation": {"dataset": dataset(), "labels": LABELS},
         "column_distributions": {
             "ds": dataset(),

@@ -14,7 +14,7 @@ from clusterlens.ui.server.memory.archive import SUFFIX, import_analysis
 from clusterlens.ui.server.memory.memory import Kept, Memory, read
 from clusterlens.ui.server.memory.pools import OwnPools
 from clusterlens.ui.server.memory.store import Intent, Store
-from clusterlens.ui.server.uploads import Upload
+from clusterlens.ui.server.uploads import NEW_TABLE, Upload
 from clusterlens.ui.state.address import restore_look
 from clusterlens.ui.state.analysis import Analysis, Link, Run
 from clusterlens.ui.state.forming import RunSoFar
@@ -311,7 +311,6 @@ class Session:
             content = await upload.content(job)
             return await asyncio.to_thread(self.keep_file, content)
 
-        is_new = self.look.page == "new-rows" and bool(self.analysis.segmentations)
         key = await self.jobs.act(
             f"Upload {upload.name}", lambda: arrive, kind="load file"
         )
@@ -320,7 +319,7 @@ class Session:
             return False
         if upload.name.endswith(SUFFIX):
             return await self.take_in(self.files.pop(key))
-        if is_new:
+        if upload.rows_of == NEW_TABLE:
             look = {"page": "new-rows"}
             taken = await self.act(
                 "take new table", look=look, name=upload.name, sha256=key

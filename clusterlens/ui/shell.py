@@ -39,7 +39,7 @@ from clusterlens.ui.server.memory.memory import Memory
 from clusterlens.ui.server.memory.store import Store, shared_store
 from clusterlens.ui.server.references import walk_quickly
 from clusterlens.ui.server.sending import send_everything
-from clusterlens.ui.server.uploads import FileTaker
+from clusterlens.ui.server.uploads import NEW_TABLE, TABLE, FileTaker
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.address import (
     from_query,
@@ -159,7 +159,7 @@ class Shell:
                 _saved(session),
                 keys,
                 Theme(),
-                FileTaker(session.receive, everywhere=True, width=1, height=1),
+                _taker(session),
                 _query(session),
                 _connection(session),
                 self._tools(),
@@ -362,6 +362,20 @@ def _rail(shown: str) -> str:
         )
     title = "<h1 class='said'>ClusterLens</h1>"
     return f'{title}<nav aria-label="Pages">{"".join(rows)}</nav>'
+
+
+def _taker(session: Session) -> FileTaker:
+    """Take what is dropped anywhere; on New rows it is the new table."""
+    taker = FileTaker(session.receive, everywhere=True, width=1, height=1)
+
+    def tell(*events: Any) -> None:
+        is_new = session.look.page == "new-rows" and session.analysis.segmentations
+        taker.rows_of = NEW_TABLE if is_new else TABLE
+
+    session.look.param.watch(tell, ["page"])
+    session.history.param.watch(tell, ["steps", "cursor"])
+    tell()
+    return taker
 
 
 def _saved(session: Session) -> Text:

@@ -12,10 +12,13 @@ import pytest
 from numpy.testing import assert_array_equal
 from openpyxl import load_workbook
 
+from clusterlens.compute.assigning.elsewhere import smallest_changes
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.assigning.storing import load_segmentation
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.projection import project
+from clusterlens.ui.actions.lines import Lines
+from clusterlens.ui.actions.new_rows import _say_new_table
 from clusterlens.ui.exports.document import SECTIONS
 from clusterlens.ui.kit.palette import cluster_colours
 from clusterlens.ui.pages.data.recent import Recent
@@ -39,6 +42,7 @@ from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.uploads import Upload
 from clusterlens.ui.session import Session
+from clusterlens.ui.shell import _taker
 from clusterlens.ui.state.analysis import AnalysisResult, KeptPartition
 from clusterlens.ui.state.looking import Viewport
 from tests.ui.loop import rest, run
@@ -262,6 +266,64 @@ def test_another_share_is_named_where_the_shares_differ_taken_together():
     assert "&lt;i&gt;reds&lt;/i&gt;" in headline._text.body
 
 
+def test_a_refit_keeps_names_and_colours_says_what_is_gone_and_is_undone():
+    rng = np.random.default_rng(3)
+    then = pd.DataFrame({"x": np.repeat([0, 10, 20], 20) + rng.normal(size=60)})
+    now = pd.DataFrame({"x": np.repeat([20, 0, 45], 15) + rng.normal(size=45)})
+
+    async def main():
+        session = Session()
+        key = session.keep_file(then.to_csv(index=False).encode())
+        assert await session.act("load file", name="then.csv", sha256=key)
+        pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
+        assert await session.act("run pool", pool=pool)
+        partition = {"kind": "model", "model": 1}
+        numbers = [[0, 0], [1, 1], [2, 2]]
+        await session.act(
+            "choose result", partition=partition, numbers=numbers, on="Clusters"
+        )
+        whose = session.analysis.result.clusters[[0, 20, 40]]
+        for k, name in zip(whose.tolist(), ("<b>low", "mid", "high"), strict=True):
+            given = {"kind": "result"}
+            await session.act("name cluster", partition=given, cluster=k, name=name)
+        assert await session.act("keep segmentation", name=NAME)
+        await taken(session, now)
+        before = session.analysis
+        headline = NewRowsHeadline(session)
+        headline.look(True)
+        await rest(session)
+        assert headline._refit.visible
+        headline._rows.value = "new"
+        await headline._refit_it(None)
+        await rest(session)
+        found = session.analysis
+        one = found.segmentations[-1]
+        assert (set(one.follows.stays), one.follows.gone, one.follows.new) == (
+            {"<b>low", "high"},
+            ("mid",),
+            ("cluster 4",),
+        )
+        assert found.result.clusters[[0, 15, 30]].tolist() == [whose[2], whose[0], 3]
+        assert [n.text for n in found.cluster_names] == [t for _, t in one.names]
+        assert found.table.name == "new.csv"
+        assert found.new_table is None
+        assert "<b>mid</b> gone" in headline._text.body
+        assert "&lt;b&gt;low" in headline._text.body
+        assert not headline._refit.visible
+        assert value(session, "segmentation").names[4] == "cluster 4"
+        await session.act("delete run", id=found.run_id)
+        await taken(session, now)
+        given = {"of": one.name, "rows": "both", "name": "third"}
+        assert not await session.act("refit", **given)
+        assert "run of" in session.jobs.notices[-1].text
+        for _ in range(3):
+            session.undo()
+        assert session.analysis is before
+        headline.look(False)
+
+    run(main(), 300)
+
+
 def test_columns_are_told_in_their_own_units():
     days = pd.Series(pd.to_datetime(["2024-01-01", "2024-01-03"]))
     assert then_and_now(days, days) == ("mean", "2024-01-02", "2024-01-02")
@@ -326,6 +388,12 @@ def test_a_row_says_why_it_is_there_and_what_it_lies_near_to(placed):
         assert first["column"] in ("kind", "x")
         assert "&lt;i&gt;reds&lt;/i&gt;" in card._text.body
         assert "<i>reds" not in card._text.body
+        dataset, _ = found_by(session)
+        told = Segmentation(*found_by(session))
+        changes = smallest_changes(told, rows(extra=1).iloc[[5]], dataset)
+        shown = value(session, "new_changes")
+        assert_array_equal(shown["change to"], changes["change to"])
+        assert "What it would take" in card._text.body
         session.look.new_row = 0
         await rest(session)
         assert "Belongs nowhere" in card._text.body
@@ -392,10 +460,12 @@ def test_a_file_dropped_on_the_page_is_a_new_table_and_elsewhere_another_analysi
     async def main():
         session = planted()
         await kept(session)
-        session.look.page = "new-rows"
+        taker = _taker(session)
         for page in ("new-rows", "data"):
             session.look.page = page
-            upload = Upload("new.csv", len(content))
+            upload = Upload("new.csv", len(content), 0, taker.rows_of)
+            # What the place said counts, not the page that is open when it is read.
+            session.look.page = "clusters"
             coming = asyncio.create_task(session.receive(upload))
             upload._pieces, upload._missing = [content], 0
             upload._came.set()
@@ -408,6 +478,36 @@ def test_a_file_dropped_on_the_page_is_a_new_table_and_elsewhere_another_analysi
             else:
                 assert yield_.table.name == "new.csv"
                 assert yield_.new_table is None
+
+    run(main())
+
+
+def test_another_sheet_of_the_new_table_is_chosen_and_said_in_the_script():
+    file = io.BytesIO()
+    with pd.ExcelWriter(file) as writer:
+        rows(12).to_excel(writer, sheet_name="one", index=False)
+        rows(9).to_excel(writer, sheet_name="two", index=False)
+
+    async def main():
+        session = planted()
+        assert await kept(session)
+        key = session.keep_file(file.getvalue())
+        assert await session.act("take new table", name="new.xlsx", sha256=key)
+        card = NewTable(session)
+        card.look(True)
+        await rest(session)
+        assert (card._part.visible, card._part.options) == (True, ["one", "two"])
+        await card._read_part("two")
+        await rest(session)
+        assert len(session.analysis.new_table.table) == 9
+        assert card._part.value == "two"
+        lines = Lines()
+        _say_new_table(lines, session.history.done[-1], session.analysis)
+        assert "sheet='two'" in lines.written([lines.name("new_table")])[1][0]
+        session.undo()
+        await rest(session)
+        assert card._part.value == "one"
+        card.look(False)
 
     run(main())
 

@@ -47,3 +47,8 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
     assert found.max(axis=0).sum() >= 95  # hardly a class falls apart
     app.locator(".cl-placed-rows .cl-assigned-rows button").nth(2).click()
     expect(app.locator(".cl-new-row-text")).to_contain_text("Nearest prototypes")
+    app.locator(".cl-refit button").click()
+    expect(app.locator(".cl-refitted")).to_contain_text(
+        "kept name and colour", timeout=LONG
+    )
+    expect(app.locator(".cl-rules")).to_contain_text("second.csv")

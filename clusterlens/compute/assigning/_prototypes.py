@@ -49,19 +49,22 @@ class Prototypes:
         self,
         X: FloatArray,
         cluster: IntArray,
-        found: tuple[IntArray, FloatArray],
+        found: tuple[IntArray, FloatArray] | None = None,
         own: IntArray | None = None,
     ) -> FloatArray:
         """Mean distance of rows to the five nearest of a cluster each: (n_rows,).
 
-        `found` is what `nearest` has given; where it has fewer of the cluster, these
-        are looked for.
+        `found` is what `nearest` has given, where it was asked; without it, or where it
+        has fewer of the cluster, these are looked for, among those of the cluster.
         """
-        codes, distances = found
-        inside = codes == cluster[:, None]
-        inside &= inside.cumsum(axis=1) <= N_WITHIN
-        mean = (distances * inside).sum(axis=1) / N_WITHIN
-        short = inside.sum(axis=1) < N_WITHIN
+        mean, short = np.empty(len(X)), np.ones(len(X), bool)
+        if found is not None:
+            codes, distances = found
+            inside = codes == cluster[:, None]
+            inside &= inside.cumsum(axis=1) <= N_WITHIN
+            short = inside.sum(axis=1) < N_WITHIN
+            inside[short] = False
+            mean[~short] = distances[inside].reshape(-1, N_WITHIN).mean(axis=1)
         for c in np.unique(cluster[short]):
             rows = np.flatnonzero(short & (cluster == c))
             members, search = self._of_cluster(int(c))

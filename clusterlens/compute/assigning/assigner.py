@@ -154,12 +154,12 @@ class Assigner(Frozen):
 
     def _assign_block(self, X: FloatArray) -> Assigned:
         found = None
-        if len(self.rows):
+        if len(self.rows) and self.rule != "centres":
             found = self.prototypes.nearest(X, min(len(self.rows), self.width))
         reading = self._read(X, found)
         alone = len(self.clusters) == 1
         share = np.ones(len(X)) if alone else shares(self.curve, reading.clearness)
-        if found is None:
+        if not len(self.rows):
             odd = centre_distance(X, self.centres, self.scales, reading.cluster)
         else:
             odd = self.prototypes.mean_distance(X, reading.cluster, found)

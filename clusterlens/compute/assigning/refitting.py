@@ -185,8 +185,13 @@ def _same(
     table = contingency_table(rows, columns)
     a, b = match_clusters(table)
     shared = table.tocsr()[a, b]
-    n_old = np.array([(placed == old[k]).sum() for k in a])
-    n_new = np.array([(found == new[k]).sum() for k in b])
+    n_old, n_new = _counts(old, placed)[a], _counts(new, found)[b]
     likeness = np.asarray(shared) / (n_old + n_new - shared)
     same = likeness >= SAME_FROM
     return old[a[same]], new[b[same]], likeness[same]
+
+
+def _counts(clusters: IntArray, labels: IntArray) -> IntArray:
+    """Rows of each of some sorted labels, noise among no one's: (n_clusters,)."""
+    inside = labels[labels != UNLABELLED]
+    return np.bincount(np.searchsorted(clusters, inside), minlength=len(clusters))

@@ -319,6 +319,27 @@ class Segmentation:
                 f"{count(len(frame), 'row')} of the table; give what assign returns "
                 "for this table."
             )
+        return self.drift_typed(frame, assigned, alpha=alpha)
+
+    def drift_typed(
+        self, frame: pd.DataFrame, assigned: pd.DataFrame, *, alpha: float
+    ) -> Drift:
+        """Say whether typed rows are still like those of the first table; see `drift`.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Typed columns, as `typed_table` gives them.
+        assigned : DataFrame
+            What `assign_typed` has said of them at this rate.
+        alpha : float
+            Rate of "nowhere" among rows like those seen.
+
+        Returns
+        -------
+        drift : Drift
+            As that of `drift`.
+        """
         values = self._kept.preparation.encode(frame)
         return measure_drift(self._kept, assigned, values, alpha)
 

@@ -6,6 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,7 +110,7 @@ def assign_file(
     gaps: Counter[str] = Counter()
     with open_batches(source, BATCH) as batches:
         plan = _Plan(segmentation, batches, Path(target).suffix.lower())
-        with _writer(Path(target), plan.schema) as write:
+        with _writer(Path(target), plan.schema) as writer, _beside(writer) as write:
             for batch in batches.rows:
                 run.raise_if_cancelled()
                 told, columns = plan.assign(batch, alpha, run)
@@ -190,6 +191,23 @@ class _Plan:
 
 
 @contextmanager
+def _beside(
+    write: Callable[[list[pa.Array]], None],
+) -> Iterator[Callable[[list[pa.Array]], None]]:
+    """Yield what writes on a thread while the next rows are assigned, one at a time."""
+    with ThreadPoolExecutor(1) as thread:
+        under_way = thread.submit(lambda: None)
+
+        def begin(columns: list[pa.Array]) -> None:
+            nonlocal under_way
+            under_way.result()
+            under_way = thread.submit(write, columns)
+
+        yield begin
+        under_way.result()
+
+
+@contextmanager
 def _writer(
     target: Path, schema: pa.Schema
 ) -> Iterator[Callable[[list[pa.Array]], None]]:
@@ -209,7 +227,11 @@ def _writer(
                 "a folder that can be."
             ) from error
         if target.suffix.lower() == ".parquet":
-            with pq.ParquetWriter(draft, schema, compression="zstd") as parquet:
+            # Dictionaries of numbers that hardly repeat cost time and bytes.
+            repeated = [f.name for f in schema if not pa.types.is_floating(f.type)]
+            with pq.ParquetWriter(
+                draft, schema, compression="zstd", use_dictionary=repeated
+            ) as parquet:
                 yield lambda columns: parquet.write_batch(_batch(columns, schema))
         else:
             safe = _safe_schema(schema)

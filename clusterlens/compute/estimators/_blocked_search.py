@@ -16,7 +16,7 @@ from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray
 
 # Samples in a chunk, and queries that visit it together while it is in the cache.
-_CHUNK = 256
+_CHUNK = 64
 _QUERIES = 64
 # Samples of a chunk that are compared with the farthest one found at a time.
 _AT_A_TIME = 32

@@ -17,6 +17,7 @@ from .export import (
     to_csv_bytes as to_csv_bytes,
 )
 from .preparation import Preparation as Preparation
+from .preparing_again import prepare_again as prepare_again
 from .profiles import (
     ClusterProfiles as ClusterProfiles,
     cluster_profiles as cluster_profiles,

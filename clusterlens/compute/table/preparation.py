@@ -405,6 +405,21 @@ class Preparation(TransformerMixin, BaseEstimator):
         """
         return encode_columns(frame, self.columns_, "missing")[0]
 
+    def transform_encoded(self, values: FloatArray) -> FloatArray:
+        """Turn values as `encode` gives them into features.
+
+        Parameters
+        ----------
+        values : array of float64, shape (n_rows, n_columns)
+            Rows without gaps that the rules do not fill.
+
+        Returns
+        -------
+        X : array of float64, shape (n_rows, n_features)
+            The features.
+        """
+        return self._features(np.array(values, np.float64, order="F"))[0]
+
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """Return the names of the features.
 

@@ -13,6 +13,7 @@ from clusterlens.ui.actions import (
     new_rows,
     partitions,
     pools,
+    refits,
     runs,
     tables,
 )
@@ -21,5 +22,6 @@ from clusterlens.ui.actions.merging import merge
 
 ACTIONS: dict[str, Action] = tables.ACTIONS | pools.ACTIONS | partitions.ACTIONS
 ACTIONS |= runs.ACTIONS | links.ACTIONS | lab.ACTIONS | new_rows.ACTIONS
+ACTIONS |= refits.ACTIONS
 
 __all__ = ["ACTIONS", "Action", "merge"]

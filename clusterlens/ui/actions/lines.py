@@ -37,6 +37,7 @@ class Lines:
         self._said: list[tuple[str, str, str]] = []
         self._runs: dict[str, Run] = {}
         self._datasets: dict[str, str] = {}
+        self._n_tables = 1
 
     def name(self, kind: str, of: Hashable = None) -> str:
         """Return the variable of a kind that holds a thing."""
@@ -45,7 +46,11 @@ class Lines:
 
     def prepared(self, settings: Mapping[str, Any]) -> str:
         """Return the variable of the table as prepared by some rules."""
-        return self.name("dataset", repr(dict(settings)))
+        return self.name("dataset", (self._n_tables, repr(dict(settings))))
+
+    def change_table(self) -> None:
+        """Put another table in force; what is prepared is made of it from now on."""
+        self._n_tables += 1
 
     def ensemble(self, run_id: str) -> str:
         """Return the variable of the partitions of a run."""

@@ -12,7 +12,7 @@ from clusterlens.ui.state.analysis import Analysis, KeptPartition
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.literals import ScriptError, literal
 from clusterlens.ui.state.partitions import names_of, number_of
-from clusterlens.ui.state.shapes import TEXT, key, record
+from clusterlens.ui.state.shapes import LONG_TEXT, TEXT, any_of, key, nothing, record
 
 
 def keep_segmentation(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -48,11 +48,13 @@ def take_new_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Read an uploaded file as the table whose rows are to be placed."""
     if not analysis.segmentations:
         raise ValueError("no segmentation is kept; keep the result on New rows first.")
-    return replace(analysis, new_table=read_table(values, job))
+    table, part, parts = read_table(values, job)
+    return replace(analysis, new_table=table, new_part=part, new_parts=parts)
 
 
 def _say_new_table(lines: Lines, step: Step, before: Analysis) -> None:
-    given = keywords({"name": step.values["name"]})
+    part = dict([step.analysis.new_part] if step.analysis.new_part else [])
+    given = keywords({"name": step.values["name"], **part})
     table = call("cl.load_table", lines.file("NEW_FILE", step), *given)
     lines.say(lines.name("new_table"), table)
 
@@ -68,7 +70,7 @@ ACTIONS = {
     "take new table": Action(
         "Read the new table",
         take_new_table,
-        record({"name": TEXT, "sha256": key}),
+        record({"name": TEXT, "sha256": key}, {"part": any_of(nothing, LONG_TEXT)}),
         slow=True,
         python=_say_new_table,
     ),

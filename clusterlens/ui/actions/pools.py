@@ -118,7 +118,7 @@ def _repeatable(
 def _say_pool(lines: Lines, step: Step, before: Analysis) -> None:
     run = new_run(step, before)
     dataset = lines.prepared(run.dataset.settings)
-    lines.begin(run, dataset, _fitting(lines, dataset, run, run.pool))
+    lines.begin(run, dataset, fitting(lines, dataset, run, run.pool))
     # A pool that is run again may give models that the run left out.
     if step.values.get("distinct_only") or run.stopped_of or run.ensemble.notes:
         ensemble = lines.ensemble(run.id)
@@ -127,7 +127,7 @@ def _say_pool(lines: Lines, step: Step, before: Analysis) -> None:
         lines.say(ensemble, f"{ensemble}.select({at})")
 
 
-def _fitting(lines: Lines, dataset: str, run: Run, pool: Sequence[Any]) -> str:
+def fitting(lines: Lines, dataset: str, run: Run, pool: Sequence[Any]) -> str:
     """Write the call that fits entries of the pool of a run to a prepared table."""
     entries = lines.constant("POOL", [dict(entry) for entry in pool])
     seed, noise = f"random_state={literal(run.random_state)}", run.ensemble.noise
@@ -148,7 +148,7 @@ def add_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
         raise ValueError(
             "the run that is read is not of this prepared table; run a pool first."
         )
-    added = _fitted(run.dataset.X, entries, run.random_state, job)
+    added = fitted(run.dataset.X, entries, run.random_state, job)
     number = analysis.runs_made + 1
     n_more = len(plan_pool(entries, run.dataset.X, run.random_state).models)
     copy = replace(
@@ -166,7 +166,7 @@ def _say_models(lines: Lines, step: Step, before: Analysis) -> None:
     run = new_run(step, before)
     base = lines.base(run, before)
     dataset, entries = lines.dataset(base.id), run.pool[len(base.pool) :]
-    more = _fitting(lines, dataset, run, entries)
+    more = fitting(lines, dataset, run, entries)
     say_joined(lines, run, base, more)
 
 
@@ -179,7 +179,7 @@ def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
     ids = plain_ids(np.asarray(run.dataset.row_ids))
     part = take_rows(run.dataset, [k for k, row in enumerate(ids) if row in wanted])
     pool = list(run.pool or POOLS["quick"])
-    ensemble = _fitted(part.X, pool, run.random_state, job)
+    ensemble = fitted(part.X, pool, run.random_state, job)
     ensemble = ensemble.replace(noise=run.ensemble.noise)
     number = analysis.runs_made + 1
     name = f"{run.name}: {values['name']}"
@@ -203,10 +203,10 @@ def _say_rows(lines: Lines, step: Step, before: Analysis) -> None:
     row = "row" if all(isinstance(one, int) for one in given) else "str(row)"
     mask = f"[{row} in {rows} for row in {whole}.row_ids]"
     lines.say(dataset, call("cl.take_rows", whole, mask))
-    lines.begin(run, dataset, _fitting(lines, dataset, run, run.pool))
+    lines.begin(run, dataset, fitting(lines, dataset, run, run.pool))
 
 
-def _fitted(X: FloatArray, pool: list[Any], random_state: int, job: Any) -> Ensemble:
+def fitted(X: FloatArray, pool: list[Any], random_state: int, job: Any) -> Ensemble:
     """Fit a pool whose models are not shown before all are there."""
     return run_pool(
         X,

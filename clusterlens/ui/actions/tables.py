@@ -50,25 +50,28 @@ def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
     "part" chooses one of several sheets or arrays; without one it is the usual one, or
     the first.
     """
+    table, part, parts = read_table(values, job)
+    return replace(_begin(table, job), part=part, parts=parts)
+
+
+def read_table(
+    values: Values, job: Any
+) -> tuple[Dataset, tuple[str, ...], tuple[str, ...]]:
+    """Read an uploaded file as a table; say which of its parts it is, and name all."""
     parts = table_parts(job.files[values["sha256"]])
     part = values.get("part") or parts.usual or next(iter(parts.names), None)
     chosen = {} if part is None else {parts.option: part}
-    found = _begin(read_table(values, job, **chosen), job)
-    return replace(found, part=tuple(*chosen.items()), parts=parts.names)
-
-
-def read_table(values: Values, job: Any, **chosen: str) -> Dataset:
-    """Read an uploaded file as a table."""
     content, name = job.files[values["sha256"]], values["name"]
     megabytes = len(content) // 1_000_000
     job.enter(f"Read {name}", unit="MB")
-    return load_table(
+    table = load_table(
         content,
         name=name,
         progress=lambda done, total: job.report(megabytes * done // total, megabytes),
         cancel=job.cancelled,
         **chosen,
     )
+    return table, tuple(*chosen.items()), parts.names
 
 
 def _say_file(lines: Lines, step: Step, before: Analysis) -> None:
@@ -130,12 +133,17 @@ def _say_preparation(lines: Lines, step: Step, before: Analysis) -> None:
     dataset = step.analysis.dataset
     if dataset is None or lines.has(name := lines.prepared(dataset.settings)):
         return
-    given = {
+    given = keywords(rules_of(dataset))
+    lines.say(name, call("cl.prepare", lines.name("table"), *given))
+
+
+def rules_of(dataset: Dataset) -> dict[str, Any]:
+    """Return the rules of a prepared table that are not those by default, plain."""
+    return {
         rule: list(value) if isinstance(value, tuple) else value
         for rule, value in dataset.settings.items()
         if value != _DEFAULTS[rule]
     }
-    lines.say(name, call("cl.prepare", lines.name("table"), *keywords(given)))
 
 
 def rows_of(analysis: Analysis) -> pd.Index:

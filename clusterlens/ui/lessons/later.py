@@ -115,8 +115,8 @@ LESSON = Lesson(
             title="What to remember",
             text="The verdict is <b>refit</b>, and it has a reason: a column moved, "
             "and more rows than expected belong nowhere. It does not say why; the "
-            "rows do. Here one cluster moved and one group is new: cluster the summer "
-            "again, and keep the names of those that are still there.",
+            "rows do. Here one cluster moved and one group is new: <b>Refit</b> "
+            "clusters the summer again, and those still there keep their names.",
         ),
     ),
 )

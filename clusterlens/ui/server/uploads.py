@@ -24,6 +24,8 @@ from clusterlens.ui.work.jobs import Job
 
 MAX_BYTES = 1_000_000_000
 PASTED = "pasted table"
+# What a file is, by the place that took it.
+TABLE, NEW_TABLE = "table", "new table"
 _MB = 1_000_000
 _LOOKS_AFTER_SECONDS = 0.2
 _GIVES_UP_AFTER_SECONDS = 60
@@ -40,6 +42,9 @@ class Upload:
         Its bytes.
     others : int, default 0
         Number of files that were dropped together with it and are left out.
+    rows_of : {"table", "new table"}, default "table"
+        Whether it is the table of an analysis, or its rows are to be placed, as the
+        place that took it said.
 
     Attributes
     ----------
@@ -47,7 +52,10 @@ class Upload:
         Whether nobody waits for pieces any more.
     """
 
-    def __init__(self, name: str, size: int, others: int = 0) -> None:
+    def __init__(
+        self, name: str, size: int, others: int = 0, rows_of: str = TABLE
+    ) -> None:
+        self.rows_of = rows_of
         self.name, self.size, self.others, self.ended = name, size, others, False
         self._pieces: list[bytes] = []
         self._missing = size
@@ -128,8 +136,11 @@ class FileTaker(JSComponent):
     everywhere : bool
         Whether it takes what is dropped or pasted anywhere on the page; else it is a
         button to choose a file.
+    rows_of : {"table", "new table"}
+        What a file that it takes is; the page says it where something is dropped.
     """
 
+    rows_of = param.Selector(default=TABLE, objects=[TABLE, NEW_TABLE])
     everywhere = param.Boolean(False, doc="Whether the whole page takes files.")
     pasted = param.String(PASTED, doc="What a pasted table is called.")
 
@@ -158,7 +169,8 @@ export function render({model}) {
   const take = async ([file, ...others]) => {
     if (!file || tell) return;
     const name = file.name || model.pasted;
-    let answer = await ask({name, size: file.size, others: others.length});
+    let answer = await ask({name, size: file.size, others: others.length,
+      rows_of: model.rows_of});
     for (let at = 0; answer === 'next' && at < file.size; at += PIECE)
       answer = await ask({piece: await code(file.slice(at, at + PIECE))});
     tell = null;
@@ -187,14 +199,17 @@ function chosen(take) {
 function wherever(model, take) {
   const overlay = document.createElement('div');
   overlay.style.cssText = OVERLAY;
-  overlay.textContent = 'Drop the table: it opens in this window';
   overlay.style.display = 'none';
   document.body.append(overlay);
   // Other parts that take files have a place of their own, and tell nobody else.
   const taker = '.filepond--root, label:has(> input[type=file])';
   const ours = (event) => event.dataTransfer?.types.includes('Files')
     && !event.composedPath().some((e) => e.matches?.(taker));
-  const show = (shown) => { overlay.style.display = shown ? 'flex' : 'none'; };
+  const show = (shown) => {
+    overlay.textContent = `Drop the table: ${model.rows_of === 'table'
+      ? 'it opens in this window' : 'its rows are placed'}`;
+    overlay.style.display = shown ? 'flex' : 'none';
+  };
   const over = (event) => {
     if (ours(event)) event.preventDefault();
     show(ours(event));
@@ -237,7 +252,9 @@ function wherever(model, take) {
     def _handle_msg(self, data: Any) -> None:
         if "name" in data:
             name, size, others = data["name"], data["size"], data["others"]
-            self._upload = Upload(str(name), int(size), int(others))
+            given = data.get("rows_of")
+            rows_of = given if given == NEW_TABLE else TABLE
+            self._upload = Upload(str(name), int(size), int(others), rows_of)
             go_on(self._begin(self._upload))
         elif self._upload is not None:
             self._upload.take(data["piece"])

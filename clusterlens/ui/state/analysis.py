@@ -135,6 +135,27 @@ class AnalysisResult:
         return int(self.made.get("model", 0)) if is_model else None
 
 
+@dataclass(frozen=True)
+class Succession:
+    """What became of the clusters of a segmentation when it was refitted.
+
+    Parameters
+    ----------
+    of : str
+        Name of the older segmentation.
+    rows : {"new", "both"}
+        Whether the new table was clustered, or both tables.
+    stays, gone, new : tuple of str
+        Names of the clusters that are still there, are not, and were not before.
+    """
+
+    of: str
+    rows: Literal["new", "both"]
+    stays: tuple[str, ...]
+    gone: tuple[str, ...]
+    new: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class KeptPartition:
     """A partition that is kept for other tables, with the names of its clusters.
@@ -147,11 +168,20 @@ class KeptPartition:
         The result when it was kept; it stays what it was.
     names : tuple of (int, str)
         Names that were given to clusters, by their number on screen.
+    follows : Succession or None
+        The segmentation that it is a refit of.
     """
 
     name: str
     result: AnalysisResult
     names: tuple[tuple[int, str], ...] = ()
+    follows: Succession | None = None
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Number of the cluster of each sample as people read it, -1 for noise."""
+        clusters = self.result.clusters
+        return np.where(clusters < 0, -1, clusters + 1)
 
     def holds(self, result: AnalysisResult) -> bool:
         """Whether it is this result that is kept, also where it was read again."""
@@ -225,6 +255,8 @@ class Analysis:
         empty for a file that holds one table.
     parts : tuple of str
         The names of all parts of the file.
+    new_part, new_parts : tuple of str
+        The same of the file of the new table.
     """
 
     table: Dataset | None = None
@@ -249,6 +281,8 @@ class Analysis:
     cns: tuple[int, float, int] | None = None
     part: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    new_part: tuple[str, ...] = ()
+    new_parts: tuple[str, ...] = ()
 
     def with_run(self, run: Run) -> Analysis:
         """The analysis with another run, which is read at the mean rule."""

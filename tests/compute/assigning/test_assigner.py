@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.datasets import make_moons
 
 from clusterlens.compute.assigning.fitting import fit_assigner
@@ -96,3 +97,13 @@ def test_a_single_cluster_has_no_other():
     told = fit_assigner(X, np.full(30, 4)).assign(X)
     np.testing.assert_array_equal(told.other, 4)
     np.testing.assert_array_equal(told.margin, 1)
+
+
+def test_oddness_is_the_same_searched_among_all_and_among_the_cluster(moons, assigner):
+    X, labels = moons
+    codes = np.searchsorted(assigner.clusters, labels)
+    prototypes = assigner.prototypes
+    for width in (7, 10, 15):
+        found = prototypes.nearest(X, width)
+        among_all = prototypes.mean_distance(X, codes, found)
+        assert_array_equal(among_all, prototypes.mean_distance(X, codes))

@@ -195,6 +195,13 @@ class Worked:
         self.cards("rows")
         await act("prepare", scale="none")
         self.cards("rows, another table")
+        await act("run pool", pool=[K_MEANS], random_state=2)
+        await act("weigh models", by="families")
+        await self.choose({"kind": "model", "model": 0})
+        await act("keep segmentation", name="three")
+        await act("refit", of="three", rows="both", name="four")
+        await self.read("take new table", "newer.csv", table().iloc[:8])
+        self.told("refitted")
         return self
 
     def told(self, name):

@@ -26,6 +26,7 @@ from clusterlens.ui.state.analysis import (
     Link,
     Run,
     SoftTable,
+    Succession,
 )
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
@@ -116,13 +117,20 @@ def analysis() -> Analysis:
             SoftTable("own.csv", ready.row_ids, FuzzyPartition(found.memberships[1])),
         ),
         result=result,
-        segmentations=(KeptPartition("<b>", result, ((0, "small"),)),),
+        segmentations=(
+            KeptPartition("<b>", result, ((0, "small"),)),
+            KeptPartition(
+                "later", result, (), Succession("<b>", "both", ("small",), (), ("2",))
+            ),
+        ),
         new_table=make_dataset(table().head(5), name="later"),
         fuzzy_pairs=(("model 1", "labels"),),
         cns=(5, 0.2, 3),
         note="mine <b>",
         part=("sheet", "b"),
         parts=("a", "b"),
+        new_part=("array", "c"),
+        new_parts=("c", "d"),
     )
 
 
@@ -171,7 +179,7 @@ def assert_same(one: Analysis, other: Analysis):
             assert_same_result(a, b)
         elif field.name == "segmentations":
             for x, y in zip(a, b, strict=True):
-                assert (x.name, x.names) == (y.name, y.names)
+                assert (x.name, x.names, x.follows) == (y.name, y.names, y.follows)
                 assert_same_result(x.result, y.result)
         elif field.name == "runs":
             assert len(a) == len(b)

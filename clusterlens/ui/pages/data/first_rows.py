@@ -6,8 +6,9 @@ from typing import Any
 
 from clusterlens.compute._numbers import count, whole
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.widgets import card, link, safe, select
+from clusterlens.ui.kit.widgets import card, link, safe
 from clusterlens.ui.pages.data.nodes import Preview
+from clusterlens.ui.parts.file_part import offer_parts, part_select
 from clusterlens.ui.parts.panel import Panel
 
 FORMS = {"read": "as read", "features": "as features"}
@@ -24,7 +25,7 @@ class FirstRows(Panel):
             css_classes=["cl-preview"], scrolls=True, sizing_mode="stretch_both"
         )
         self._part = self.control(
-            select("Sheet", [""], css="cl-part", width=170, visible=False),
+            part_select("cl-part"),
             lambda: "".join(self.session.analysis.part[1:]),
             self._read_part,
         )
@@ -55,12 +56,7 @@ class FirstRows(Panel):
         parts: tuple[str, ...],
     ) -> None:
         """Write the rows as a table, and offer the other tables of the file."""
-        self.offer(
-            self._part,
-            label=f"{part[0].title()} of the file" if part else "",
-            options=list(parts) or [""],
-            visible=len(parts) > 1,
-        )
+        offer_parts(self, self._part, part, parts)
         forms = " ".join(
             f"<b class='pill'>{title}</b>"
             if form == rows_as

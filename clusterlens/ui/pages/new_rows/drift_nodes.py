@@ -14,9 +14,8 @@ from clusterlens.compute.assigning.drift import LEVEL, Drift
 from clusterlens.compute.assigning.migrating import Migration, migration
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.compute.table.preparation import typed_table
 from clusterlens.ui.kit.words import number
-from clusterlens.ui.pages.new_rows.nodes import labels_of
+from clusterlens.ui.pages.new_rows.nodes import NewCells
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
@@ -68,14 +67,15 @@ def drifted(
     segmentation: Segmentation,
     kept: KeptPartition,
     new_table: Dataset,
+    new_cells: NewCells,
     assigned: pd.DataFrame,
 ) -> Drifted:
     """Compare both tables; linear in the number of rows."""
-    found = segmentation.drift(new_table, alpha=ALPHA, assigned=assigned, **job.kernels)
+    found = segmentation.drift_typed(new_cells.frame, assigned, alpha=ALPHA)
     raise_if_cancelled(job.cancelled)
     dataset, names = kept.result.dataset, list(segmentation.columns)
     then = dataset.table[dataset.positions >= 0]
-    now, _ = typed_table(new_table, names)
+    now = new_cells.frame
     columns = {name: then_and_now(then[name], now[name]) for name in names}
     return Drifted(
         found,
@@ -97,9 +97,7 @@ def returned(
         return None
     dataset = kept.result.dataset
     used = dataset.positions >= 0
-    before = pd.Series(
-        labels_of(kept)[dataset.positions[used]], dataset.table.index[used]
-    )
+    before = pd.Series(kept.labels[dataset.positions[used]], dataset.table.index[used])
     found = migration(before, assigned)
     return found if found.n_returned else None
 
@@ -139,7 +137,7 @@ def _mean(mean: float, spread: float) -> str:
 
 NODES = {
     "drifted": Node(
-        ("segmentation", "kept_partition", "new_table", "assigned"),
+        ("segmentation", "kept_partition", "new_table", "new_cells", "assigned"),
         drifted,
         "idle",
         "Comparing the tables",

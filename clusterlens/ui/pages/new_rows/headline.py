@@ -9,7 +9,7 @@ from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.assigning.drift import LEVEL
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import DENSE
-from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe
+from clusterlens.ui.kit.widgets import badge, card, link, pmu, pn, safe, select
 from clusterlens.ui.pages.new_rows.drift_nodes import Drifted
 from clusterlens.ui.pages.new_rows.nodes import Placed
 from clusterlens.ui.parts.panel import TO_A_RUN, Panel
@@ -21,6 +21,8 @@ WHAT_FOR = (
     "Kept, the result says where the rows of any other table with the same columns "
     "belong: next month's customers, another laboratory, a file of millions."
 )
+
+REFIT_ROWS = {"the new table": "new", "both tables": "both"}
 
 
 class NewRowsHeadline(Panel):
@@ -53,12 +55,27 @@ class NewRowsHeadline(Panel):
             css_classes=["cl-keep-segmentation"],
         )
         self._proposed = ""
+        self._rows = select(
+            "Cluster again", REFIT_ROWS, css="cl-refit-rows", width=150, visible=False
+        )
+        self._refit = pmu.Button(
+            label="Refit",
+            icon="autorenew",
+            size="small",
+            margin=0,
+            visible=False,
+            on_click=self._refit_it,
+            css_classes=["cl-refit"],
+        )
+        self._kept: KeptPartition | None = None
         return card(
             "",
             pn.Row(
                 self._text,
                 self._name,
                 self._keep,
+                self._rows,
+                self._refit,
                 margin=0,
                 sizing_mode="stretch_width",
                 styles={
@@ -89,12 +106,17 @@ class NewRowsHeadline(Panel):
         self._name.visible = self._keep.visible = is_new
         if result is not None and is_new:
             self._propose(free_name(result.title, {one.name for one in kept}))
+        self._kept = kept_partition
+        self._rows.visible = self._refit.visible = placed.ready
+        is_due = drifted.ready and drifted.value.drift.verdict == "refit"
+        self._refit.variant = "contained" if is_due else "outlined"
         if kept_partition is None:
             self._text.body = _before(run_id, result)
         elif new_table.value is None:
             self._text.body = (
-                f"<p><b>{safe(kept_partition.name)} waits for new rows.</b> Drop a "
-                "table with the same columns, or browse for one below.</p>"
+                f"{_refitted(kept_partition)}<p><b>{safe(kept_partition.name)} waits "
+                "for new rows.</b> Drop a table with the same columns, or browse for "
+                "one below.</p>"
             )
         else:
             self._text.body = _placed(placed, drifted, new_table.value.name)
@@ -109,6 +131,19 @@ class NewRowsHeadline(Panel):
         look: Mapping[str, Any] = {"segmentation": None}
         name = self._name.value_input or self._name.value
         await self.session.act("keep segmentation", look=look, name=name)
+
+    async def _refit_it(self, event: Any) -> None:
+        if (kept := self._kept) is None:
+            return
+        taken = {one.name for one in self.session.analysis.segmentations}
+        look: Mapping[str, Any] = {"segmentation": None, "new_row": None}
+        await self.session.act(
+            "refit",
+            look=look,
+            of=kept.name,
+            rows=self._rows.value,
+            name=free_name(kept.name, taken),
+        )
 
     def _do(self, what: str) -> None:
         if what == "nowhere":
@@ -127,6 +162,26 @@ def _before(run_id: str | None, result: AnalysisResult | None) -> str:
     else:
         said = f"<b>Nothing is kept yet.</b> {TO_A_RUN}. {WHAT_FOR}"
     return f"<p>{said}</p>"
+
+
+def _refitted(kept: KeptPartition) -> str:
+    """Say which clusters of the older segmentation are still there."""
+    if (found := kept.follows) is None:
+        return ""
+    told = [
+        f"{named} {word}"
+        for names, word in (
+            (found.stays, "kept name and colour"),
+            (found.gone, "gone"),
+            (found.new, "new"),
+        )
+        if (named := ", ".join(f"<b>{safe(name)}</b>" for name in names))
+    ]
+    of = "the new table" if found.rows == "new" else "both tables"
+    return (
+        f"<p class='cl-refitted'>Refit of {safe(found.of)} on {of}: "
+        f"{'; '.join(told)}. Undo goes back.</p>"
+    )
 
 
 def _placed(placed: Result, drifted: Result, name: str) -> str:

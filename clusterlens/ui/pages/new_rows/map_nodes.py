@@ -10,13 +10,12 @@ from scipy.spatial import KDTree
 
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.assigning.segmentation import Segmentation
-from clusterlens.compute.table.dataset import Dataset
-from clusterlens.compute.table.preparation import PreparedRows, typed_table
+from clusterlens.compute.table.preparation import PreparedRows
 from clusterlens.compute.table.projection import Projection, project
 from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import cluster_colours, rgb
-from clusterlens.ui.pages.new_rows.nodes import NOISE, is_nowhere
+from clusterlens.ui.pages.new_rows.nodes import NOISE, NewCells, is_nowhere
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.work.derived import Node
@@ -66,26 +65,23 @@ class NewMap:
         return xy[:: max(1, -(-len(xy) // MOST_CROSSES))]
 
 
-def features_of(
-    segmentation: Segmentation, table: Dataset | pd.DataFrame
-) -> PreparedRows:
-    """Turn raw rows into the features that decide; some are left out for gaps."""
-    kept = segmentation.kept
-    frame, _ = typed_table(table, list(segmentation.columns), kept.row_id)
-    return kept.preparation.transform_typed(frame, unknown="missing", gaps="leave out")
+def features_of(segmentation: Segmentation, frame: pd.DataFrame) -> PreparedRows:
+    """Turn typed rows into the features that decide; some are left out for gaps."""
+    preparation = segmentation.kept.preparation
+    return preparation.transform_typed(frame, unknown="missing", gaps="leave out")
 
 
 def new_map(
     job: Job,
     segmentation: Segmentation,
     kept: KeptPartition,
-    new_table: Dataset,
+    new_cells: NewCells,
     assigned: pd.DataFrame,
 ) -> NewMap:
     """Project the new rows on the axes of the old ones."""
     projection = project(kept.result.dataset)
     raise_if_cancelled(job.cancelled)
-    rows = features_of(segmentation, new_table)
+    rows = features_of(segmentation, new_cells.frame)
     xy = np.empty((0, 2))
     if len(rows.X):
         xy = projection.transform(rows.X)
@@ -125,7 +121,7 @@ def new_nearest(job: Job, new_map: NewMap) -> KDTree | None:
 
 NODES = {
     "new_map": Node(
-        ("segmentation", "kept_partition", "new_table", "assigned"),
+        ("segmentation", "kept_partition", "new_cells", "assigned"),
         new_map,
         "live",
         "Placing the new rows on the map",

@@ -13,8 +13,9 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import NOISE_COLOUR, cluster_colour
 from clusterlens.ui.kit.widgets import card, link, pn, reading, safe
 from clusterlens.ui.pages.new_rows.nodes import Placed, Share, ThenAndNow, cluster_of
+from clusterlens.ui.parts.file_part import offer_parts, part_select
 from clusterlens.ui.parts.panel import Panel
-from clusterlens.ui.server.uploads import FileTaker
+from clusterlens.ui.server.uploads import NEW_TABLE, FileTaker
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import explain
 
@@ -29,19 +30,27 @@ CSS = """
 .zone { border: 1px dashed #0b8a8a; border-radius: 6px; padding: 14px;
   text-align: center; background: color-mix(in srgb, #0b8a8a 6%, transparent); }
 """
-# Kinds of actions that bring a table in.
-_TAKING = ("load file", "take new table")
+# Kinds of actions that bring a table in, or go on with it.
+_TAKING = ("load file", "take new table", "refit")
 
 
 class NewTable(Panel):
     """Bars of shares, once there is a table; before, how to give one."""
 
     needs = ("kept_partition", "new_table?")
-    also = ("placed", "assigned", "segmentation")
+    also = ("placed", "assigned", "segmentation", "new_part", "new_parts")
 
     def build(self) -> Any:
         self._browse = FileTaker(
-            self.session.receive, css_classes=["cl-new-table"], width=110
+            self.session.receive,
+            rows_of=NEW_TABLE,
+            css_classes=["cl-new-table"],
+            width=110,
+        )
+        self._part = self.control(
+            part_select("cl-new-part"),
+            lambda: "".join(self.session.analysis.new_part[1:]),
+            self._read_part,
         )
         self._text = Text(
             does=self._do,
@@ -60,7 +69,7 @@ class NewTable(Panel):
             self._reading,
             self._text,
             note=self.status,
-            buttons=[pn.Spacer(), self._browse],
+            buttons=[pn.Spacer(), self._part, self._browse],
             css="cl-new-table-card",
         )
 
@@ -71,8 +80,11 @@ class NewTable(Panel):
         placed: Result,
         assigned: Result,
         segmentation: Result,
+        new_part: Result,
+        new_parts: Result,
     ) -> None:
         """Draw the shares, or say why there are none."""
+        offer_parts(self, self._part, new_part.value or (), new_parts.value or ())
         self._about.body = _about(new_table)
         if new_table is None:
             self._text.body = _invitation(segmentation)
@@ -81,9 +93,15 @@ class NewTable(Panel):
         else:
             self._text.body = _not_placed((segmentation, assigned, placed))
 
+    async def _read_part(self, part: str) -> None:
+        """Read another sheet or array of the same file."""
+        done = self.session.history.done
+        file = next(s.values for s in reversed(done) if s.kind == "take new table")
+        await self.session.act("take new table", **{**file, "part": part})
+
     def _do(self, what: str) -> None:
         if what == "retry":
-            for name in ("segmentation", "assigned", "placed"):
+            for name in ("segmentation", "new_cells", "assigned", "placed"):
                 self.session.derived.ask(name)
 
     def _cancel(self, what: str) -> None:

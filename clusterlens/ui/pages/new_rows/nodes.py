@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from clusterlens.compute._run.options import raise_if_cancelled
+from clusterlens.compute._run.options import RunOptions, raise_if_cancelled
 from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.few_columns import TypingTool, typing_tool
 from clusterlens.compute.assigning.rules import ClusterRules, describe_clusters
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.preparation import typed_table
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.state.partitions import number_of
 from clusterlens.ui.work.derived import Node
@@ -41,12 +42,6 @@ def cluster_of(label: int) -> int:
     return label - 1 if label > 0 else NOISE
 
 
-def labels_of(kept: KeptPartition) -> np.ndarray:
-    """Label of each row of the table that a partition is of, (n_samples,)."""
-    clusters = kept.result.clusters
-    return np.where(clusters < 0, NOISE, clusters + 1)
-
-
 @dataclass(frozen=True, eq=False)
 class _Shared:
     """A segmentation among the results of a process, with its largest array."""
@@ -61,7 +56,7 @@ def segmentation(job: Job, kept: KeptPartition) -> Segmentation:
     def learn() -> tuple[_Shared, bool]:
         names = {number_of(k): name for k, name in kept.names}
         made = Segmentation(
-            kept.result.dataset, labels_of(kept), names, cancel=job.cancelled
+            kept.result.dataset, kept.labels, names, cancel=job.cancelled
         )
         return _Shared(made, made.assigner.rows), True
 
@@ -76,14 +71,34 @@ def _key(kept: KeptPartition) -> str:
     digest = hashlib.sha256(content_key(dataset.X, [], 0, "segmentation").encode())
     digest.update(json.dumps(about, sort_keys=True, default=str).encode())
     cells = pd.util.hash_pandas_object(dataset.table[names], index=False)
-    for part in (cells.to_numpy(), labels_of(kept)):
+    for part in (cells.to_numpy(), kept.labels):
         digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()
 
 
-def assigned(job: Job, segmentation: Segmentation, new_table: Dataset) -> pd.DataFrame:
+@dataclass(frozen=True, eq=False)
+class NewCells:
+    """The columns of the new table that decide, typed, and what was done to them."""
+
+    frame: pd.DataFrame
+    notes: list[str]
+
+
+def new_cells(job: Job, segmentation: Segmentation, new_table: Dataset) -> NewCells:
+    """Type the columns that decide, once for all that is asked of them."""
+    columns, row_id = list(segmentation.columns), segmentation.kept.row_id
+    return NewCells(*typed_table(new_table, columns, row_id))
+
+
+def assigned(job: Job, segmentation: Segmentation, new_cells: NewCells) -> pd.DataFrame:
     """Say where the rows of the new table belong; linear in their number."""
-    return segmentation.assign(new_table, alpha=ALPHA, details=True, **job.kernels)
+    return segmentation.assign_typed(
+        new_cells.frame,
+        new_cells.notes,
+        alpha=ALPHA,
+        run=RunOptions(**job.kernels),
+        details=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -205,7 +220,7 @@ def listed(job: Job, assigned: pd.DataFrame, first: str) -> np.ndarray:
 
 def rules(job: Job, kept: KeptPartition) -> ClusterRules | None:
     """Describe each cluster by few conditions; nothing where there is only one."""
-    labels = labels_of(kept)
+    labels = kept.labels
     if len(np.unique(labels)) < 2:
         return None
     return describe_clusters(kept.result.dataset, labels)
@@ -213,7 +228,7 @@ def rules(job: Job, kept: KeptPartition) -> ClusterRules | None:
 
 def typing(job: Job, kept: KeptPartition) -> TypingTool | None:
     """Find few questions that tell the clusters apart; nothing where there is one."""
-    labels = labels_of(kept)
+    labels = kept.labels
     if len(np.unique(labels[labels != NOISE])) < 2:
         return None
     raise_if_cancelled(job.cancelled)
@@ -225,8 +240,11 @@ NODES = {
     "segmentation": Node(
         ("kept_partition",), segmentation, "idle", "Learning where rows belong", keep=8
     ),
+    "new_cells": Node(
+        ("segmentation", "new_table"), new_cells, "idle", "Reading the columns"
+    ),
     "assigned": Node(
-        ("segmentation", "new_table"), assigned, "idle", "Placing the new rows"
+        ("segmentation", "new_cells"), assigned, "idle", "Placing the new rows"
     ),
     "placed": Node(("segmentation", "assigned"), placed, "live", "Counting the rows"),
     "listed_rows": Node(

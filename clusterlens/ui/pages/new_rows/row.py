@@ -18,14 +18,17 @@ from clusterlens.ui.kit.words import fixed, number
 from clusterlens.ui.pages.new_rows.nodes import NOISE, cluster_of
 from clusterlens.ui.pages.new_rows.row_nodes import NewRow, Standing
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.work.derived import Result
 
-SHOWN_FOR, SHOWN_AGAINST = 4, 2
+SHOWN_FOR, SHOWN_AGAINST, SHOWN_CHANGES = 4, 2, 4
 CSS = """
 table { table-layout: fixed; }
 td, th { overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
   padding: 3px 2px; }
 .why th:nth-child(1) { width: 24%; } .why th:nth-child(5) { width: 12%; }
 .why td { font-size: .95em; }
+.takes th:nth-child(1) { width: 30%; } .takes th:nth-child(4) { width: 34%; }
+.takes td:nth-child(4), .takes th:nth-child(4) { padding-left: 8px; }
 .near th:nth-child(1) { width: 42%; }
 """
 
@@ -34,6 +37,7 @@ class NewRowCard(Panel):
     """A row that was clicked, else the first of the list."""
 
     needs = ("new_row", "segmentation", "listed_rows")
+    also = ("new_changes",)
     empty = "<p class='muted'>A row stands here once a new table is placed.</p>"
     tells_failure = False
 
@@ -51,7 +55,11 @@ class NewRowCard(Panel):
         return card("Row", self._text, note=self.status, css="cl-new-row")
 
     def show(
-        self, new_row: NewRow, segmentation: Segmentation, listed_rows: np.ndarray
+        self,
+        new_row: NewRow,
+        segmentation: Segmentation,
+        listed_rows: np.ndarray,
+        new_changes: Result,
     ) -> None:
         """Write what is known of the row."""
         self._order, self._at = listed_rows, new_row.position
@@ -65,8 +73,9 @@ class NewRowCard(Panel):
         )
         told = "<p>It is not placed: it has gaps that are not filled.</p>"
         if (standing := new_row.standing) is not None:
-            parts = (_cluster, _belongs, _why, _near)
-            told = "".join(part(standing, segmentation) for part in parts)
+            above = (_cluster, _belongs, _why)
+            told = "".join(part(standing, segmentation) for part in above)
+            told += _takes(new_changes, segmentation) + _near(standing, segmentation)
         self._text.body = head + told
 
     def _do(self, what: str) -> None:
@@ -156,6 +165,37 @@ def _pull(one: Any, colour: str, largest: float) -> str:
         f"<td class='number' title='{safe(other)}'>{safe(other)}</td>"
         f"<td><div class='track' style='min-width:20px'><div style='width:{width:.0f}%;"
         f"background:{colour}'></div></div></td></tr>"
+    )
+
+
+def _takes(changes: Result, segmentation: Segmentation) -> str:
+    """List the smallest changes of single columns that would put the row elsewhere."""
+    if not changes.ready or changes.value is None:
+        return ""
+    found = changes.value.dropna(subset="cluster").head(SHOWN_CHANGES)
+    head = "<h3>What it would take <small>to be elsewhere"
+    if not len(found):
+        return (
+            f"{head}</small></h3><p class='cl-new-changes'>No single column does it "
+            "within the values of the old table.</p>"
+        )
+    rows = "".join(_change(one, segmentation) for one in found.itertuples())
+    return (
+        f"{head}, one of these alone</small></h3><table class='takes cl-new-changes'>"
+        "<tr><th>column</th><th class='number'>is</th><th class='number'>to"
+        f"</th><th>then</th></tr>{rows}</table>"
+    )
+
+
+def _change(one: Any, segmentation: Segmentation) -> str:
+    is_, other = _value(one.value), _value(one[3])
+    cross, words = "", f"{one.column}: {is_} to {other}"
+    if one.nowhere is True:
+        cross, words = "<b>✕</b> ", f"{words}; it would belong nowhere then"
+    return (
+        f"<tr title='{safe(words)}'><td>{safe(one.column)}</td>"
+        f"<td class='number'>{safe(is_)}</td><td class='number'><b>{safe(other)}</b>"
+        f"</td><td>{cross}{_named(int(one.cluster), segmentation)}</td></tr>"
     )
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute.assigning.assigner import ALPHA
+from clusterlens.compute.assigning.elsewhere import smallest_changes
 from clusterlens.compute.assigning.explained import Company, company, pulls
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.compute.table.preparation import typed_table
 from clusterlens.ui.pages.new_rows.map_nodes import features_of
-from clusterlens.ui.pages.new_rows.nodes import is_nowhere, labels_of
+from clusterlens.ui.pages.new_rows.nodes import NewCells, is_nowhere
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import Job
@@ -67,7 +67,7 @@ def new_row(
     job: Job,
     segmentation: Segmentation,
     kept: KeptPartition,
-    new_table: Dataset,
+    new_cells: NewCells,
     assigned: pd.DataFrame,
     listed: np.ndarray,
     chosen: int | None,
@@ -80,7 +80,7 @@ def new_row(
     told = assigned.iloc[chosen]
     standing = None
     if pd.notna(told["cluster"]):
-        raw = new_table.table.iloc[[chosen]]
+        raw = new_cells.frame.iloc[[chosen]]
         standing = _standing(segmentation, kept, raw, assigned.iloc[[chosen]])
     return NewRow(chosen, assigned.index[chosen], standing)
 
@@ -124,21 +124,43 @@ def _pulls(
     """Compare the values of a row with those of both clusters."""
     dataset, names = kept.result.dataset, list(segmentation.columns)
     of_rows = dataset.positions
-    labels = labels_of(kept)[of_rows[of_rows >= 0]]
+    labels = kept.labels[of_rows[of_rows >= 0]]
     table = dataset.table.loc[of_rows >= 0, names]
-    row, _ = typed_table(raw, names)
-    return pulls(table, labels == label, labels == other, row.iloc[0])
+    return pulls(table, labels == label, labels == other, raw.iloc[0])
+
+
+def new_changes(
+    job: Job,
+    segmentation: Segmentation,
+    kept: KeptPartition,
+    new_cells: NewCells,
+    new_row: NewRow | None,
+) -> pd.DataFrame | None:
+    """Say what it would take for the row to be elsewhere, of each column by itself."""
+    if new_row is None or new_row.standing is None:
+        return None
+    raw = new_cells.frame.iloc[[new_row.position]]
+    return smallest_changes(
+        segmentation, raw, kept.result.dataset, cancel=job.cancelled
+    )
 
 
 NODES = {
     "new_row": Node(
         (
-            *("segmentation", "kept_partition", "new_table", "assigned"),
+            *("segmentation", "kept_partition", "new_cells", "assigned"),
             *("listed_rows", "look.new_row?"),
         ),
         new_row,
         "live",
         "Reading a row",
+        keep=16,
+    ),
+    "new_changes": Node(
+        ("segmentation", "kept_partition", "new_cells", "new_row"),
+        new_changes,
+        "live",
+        "Trying other values",
         keep=16,
     ),
 }

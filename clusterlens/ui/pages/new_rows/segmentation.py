@@ -42,6 +42,7 @@ class SegmentationCard(Panel):
                 {"": 0},
                 css="cl-which-segmentation",
                 width=180,
+                margin=(8, 0, 0, 0),
                 visible=False,
             ),
             self._chosen,

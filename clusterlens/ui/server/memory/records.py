@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, asdict, fields, replace
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -34,6 +34,7 @@ from clusterlens.ui.state.analysis import (
     Link,
     Run,
     SoftTable,
+    Succession,
 )
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.partitions import refuse_large_labels
@@ -282,6 +283,7 @@ class Records:
                 "name": one.name,
                 "result": self._write_result(one.result, analysis),
                 "names": _plain(one.names),
+                **({"follows": _plain(asdict(one.follows))} if one.follows else {}),
             }
             for one in kept
         ]
@@ -298,7 +300,10 @@ class Records:
         names = tuple((cluster, name) for cluster, name in record["names"])
         if not {k for k, _ in names} <= set(np.unique(result.clusters).tolist()):
             raise RecordError(f"{record['name']!r} has names of no clusters")
-        return KeptPartition(record["name"], result, names)
+        follows = record.get("follows")
+        return KeptPartition(
+            record["name"], result, names, _succession(follows) if follows else None
+        )
 
     def _write_soft(self, tables: Iterable[SoftTable], analysis: Analysis) -> list[Any]:
         return [
@@ -354,6 +359,8 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "runs": Records._read_runs,
     "part": lambda self, part, known: tuple(part),
     "parts": lambda self, parts, known: tuple(parts),
+    "new_part": lambda self, part, known: tuple(part),
+    "new_parts": lambda self, parts, known: tuple(parts),
     "counted_fully": lambda self, runs, known: frozenset(runs),
     "links": lambda self, links, known: _links(links),
     "unsure": lambda self, pairs, known: tuple(map(tuple, pairs)),
@@ -367,6 +374,11 @@ _READERS: dict[str, Callable[[Records, Any, Mapping[str, Any]], Any]] = {
     "fuzzy_pairs": lambda self, pairs, known: tuple(map(tuple, pairs)),
     "cns": lambda self, setting, known: tuple(setting),
 }
+
+
+def _succession(record: Mapping[str, Any]) -> Succession:
+    named = (tuple(record[state]) for state in ("stays", "gone", "new"))
+    return Succession(record["of"], record["rows"], *named)
 
 
 def _plain_links(links: Iterable[Link]) -> list[Any]:

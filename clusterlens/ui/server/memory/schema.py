@@ -83,6 +83,13 @@ _RESULT = record(
         "chosen on": TEXT,
     }
 )
+_PART = any_of(row(), row(choice("sheet", "array"), LONG_TEXT))
+_FOLLOWS = record(
+    {
+        **{"of": TEXT, "rows": choice("new", "both")},
+        **dict.fromkeys(("stays", "gone", "new"), sequence(TEXT)),
+    }
+)
 # The fields of an analysis, as `Records` writes them.
 _FIELDS: dict[str, Shape] = {
     "table": any_of(nothing, key),
@@ -105,7 +112,8 @@ _FIELDS: dict[str, Shape] = {
                 "name": TEXT,
                 "result": _RESULT,
                 "names": sequence(row(integer(-1, MOST_LABEL), TEXT)),
-            }
+            },
+            {"follows": _FOLLOWS},
         )
     ),
     "new_table": any_of(nothing, key),
@@ -113,8 +121,10 @@ _FIELDS: dict[str, Shape] = {
     "memberships": sequence(record({"name": TEXT, "rows": key})),
     "fuzzy_pairs": sequence(row(TEXT, TEXT)),
     "cns": any_of(nothing, row(COUNT, number(0), COUNT)),
-    "part": any_of(row(), row(choice("sheet", "array"), LONG_TEXT)),
+    "part": _PART,
     "parts": sequence(LONG_TEXT),
+    "new_part": _PART,
+    "new_parts": sequence(LONG_TEXT),
 }
 # One step, by what was done; the first of a history is the start.
 _GIVEN = {"start": record(), **{kind: action.takes for kind, action in ACTIONS.items()}}

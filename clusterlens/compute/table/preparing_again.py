@@ -1,0 +1,106 @@
+"""Preparing another table by the rules of one, alone or with the rows of that one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from clusterlens.compute._numbers import count
+from clusterlens.compute._run.options import Cancel, Progress
+from clusterlens.compute._validation import check_flag
+from clusterlens.compute.table.dataset import (
+    Dataset,
+    check_dataset,
+    make_dataset,
+    prepare,
+)
+from clusterlens.compute.table.preparation import typed_table
+
+
+def prepare_again(
+    dataset: Dataset,
+    table: Any,
+    *,
+    both: bool = False,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+) -> Dataset:
+    """Prepare another table by the rules of one, learnt from the rows it has.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The older table, prepared.
+    table : DataFrame, array-like, Dataset, path, file object or bytes
+        Rows as raw as those of the older table, columns by name in any order.
+    both : bool, default False
+        Whether the rows of the older table stay, with those of the other one behind
+        them. A row that returns by its id counts once, as it is now.
+    progress : callable, optional
+        Called as progress(done, total), in percent of the work.
+    cancel : callable, optional
+        Asked between steps; True stops.
+
+    Returns
+    -------
+    prepared : Dataset
+        The columns that the older one uses, its labels and row ids if they are there,
+        with the same roles and rules. Means, spreads and fillings are those of its own
+        rows. Without a column of row ids in both, rows of both tables are numbered.
+
+    Raises
+    ------
+    DataError
+        If the older one is not prepared, columns are missing, all of which are named,
+        are of another kind, or the rules do not fit the rows.
+    Cancelled
+        If `cancel` said so.
+
+    Notes
+    -----
+    Linear in the number of cells.
+
+    Examples
+    --------
+    >>> old = prepare(pd.DataFrame({"size": [1.0, 2.0, 3.0], "name": ["a", "b", "a"]}))
+    >>> new = pd.DataFrame({"name": ["b", "a", "b", "a"], "size": [5, 7, 5, 7]})
+    >>> prepare_again(old, new).X[:, 0].tolist()
+    [-1.0, 1.0, -1.0, 1.0]
+    >>> len(prepare_again(old, new, both=True).X)
+    7
+    """
+    old = check_dataset(dataset, name="dataset")
+    needed = [column.name for column in old.preparation.columns_]
+    check_flag(both, name="both")
+    frame, _ = typed_table(table)
+    old.preparation.check_columns(list(frame.columns))
+    old.preparation.encode(frame)  # refuses columns of another kind
+    kept = [
+        name
+        for name, role in old.roles.items()
+        if name in needed or (role in ("label", "row id") and name in frame)
+    ]
+    ids = next((name for name in kept if old.roles[name] == "row id"), None)
+    frame = frame[kept]
+    notes: list[str] = []
+    if both:
+        frame, notes = _stacked(old.table[kept], frame, ids)
+    made = make_dataset(frame, getattr(table, "name", old.name), notes=notes)
+    rules = dict(old.settings)
+    rules["roles"] = {name: old.roles[name] for name in kept}
+    for rule in ("transforms", "weights"):
+        rules[rule] = {k: v for k, v in rules[rule].items() if k in kept}
+    return prepare(made, **rules, progress=progress, cancel=cancel)
+
+
+def _stacked(
+    old: pd.DataFrame, new: pd.DataFrame, ids: str | None
+) -> tuple[pd.DataFrame, list[str]]:
+    """Put the rows of one table behind those of another that do not return."""
+    back = old[ids].isin(new[ids]) if ids else pd.Series(False, old.index)
+    notes: list[str] = []
+    if n := int(back.sum()):
+        rows = count(n, "row returns", "rows return")
+        notes = [f"{rows} by id and {'counts' if n == 1 else 'count'} once, as now."]
+    return pd.concat([old[~back.to_numpy()], new], ignore_index=True), notes
