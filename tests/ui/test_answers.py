@@ -305,6 +305,48 @@ def test_the_report_says_how_many_answers_their_errors_and_what_they_changed():
     looked_at(scenario)
 
 
+def test_models_are_made_for_answers_and_judged_by_those_held_out():
+    async def scenario(opened):
+        session, made = opened.session, opened.made
+        assert made._make.disabled
+        assert "Answer a pair first" in made._text.body
+        answer_by(session, TRUTH, 10)
+        await opened.rest()
+        plan = session.derived.get("models_to_make").value
+        assert not made._make.disabled
+        assert f"<b>{plan.n_models} models</b>" in made._text.body
+        assert "10 links" in made._text.body
+        before = session.analysis.run
+        await made._start(None)
+        await opened.rest()
+        run = session.analysis.run
+        assert run.ensemble.n_partitions == 12 + plan.n_models
+        assert run.ensemble.names[-1] == "k-means under 10 links k=" + str(
+            plan.n_clusters[-1]
+        )
+        assert set(run.ensemble.families[12:]) == {"made for answers"}
+        assert run.kept[-1]["must_link"] == [
+            [link.a, link.b] for link in session.analysis.links if link.kind == "must"
+        ]
+        ranking = session.derived.get("ranking").value
+        links = session.derived.get("constraints").value
+        parts = cl.models_for_answers(
+            before.ensemble, links, before.dataset.X, plan.n_clusters
+        )
+        held_out = parts.posterior.outcomes[12:, 0] / 10
+        assert np.allclose(ranking.violated[12:], held_out)
+        assert held_out.any()
+        assert (links.violations(run.ensemble)[12:] == 0).any()
+        assert made._make.disabled
+        assert "Models were made for these links" in made._text.body
+        session.undo()
+        await opened.rest()
+        assert session.analysis.run is before
+        assert not made._make.disabled
+
+    looked_at(scenario)
+
+
 def test_a_share_shows_no_probabilities():
     async def scenario(opened):
         answer_by(opened.session, TRUTH, 3)

@@ -5,7 +5,11 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "answer_models": ["AnswerModels", "models_for_answers"],
+        "answer_models": [
+            "AnswerModels",
+            "models_for_answers",
+            "models_for_answers_seconds",
+        ],
         "catalogue": ["CLUSTERERS"],
         "clusterer": ["Clusterer"],
         "k_selection": ["KSelection", "select_k", "select_k_seconds"],

@@ -36,6 +36,7 @@ from clusterlens.compute.ranking._evidence import (
     EVIDENCE,
     Weight,
     check_weight,
+    weigh_links,
 )
 from clusterlens.compute.ranking._questions import (
     ERROR_RATE,
@@ -205,7 +206,8 @@ def _ask_by_share(ensemble: Ensemble, known: Constraints, seed: int) -> Asking:
     drawn = candidates(ensemble, seed, by_evidence=False)
     drawn = drawn.where(~known.settles(drawn.pairs, ensemble.n_samples))
     first, _ = distinct_partitions(ensemble)
-    broken = known.violations(ensemble)[first] * known.n_pairs
+    violated, _ = weigh_links(ensemble, known, 1.0, np.zeros(ensemble.n_partitions))
+    broken = violated[first] * known.n_pairs
     weights = (ERROR_RATE / (1 - ERROR_RATE)) ** (broken - broken.min())
     return Asking(drawn, weights / weights.sum(), drawn.typical)
 
