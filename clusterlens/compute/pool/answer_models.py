@@ -372,7 +372,7 @@ def _join(
     held_out: Sequence[dict[str, list[list[int]]]],
 ) -> Ensemble:
     """Put the partitions that were made behind those of the pool."""
-    names = [f"{name} under {count(known.n_pairs, 'link')} k={k}" for name, k in plans]
+    names = [f"{count(known.n_pairs, 'link')}: {name} k={k}" for name, k in plans]
     must, cannot = _pairs(known)
     links = {"must_link": must, "cannot_link": cannot}
     specs = [
