@@ -17,6 +17,7 @@ from clusterlens.ui.parts.findings import NEEDED, gather
 from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.state.analysis import EVIDENCE, Link
 from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.links import as_constraints
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.state.partitions import choice_from
 from tests.ui.test_linking import looked_at
@@ -63,6 +64,19 @@ def test_bars_say_how_likely_each_model_is_and_turn_back_to_distances():
         assert found.fits[rows].sum() == pytest.approx(1)
         assert "cl-posterior" in table.css_classes
         assert table.heads["distance"] == "fits your answers"
+        curve = session.derived.get("by_answer").value
+        ordered = session.analysis.links
+        assert curve.counts.tolist() == list(range(len(ordered) + 1))
+        positions = session.derived.get("row_positions").value
+        for k in (0, 3, len(ordered)):
+            some = answer_posterior(agreement, as_constraints(ordered[:k], positions))
+            assert np.allclose(curve.fits[k], some.values)
+        names, leaders = session.analysis.ensemble.names, curve.leaders
+        assert leaders[0] != leaders[-1]
+        last = int(np.flatnonzero(leaders[1:] != leaders[:-1])[-1]) + 1
+        body = opened.curve._text.body
+        assert f"{last} ({names[leaders[-1]]})" in body
+        assert f"{curve.fits[-1].max():.0%} now" in body
         opened.ranking._count_from("distance")
         await opened.rest()
         assert table.heads["distance"] == "distance"
@@ -72,6 +86,7 @@ def test_bars_say_how_likely_each_model_is_and_turn_back_to_distances():
             session.undo()
         await opened.rest()
         assert not opened.said._column.visible
+        assert not opened.curve._text.visible
 
     looked_at(scenario)
 
