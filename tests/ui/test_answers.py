@@ -76,7 +76,8 @@ def test_bars_say_how_likely_each_model_is_and_turn_back_to_distances():
         last = int(np.flatnonzero(leaders[1:] != leaders[:-1])[-1]) + 1
         body = opened.curve._text.body
         assert f"{last} ({names[leaders[-1]]})" in body
-        assert f"{curve.fits[-1].max():.0%} now" in body
+        assert f"→ {curve.fits[-1].max():.0%}" in body
+        assert body.count("<polyline") == 3
         opened.ranking._count_from("distance")
         await opened.rest()
         assert table.heads["distance"] == "distance"

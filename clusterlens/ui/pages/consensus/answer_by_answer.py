@@ -33,16 +33,16 @@ class AnswerByAnswer(Panel):
         self._text.visible = results["by_answer"].state != "empty"
 
     def show(self, by_answer: ByAnswer, ensemble: Ensemble) -> None:
-        """Draw who leads now, who led at first, and who else led for longest."""
+        """Draw who leads now, who led at first, and who else comes near."""
         models = _shown(by_answer)
         curves = "".join(
             _curve(by_answer, model, dash)
             for model, dash in zip(models, _DASHES, strict=False)
         )
         legend = "".join(
-            f"<p>{_stroke(dash)} {safe(ensemble.names[model])} "
-            f"<span class='muted'>{percent(by_answer.fits[0, model])} at first, "
-            f"{percent(by_answer.fits[-1, model])} now</span></p>"
+            f"<p class='between'><span>{_stroke(dash)} {safe(ensemble.names[model])}"
+            f"</span><span class='muted'>{percent(by_answer.fits[0, model])} → "
+            f"{percent(by_answer.fits[-1, model])}</span></p>"
             for model, dash in zip(models, _DASHES, strict=False)
         )
         said = f"How likely models were after 0 to {by_answer.counts[-1]} answers"
@@ -56,11 +56,18 @@ class AnswerByAnswer(Panel):
 
 
 def _shown(found: ByAnswer) -> list[int]:
-    """The leader now, the leader at first, and others by how long they led."""
+    """The leader now, the leader at first, who led for longest, who is likely now."""
     leaders = found.leaders
     led, times = np.unique(leaders, return_counts=True)
-    others = led[np.argsort(-times, kind="stable")].tolist()
-    return list(dict.fromkeys([int(leaders[-1]), int(leaders[0]), *others]))[:_SHOWN]
+    likely = np.argsort(-found.fits[-1], kind="stable")[: 2 * _SHOWN]
+    every = [leaders[-1], leaders[0], *led[np.argsort(-times, kind="stable")], *likely]
+    chosen: list[int] = []
+    for model in every:
+        # Copies have the same curve.
+        curve = found.fits[:, model]
+        if not any(np.array_equal(curve, found.fits[:, one]) for one in chosen):
+            chosen.append(int(model))
+    return chosen[:_SHOWN]
 
 
 def _curve(found: ByAnswer, model: int, dash: str) -> str:
