@@ -42,6 +42,7 @@ from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.ranking.scores import discotec, threshold_scores
+from clusterlens.compute.ranking.suggestions import suggest_pairs
 from clusterlens.compute.warm import compile_kernels
 
 VARIANTS = ("binary", "kl", "tv", "hellinger")
@@ -80,6 +81,7 @@ FULL = (
     Case("agreement", 10_000, 200, repeats=3),
     Case("agreement", 10_000, 200, repeats=3, gaps=0.2),
     Case("ranking", 20_000, 200),
+    Case("suggestions", 20_000, 200, n_clusters=8),
     Case("tile", 2_000, 100, numpy=True, n_clusters=10),
     Case("tile", 5_000, 50, numpy=True, n_clusters=10),
     Case("tile", 100_000, 100, n_clusters=10),
@@ -114,7 +116,12 @@ def main() -> None:
 def measure_case(case: Case) -> list[str]:
     """Return the result lines of one case."""
     compile_kernels()
-    tasks = {"agreement": _agreement, "ranking": _ranking, "tile": _tiles}
+    tasks = {
+        "agreement": _agreement,
+        "ranking": _ranking,
+        "suggestions": _suggestions,
+        "tile": _tiles,
+    }
     return list(tasks[case.task](case))
 
 
@@ -212,6 +219,24 @@ def _ranking(case: Case) -> Iterator[str]:
         rank = partial(rank_partitions, agreement, **change)
         cost = _measure(lambda r=rank: r().to_frame(), case.repeats)[1]
         yield _row(f"ranking after {name}", case, cost)
+
+
+def _suggestions(case: Case) -> Iterator[str]:
+    """The next six questions after each of eight answers, in processor time."""
+    ensemble = planted_ensemble(case)
+    for weight in ("evidence", 1.0):
+        asked, seconds = list[tuple[int, int]](), list[float]()
+        for _ in range(9):
+            known = Constraints(cannot_link=asked)
+            start = process_time()
+            found = suggest_pairs(ensemble, known, 6, constraint_weight=weight)
+            seconds.append(process_time() - start)
+            asked.append(found[0].pair)
+        first, *later = (1e3 * one for one in seconds)
+        yield (
+            f"  six questions, {weight}: {first:.0f} ms of the processor at first, "
+            f"{median(later):.0f} ms after an answer, at most {max(later):.0f}"
+        )
 
 
 def _tiles(case: Case) -> Iterator[str]:

@@ -17,6 +17,7 @@ from clusterlens.ui.parts.findings import NEEDED, gather
 from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.state.analysis import EVIDENCE, Link
 from clusterlens.ui.state.history import Step
+from clusterlens.ui.state.links import as_constraints
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.state.partitions import choice_from
 from tests.ui.test_linking import looked_at
@@ -63,6 +64,20 @@ def test_bars_say_how_likely_each_model_is_and_turn_back_to_distances():
         assert found.fits[rows].sum() == pytest.approx(1)
         assert "cl-posterior" in table.css_classes
         assert table.heads["distance"] == "fits your answers"
+        curve = session.derived.get("by_answer").value
+        ordered = session.analysis.links
+        assert curve.counts.tolist() == list(range(len(ordered) + 1))
+        positions = session.derived.get("row_positions").value
+        for k in (0, 3, len(ordered)):
+            some = answer_posterior(agreement, as_constraints(ordered[:k], positions))
+            assert np.allclose(curve.fits[k], some.values)
+        names, leaders = session.analysis.ensemble.names, curve.leaders
+        assert leaders[0] != leaders[-1]
+        last = int(np.flatnonzero(leaders[1:] != leaders[:-1])[-1]) + 1
+        body = opened.curve._text.body
+        assert f"{last} ({names[leaders[-1]]})" in body
+        assert f"→ {curve.fits[-1].max():.0%}" in body
+        assert body.count("<polyline") == 3
         opened.ranking._count_from("distance")
         await opened.rest()
         assert table.heads["distance"] == "distance"
@@ -72,6 +87,7 @@ def test_bars_say_how_likely_each_model_is_and_turn_back_to_distances():
             session.undo()
         await opened.rest()
         assert not opened.said._column.visible
+        assert not opened.curve._text.visible
 
     looked_at(scenario)
 
@@ -301,6 +317,46 @@ def test_the_report_says_how_many_answers_their_errors_and_what_they_changed():
         assert f"Without answers <b>{before}</b> would be first" in text
         assert found.heard is session.derived.get("heard").value
         assert "models vote by how likely" in _votes(found)
+
+    looked_at(scenario)
+
+
+def test_models_are_made_for_answers_and_judged_by_those_held_out():
+    async def scenario(opened):
+        session, made = opened.session, opened.made
+        assert made._make.disabled
+        assert "Answer a pair first" in made._text.body
+        answer_by(session, TRUTH, 10)
+        await opened.rest()
+        plan = session.derived.get("models_to_make").value
+        assert not made._make.disabled
+        assert f"<b>{plan.n_models} models</b>" in made._text.body
+        assert "10 links" in made._text.body
+        before = session.analysis.run
+        await made._start(None)
+        await opened.rest()
+        run = session.analysis.run
+        assert run.ensemble.n_partitions == 12 + plan.n_models
+        assert run.ensemble.names[-1] == f"10 links: k-means k={plan.n_clusters[-1]}"
+        assert set(run.ensemble.families[12:]) == {"made for answers"}
+        assert run.kept[-1]["must_link"] == [
+            [link.a, link.b] for link in session.analysis.links if link.kind == "must"
+        ]
+        ranking = session.derived.get("ranking").value
+        links = session.derived.get("constraints").value
+        parts = cl.models_for_answers(
+            before.ensemble, links, before.dataset.X, plan.n_clusters
+        )
+        held_out = parts.posterior.outcomes[12:, 0] / 10
+        assert np.allclose(ranking.violated[12:], held_out)
+        assert held_out.any()
+        assert (links.violations(run.ensemble)[12:] == 0).any()
+        assert made._make.disabled
+        assert "Models were made for these links" in made._text.body
+        session.undo()
+        await opened.rest()
+        assert session.analysis.run is before
+        assert not made._make.disabled
 
     looked_at(scenario)
 

@@ -54,7 +54,8 @@ class Opened:
         self.map, self.headline = named["SampleMap"], named["Headline"]
         self.ranking, self.matrix = named["RankingTable"], named["ConsensusMatrix"]
         tab = named["Inspector"].tabs["links"]
-        self.pair, self.suggested, self.said, self.links = tab.parts
+        self.pair, self.suggested, self.said, *rest = tab.parts
+        self.curve, self.made, self.links = rest
 
     async def load(self) -> None:
         self.session.look.page = "consensus"

@@ -314,19 +314,35 @@ def test_a_pair_that_cannot_be_told_is_kept_until_it_is_linked_or_asked_again():
 
 @pytest.mark.parametrize("write", [links_to_csv, links_to_json])
 def test_a_file_keeps_unsure_pairs_and_the_library_reads_it(write):
-    links, unsure = (Link("must", 0, 1), Link("cannot", 2, 3)), ((4, 5), (1, 0))
+    links = Link("must", 0, 1), Link("cannot", 2, 3, "=Ann <b>"), Link("must", 7, 8)
+    unsure = (4, 5), (1, 0), (2, 6, "Bo")
     data = write(links, unsure)
+    assert b'"by"' not in write(links[:1], unsure[:1])
     found = links_from_text(data.decode(), pd.RangeIndex(9))
-    assert found == (links, ((4, 5),))  # what is linked is not unsure
+    by_kind = tuple(sorted(links, key=lambda one: one.kind == "cannot"))
+    # What is linked is not unsure.
+    assert found == (
+        links if write is links_to_csv else by_kind,
+        (unsure[0], unsure[2]),
+    )
     read = constraints_from_csv if write is links_to_csv else constraints_from_json
-    assert read(data, range(9)).n_pairs == 2
+    assert read(data, range(9)).n_pairs == 3
     session = Session()
 
     async def main():
         await session.act("load example", name="iris")
         assert await session.act("import links", text=data.decode())
+        assert session.analysis.unsure == ((4, 5), (2, 6, "Bo"))
+        assert "2 unsure pairs read" in session.jobs.notices[-1].text
+        assert set(session.analysis.links) == set(links)
+        session.act_now("swap link", a=2, b=3)
+        assert Link("must", 2, 3) in session.analysis.links
+        session.undo()
+        session.act_now("ask again", a=6, b=2)
         assert session.analysis.unsure == ((4, 5),)
-        assert "1 unsure pair read" in session.jobs.notices[-1].text
+        session.undo()
+        assert set(session.analysis.links) == set(links)
+        assert session.analysis.unsure == ((4, 5), (2, 6, "Bo"))
 
     run(main())
 
@@ -343,6 +359,8 @@ def test_a_file_keeps_unsure_pairs_and_the_library_reads_it(write):
         ("kind,row_a,row_b\nmaybe,a,b\n", "'maybe'"),
         ('{"must_link": 5}', "no JSON"),
         ('{"must_link": [["a"]]}', "an entry is no pair"),
+        ('{"must_link": [["a", "b", 3]]}', "who answered is no text"),
+        (f"kind,row_a,row_b,by\nmust-link,a,b,{'x' * 81}\n", "81 characters"),
         ('{"must_link": ["ab"]}', "an entry is no pair"),
         ('[["a", "b"]]', "no JSON of links \\(it is a list"),
         ("{", "no JSON"),

@@ -144,7 +144,7 @@ def constraints_from_csv(
     ----------
     data : bytes or str
         Content of the file, UTF-8, with columns kind, row_a and row_b in any order.
-        Lines of the kind "unsure" are left out.
+        Lines of the kind "unsure" and other columns are left out.
     row_ids : array-like, shape (n_samples,)
         Id of each sample, compared as text.
     missing : {"refuse", "skip"}, default "refuse"
@@ -245,7 +245,7 @@ def constraints_from_json(
     ----------
     text : bytes or str
         An object with "must_link", "cannot_link" or both: lists of pairs of row ids. A
-        list "unsure" is left out.
+        third entry of a pair, who answered, and a list "unsure" are left out.
     row_ids : array-like, shape (n_samples,)
         Id of each sample, compared as text.
     missing : {"refuse", "skip"}, default "refuse"
@@ -290,7 +290,8 @@ def constraints_from_json(
                 f"{key} is not a list of pairs; give [[id, id], ...] with ids "
                 "that are text or numbers."
             )
-    return _constraints(given, row_ids, missing)
+    pairs = [[pair[:2] for pair in some] for some in given]
+    return _constraints(pairs, row_ids, missing)
 
 
 def _as_text(content: Any, name: str) -> str:
@@ -306,10 +307,11 @@ def _as_text(content: Any, name: str) -> str:
 
 
 def _is_pair(value: Any) -> bool:
-    """Say whether a JSON value is a pair of row ids."""
+    """Say whether a JSON value is a pair of row ids, perhaps with who answered."""
     return (
         isinstance(value, list)
-        and len(value) == 2
+        and len(value) in (2, 3)
+        and all(isinstance(by, str) for by in value[2:])
         and all(isinstance(i, (str, int, float)) for i in value)
     )
 

@@ -175,7 +175,8 @@ class Constraints(Frozen):
         [True, False]
         """
         ends = np.asarray(pairs, np.int64).reshape(-1, 2)
-        return settled_pairs(self.must_link, self.cannot_link, ends, n_samples)
+        group = must_groups(self.must_link, n_samples)
+        return settled_pairs(group, self.cannot_link, ends)
 
     def check_samples(self, n_samples: int) -> None:
         """Raise if a pair points past the last sample.
@@ -206,18 +207,25 @@ class Constraints(Frozen):
         )
 
 
-def settled_pairs(
-    must: PairArray, cannot: PairArray, pairs: PairArray, n_samples: int
-) -> npt.NDArray[np.bool_]:
-    """Say for each pair whether links settle it: a path with at most one cannot."""
+def must_groups(must: PairArray, n_samples: int) -> PairArray:
+    """Group of each sample, shape (n_samples,), by what must-links connect."""
     graph = coo_array(
         (np.ones(len(must), dtype=np.int8), (must[:, 0], must[:, 1])),
         shape=(n_samples, n_samples),
     )
-    group = connected_components(graph, directed=False)[1].astype(np.int64)
+    return connected_components(graph, directed=False)[1].astype(np.int64)
+
+
+def settled_pairs(
+    group: PairArray, cannot: PairArray, pairs: PairArray
+) -> npt.NDArray[np.bool_]:
+    """Say for each pair whether links settle it: a path with at most one cannot.
+
+    `group` as from `must_groups`.
+    """
     ends, apart = (np.sort(group[some], axis=1) for some in (pairs, cannot))
-    keys = ends[:, 0] * n_samples + ends[:, 1]
-    separated = np.isin(keys, apart[:, 0] * n_samples + apart[:, 1])
+    keys = ends[:, 0] * len(group) + ends[:, 1]
+    separated = np.isin(keys, apart[:, 0] * len(group) + apart[:, 1])
     return np.asarray(separated | (ends[:, 0] == ends[:, 1]))
 
 

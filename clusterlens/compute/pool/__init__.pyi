@@ -1,6 +1,7 @@
 from .answer_models import (
     AnswerModels as AnswerModels,
     models_for_answers as models_for_answers,
+    models_for_answers_seconds as models_for_answers_seconds,
 )
 from .catalogue import CLUSTERERS as CLUSTERERS
 from .clusterer import Clusterer as Clusterer

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from clusterlens.compute._numbers import count
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
@@ -36,10 +37,12 @@ from clusterlens.compute.ensemble.constraints import (
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.estimators.constrained_k_means import ConstrainedKMeans
 from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
+from clusterlens.compute.ranking.held_out import HELD_OUT, SAID
 from clusterlens.compute.ranking.scores import partitions_of
 
 FAMILY = "made for answers"
-_MOST_NUMBERS = 3  # of clusters that are tried where none are given
+MOST_NUMBERS = 3  # of clusters that are tried where none are given
+N_MAKERS = 3  # models of each number of clusters, with features
 _N_INIT = 3
 # partitions with votes, links, number of clusters -> labels (n_samples,)
 Maker = Callable[[Ensemble, Constraints, int], IntArray]
@@ -53,7 +56,8 @@ class AnswerModels(Frozen):
     ----------
     ensemble : Ensemble
         The partitions of the pool, then those made; `specs` of the latter hold the
-        links they obey.
+        links they obey, by positions of samples, and what they said of each when it was
+        held out, so that every ranking and posterior judges them by that.
     n_made : int
         How many were made.
     posterior : AnswerPosterior
@@ -197,7 +201,7 @@ def models_for_answers(
     tasks += [_Task(ensemble, given, known) for given in _folds(known, n_folds, seed)]
     numbers = _numbers_of_clusters(n_clusters, tasks[0])
     labels: list[IntArray] = []
-    held_out: list[IntArray] = []
+    held_out: list[dict[str, list[list[int]]]] = []
     plans = [(name, k) for k in numbers for name in makers]
     for name, k in plans:
         run.report(len(labels), len(plans))
@@ -205,13 +209,47 @@ def models_for_answers(
         every, *parts = (task.obey(makers[name], k) for task in tasks)
         pairs = zip(tasks[1:], parts, strict=True)
         labels.append(every)
-        held_out.append(np.sum([t.outcome(part) for t, part in pairs], axis=0))
-    joined = _join(pool, labels, plans, known)
-    posterior = answer_posterior(
-        joined, known, held_out=np.array(held_out), n_jobs=n_jobs, cancel=cancel
-    )
+        said = [task.said(part) for task, part in pairs]
+        held_out.append(
+            {name: [pair for one in said for pair in one[name]] for name in SAID}
+        )
+    joined = _join(pool, labels, plans, known, held_out)
+    posterior = answer_posterior(joined, known, n_jobs=n_jobs, cancel=cancel)
     run.report(len(plans), len(plans))
     return AnswerModels(joined, len(plans), posterior)
+
+
+def models_for_answers_seconds(
+    n_samples: int, n_partitions: int, n_numbers: int = 3, n_folds: int = 5
+) -> float:
+    """Estimate how long `models_for_answers` takes, with features.
+
+    Parameters
+    ----------
+    n_samples, n_partitions : int
+        Size of the pool.
+    n_numbers : int, default 3
+        How many numbers of clusters are tried.
+    n_folds : int, default 5
+        As for `models_for_answers`.
+
+    Returns
+    -------
+    seconds : float
+        Of one processor, from a law that was fitted to pools of 300 to 4,000 samples
+        and 50 to 100 partitions.
+
+    Examples
+    --------
+    >>> round(models_for_answers_seconds(1000, 50, n_numbers=2), 1)
+    2.8
+    """
+    thousands = check_range(n_samples, 1, np.inf, name="n_samples", integer=True) / 1e3
+    fifties = check_range(n_partitions, 1, np.inf, name="n_partitions") / 50
+    numbers = check_range(n_numbers, 1, np.inf, name="n_numbers", integer=True)
+    folds = check_range(n_folds, 2, np.inf, name="n_folds", integer=True)
+    a_time = 0.12 + 0.067 * thousands + 0.05 * thousands**2 * fifties
+    return float(numbers * (folds + 1) * a_time)
 
 
 class _Task:
@@ -224,10 +262,11 @@ class _Task:
         self.posterior = answer_posterior(agreement, given).values
         pool = agreement.ensemble
         self.voting = pool.with_weights(self.posterior * pool.n_partitions)
-        self.must, self.cannot = (
-            np.array([pair for pair in every if pair not in some], np.int64)
+        must, cannot = (
+            [pair for pair in every if pair not in some]
             for every, some in zip(_pairs(known), _pairs(given), strict=True)
         )
+        self.others = np.array([*must, *cannot], np.int64).reshape(-1, 2)
 
     def obey(self, make: Maker, k: int) -> IntArray:
         """Labels (n_samples,) of k clusters that obey, or of the fewest that do."""
@@ -237,15 +276,13 @@ class _Task:
             except ConstraintError:
                 k += 1
 
-    def outcome(self, labels: IntArray) -> IntArray:
-        """Number of held out answers that labels break, and of those that follow."""
-        counts = np.zeros(2, np.int64)
-        for pairs, joined in ((self.must, True), (self.cannot, False)):
-            if len(pairs):
-                follows = self.given.settles(pairs, len(labels))
-                broken = (labels[pairs[:, 0]] == labels[pairs[:, 1]]) != joined
-                counts += [(broken & ~follows).sum(), follows.sum()]
-        return counts
+    def said(self, labels: IntArray) -> dict[str, list[list[int]]]:
+        """What labels make of the answers held out; nothing of those that follow."""
+        follows = self.given.settles(self.others, len(labels))
+        joined = labels[self.others[:, 0]] == labels[self.others[:, 1]]
+        parts = joined & ~follows, ~joined & ~follows, follows
+        found = (self.others[part].tolist() for part in parts)
+        return dict(zip(SAID, found, strict=True))
 
 
 def _pairs(known: Constraints) -> list[list[list[int]]]:
@@ -265,6 +302,16 @@ def _check_answers(constraints: Constraints, pool: Ensemble) -> Constraints:
             "ensemble.take_samples(ensemble.seen_by_all)."
         )
     return known
+
+
+def made_for(ensemble: Ensemble, constraints: Constraints) -> bool:
+    """Whether models of an ensemble were made for just these answers."""
+    pairs = _pairs(constraints)
+    return any(
+        [spec["must_link"], spec["cannot_link"]] == pairs
+        for spec in ensemble.specs
+        if HELD_OUT in spec
+    )
 
 
 def _makers(
@@ -316,7 +363,7 @@ def _numbers_of_clusters(given: Sequence[int] | None, task: _Task) -> list[int]:
         ]
     order = np.argsort(-task.posterior, kind="stable")
     numbers = np.maximum(pool.n_clusters[order], 2).tolist()
-    return list(dict.fromkeys(numbers))[:_MOST_NUMBERS]
+    return list(dict.fromkeys(numbers))[:MOST_NUMBERS]
 
 
 def _join(
@@ -324,14 +371,18 @@ def _join(
     labels: Sequence[IntArray],
     plans: Sequence[tuple[str, int]],
     known: Constraints,
+    held_out: Sequence[dict[str, list[list[int]]]],
 ) -> Ensemble:
     """Put the partitions that were made behind those of the pool."""
-    names = [f"{name} under links k={k}" for name, k in plans]
+    names = [f"{count(known.n_pairs, 'link')}: {name} k={k}" for name, k in plans]
     must, cannot = _pairs(known)
     links = {"must_link": must, "cannot_link": cannot}
     specs = [
-        {"clusterer": f"{name} under links", "n_clusters": k, **links}
-        for name, k in plans
+        {
+            **{"clusterer": f"{name} under links", "n_clusters": k, **links},
+            HELD_OUT: said,
+        }
+        for (name, k), said in zip(plans, held_out, strict=True)
     ]
     return Ensemble(
         np.concatenate([pool.labels.astype(np.int64), labels]),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import betainc, logsumexp, softmax
 
 from clusterlens.compute._validation import (
@@ -19,12 +20,16 @@ from clusterlens.compute._validation import (
     check_range,
     is_auto,
 )
-from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
+from clusterlens.compute.ensemble.constraints import (
+    Constraints,
+    check_constraints,
+)
 from clusterlens.compute.ensemble.ensemble import (
     NOISE,
     Ensemble,
     distinct_partitions,
 )
+from clusterlens.compute.ranking.held_out import HELD_OUT, held_out
 
 EVIDENCE = "evidence"
 Weight = float | Literal["evidence"]
@@ -147,7 +152,7 @@ def weigh_links(
     """Share of the links that each partition breaks (T,), and its charge (T,) for them.
 
     As evidence a link to noise, or to what was left out, is not broken: see
-    `answer_outcomes`.
+    `answer_outcomes`, which judges what was made for answers in both ways to count.
     """
     weight = check_weight(weight)
     known = check_constraints(constraints, ensemble.n_samples)
@@ -156,6 +161,9 @@ def weigh_links(
         charge = weigh_answers(ensemble, known, scores, outcomes=outcomes).charge
         return share_broken(outcomes, known), charge
     violated = known.violations(ensemble)
+    if (made := _is_made_for_answers(ensemble)).any():
+        broken = share_broken(answer_outcomes(ensemble, known), known)
+        violated = np.where(made, broken, violated)
     return violated, weight * violated
 
 
@@ -232,12 +240,25 @@ def answer_outcomes(ensemble: Ensemble, known: Constraints) -> IntArray:
     """Answers that each partition breaks, and those it says nothing certain about.
 
     Shape (n_partitions, 2). A label of noise, or none, is not certain. Copies
-    are one model, also where only one of them calls its cluster noise.
+    are one model, also where only one of them calls its cluster noise. What was made to
+    obey answers is judged by what it said of each when that was held out.
     """
     first, group = distinct_partitions(ensemble)
     links = np.concatenate([known.must_link, known.cannot_link])
     must = np.arange(len(links)) < len(known.must_link)
     labels = ensemble.labels[first[:, None, None], links]
     silent = (labels == NOISE).any(axis=2)
-    broken = ~silent & ((labels[..., 0] == labels[..., 1]) != must)
+    joined = labels[..., 0] == labels[..., 1]
+    for place, model in enumerate(first.tolist()):
+        if HELD_OUT in ensemble.specs[model]:
+            told = held_out(ensemble.specs[model], links, ensemble.n_samples)
+            joined[place] = np.where(told.given, told.joined, joined[place])
+            silent[place] = np.where(told.given, told.uncertain, silent[place])
+            silent[place] |= told.follows
+    broken = ~silent & (joined != must)
     return np.stack([broken.sum(axis=1), silent.sum(axis=1)], axis=1)[group]
+
+
+def _is_made_for_answers(ensemble: Ensemble) -> npt.NDArray[np.bool_]:
+    """Whether each partition was made to obey answers, shape (n_partitions,)."""
+    return np.array([HELD_OUT in spec for spec in ensemble.specs])

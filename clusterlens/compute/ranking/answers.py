@@ -163,8 +163,8 @@ class AnswerPosterior(Frozen):
     def _next(self) -> tuple[float, float]:
         """Expected change of the consensus and chance of another leader."""
         voters = self.ensemble.voters
-        asking = ask_by_evidence(voters, self.constraints, np.random.default_rng(0))
-        best = _first_question(asking, self.constraints)
+        asking = ask_by_evidence(voters, self.constraints, 0)
+        best = _first_question(asking, self.constraints, voters.n_samples)
         if best is None:
             return 0.0, 0.0
         group = distinct_partitions(voters)[1]
@@ -331,18 +331,10 @@ def _outcomes(
     return np.concatenate([outcomes[: len(outcomes) - n_last], given])
 
 
-def _first_question(asking: Asking, known: Constraints) -> int | None:
+def _first_question(asking: Asking, known: Constraints, n_samples: int) -> int | None:
     """Position of the most informative pair, None if none is worth asking."""
-    question = next(
-        most_informative(
-            asking.expected,
-            asking.weights,
-            Independence(known, asking.pairs),
-            DEFAULT_RUN,
-            asking.appeal,
-        ),
-        None,
-    )
+    independent = Independence(known, asking.pairs, n_samples)
+    question = next(most_informative(asking, independent, DEFAULT_RUN), None)
     worth = question is not None and question.changes >= asking.least_change
     return question.position if question is not None and worth else None
 

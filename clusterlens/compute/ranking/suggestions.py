@@ -32,10 +32,12 @@ from clusterlens.compute.ensemble.ensemble import (
     check_ensemble,
     distinct_partitions,
 )
+from clusterlens.compute.ranking._candidates import candidates, joined_pairs
 from clusterlens.compute.ranking._evidence import (
     EVIDENCE,
     Weight,
     check_weight,
+    weigh_links,
 )
 from clusterlens.compute.ranking._questions import (
     ERROR_RATE,
@@ -43,13 +45,9 @@ from clusterlens.compute.ranking._questions import (
     Independence,
     Question,
     ask_by_evidence,
-    candidate_pairs,
     elsewhere,
-    joined_pairs,
     most_informative,
 )
-
-_CANDIDATES = 20_000
 
 
 @dataclass(frozen=True)
@@ -136,8 +134,9 @@ def suggest_pairs(
     Gaussian model and given the pairs taken before: what matters is a split of the
     models that many pairs share, as the score of a model is a mean over all pairs.
     Candidates are up to 20,000 pairs of up to 2,000 samples; half of them are drawn
-    from clusters of random models. O(T²) time for each candidate, O(T) for each
-    candidate and suggestion, O(T) memory for each candidate.
+    from clusters of random models; they are kept for as long as the ensemble lives. Of
+    pairs that tell equally much the one drawn first is taken. O(T²) time for each
+    candidate, O(T) for each candidate and suggestion, O(T) memory for each candidate.
 
     Answers as evidence: a model weighs what its likelihood is, see `answer_posterior`;
     one that calls an end of the pair noise expects either answer. What is compared is
@@ -171,18 +170,16 @@ def suggest_pairs(
     """
     run = RunOptions(progress=progress, cancel=cancel)
     ensemble = check_ensemble(ensemble).voters
-    rng = np.random.default_rng(check_random_state(random_state))
+    seed = check_random_state(random_state)
     n = check_range(n, 1, np.inf, name="n", integer=True)
     known = check_constraints(constraints, ensemble.n_samples)
     by_evidence = check_weight(constraint_weight) == EVIDENCE
-    asking = (ask_by_evidence if by_evidence else _ask_by_share)(ensemble, known, rng)
+    asking = (ask_by_evidence if by_evidence else _ask_by_share)(ensemble, known, seed)
     asking = elsewhere(asking, ensemble, check_pairs(unsure, ensemble, name="unsure"))
-    independent = Independence(known, asking.pairs)
+    independent = Independence(known, asking.pairs, ensemble.n_samples)
     run.raise_if_cancelled()
     chosen: list[Question] = []
-    for question in most_informative(
-        asking.expected, asking.weights, independent, run, asking.appeal
-    ):
+    for question in most_informative(asking, independent, run):
         run.report(len(chosen), n)
         if question.changes < asking.least_change:
             break
@@ -190,8 +187,8 @@ def suggest_pairs(
         if len(chosen) == n:
             break
         if by_evidence:
-            asked = asking.expected[question.position]
-            independent.free &= (asking.expected != asked).any(axis=1)
+            kinds = asking.candidates.kinds
+            independent.free &= kinds != kinds[question.position]
     every = [question.position for question in chosen]
     if not by_evidence:
         shares = asking.expected.mean(axis=1)
@@ -206,17 +203,15 @@ def suggest_pairs(
     )
 
 
-def _ask_by_share(
-    ensemble: Ensemble, known: Constraints, rng: np.random.Generator
-) -> Asking:
+def _ask_by_share(ensemble: Ensemble, known: Constraints, seed: int) -> Asking:
     """Models lose a fixed factor with every answer that they break."""
-    pairs = candidate_pairs(ensemble, rng, _CANDIDATES)
-    pairs = pairs[~known.settles(pairs, ensemble.n_samples)]
+    drawn = candidates(ensemble, seed, by_evidence=False)
+    drawn = drawn.where(~known.settles(drawn.pairs, ensemble.n_samples))
     first, _ = distinct_partitions(ensemble)
-    broken = known.violations(ensemble)[first] * known.n_pairs
+    violated, _ = weigh_links(ensemble, known, 1.0, np.zeros(ensemble.n_partitions))
+    broken = violated[first] * known.n_pairs
     weights = (ERROR_RATE / (1 - ERROR_RATE)) ** (broken - broken.min())
-    joined = joined_pairs(ensemble.codes[first], pairs)
-    return Asking(pairs, joined, weights / weights.sum())
+    return Asking(drawn, weights / weights.sum(), drawn.typical)
 
 
 def _checks(shares: FloatArray, n: int, independent: Independence) -> IntArray:

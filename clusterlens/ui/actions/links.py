@@ -94,9 +94,9 @@ def import_links(analysis: Analysis, values: Values, job: Any) -> Analysis:
     if not new and not unsure:
         raise ValueError("the file holds no link.")
     result = _with_links(analysis, new)
-    for a, b in unsure:
+    for a, b, *by in unsure:
         if find_link(result.links, a, b) is None:
-            more = (*without_pair(result.unsure, a, b), (a, b))
+            more = (*without_pair(result.unsure, a, b), (a, b, *by))
             result = replace(result, unsure=more)
     told = [_imported(analysis.links, new)] * bool(new)
     told += [f"{count(len(unsure), 'unsure pair')} read."] * bool(unsure)
@@ -141,7 +141,8 @@ def _without(links: tuple[Link, ...], at: int) -> tuple[Link, ...]:
 def swap_link(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Turn a must-link into a cannot-link, or back."""
     link = analysis.links[_linked_at(analysis, values)]
-    swapped = replace(link, kind=OTHER[link.kind])
+    # Whoever answered did not say this.
+    swapped = replace(link, kind=OTHER[link.kind], by="")
     return _linked(analysis, with_link(analysis.links, swapped))
 
 
@@ -161,7 +162,7 @@ def _linked(analysis: Analysis, links: tuple[Link, ...]) -> Analysis:
     if not analysis.unsure:
         return replace(analysis, links=links)
     known = {frozenset((link.a, link.b)) for link in links}
-    unsure = tuple(pair for pair in analysis.unsure if frozenset(pair) not in known)
+    unsure = tuple(pair for pair in analysis.unsure if frozenset(pair[:2]) not in known)
     return replace(analysis, links=links, unsure=unsure)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.pool.answer_models import models_for_answers
 from clusterlens.compute.pool.pool import PoolEstimate, run_pool
 from clusterlens.compute.pool.preset_versions import preset_of
 from clusterlens.compute.pool.specs import POOLS, plan_pool
@@ -21,10 +24,14 @@ from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.forming import Forming
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import (
+    as_constraints,
+    links_as_json,
     plain_ids,
+    rows_without,
 )
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.shapes import (
+    COUNT,
     NOISE_MEANS,
     POOL,
     ROW_IDS,
@@ -33,12 +40,15 @@ from clusterlens.ui.state.shapes import (
     flag,
     plain,
     record,
+    sequence,
 )
 from clusterlens.ui.work.jobs import WORKERS
 from clusterlens.ui.work.results import RESULTS, content_key
 
 # A consensus is that of several.
 LEAST_COMPARED = 2
+# Samples of a run up to which models are made that obey links.
+MOST_OBEYING = 5_000
 
 
 def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -170,6 +180,61 @@ def _say_models(lines: Lines, step: Step, before: Analysis) -> None:
     say_joined(lines, run, base, more)
 
 
+def make_for_answers(analysis: Analysis, values: Values, job: Any) -> Analysis:
+    """Add models that obey the links to a copy of the run that is read."""
+    run = analysis.run
+    if run is None:
+        raise ValueError("there is no run to add models to; run a pool first.")
+    if len(run.dataset.row_ids) > MOST_OBEYING:
+        raise ValueError(
+            f"the run has more than {whole(MOST_OBEYING)} samples, and linkages under "
+            "links grow with their square; cluster some of the rows again."
+        )
+    places = {row: k for k, row in enumerate(plain_ids(run.dataset.row_ids))}
+    known = as_constraints(analysis.links, places)
+    if not known.n_pairs:
+        raise ValueError("no link is between samples of this run; answer a pair first.")
+    made = models_for_answers(
+        run.ensemble,
+        known,
+        run.dataset.X,
+        values["n_clusters"],
+        progress=job.report,
+        cancel=job.cancelled,
+    )
+    number = analysis.runs_made + 1
+    how = {"made": "for answers", **values, "models": made.n_made}
+    here = [one for one in analysis.links if not rows_without([one], places)]
+    ensemble = made.ensemble
+    if run.votes != "models":
+        ensemble = weighed(ensemble, run.votes, job)
+    copy = replace(
+        run,
+        id=f"r{number}",
+        name=f"{run.name} + {count(made.n_made, 'model')} for answers",
+        ensemble=ensemble,
+        kept=(*run.kept, {**how, **json.loads(links_as_json(here))}),
+    )
+    return replace(analysis, runs_made=number).with_run(copy)
+
+
+def _say_answers(lines: Lines, step: Step, before: Analysis) -> None:
+    run = new_run(step, before)
+    base = lines.base(run, before)
+    dataset = lines.dataset(base.id)
+    given = literal(links_as_json(before.links))
+    made = call(
+        "cl.models_for_answers",
+        lines.ensemble(base.id),
+        f'cl.constraints_from_json({given}, {dataset}.row_ids, missing="skip")',
+        f"{dataset}.X",
+        f"n_clusters={literal(list(step.values['n_clusters']))}",
+    )
+    lines.begin(run, dataset, f"{made}.ensemble")
+    if run.votes != "models":
+        lines.weigh(run)
+
+
 def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Prepare some rows of the run anew and fit its pool to them, as a new run."""
     run = analysis.run
@@ -243,6 +308,14 @@ ACTIONS = {
         record({"pool": POOL}),
         slow=True,
         python=_say_models,
+    ),
+    "make for answers": Action(
+        "Make models for the answers",
+        make_for_answers,
+        record({"n_clusters": sequence(COUNT)}),
+        slow=True,
+        of_run=True,
+        python=_say_answers,
     ),
     "cluster rows": Action(
         "Cluster some rows again",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import platform
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -339,6 +340,9 @@ def _answers(found: Findings, said: Answers) -> str:
         f"; the best model contradicts {said.broken} of them, and about {rate} of such "
         "answers are taken to mislead. "
     )
+    names_of = Counter(link.by for link in found.analysis.links if link.by)
+    who = ", ".join(f"{n} by {safe(name)}" for name, n in names_of.most_common())
+    text += f"Of the links {who} came from files. " if who else ""
     if said.before[before] > said.before[first]:
         text += f"Without answers <b>{safe(names[before])}</b> would be first."
     else:

@@ -87,11 +87,14 @@ def ranking_table(ranking: Ranking, robustness: Robustness | None) -> pd.DataFra
 
 
 def links_to_csv(links: Sequence[Link], unsure: Unsure = ()) -> bytes:
-    """Write links as CSV by row ids, as `constraints_from_csv` reads them."""
-    rows = [(f"{link.kind}-link", str(link.a), str(link.b)) for link in links]
-    rows += [(UNSURE, str(a), str(b)) for a, b in unsure]
-    table = pd.DataFrame(rows, columns=["kind", "row_a", "row_b"], dtype="str")
-    return to_csv_bytes(table)
+    """Write links as CSV by row ids, as `constraints_from_csv` reads them.
+
+    A column says who answered, where that is known of any.
+    """
+    rows = [(f"{link.kind}-link", str(link.a), str(link.b), link.by) for link in links]
+    rows += [(UNSURE, str(a), str(b), "".join(by)) for a, b, *by in unsure]
+    table = pd.DataFrame(rows, columns=["kind", "row_a", "row_b", "by"], dtype="str")
+    return to_csv_bytes(table if table["by"].any() else table.drop(columns="by"))
 
 
 def links_to_json(links: Sequence[Link], unsure: Unsure = ()) -> bytes:

@@ -178,7 +178,9 @@ def _say_ranking(lines: Lines, analysis: Analysis, run: Run, exact: bool) -> Non
     if analysis.threshold is not None and SCORES[analysis.score].uses_threshold:
         options += keywords({"threshold": analysis.threshold})
     if analysis.links:
-        text = lines.constant("LINKS", links_as_json(analysis.links), "  # by row id")
+        text = lines.constant(
+            "LINKS", links_as_json(analysis.links, analysis.unsure), "  # by row id"
+        )
         rows, links = f"{lines.dataset(run.id)}.row_ids", lines.name("links")
         lines.say(links, f'cl.constraints_from_json({text}, {rows}, missing="skip")')
         options.append(f"constraints={links}")

@@ -1,6 +1,7 @@
 """Lessons: one file of plain data and predicates each, in the order of the page."""
 
 from clusterlens.ui.lessons import (
+    answers,
     crowd,
     labels,
     later,
@@ -17,6 +18,7 @@ LESSONS = {
         ("noise", noise),
         ("crowd", crowd),
         ("one link", one_link),
+        ("answers", answers),
         ("labels", labels),
         ("random model", random_model),
         ("later", later),

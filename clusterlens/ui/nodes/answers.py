@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from clusterlens.compute._numbers import whole
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.pool.answer_models import (
+    MOST_NUMBERS,
+    N_MAKERS,
+    made_for,
+    models_for_answers_seconds,
+)
 from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
-from clusterlens.compute.ranking.ranking import SCORES, Weight
-from clusterlens.ui.state.analysis import EVIDENCE, Link
-from clusterlens.ui.state.links import PlainId
+from clusterlens.compute.ranking.ranking import SCORES, Ranking, Weight
+from clusterlens.ui.actions.pools import MOST_OBEYING
+from clusterlens.ui.state.analysis import EVIDENCE, Link, Run
+from clusterlens.ui.state.links import PlainId, as_constraints, rows_without
 from clusterlens.ui.work.derived import Node
 from clusterlens.ui.work.jobs import KERNELS, Job
 
 VOTES = 1000
+# Numbers of answers after which models are weighed, for their curves.
+MOST_STEPS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +147,118 @@ def broken_by_all(
     return frozenset(one for one, lone in zip(here, none_keeps, strict=True) if lone)
 
 
+@dataclass(frozen=True, eq=False)
+class ByAnswer:
+    """How likely the models were after each answer.
+
+    Parameters
+    ----------
+    counts : array of int, shape (n_steps,)
+        Numbers of answers, from 0 to all.
+    fits : array of float, shape (n_steps, n_partitions)
+        Probability of each distinct partition, at each of its copies.
+    """
+
+    counts: np.ndarray
+    fits: np.ndarray
+
+    @property
+    def leaders(self) -> np.ndarray:
+        """Most probable model at each step, the first of its copies, (n_steps,)."""
+        return np.asarray(self.fits.argmax(axis=1))
+
+
+def by_answer(
+    job: Job,
+    agreement: Agreement,
+    score: str,
+    threshold: int | None,
+    links: tuple[Link, ...],
+    positions: dict[PlainId, int],
+    weight: Weight,
+    copies: np.ndarray,
+) -> ByAnswer | None:
+    """Weigh the models after each answer in the order of the list.
+
+    Of many answers after some of them only; None where links are no evidence.
+    """
+    here = [one for one in links if not rows_without([one], positions)]
+    if weight != EVIDENCE or not here:
+        return None
+    used = threshold if SCORES[score].uses_threshold else None
+    steps = np.linspace(0, len(here), min(len(here), MOST_STEPS) + 1)
+    counts = steps.round().astype(int)
+    fits = np.empty((len(counts), len(copies)))
+    for at, n in enumerate(counts.tolist()):
+        job.report(at, len(counts))
+        known = as_constraints(here[:n], positions)
+        found = answer_posterior(
+            agreement, known, score=score, threshold=used, executor=KERNELS
+        )
+        fits[at] = np.bincount(copies, found.values)[copies]
+    return ByAnswer(counts, fits)
+
+
+@dataclass(frozen=True)
+class ModelsToMake:
+    """Models that may be made for the answers, and what that costs.
+
+    Parameters
+    ----------
+    n_clusters : tuple of int
+        Numbers of clusters that are tried, those of the best models.
+    n_models : int
+        How many are made.
+    n_links : int
+        How many links they obey.
+    seconds : float
+        About how long it takes.
+    refusal : str
+        Why none can be made, empty where they can.
+    """
+
+    n_clusters: tuple[int, ...]
+    n_models: int
+    n_links: int
+    seconds: float
+    refusal: str = ""
+
+
+def models_to_make(run: Run, ranking: Ranking, links: Constraints) -> ModelsToMake:
+    """Plan models for the answers, or say why there can be none."""
+    pool, n_links = run.ensemble, links.n_pairs
+    found = np.maximum(pool.n_clusters[ranking.order], 2).tolist()
+    numbers = tuple(dict.fromkeys(found))[:MOST_NUMBERS]
+    seconds = models_for_answers_seconds(
+        pool.n_samples, pool.n_partitions, len(numbers)
+    )
+    plan = ModelsToMake(numbers, len(numbers) * N_MAKERS, n_links, seconds)
+    refusal = ""
+    if pool.n_samples > MOST_OBEYING:
+        refusal = f"Up to {whole(MOST_OBEYING)} rows models are made that obey answers."
+    elif pool.is_partial:
+        refusal = "Models of this run left rows out; none that obeys can be made of it."
+    elif made_for(pool, links):
+        refusal = (
+            f"Models were made for {'this link' if n_links == 1 else 'these links'}; "
+            "with other answers more can be made."
+        )
+    return replace(plan, refusal=refusal)
+
+
 NODES = {
+    "by_answer": Node(
+        (
+            *("agreement", "score", "threshold_asked?", "links", "row_positions"),
+            *("link_weight", "copies"),
+        ),
+        by_answer,
+        "idle",
+        "Weighing the models answer by answer",
+        keep=16,
+        rests=True,
+    ),
+    "models_to_make": Node(("run", "ranking", "constraints"), models_to_make),
     "answers": Node(
         (
             *("agreement", "score", "threshold_asked?", "constraints"),

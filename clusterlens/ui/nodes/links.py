@@ -327,7 +327,7 @@ def suggestions(
     """
     told = [
         (positions[a], positions[b])
-        for a, b in unsure
+        for a, b, *_ in unsure
         if a in positions and b in positions
     ]
     if ensemble.noise == "silent":  # what is asked needs a place for every sample

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from clusterlens.compute.ranking.held_out import HELD_OUT
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.state.drafts import write_value
 
@@ -27,8 +28,8 @@ WORDS = {
     "bin_seeding": ("seeds on a grid", ""),
     "gini_threshold": ("inequality of sizes up to", ""),
 }
-# Settings that change no partition.
-HIDDEN = ("copy",)
+# Settings that change no partition, and links, which are listed as such.
+HIDDEN = ("copy", "must_link", "cannot_link", HELD_OUT)
 _ROOTS = {2: "square root", 3: "cube root"}
 
 

@@ -87,11 +87,15 @@ class ClusterName:
 
 @dataclass(frozen=True)
 class Link:
-    """What the analyst knows of two rows: together (must) or apart (cannot)."""
+    """What the analyst knows of two rows: together (must) or apart (cannot).
+
+    `by` says who answered, where a file said so.
+    """
 
     kind: Literal["must", "cannot"]
     a: Any
     b: Any
+    by: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,8 +233,9 @@ class Analysis:
         Runs whose agreements shall be exact whatever it costs.
     links : tuple of Link
         Must-links and cannot-links by row id; they belong to no run.
-    unsure : tuple of (plain id, plain id)
-        Pairs of rows that the analyst could not tell; they are not asked about again.
+    unsure : tuple of (plain id, plain id) or (plain id, plain id, str)
+        Pairs of rows that could not be told, and by whom where a file said so; they
+        are not asked about again.
     link_weight : float or "evidence"
         What all links broken add to a score; "evidence" weighs each as an answer that
         may mislead.
@@ -269,7 +274,7 @@ class Analysis:
     threshold: int | None = None
     counted_fully: frozenset[str] = frozenset()
     links: tuple[Link, ...] = ()
-    unsure: tuple[tuple[Any, Any], ...] = ()
+    unsure: tuple[tuple[Any, ...], ...] = ()
     link_weight: Weight = EVIDENCE
     note: str = ""
     cluster_names: tuple[ClusterName, ...] = ()

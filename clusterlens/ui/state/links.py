@@ -25,11 +25,14 @@ PlainId = int | str
 KINDS = get_args(Kind)
 OTHER: dict[Kind, Kind] = {"must": "cannot", "cannot": "must"}
 _SHOWN = 5  # ids that a message lists
+_SHOWN_NAME = 30
 _SEPARATORS = ",;\t"
 _COLUMNS = ("kind", "row_a", "row_b")
 MOST_LINKS = 20_000  # of a file
 UNSURE = "unsure"
-Unsure = tuple[tuple[PlainId, PlainId], ...]
+# Two rows, and who could not tell them where a file said so.
+Unsure = tuple[tuple[PlainId, ...], ...]
+MOST_NAME = 80  # characters of who answered
 TITLES: dict[Kind, str] = {"must": "must-link", "cannot": "cannot-link"}
 
 
@@ -106,13 +109,20 @@ def as_constraints(
 
 def links_as_json(
     links: Sequence[Link],
-    unsure: Sequence[tuple[PlainId, PlainId]] = (),
+    unsure: Unsure = (),
     *,
     indent: int | None = None,
 ) -> str:
-    """Write links by row ids, as `constraints_from_json` reads them."""
-    pairs = {
-        f"{kind}_link": [[link.a, link.b] for link in links if link.kind == kind]
+    """Write links by row ids, as `constraints_from_json` reads them.
+
+    Each pair has a third entry where it is known who answered.
+    """
+    pairs: dict[str, list[list[PlainId]]] = {
+        f"{kind}_link": [
+            [link.a, link.b, *filter(None, [link.by])]
+            for link in links
+            if link.kind == kind
+        ]
         for kind in KINDS
     }
     if unsure:
@@ -158,7 +168,7 @@ def refuse_contradiction(links: Sequence[Link]) -> None:
 
 def without_pair(unsure: Unsure, a: PlainId, b: PlainId) -> Unsure:
     """Return the pairs that could not be told but the one of two rows."""
-    return tuple(pair for pair in unsure if {*pair} != {a, b})
+    return tuple(pair for pair in unsure if {*pair[:2]} != {a, b})
 
 
 def links_from_text(text: str, index: pd.Index) -> tuple[tuple[Link, ...], Unsure]:
@@ -170,8 +180,9 @@ def links_from_text(text: str, index: pd.Index) -> tuple[tuple[Link, ...], Unsur
     Parameters
     ----------
     text : str
-        JSON with the lists must_link, cannot_link and unsure, or CSV with the columns
-        kind ("must-link", "cannot-link" or "unsure"), row_a and row_b.
+        JSON with the lists must_link, cannot_link and unsure, whose pairs may have a
+        third entry, who answered, or CSV with the columns kind ("must-link",
+        "cannot-link" or "unsure"), row_a, row_b and perhaps by.
     index : Index
         Row ids of the table, those of rows that a preparation leaves out included.
 
@@ -189,7 +200,7 @@ def links_from_text(text: str, index: pd.Index) -> tuple[tuple[Link, ...], Unsur
             "taken in; keep those that matter, or give labels as a column of the table."
         )
     known = {str(row): row for row in plain_ids(index)}
-    ends = {end: _find(end, known) for _, *pair in given for end in pair}
+    ends = {end: _find(end, known) for _, a, b, _ in given for end in (a, b)}
     unknown = [end for end, row in ends.items() if row is None]
     if unknown:
         more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
@@ -197,8 +208,14 @@ def links_from_text(text: str, index: pd.Index) -> tuple[tuple[Link, ...], Unsur
             f"the table has no row {', '.join(map(repr, unknown[:_SHOWN]))}{more}; "
             "correct the file. None of its links was taken."
         )
-    found = [(kind, ends[a], ends[b]) for kind, a, b in given]
-    links = tuple(Link(kind, a, b) for kind, a, b in found if kind != UNSURE)
+    odd = next((by for *_, by in given if len(by) > MOST_NAME), "")
+    if odd:
+        raise ValueError(
+            f"an answer is by {odd[:_SHOWN_NAME]!r}…, {whole(len(odd))} characters; "
+            f"give a name of up to {MOST_NAME}. None of its links was taken."
+        )
+    found = [(kind, ends[a], ends[b], by) for kind, a, b, by in given]
+    links = tuple(Link(kind, a, b, by) for kind, a, b, by in found if kind != UNSURE)
     kinds: dict[frozenset[Any], Kind] = {}
     for link in links:
         pair = frozenset((link.a, link.b))
@@ -208,8 +225,8 @@ def links_from_text(text: str, index: pd.Index) -> tuple[tuple[Link, ...], Unsur
                 "and as a cannot-link; keep one of them."
             )
     unsure = (
-        (a, b)
-        for kind, a, b in found
+        (a, b, *filter(None, [by]))
+        for kind, a, b, by in found
         if kind == UNSURE and a != b and frozenset((a, b)) not in kinds
     )
     return links, tuple(dict.fromkeys(unsure))
@@ -223,7 +240,7 @@ def _find(end: str, known: Mapping[str, PlainId]) -> PlainId | None:
     return next((known[way] for way in ways if way in known), None)
 
 
-def _pairs_of_json(text: str) -> list[tuple[Any, str, str]]:
+def _pairs_of_json(text: str) -> list[tuple[Any, str, str, str]]:
     try:
         content = json.loads(text)
         if not isinstance(content, dict):
@@ -236,9 +253,16 @@ def _pairs_of_json(text: str) -> list[tuple[Any, str, str]]:
             for name, kind in lists.items()
             for pair in content.get(name, [])
         ]
-        if any(not isinstance(pair, list) or len(pair) != 2 for _, pair in pairs):
+        if any(
+            not isinstance(pair, list) or len(pair) not in (2, 3) for _, pair in pairs
+        ):
             raise ValueError("an entry is no pair")
-        return [(kind, str(plain_id(a)), str(plain_id(b))) for kind, (a, b) in pairs]
+        if any(not isinstance(by, str) for _, pair in pairs for by in pair[2:]):
+            raise ValueError("who answered is no text")
+        return [
+            (kind, str(plain_id(a)), str(plain_id(b)), "".join(by).strip())
+            for kind, (a, b, *by) in pairs
+        ]
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(
             f"the file is no JSON of links ({error}); give an object with the lists "
@@ -246,7 +270,7 @@ def _pairs_of_json(text: str) -> list[tuple[Any, str, str]]:
         ) from None
 
 
-def _pairs_of_csv(text: str) -> list[tuple[Any, str, str]]:
+def _pairs_of_csv(text: str) -> list[tuple[Any, str, str, str]]:
     try:
         heads = text.lstrip().partition("\n")[0]
         separator = max(_SEPARATORS, key=heads.count)
@@ -269,7 +293,10 @@ def _pairs_of_csv(text: str) -> list[tuple[Any, str, str]]:
             f"kind {odd[0]!r} is none of 'must-link', 'cannot-link' and 'unsure'; "
             "correct the file. None of its links was taken."
         )
-    return [
-        (kinds[kind], a, b)
-        for kind, a, b in zip(said, table["row_a"], table["row_b"], strict=True)
-    ]
+    # As with ids, an apostrophe keeps a name from being computed.
+    guarded = r"^'(?=[=+\-@])"
+    who = [""] * len(table)
+    if "by" in table:
+        who = table["by"].str.strip().str.replace(guarded, "", regex=True).tolist()
+    columns = said, table["row_a"], table["row_b"], who
+    return [(kinds[kind], a, b, by) for kind, a, b, by in zip(*columns, strict=True)]

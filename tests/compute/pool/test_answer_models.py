@@ -10,6 +10,8 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool import answer_models
 from clusterlens.compute.pool.answer_models import FAMILY, models_for_answers
 from clusterlens.compute.ranking.answers import answer_posterior
+from clusterlens.compute.ranking.preview import preview_link
+from clusterlens.compute.ranking.ranking import rank_partitions
 
 
 def halves(seed=0):
@@ -65,9 +67,10 @@ def test_models_of_the_pool_are_judged_by_all_answers(made):
 def test_the_posterior_rests_on_answers_held_out(made):
     _, known, models = made
     given = models.posterior.outcomes[-models.n_made :]
-    again = answer_posterior(models.ensemble, known, held_out=given)
+    plain = models.ensemble.replace(specs=[{}] * models.ensemble.n_partitions)
+    again = answer_posterior(plain, known, held_out=given)
     assert_array_equal(again.values, models.posterior.values)
-    obeyed = answer_posterior(models.ensemble, known)
+    obeyed = answer_posterior(plain, known)
     assert obeyed.values[-models.n_made :].sum() > again.values[-models.n_made :].sum()
 
 
@@ -78,6 +81,53 @@ def test_answers_without_truth_are_not_won_by_obeying():
     broken = models.posterior.outcomes[-models.n_made :, 0]
     assert (random.violations(models.ensemble)[-models.n_made :] == 0).all()
     assert (broken >= 5).all()
+
+
+@pytest.mark.parametrize("weight", [1.0, "evidence"])
+def test_rankings_judge_what_was_made_by_answers_held_out(made, weight):
+    truth, known, models = made
+    expected = models.posterior.outcomes[-models.n_made :, 0] / known.n_pairs
+    ranking = rank_partitions(
+        models.ensemble, constraints=known, constraint_weight=weight
+    )
+    assert expected.any()
+    np.testing.assert_allclose(ranking.violated[-models.n_made :], expected)
+    pair = next(
+        (i, j)
+        for i, j in answers(truth, 20, seed=5).must_link.tolist()
+        if not known.settles([(i, j)], 48)[0]
+    )
+    preview = preview_link(ranking, pair, known, weight)
+    more = Constraints([*known.must_link, pair], known.cannot_link)
+    then = rank_partitions(models.ensemble, constraints=more, constraint_weight=weight)
+    assert_array_equal(preview.must_ranks, then.ranks)
+
+
+def test_later_answers_judge_what_was_made_unless_they_follow():
+    _, ensemble = halves()
+    known = Constraints([(0, 1), (1, 2), (12, 13)], [(2, 12), (13, 24)])
+    models = models_for_answers(ensemble, known, n_clusters=[4])
+    last = models.ensemble.labels[-1]
+    pairs = [(i, j) for i in range(48) for j in range(i + 1, 48)]
+    told = {tuple(p) for p in [*known.must_link.tolist(), *known.cannot_link.tolist()]}
+    follows = known.settles(pairs, 48)
+    for pair, settled in zip(pairs, follows, strict=True):
+        if pair in told or (not settled and sum(pair) % 9):
+            continue
+        one = Constraints([pair])
+        found = answer_posterior(models.ensemble, one).outcomes[-1].tolist()
+        apart = int(last[pair[0]] != last[pair[1]])
+        assert found == ([0, 1] if settled else [apart, 0])
+    assert follows.sum() == 12
+
+
+def test_an_answer_that_was_turned_round_is_judged_by_what_was_said_without_it(made):
+    _, known, models = made
+    turned = Constraints(known.cannot_link[:1])
+    said = models.ensemble.specs[-1]["held_out"]
+    pair = known.cannot_link[0].tolist()
+    found = answer_posterior(models.ensemble, turned).outcomes[-1].tolist()
+    assert found == [int(pair in said["apart"]), int(pair in said["uncertain"])]
 
 
 def test_each_answer_is_held_out_once_without_what_implies_it(monkeypatch):
@@ -100,7 +150,9 @@ def test_an_answer_that_follows_from_the_others_says_nothing():
     _, ensemble = halves()
     circle = Constraints(must_link=[(0, 1), (1, 2), (0, 2)])
     models = models_for_answers(ensemble, circle, n_clusters=[3])
-    assert models.posterior.outcomes[-models.n_made :].tolist() == [[0, 3], [0, 3]]
+    for spec in models.ensemble.specs[-models.n_made :]:
+        assert sorted(spec["held_out"]["uncertain"]) == [[0, 1], [0, 2], [1, 2]]
+        assert not spec["held_out"]["together"] + spec["held_out"]["apart"]
 
 
 def test_more_clusters_are_taken_where_fewer_cannot_obey():

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.ranking._candidates import Candidates, candidates
+from clusterlens.compute.ranking._evidence import likelihoods
 from clusterlens.compute.ranking._questions import Asking, elsewhere
 from clusterlens.compute.ranking.answers import answer_posterior
 from clusterlens.compute.ranking.ranking import rank_partitions
@@ -74,6 +76,51 @@ def test_each_pair_resolves_what_the_ones_before_it_left_open():
         given = column[pairs.index(one.pair)] + noise
         assert one.information == pytest.approx((column**2).sum() / given / total)
         covariance -= np.outer(column, column) / given
+
+
+@pytest.mark.parametrize("how", [1.0, "evidence"])
+@pytest.mark.parametrize("seed", range(4))
+def test_questions_after_answers_are_those_of_the_definition(how, seed):
+    truth, ensemble = planted(40, 9, 4, seed=seed)
+    labels = ensemble.labels.astype(int)
+    labels[:2, ::7] = -1
+    ensemble = Ensemble(labels)
+    asked: list = []
+    for _ in range(4):
+        known = answer(truth, asked)
+        options = {"constraint_weight": how, "random_state": seed}
+        found = [s.pair for s in suggest_pairs(ensemble, known, n=3, **options)]
+        assert found == defined(ensemble, known, how, seed, n=len(found))
+        asked += found[:2]
+
+
+def defined(ensemble, known, how, seed, n):
+    """The first n questions, all of it computed anew as the notes say."""
+    drawn = candidates(ensemble, seed, by_evidence=how == "evidence")
+    open_ = ~known.settles(drawn.pairs, ensemble.n_samples)
+    pairs, expected = drawn.pairs[open_], drawn.expected[open_]
+    appeal = np.sqrt(drawn.typical[open_])
+    if how == "evidence":
+        weights = likelihoods(ensemble, known).weights
+    else:
+        broken = known.violations(ensemble) * known.n_pairs
+        weights = (ERROR_RATE / (1 - ERROR_RATE)) ** broken
+        weights /= weights.sum()
+    split = expected - expected @ weights[:, None]
+    covariance = split * weights @ split.T
+    must, chosen = known.must_link.tolist(), []
+    for _ in range(n):
+        given = covariance.diagonal() + ERROR_RATE * (1 - ERROR_RATE)
+        told = appeal * (covariance**2).sum(axis=1) / given
+        links = Constraints(must, known.cannot_link)
+        told[links.settles(pairs, ensemble.n_samples)] = 0
+        for k in chosen if how == "evidence" else ():
+            told[(expected == expected[k]).all(axis=1)] = 0
+        chosen.append(int((told >= told.max() * (1 - 1e-9)).argmax()))
+        best = chosen[-1]
+        covariance = covariance - np.outer(*[covariance[best]] * 2) / given[best]
+        must = [*must, pairs[best].tolist()]
+    return [tuple(pair) for pair in pairs[chosen].tolist()]
 
 
 def test_progress_counts_pairs_and_cancel_stops():
@@ -214,14 +261,18 @@ def test_what_could_not_be_answered_is_not_asked_again_nor_of_twins(how):
 def test_a_pair_appeals_less_the_more_it_is_like_an_unsure_one():
     _, ensemble = planted(12, 9, 3, seed=2)
     pairs = np.array(list(combinations(range(12), 2)))
-    asking = Asking(pairs, split_of_all(ensemble, pairs), np.full(9, 1 / 9))
+    splits, ones = split_of_all(ensemble, pairs), np.ones(len(pairs))
+    drawn = Candidates(pairs, splits, splits, splits.T @ splits, ones, ones)
+    asking = Asking(drawn, np.full(9, 1 / 9), ones)
     found = elsewhere(asking, ensemble, np.array([[2, 7]]))
     C = agreement_counts(ensemble.labels) / 9
     a, b = found.pairs.T
     expected = (1 - C[a, 2] * C[b, 7]) * (1 - C[a, 7] * C[b, 2])
     np.testing.assert_allclose(found.appeal, expected)
     assert [2, 7] not in found.pairs.tolist()
-    np.testing.assert_array_equal(found.expected, split_of_all(ensemble, found.pairs))
+    left = split_of_all(ensemble, found.pairs)
+    np.testing.assert_array_equal(found.expected, left)
+    np.testing.assert_array_equal(found.candidates.products, left.T @ left)
 
 
 def split_of_all(ensemble, pairs):

@@ -158,6 +158,8 @@ class Worked:
         await act("add models", pool=[K_MEANS])
         self.told("models added, of families")
         self.cards("added")
+        await act("make for answers", n_clusters=[2])
+        self.told("models made for answers, of families")
         await act("add CNS", **CNS)
         await act("add CNS", metric="cosine", **CNS)
         self.told("CNS")

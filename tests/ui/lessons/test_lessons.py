@@ -14,7 +14,15 @@ from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.ui.actions import ACTIONS, pools
-from clusterlens.ui.lessons import LESSONS, crowd, later, noise, one_link, rings
+from clusterlens.ui.lessons import (
+    LESSONS,
+    answers,
+    crowd,
+    later,
+    noise,
+    one_link,
+    rings,
+)
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.pages.lessons.page import PLACES
 from clusterlens.ui.work.results import Results
@@ -403,3 +411,56 @@ def test_the_pair_of_a_lesson_is_what_it_says():
     labels = load_example("iris").table["species"]
     for pair in (one_link.FIRST, one_link.SECOND):
         assert {labels[row] for row in pair} == {"versicolor", "virginica"}
+
+
+def test_claims_about_answers():
+    async def scenario(pupil):
+        def short(name):
+            return name.replace(" (full)", "")
+
+        async def found():
+            said = (await pupil.get("answers")).posterior
+            return said, percent(said.values.max()), percent(said.error_rate)
+
+        dataset = pupil.session.analysis.run.dataset
+        before = await pupil.leader()
+        assert f"{pupil.ari(before):.2f}" in pupil.room.task.text
+        length, width = np.asarray(dataset.X)[:, :2].T
+        third = np.digitize(length, np.quantile(length, [1 / 3, 2 / 3]))
+        for rule, given in (
+            (third, answers.ANN),
+            (width > np.median(width), answers.BO),
+            (dataset.labels_true, answers.CY),
+        ):
+            assert all((rule[a] == rule[b]) == (k == "must") for k, a, b in given)
+        after = await pupil.do()
+        said, likely, rate = await found()
+        now = await pupil.leader()
+        assert said.outcomes[said.values.argmax()].tolist() == [0, 0]
+        says(after, short(now), likely, rate, f"{pupil.ari(now):.2f}")
+        assert pupil.ari(now) < pupil.ari(before)
+        await pupil.next()
+        after = await pupil.do()
+        said, *_ = await found()
+        assert said.none_fits
+        n_broken = said.outcomes[said.values.argmax(), 0]
+        says(after, f"{n_broken} of 12", f"{said.odds_of_chance:.0f}")
+        await pupil.next()
+        after = await pupil.do()
+        right = await pupil.leader()
+        says(after, short(right), f"{pupil.ari(right):.2f}", (await found())[1])
+        await pupil.next()
+        after = await pupil.do()
+        _, likely, rate = await found()
+        wrong = await pupil.leader()
+        five = [*answers.MISTAKE, *answers.ECHOES]
+        species = dataset.labels_true
+        assert all(species[a] == species[b] for _, a, b in five)
+        await pupil.next()
+        last = await pupil.do()
+        assert await pupil.leader() == right
+        alone = (await found())[1]
+        says(after, alone, short(wrong), likely, f"{pupil.ari(wrong):.2f}", rate)
+        says(last, short(right))
+
+    taken("answers", scenario)

@@ -109,8 +109,8 @@ def analysis() -> Analysis:
         score="aari",
         threshold=3,
         counted_fully=frozenset({"r1"}),
-        links=(Link("must", 0, 1), Link("cannot", 2, 3)),
-        unsure=((4, 5),),
+        links=(Link("must", 0, 1), Link("cannot", 2, 3, "Ann <b>")),
+        unsure=((4, 5), (6, 7, "Bo")),
         link_weight=0.7,
         cluster_names=(ClusterName("small", (0, 1)),),
         memberships=(

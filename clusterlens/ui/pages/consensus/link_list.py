@@ -17,7 +17,7 @@ from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.pages.clusters.nodes import own_votes
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.analysis import EVIDENCE, PAPER_WEIGHT
-from clusterlens.ui.state.links import OTHER, TITLES, Unsure, shown_rows
+from clusterlens.ui.state.links import OTHER, TITLES, PlainId, Unsure, shown_rows
 from clusterlens.ui.state.partitions import Choice, free_name
 from clusterlens.ui.work.derived import Result
 
@@ -186,7 +186,7 @@ class LinkList(Panel):
         if verb == "again":
             pairs = self.session.analysis.unsure
             if int(at) < len(pairs):
-                a, b = pairs[int(at)]
+                a, b, *_ = pairs[int(at)]
                 self.session.act_now("ask again", a=a, b=b)
             return
         states = self.session.derived.get("link_states")
@@ -205,15 +205,20 @@ def _unsure(pairs: Unsure) -> str:
     if not pairs:
         return ""
     rows = "".join(
-        f"<tr><td class='ends'>{safe(a)} – {safe(b)}</td><td>"
+        f"<tr><td class='ends'>{safe(a)} – {safe(b)}{_by(*by)}</td><td>"
         f"{link('ask again', f'again {k}', css='cl-ask-again')}</td></tr>"
-        for k, (a, b) in [*enumerate(pairs)][-_SHOWN:]
+        for k, (a, b, *by) in [*enumerate(pairs)][-_SHOWN:]
     )
     return (
         f"<details class='cl-unsure-pairs'><summary>{count(len(pairs), 'pair')} unsure"
         "<small> count as no answer, not asked again</small></summary>"
         f"<table>{rows}</table></details>"
     )
+
+
+def _by(name: PlainId = "") -> str:
+    """Say who answered, where it is known."""
+    return f"<p class='muted cl-answered-by'>by {safe(name)}</p>" if name else ""
 
 
 def _counted(weight: Weight) -> str:
@@ -260,8 +265,9 @@ def _row(k: int, state: LinkState, broken_by_all: bool) -> str:
     remove = link(
         "✕", f"remove {k}", css="cl-remove", name=f"Remove the {said}", beside=True
     )
+    by = _by(state.link.by)
     return (
-        f"<tr data-roving><td>{stroke}</td><td class='ends'>{show}</td>"
+        f"<tr data-roving><td>{stroke}</td><td class='ends'>{show}{by}</td>"
         f"<td class='name'>{TITLES[kind]}</td><td>{verdict}</td>"
         f"<td class='name'>{swap}&ensp;{remove}</td></tr>"
     )

@@ -6,18 +6,23 @@ from typing import Any
 
 from clusterlens.ui.kit.style import COLUMN, SCROLL
 from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.pages.consensus.answer_by_answer import AnswerByAnswer
 from clusterlens.ui.pages.consensus.answers_said import AnswersSaid
 from clusterlens.ui.pages.consensus.link_list import LinkList
+from clusterlens.ui.pages.consensus.made_models import MadeModels
 from clusterlens.ui.pages.consensus.pair_card import PairCard
 from clusterlens.ui.pages.consensus.suggested_pairs import SuggestedPairs
 from clusterlens.ui.parts.panel import Panel
 
 
 class LinksTab(Panel):
-    """Four parts, one below the other, that scroll together."""
+    """Six parts, one below the other, that scroll together."""
 
     def build(self) -> Any:
-        parts = (PairCard, SuggestedPairs, AnswersSaid, LinkList)
+        parts = (
+            *(PairCard, SuggestedPairs, AnswersSaid, AnswerByAnswer),
+            *(MadeModels, LinkList),
+        )
         self.parts = [part(self.session) for part in parts]
         return pn.Column(
             *(part.view for part in self.parts),

@@ -382,7 +382,7 @@ def _succession(record: Mapping[str, Any]) -> Succession:
 
 
 def _plain_links(links: Iterable[Link]) -> list[Any]:
-    return [[link.kind, link.a, link.b] for link in links]
+    return [[link.kind, link.a, link.b, *filter(None, [link.by])] for link in links]
 
 
 def _links(records: Iterable[Any]) -> tuple[Link, ...]:

@@ -70,7 +70,7 @@ _RUN = record(
         "preset": any_of(nothing, row(TEXT, COUNT, COUNT)),
     },
 )
-_LINKS = sequence(row(LINK, ROW_ID, ROW_ID))
+_LINKS = sequence(any_of(row(LINK, ROW_ID, ROW_ID), row(LINK, ROW_ID, ROW_ID, TEXT)))
 _RESULT = record(
     {
         "run": TEXT,
@@ -102,7 +102,7 @@ _FIELDS: dict[str, Shape] = {
     "threshold": any_of(nothing, COUNT),
     "counted_fully": sequence(TEXT),
     "links": _LINKS,
-    "unsure": sequence(row(ROW_ID, ROW_ID)),
+    "unsure": sequence(any_of(row(ROW_ID, ROW_ID), row(ROW_ID, ROW_ID, TEXT))),
     "link_weight": LINK_WEIGHT,
     "note": LONG_TEXT,
     "result": any_of(nothing, _RESULT),

@@ -1,0 +1,171 @@
+"""Candidates: pairs of samples that may be asked about, and what models say of them.
+
+No answer changes them, so they are drawn once for an ensemble. The cost does not depend
+on the number of samples beyond drawing some of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from clusterlens.compute._validation import FloatArray, IntArray
+from clusterlens.compute.ensemble.constraints import PairArray
+from clusterlens.compute.ensemble.ensemble import (
+    NOISE,
+    Ensemble,
+    distinct_partitions,
+)
+
+BoolArray = npt.NDArray[np.bool_]
+
+_MOST_SAMPLES = 2_000  # that pairs are drawn from
+_COMPANY = 64
+_MOST_BY_EVIDENCE, _MOST_BY_SHARE = 4_000, 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Pairs that may be asked about, (n_pairs, 2), and what the models say of them.
+
+    Expected answers (n_pairs, n_models), their squares, the products of their columns,
+    (n_models, n_models), the kind of each pair, which is the same where the models
+    answer alike, and how typical its ends are of their clusters.
+    """
+
+    pairs: PairArray
+    expected: FloatArray
+    squares: FloatArray
+    products: FloatArray
+    kinds: IntArray
+    typical: FloatArray
+
+    def where(self, kept: BoolArray) -> Candidates:
+        """Return some of the candidates, by a mask of shape (n_pairs,)."""
+        if kept.all():
+            return self
+        gone = self.expected[~kept]
+        expected = self.expected[kept]
+        certain = self.squares is self.expected
+        return Candidates(
+            self.pairs[kept],
+            expected,
+            expected if certain else self.squares[kept],
+            # Sums of quarters: exact, whatever is taken away.
+            self.products - gone.T @ gone,
+            self.kinds[kept],
+            self.typical[kept],
+        )
+
+
+# Of each ensemble those drawn last, as evidence or not, and their seed.
+_KNOWN: WeakKeyDictionary[Ensemble, dict[bool, tuple[int, Candidates]]]
+_KNOWN = WeakKeyDictionary()
+
+
+def candidates(ensemble: Ensemble, seed: int, *, by_evidence: bool) -> Candidates:
+    """Draw candidates, or return those of the last call with the same seed.
+
+    Up to 4,000 where answers are evidence, else 20,000, all equally typical.
+    """
+    known = _KNOWN.setdefault(ensemble, {})
+    if known.get(by_evidence, (None,))[0] != seed:
+        known[by_evidence] = seed, _draw(ensemble, seed, by_evidence)
+    return known[by_evidence][1]
+
+
+def _draw(ensemble: Ensemble, seed: int, by_evidence: bool) -> Candidates:
+    """Draw pairs and read what the models say of them."""
+    most = _MOST_BY_EVIDENCE if by_evidence else _MOST_BY_SHARE
+    pairs = candidate_pairs(ensemble, np.random.default_rng(seed), most)
+    if by_evidence:
+        expected = expected_answers(ensemble, pairs)
+        ends, place = np.unique(pairs, return_inverse=True)
+        typical = typicality(ensemble, ends)[place.reshape(pairs.shape)].prod(axis=1)
+    else:
+        first, _ = distinct_partitions(ensemble)
+        expected = joined_pairs(ensemble.codes[first], pairs).astype(float)
+        typical = np.ones(len(pairs))
+    seen: dict[bytes, int] = {}
+    twice = (2 * expected).astype(np.int8)
+    kinds = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in twice], int)
+    squares = expected**2 if (twice == 1).any() else expected
+    products = expected.T @ expected
+    return Candidates(pairs, expected, squares, products, kinds, typical)
+
+
+def candidate_pairs(
+    ensemble: Ensemble, rng: np.random.Generator, most: int
+) -> PairArray:
+    """Distinct pairs (i, j), i < j, at most `most`, (n_pairs, 2), in random order."""
+    size = min(ensemble.n_samples, _MOST_SAMPLES)
+    samples = np.sort(rng.choice(ensemble.n_samples, size, replace=False))
+    if size * (size - 1) // 2 <= most:
+        local = np.stack(np.triu_indices(size, k=1), axis=1)
+    else:
+        anywhere = rng.integers(0, size, (most // 2, 2))
+        shares = ensemble.votes / ensemble.n_votes
+        inside = _pairs_inside_clusters(
+            ensemble.codes_and_gaps[:, samples], rng.multinomial(most // 2, shares), rng
+        )
+        local = np.sort(np.concatenate([anywhere, inside]), axis=1)
+        local = np.unique(local[local[:, 0] < local[:, 1]], axis=0)
+    return samples[rng.permutation(local)]
+
+
+def _pairs_inside_clusters(
+    codes: npt.NDArray[Any], drawn: IntArray, rng: np.random.Generator
+) -> PairArray:
+    """Pairs of samples that a random vote joins; with many clusters others are rare.
+
+    Each model, shape (n_samples,) of codes, gives as often as `drawn` says a random
+    sample and a random one of its cluster.
+    """
+    n_samples = codes.shape[1]
+    pairs = []
+    for row, count in zip(codes, drawn, strict=True):
+        order = np.argsort(row, kind="stable")
+        sizes = np.bincount(row)
+        starts = np.cumsum(sizes) - sizes
+        one = rng.integers(0, n_samples, count)
+        other = starts[row[one]] + rng.integers(0, sizes[row[one]])
+        pairs.append(np.stack([one, order[other]], axis=1))
+    return np.concatenate(pairs)
+
+
+def joined_pairs(codes: npt.NDArray[Any], pairs: PairArray) -> BoolArray:
+    """Say for each pair which models join it, shape (n_pairs, n_models)."""
+    return (codes[:, pairs[:, 0]] == codes[:, pairs[:, 1]]).T
+
+
+def expected_answers(ensemble: Ensemble, pairs: PairArray) -> FloatArray:
+    """Probability that the right answer is "joined", shape (n_pairs, n_models).
+
+    Under each distinct partition: 0 or 1, and one half where a label is noise.
+    """
+    first, _ = distinct_partitions(ensemble)
+    noise = ensemble.labels[first] == NOISE
+    silent = (noise[:, pairs[:, 0]] | noise[:, pairs[:, 1]]).T
+    return np.where(silent, 0.5, joined_pairs(ensemble.codes_and_gaps[first], pairs))
+
+
+def typicality(ensemble: Ensemble, samples: IntArray) -> FloatArray:
+    """How closely each of some samples keeps to its own clusters, in [0, 1].
+
+    sum C² / sum C over what the consensus C of a sample with 64 others is: 1 where the
+    models agree on its company, low at the doubtful rim. O(64 T) time for each.
+    """
+    spread = np.linspace(0, ensemble.n_samples - 1, _COMPANY).astype(np.intp)
+    company = np.unique(spread)
+    votes = np.zeros((len(samples), len(company)), np.float32)
+    for codes, vote in zip(
+        ensemble.codes_and_gaps, ensemble.votes.tolist(), strict=True
+    ):
+        votes += np.float32(vote) * (codes[samples, None] == codes[company])
+    shares = votes / ensemble.n_votes
+    own = np.maximum(shares.sum(axis=1), np.finfo(np.float32).eps)
+    return np.asarray((shares**2).sum(axis=1) / own, float)

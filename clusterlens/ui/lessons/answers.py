@@ -1,0 +1,158 @@
+"""Answers can mislead: narrow sight and one mistake asked again and again."""
+
+from collections.abc import Sequence
+
+from clusterlens.compute.pool.specs import POOLS
+from clusterlens.ui.lessons.lesson import Check, Lesson, Task, Way, act
+from clusterlens.ui.session import Session
+
+Answers = tuple[tuple[str, int, int], ...]
+POOL = tuple(POOLS["quick"])
+
+
+def told(must: Sequence[tuple[int, int]], cannot: Sequence[tuple[int, int]]) -> Answers:
+    """Answers about pairs of rows, those that say together first."""
+    pairs = (("must", must), ("cannot", cannot))
+    return tuple((kind, a, b) for kind, some in pairs for a, b in some)
+
+
+# Ann looks at the first column alone, by thirds, Bo at the second, by halves.
+ANN = told(
+    [(5, 10), (145, 110)],
+    [
+        *((136, 78), (90, 0), (125, 23), (88, 40), (35, 144)),
+        *((2, 146), (120, 81), (65, 99), (84, 103), (108, 70)),
+    ],
+)
+BO = told(
+    [(5, 10), (125, 23), (35, 144), (84, 103)],
+    [
+        *((136, 78), (90, 0), (88, 40), (2, 146)),
+        *((120, 81), (65, 99), (108, 70), (145, 110)),
+    ],
+)
+CY = told(
+    [(127, 145)],
+    [
+        *((33, 109), (123, 4), (65, 146), (111, 60), (58, 37), (36, 119)),
+        *((115, 12), (79, 141), (124, 80), (19, 97), (92, 42)),
+    ],
+)
+MISTAKE = told([], [(105, 143)])
+ECHOES = told([], [(135, 120), (122, 140), (107, 144), (130, 139)])
+
+
+def answer(answers: Answers) -> tuple[Way, ...]:
+    """Give answers one by one."""
+    return tuple(act("add link", kind=kind, a=a, b=b) for kind, a, b in answers)
+
+
+def forget(answers: Answers) -> tuple[Way, ...]:
+    """Take answers back one by one."""
+    return tuple(act("remove link", a=a, b=b) for _, a, b in answers)
+
+
+async def see(session: Session) -> None:
+    """Open the tab of links."""
+    session.look.param.update(tab="links", drawer=True)
+
+
+def holds(answers: Answers) -> Check:
+    """Whether there are just these answers, and the models are ranked by them."""
+    wanted = {(kind, frozenset((a, b))) for kind, a, b in answers}
+    return Check(
+        ("links", "ranking"),
+        lambda links, ranking: (
+            {(one.kind, frozenset((one.a, one.b))) for one in links} == wanted
+        ),
+    )
+
+
+LESSON = Lesson(
+    title="Answers can mislead",
+    teaser="Sure, consistent, and wrong.",
+    minutes=5,
+    example="iris",
+    pool=POOL,
+    page="consensus",
+    steps=(
+        Task(
+            title="Ann sees one column",
+            text="150 flowers of three species; HDBSCAN leads, adjusted Rand index "
+            "with the species 0.56. Ann knows the first column alone, the length of a "
+            "sepal. Of twelve pairs she said <i>together</i> where both are short, "
+            "both middling or both long, else <i>apart</i>.",
+            task="Take Ann's twelve answers.",
+            button="Take Ann's answers",
+            begin=(see,),
+            done=holds(ANN),
+            way=answer(ANN),
+            after="<b>k-means k=4</b> leads, likely at <b>82%</b>: it keeps all "
+            "twelve, and only <b>11%</b> of such answers are taken to mislead. Yet it "
+            "agrees less with the species than the leader without her, <b>0.44</b>. A "
+            "low rate says that she and a model see the same, not that both are "
+            "right.",
+        ),
+        Task(
+            title="Bo sees another",
+            text="Ann's answers were taken back for you. Bo knows the second column "
+            "alone, the width of a sepal: <i>together</i> where both are wide or both "
+            "narrow.",
+            task="Take Bo's twelve answers.",
+            button="Take Bo's answers",
+            begin=forget(ANN),
+            done=holds(BO),
+            way=answer(BO),
+            after="Now the tab warns that no model fits: the best of them breaks <b>4 "
+            "of 12</b>, and coin tosses explain the answers <b>6</b> times better "
+            "than this pool. Some model had borders like Ann's, none has Bo's; so one "
+            "narrow view is noticed, and another is not.",
+        ),
+        Task(
+            title="Cy sees the flowers",
+            text="Bo's answers were taken back. Cy knows the species, and was asked "
+            "about twelve pairs from all over the table.",
+            task="Take Cy's twelve answers.",
+            button="Take Cy's answers",
+            begin=forget(BO),
+            done=holds(CY),
+            way=answer(CY),
+            after="<b>Gaussian mixture k=4</b> leads, adjusted Rand index "
+            "<b>0.79</b>, and is likely at <b>52%</b> only: twelve right answers "
+            "leave much open.",
+        ),
+        Task(
+            title="One mistake, five times",
+            text="Now Cy takes flowers 105 and 143, both of one species, for two. "
+            "Then the same is asked about four pairs of flowers that are nearly "
+            "copies of these, and answered alike.",
+            task="Take these five answers.",
+            button="Take the five answers",
+            done=holds(CY + MISTAKE + ECHOES),
+            way=answer(MISTAKE + ECHOES),
+            after="The mistake alone leaves Gaussian mixture k=4 in the lead, at "
+            "<b>39%</b>. Asked five times it counts as five answers: <b>Gaussian "
+            "mixture k=8</b> has <b>98%</b>, adjusted Rand index <b>0.48</b>, and the "
+            "rate of errors is <b>12%</b>, as if all were well.",
+        ),
+        Task(
+            title="Count it once",
+            text="Evidence supposes that answers err one by one. Those that repeat "
+            "each other do not.",
+            task="Take the last four links away: <b>✕</b> in the list.",
+            target="cl-links",
+            done=holds(CY + MISTAKE),
+            way=forget(ECHOES),
+            after="<b>Gaussian mixture k=4</b> leads again: one wrong answer among "
+            "thirteen does not decide.",
+        ),
+        Task(
+            title="What to remember",
+            text="How sure the page is rests on answers that are independent and see "
+            "what matters. Ask about pairs from all over the map, as the suggestions "
+            "do; leave unsure what you cannot tell; let somebody else answer some "
+            "pairs, and note in the file who said what. A leader that keeps every "
+            "answer is not proven by them.",
+        ),
+    ),
+)

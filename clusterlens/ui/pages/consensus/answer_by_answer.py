@@ -1,0 +1,102 @@
+"""Answer by answer: how likely the leading models were after each answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clusterlens.compute._numbers import percent
+from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import safe
+from clusterlens.ui.nodes.answers import ByAnswer
+from clusterlens.ui.parts.panel import Panel
+
+_SHOWN = 3
+_CHANGES = 4
+_WIDTH, _HEIGHT = 270, 64
+_DASHES = ("none", "5 3", "6 3 1 3")
+
+
+class AnswerByAnswer(Panel):
+    """A curve for each of up to three models, and the answers that changed the lead."""
+
+    needs = ("by_answer", "ensemble")
+
+    def build(self) -> Any:
+        self._text = Text(css_classes=["cl-answer-by-answer"])
+        return self._text
+
+    def prepare(self, results: Any) -> None:
+        """Show nothing while there is no answer, or links are no evidence."""
+        self._text.visible = results["by_answer"].state != "empty"
+
+    def show(self, by_answer: ByAnswer, ensemble: Ensemble) -> None:
+        """Draw who leads now, who led at first, and who else comes near."""
+        models = _shown(by_answer)
+        curves = "".join(
+            _curve(by_answer, model, dash)
+            for model, dash in zip(models, _DASHES, strict=False)
+        )
+        legend = "".join(
+            f"<p class='between'><span>{_stroke(dash)} {safe(ensemble.names[model])}"
+            f"</span><span class='muted'>{percent(by_answer.fits[0, model])} → "
+            f"{percent(by_answer.fits[-1, model])}</span></p>"
+            for model, dash in zip(models, _DASHES, strict=False)
+        )
+        said = f"How likely models were after 0 to {by_answer.counts[-1]} answers"
+        self._text.body = (
+            "<h3>Answer by answer</h3>"
+            f"<svg viewBox='-4 -4 {_WIDTH + 8} {_HEIGHT + 8}' width='100%' role='img' "
+            f"aria-label='{said}'><path d='M0 0V{_HEIGHT}H{_WIDTH}' fill='none' "
+            f"stroke='currentColor' stroke-opacity='.35'/>{curves}</svg>{legend}"
+            f"<p class='muted'>{_changes(by_answer, ensemble)}</p>"
+        )
+
+
+def _shown(found: ByAnswer) -> list[int]:
+    """The leader now, the leader at first, who led for longest, who is likely now."""
+    leaders = found.leaders
+    led, times = np.unique(leaders, return_counts=True)
+    likely = np.argsort(-found.fits[-1], kind="stable")[: 2 * _SHOWN]
+    every = [leaders[-1], leaders[0], *led[np.argsort(-times, kind="stable")], *likely]
+    chosen: list[int] = []
+    for model in every:
+        # Copies have the same curve.
+        curve = found.fits[:, model]
+        if not any(np.array_equal(curve, found.fits[:, one]) for one in chosen):
+            chosen.append(int(model))
+    return chosen[:_SHOWN]
+
+
+def _curve(found: ByAnswer, model: int, dash: str) -> str:
+    """Draw how likely a model was: from 0 at the bottom to 1 at the top."""
+    across = _WIDTH * found.counts / found.counts[-1]
+    down = _HEIGHT * (1 - found.fits[:, model])
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, down, strict=True))
+    return (
+        f"<polyline points='{points}' fill='none' stroke='currentColor' "
+        f"stroke-width='1.8' stroke-dasharray='{dash}'/>"
+    )
+
+
+def _stroke(dash: str) -> str:
+    return (
+        "<svg width='24' height='8' aria-hidden='true'><path d='M0 4H24' fill='none' "
+        f"stroke='currentColor' stroke-width='1.8' stroke-dasharray='{dash}'/></svg>"
+    )
+
+
+def _changes(found: ByAnswer, ensemble: Ensemble) -> str:
+    """Say which answers brought another leader, the latest ones by name."""
+    leaders = found.leaders
+    at = np.flatnonzero(leaders[1:] != leaders[:-1]) + 1
+    if not len(at):
+        return "No answer changed the leader."
+    told = ", ".join(
+        f"{found.counts[k]} ({safe(ensemble.names[leaders[k]])})"
+        for k in at[-_CHANGES:].tolist()
+    )
+    earlier = f", and {len(at) - _CHANGES} before" if len(at) > _CHANGES else ""
+    return f"The leader changed at answer {told}{earlier}."
