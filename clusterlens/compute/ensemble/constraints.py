@@ -177,7 +177,7 @@ class Constraints(Frozen):
         """Codes of both ends of each pair in each partition; whether it saw both."""
         links = np.concatenate([self.must_link, self.cannot_link])
         ends = ensemble.codes_and_gaps[:, links]
-        return ends, (ends < ensemble.n_codes[:, None, None]).all(axis=2)
+        return ends, np.all(ends < ensemble.n_codes[:, None, None], axis=2)
 
     def settles(self, pairs: npt.ArrayLike, n_samples: int) -> npt.NDArray[np.bool_]:
         """Say which pairs follow from the links.
