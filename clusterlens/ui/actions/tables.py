@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from typing import Any
 
@@ -50,7 +51,9 @@ def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
     "part" chooses one of several sheets or arrays; without one it is the usual one, or
     the first.
     """
-    parts = table_parts(job.files[values["sha256"]])
+    content = io.BytesIO(job.files[values["sha256"]])
+    content.name = values["name"]
+    parts = table_parts(content)
     part = values.get("part") or parts.usual or next(iter(parts.names), None)
     chosen = {} if part is None else {parts.option: part}
     found = _begin(read_table(values, job, **chosen), job)
