@@ -16,6 +16,7 @@ from clusterlens.compute._numbers import percent
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.pages.cns.page import CNSPage
+from clusterlens.ui.pages.fuzzy.nodes import choices
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
@@ -284,6 +285,31 @@ def test_a_model_joins_a_copy_of_the_run_and_undo_takes_it_back():
         assert np.allclose(ensemble.memberships[2], found.memberships, atol=1e-3)
         opened.session.undo()
         assert opened.session.analysis.ensemble.n_partitions == 2
+
+    looked_at(scenario)
+
+
+def test_the_model_has_the_labels_of_the_page_where_seeds_tie():
+    turn = np.arange(60) * (2 * np.pi / 60)
+    ring = make_dataset(pd.DataFrame({"a": np.cos(turn), "b": np.sin(turn)}))
+    setting = {"n_neighbors": 5, "alpha": 0.3, "n_clusters": 4}
+
+    async def scenario(opened):
+        await opened.read(ring)
+        pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
+        assert await opened.session.act("run pool", pool=pool)
+        opened.session.act_now("set CNS", **setting)
+        await opened.rest()
+        found = opened.value("cns_solution")
+        other = CNS(**setting).fit(prepare(ring).X).seed_labels_
+        assert not np.array_equal(found.labels, other)
+        await opened.headline._to_fuzzy(None)
+        analysis = opened.session.analysis
+        assert np.array_equal(analysis.ensemble.labels[2], found.labels)
+        listed = choices("table", analysis.dataset, analysis.ensemble, ())
+        rows = listed.make[opened.look.fuzzy_u]().memberships
+        assert np.array_equal(rows.argmax(axis=1), found.labels)
+        assert np.allclose(rows, found.seed_shares, atol=1e-6)
 
     looked_at(scenario)
 

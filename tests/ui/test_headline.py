@@ -19,6 +19,7 @@ from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.nodes import agreement as nodes
 from clusterlens.ui.pages.consensus.headline import Headline
 from clusterlens.ui.pages.consensus.inspector import ModelTab
+from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.pool.run_progress import _time
 from clusterlens.ui.state.analysis import Run
 from tests.ui.loop import rest, run
@@ -136,3 +137,29 @@ class Clock:
     @staticmethod
     def monotonic():
         return 0.0
+
+
+def test_of_a_partial_partition_only_the_links_it_saw_are_told():
+    labels = np.tile(np.repeat([0, 1], 20), (3, 1))
+    missing = np.zeros(labels.shape, bool)
+    missing[0, [2, 3]] = True
+    made = replace(run_of(labels), ensemble=Ensemble(labels, missing=missing))
+    session = session_with(made)
+    for a, b in ((0, 1), (2, 21), (3, 22)):
+        session.act_now("add link", kind="must", a=a, b=b)
+    session.act_now("set link weight", weight=0.5)
+    session.look.model = 0
+
+    async def main():
+        cards = Headline(session), ModelTab(session), RankingTable(session)
+        for card in cards:
+            card.look(True)
+        await rest(session)
+        return cards[0]._text.body, cards[1].text.body, cards[2].shown
+
+    headline, model, rows = run(main())
+    assert "keeps 1 of 1 link, 2 not seen" in headline
+    assert "breaks 0% of the links that it saw" in model
+    assert rows["broken"] == ["", "2"]
+    for told, links in zip(rows["full"], ("0 of 1 link", "2 of 3 links"), strict=True):
+        assert f"breaks {links}" in told

@@ -5,9 +5,10 @@ import pandas as pd
 from playwright.sync_api import Page, expect
 
 from clusterlens.ui.pages import PAGES
-from tests.ui.test_main_job import IDLE, LONG, load, run_pool, write_blobs
+from tests.ui.test_main_job import IDLE, LONG, choose, load, run_pool, write_blobs
 
 NAME = "customers of spring.csv"
+LONG_COLUMN = "circumference_of_the_widest_stem"
 # Of the elements of a class, through shadow roots: their texts, whether these are cut,
 # and their boxes as [left, top, right, bottom].
 PARTS = """css => {
@@ -35,6 +36,11 @@ def inside(part: dict, card: dict) -> bool:
     left, top, right, bottom = part["box"]
     x0, y0, x1, y1 = card["box"]
     return x0 <= left and y0 <= top and right <= x1 and bottom <= y1
+
+
+def assert_inside(app: Page, css: str, card: str) -> None:
+    [part], [around] = parts(app, css), parts(app, card)
+    assert inside(part, around), (part, around)
 
 
 def turn_to(app: Page, key: str) -> None:
@@ -75,6 +81,7 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     path = write_blobs(tmp_path, name=NAME)
     frame = pd.read_csv(path)
     frame["smokes"] = [1, 0, 0, 0] * (len(frame) // 4)
+    frame = frame.rename(columns={"length": LONG_COLUMN})
     frame.to_csv(path, index=False)
     load(app, path)
     [name] = [one for one in parts(app, ".chips bdi") if one["text"] in NAME]
@@ -99,10 +106,33 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     app.locator(".leader .told-apart").nth(2).wait_for()
     assert [one["cut"] for one in parts(app, ".leader .told-apart")] == [False] * 3
     assert_controls_are_inside(app)
+    for css, option in ((".cl-shading", "even"), (".cl-order-by", "tree")):
+        choose(app, css, option)
+    assert_controls_are_inside(app)
     names = within(app, ".ranked > .model > .lead")
     assert names
     cut = {one["text"] for one in names if one["cut"]}
-    assert all(name.startswith("Gaussian mixture") for name in cut), cut
+    assert all(name.startswith("Gaussian mix") for name in cut), cut
+
+    turn_to(app, "clusters")
+    app.locator(".cl-distributions figcaption").first.wait_for()
+    titles = within(app, ".cl-distributions figcaption b:first-child")
+    assert LONG_COLUMN in [one["text"] for one in titles]
+    assert not any(one["cut"] for one in titles)
+    turn_to(app, "fuzzy")
+    app.locator(".cl-fuzzy-pairs th button").first.wait_for()
+    cells = within(app, ".cl-fuzzy-pairs th.name:has(button)")
+    names = within(app, ".cl-fuzzy-pairs th button span")
+    assert len(names) == len(cells) >= 2
+    for name, cell in zip(names, cells, strict=True):
+        assert not name["cut"]
+        assert name["box"][2] <= cell["box"][2]
+    turn_to(app, "consensus")
+    choose(app, ".cl-votes", "every family equally")
+    expect(app.locator(".cl-threshold .needed")).to_contain_text("votes", timeout=LONG)
+    [needed] = within(app, ".cl-threshold .needed")
+    assert not needed["cut"]
+    assert_inside(app, ".cl-threshold-majority", ".cl-threshold.cl-card")
 
     app.keyboard.press("a")
     app.wait_for_function("() => document.documentElement.style.cssText.includes(1.3)")
@@ -110,9 +140,7 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     assert_controls_are_inside(app)
     figure = app.locator(".cl-map [role=application]").bounding_box()
     assert figure["height"] > 100
-    [card] = parts(app, ".cl-threshold.cl-card")
-    [majority] = parts(app, ".cl-threshold-majority")
-    assert inside(majority, card)
+    assert_inside(app, ".cl-threshold-majority", ".cl-threshold.cl-card")
     titles = parts(app, "nav button")
     assert len(titles) == len(PAGES)
     assert not any(one["cut"] for one in titles)

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import clusterlens as cl
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import SCORES
 from clusterlens.ui.kit.words import telling
 from clusterlens.ui.pages.consensus.ranked_rows import HEADS, ROW_CSS, RankedRows
-from clusterlens.ui.pages.consensus.ranking import RankingTable
+from clusterlens.ui.pages.consensus.ranking import FITTING, RankingTable, short
 from tests.ui.loop import rest, run
 from tests.ui.test_session import made_run, session_with
 
@@ -29,7 +30,7 @@ SHOW_ROWS = """async ([esm, css, heads, rows]) => {
   const ignore = {on: () => {}, send_msg: () => {}};
   const model = {rows, heads, terms: {}, selected: null, ...ignore};
   root.append(render({model}));
-  const last = [...root.querySelectorAll('.ranked .tail')].at(-1);
+  const last = [...root.querySelectorAll('.ranked .rank')].at(-1);
   while (!last.textContent) await new Promise(requestAnimationFrame);
   const cut = (e) => e.scrollWidth > e.clientWidth;
   return [...root.querySelectorAll('.ranked')].map((row) => {
@@ -160,8 +161,17 @@ def test_the_column_of_a_similarity_is_not_called_a_distance():
     run(main())
 
 
-def test_a_narrow_ranking_cuts_what_names_share(app):
+def test_a_narrow_ranking_cuts_what_names_share_and_usual_names_not_at_all(app):
     names = telling([f"agglomerative {'x' * 30} {end}" for end in ("average", "ward")])
     rows = [[1, name, "×2", 4, 1, 0, "", None, "1", 0, 0, 0, "1", ""] for name in names]
     found = app.evaluate(SHOW_ROWS, [RankedRows._esm, ROW_CSS, HEADS, json.dumps(rows)])
     assert found == [["average", True, False], ["ward", True, False]]
+    usual = [short(name) for name in cl.estimate_pool((2310, 18)).names]
+    usual = [name for name in usual if not name.startswith(("OPTICS", "DBSCAN"))]
+    names = telling([*usual, "DBSCAN eps=1.378", "DBSCAN eps=2.05"])
+    after = ["", 10, 0.1, 0, "", 30, "87%", None, None, 0, "2", "", 0.1]
+    rows = [[12, name, *after] for name in names]
+    shown = [RankedRows._esm, ROW_CSS, HEADS | FITTING, json.dumps(rows)]
+    found = app.evaluate(SHOW_ROWS, shown)
+    assert len(found) == len(rows) > 40
+    assert [row[1] for row, cut in zip(rows, found, strict=True) if any(cut[1:])] == []

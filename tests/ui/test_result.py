@@ -5,12 +5,14 @@ import io
 import re
 from contextlib import contextmanager
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
+from clusterlens.ui.actions.partitions import keep_partition
 from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.pages.clusters.page import ClustersPage
@@ -83,6 +85,9 @@ def test_before_a_choice_every_page_is_about_the_model_that_is_looked_at():
     run(main())
 
 
+AGAIN = {"partition": {"kind": "result"}, "name": "again"}
+
+
 def test_the_result_is_the_same_on_every_page_and_in_every_file():
     session = planted()
     session.look.param.update(partition="consensus", partition_k=2, page="clusters")
@@ -108,6 +113,8 @@ def test_the_result_is_the_same_on_every_page_and_in_every_file():
             report = write_report(gather(session))
             assert "consensus tree k=2" in report
             assert "chosen on Clusters" in report
+            with pytest.raises(ValueError, match="the result is kept beside the run"):
+                keep_partition(session.analysis, AGAIN, SimpleNamespace(kernels={}))
             session.undo()
             await rest(session)
             assert "No result yet" in chip.text.body

@@ -70,9 +70,10 @@ def test_from_a_file_to_a_run_and_back_by_undo():
     assert session.analysis.run.name == "run 1"
 
 
-def test_a_bad_file_changes_nothing_and_says_why():
+@pytest.mark.parametrize("content", [b"PAR1 no table PAR1", b""])
+def test_a_bad_file_changes_nothing_and_says_why(content):
     session = Session()
-    key = session.keep_file(b"PAR1 no table PAR1")
+    key = session.keep_file(content)
 
     async def main():
         return await session.act("load file", name="broken.parquet", sha256=key)

@@ -35,8 +35,8 @@ def test_what_a_model_was_fitted_with_is_told_without_code(spec, words):
     [
         ({"root": 3, "at_least": 10}, "cube root, at least 10"),
         ({"root": 2}, "square root"),
-        ({"share": 0.02, "at_most": 100}, "2 %, at most 100"),
-        ({"share": 0.02}, "2 %"),
+        ({"share": 0.02, "at_most": 100}, "2%, at most 100"),
+        ({"share": 0.02}, "2%"),
         (4, "4"),
         ("nearest_neighbors", "nearest neighbors"),
     ],

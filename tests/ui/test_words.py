@@ -1,7 +1,12 @@
 """How numbers are written, for readers of any language."""
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
 
+import clusterlens
 from clusterlens.compute._numbers import count, grouped, percent, whole
 from clusterlens.ui.kit.palette import label_title
 from clusterlens.ui.kit.words import number, typed
@@ -50,3 +55,24 @@ def test_typed_numbers_may_have_a_comma_and_groups_of_digits(text):
 def test_what_is_no_number_stays_none(text):
     with pytest.raises(ValueError, match="could not convert"):
         float(typed(text))
+
+
+def said(path):
+    """The words of a module: its texts without what documents it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documents = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in documents:
+            yield str(node.value)
+
+
+def test_no_space_stands_before_the_sign_of_percent():
+    package = Path(clusterlens.__file__).parent
+    texts = [(path, text) for path in package.rglob("*.py") for text in said(path)]
+    assert len(texts) > 10_000
+    spaced = re.compile(r"(^|[\d}>])\s%(?![a-zA-Z(])")
+    assert [one for one in texts if spaced.search(one[1])] == []
+    manual = (package.parent / "docs").rglob("*.md")
+    assert not any(re.search(r"\d %", path.read_text("utf-8")) for path in manual)

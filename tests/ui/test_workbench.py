@@ -255,7 +255,7 @@ def test_the_zoom_survives_another_model_shading_and_threshold(app, tmp_path):
     app.locator(".cl-ranking-table .ranked").last.click()
     for css in places:
         assert_changes(app, css, before[css])
-    choose(app, ".cl-shading", "equalised")
+    choose(app, ".cl-shading", "even")
     app.get_by_role("button", name="Majority").click()
     expect(app.locator(".cl-threshold")).to_contain_text("chosen")
     app.wait_for_function("() => Bokeh.documents.every(d => d.is_idle)")

@@ -79,6 +79,11 @@ class Workers:
         """Number of workers that wait."""
         return len(self._spare)
 
+    @property
+    def n_used(self) -> int:
+        """Number of those that have done a job."""
+        return sum(worker.is_ready for worker in self._spare)
+
     def start(self, function: Callable[[bytes], Any]) -> None:
         """Start workers for a function until so many wait as may."""
         while len(self._spare) < self.n_spare:

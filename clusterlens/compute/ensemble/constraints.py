@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
+    IntArray,
     as_array,
     read_only,
 )
@@ -141,12 +142,42 @@ class Constraints(Frozen):
 
     def _partial_violations(self, ensemble: Ensemble) -> FloatArray:
         """Share of the pairs that each model saw which it breaks; 0 if it saw none."""
-        links = np.concatenate([self.must_link, self.cannot_link])
-        must = np.arange(len(links)) < len(self.must_link)
-        ends = ensemble.codes_and_gaps[:, links]
-        seen = (ends < ensemble.n_codes[:, None, None]).all(axis=2)
+        must = np.arange(self.n_pairs) < len(self.must_link)
+        ends, seen = self._ends(ensemble)
         broken = seen & ((ends[..., 0] == ends[..., 1]) != must)
         return broken.sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
+
+    def seen(self, ensemble: Ensemble) -> IntArray:
+        """Count the pairs of which each partition saw both samples.
+
+        Parameters
+        ----------
+        ensemble : Ensemble
+            Partitions of the samples that the pairs refer to.
+
+        Returns
+        -------
+        seen : array of int, shape (n_partitions,)
+            All pairs, unless a partial partition left samples out: what the shares of
+            `violations` are shares of.
+
+        Raises
+        ------
+        ValueError
+            If a pair names a sample that the ensemble does not have.
+
+        Notes
+        -----
+        O(n_partitions n_pairs) time.
+        """
+        self.check_samples(ensemble.n_samples)
+        return self._ends(ensemble)[1].sum(axis=1)
+
+    def _ends(self, ensemble: Ensemble) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+        """Codes of both ends of each pair in each partition; whether it saw both."""
+        links = np.concatenate([self.must_link, self.cannot_link])
+        ends = ensemble.codes_and_gaps[:, links]
+        return ends, np.all(ends < ensemble.n_codes[:, None, None], axis=2)
 
     def settles(self, pairs: npt.ArrayLike, n_samples: int) -> npt.NDArray[np.bool_]:
         """Say which pairs follow from the links.

@@ -26,6 +26,8 @@ from clusterlens.compute.pool.specs import Model, Plan
 
 # What a worker process costs before its first fit: imports, mostly.
 START_SECONDS = 1.7
+# What comes with a job beside its fit: files, limits, the way to the worker and back.
+JOB_SECONDS = 0.01
 WORKER_BYTES = 2e8
 # Pools estimated to take longer never run in this process, where a cancel has to wait
 # for a fit, and a fit that dies takes all with it.
@@ -74,15 +76,21 @@ def in_which_workers(
 
 
 def wall_seconds(
-    jobs: Sequence[Job], n_workers: int, start_seconds: float = 0.0
+    jobs: Sequence[Job],
+    n_workers: int,
+    start_seconds: float = 0.0,
+    job_seconds: float = 0.0,
 ) -> float:
-    """Wall time when each job goes to the worker that is free first."""
+    """Wall time when each job goes to the worker that is free first.
+
+    Each takes `job_seconds` beside those of its fit.
+    """
     ended: dict[str, float] = {}
     free_at = [start_seconds] * max(n_workers, 1)
     for job in jobs:
         steps = job.steps if isinstance(job, FitJob) else job.step.needs
         ready = max([free_at[0], *(ended[step.key] for step in steps)])
-        end = ready + float(np.nan_to_num(job.seconds))
+        end = ready + float(np.nan_to_num(job.seconds)) + job_seconds
         heapq.heapreplace(free_at, end)
         if isinstance(job, StepJob):
             ended[job.step.key] = end

@@ -6,6 +6,7 @@ corrected by what this machine has shown so far (`paces`).
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,13 +26,14 @@ from clusterlens.compute._validation import (
 from clusterlens.compute.notes import Note
 from clusterlens.compute.pool._fitting import Fit, FitJob, Job, StepJob
 from clusterlens.compute.pool._jobs import (
+    JOB_SECONDS,
     START_SECONDS,
     WORKER_BYTES,
     in_which_workers,
     pool_jobs,
     wall_seconds,
 )
-from clusterlens.compute.pool.paces import Paces, known_paces
+from clusterlens.compute.pool.paces import FIRST_CALL_SECONDS, Paces, known_paces
 from clusterlens.compute.pool.sharing import merge_steps
 from clusterlens.compute.pool.specs import Model, Plan, Pool, plan_pool
 
@@ -190,7 +192,6 @@ def estimate_plan(
     must = must or workers is not None
     start = START_SECONDS * paces.common
     n_workers = in_which_workers(jobs, run, must, start)
-    waiting = workers.n_waiting if workers is not None else 0
     peaks = sorted((job.n_bytes for job in jobs), reverse=True)
     unknown = int(np.isnan([job.seconds for job in jobs]).sum())
     notes = plan.notes + told(
@@ -199,7 +200,7 @@ def estimate_plan(
     if unknown:
         notes.append(Note("untimed", fits=unknown))
     return PoolEstimate(
-        seconds=wall_seconds(jobs, n_workers, start if n_workers > waiting else 0.0),
+        seconds=_wall_seconds(jobs, n_workers, paces.common, workers),
         n_bytes=WORKER_BYTES * n_workers
         + min(sum(peaks[: max(n_workers, 1)]), run.memory_limit or MEMORY_LIMIT),
         names=tuple(model.name for model in plan.models),
@@ -208,6 +209,20 @@ def estimate_plan(
         notes=tuple(notes + notes_of_steps(jobs)),
         plan=tuple(_planned(plan, jobs)),
     )
+
+
+def _wall_seconds(
+    jobs: Sequence[Job], n_workers: int, pace: float, workers: Workers | None
+) -> float:
+    """Wall time with what workers need to start, and for first calls and each job."""
+    if n_workers == 0:
+        return wall_seconds(jobs, n_workers)
+    waiting, used = (workers.n_waiting, workers.n_used) if workers else (0, 0)
+    before = START_SECONDS if n_workers > waiting else 0.0
+    if n_workers > used:
+        n_laws = len({job.law for job in jobs})
+        before += FIRST_CALL_SECONDS * min(n_laws, math.ceil(len(jobs) / n_workers))
+    return wall_seconds(jobs, n_workers, pace * before, pace * JOB_SECONDS)
 
 
 def _model_seconds(plan: Plan, jobs: Sequence[Job]) -> FloatArray:

@@ -43,7 +43,7 @@ _KEPT = 4
 # Of a shorter time, most is what comes with a first call, which may be longer yet; so
 # this much more is added to both times.
 _LEAST_SECONDS = 0.02
-_FIRST_CALL_SECONDS = 0.1
+FIRST_CALL_SECONDS = 0.1
 # More than this is not the machine: something was compiled, or a fit ended early.
 _LARGEST_PACE = 10.0
 
@@ -74,7 +74,7 @@ class Seen:
         """Compare two times; None where they say nothing."""
         if not (law and said > 0 and took >= _LEAST_SECONDS):
             return None
-        pace = (took + _FIRST_CALL_SECONDS) / (said + _FIRST_CALL_SECONDS)
+        pace = (took + FIRST_CALL_SECONDS) / (said + FIRST_CALL_SECONDS)
         pace = min(max(pace, 1 / _LARGEST_PACE), _LARGEST_PACE)
         return cls(law, int(shape[0]), int(shape[1]), pace)
 

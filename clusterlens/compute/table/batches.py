@@ -154,5 +154,5 @@ def _head(file: io.BufferedReader, packed: bool) -> tuple[str, bool]:
         return data.decode("utf-8-sig"), True
     cut = data.rfind(b"\n") + 1
     if not cut:
-        raise OSError("no line end within the first 262,144 bytes")
+        raise OSError("no line end within the first 262 kB")
     return data[:cut].decode("utf-8-sig"), False

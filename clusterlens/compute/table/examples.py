@@ -263,7 +263,7 @@ def _shoppers() -> pd.DataFrame:
 
 @_example(
     "large",
-    "Twenty groups among 100,000 rows",
+    "Twenty groups among 100\u202f000 rows",
     "Rankings and matrices at a size where n x n is out of reach.",
     100_000,
     2,

@@ -63,6 +63,11 @@ def keep_partition(analysis: Analysis, values: Values, job: Any) -> Analysis:
     choice, labels = chosen_labels(analysis, values["partition"], **job.kernels)
     if run is None or choice.kind == "model":
         raise ValueError("this partition is a model already; choose another one.")
+    if choice.kind == "result":
+        raise ValueError(
+            "the result is kept beside the run already; to put it among the models, "
+            "choose the partition that it was made of."
+        )
     name = str(values["name"]).strip()
     if not name or name in run.ensemble.names:
         raise ValueError(

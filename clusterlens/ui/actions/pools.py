@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._validation import FloatArray
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
+from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.pool.answer_models import models_for_answers
 from clusterlens.compute.pool.pool import PoolEstimate, run_pool
 from clusterlens.compute.pool.preset_versions import preset_of
@@ -140,25 +141,94 @@ def _say_pool(lines: Lines, step: Step, before: Analysis) -> None:
 def fitting(lines: Lines, dataset: str, run: Run, pool: Sequence[Any]) -> str:
     """Write the call that fits entries of the pool of a run to a prepared table."""
     entries = lines.constant("POOL", [dict(entry) for entry in pool])
-    seed, noise = f"random_state={literal(run.random_state)}", run.ensemble.noise
-    means = "" if noise == "cluster" else f".replace(noise={literal(noise)})"
-    return call("cl.run_pool", dataset, entries, seed) + means
+    seed = f"random_state={literal(run.random_state)}"
+    return call("cl.run_pool", dataset, entries, seed) + _noise_in_python(run)
+
+
+def _noise_in_python(run: Run) -> str:
+    """Write what noise means in a run, behind partitions of which it means a cluster."""
+    noise = run.ensemble.noise
+    return "" if noise == "cluster" else f".replace(noise={literal(noise)})"
 
 
 def add_smoothing(analysis: Analysis, values: Values, job: Any) -> Analysis:
-    """Add a model of CNS, with its memberships, to a copy of the run that is read."""
+    """Add a model of CNS, with its memberships, to a copy of the run that is read.
+
+    With `max_neighbors` it is what the page shows, a solution of `CNSGraph`: `CNS` may
+    take another one of the seeds that tie.
+    """
     entry = {"clusterer": "CNS", "metric": "euclidean", **values}
-    return add_models(analysis, {"pool": [entry]}, job)
+    most = entry.pop("max_neighbors", None)
+    if most is None:
+        return add_models(analysis, {"pool": [entry]}, job)
+    run = _run_of_table(analysis)
+    X = run.dataset.X
+    graph = CNSGraph(
+        X, most, entry["metric"], progress=job.report, cancel=job.cancelled
+    )
+    size = entry["n_neighbors"]
+    graph.fill(size, progress=job.report, cancel=job.cancelled)
+    solution = graph.solve(size, entry["alpha"], entry["n_clusters"])
+    (model,) = plan_pool([entry], X, run.random_state).models
+    added = Ensemble(
+        [solution.labels],
+        [model.name],
+        [model.family],
+        specs=[{**model.spec, "max_neighbors": most}],
+        memberships={0: solution.memberships},
+    )
+    return _with_more(analysis, run, [entry], added, job)
+
+
+def _say_smoothing(lines: Lines, step: Step, before: Analysis) -> None:
+    run = new_run(step, before)
+    spec = run.ensemble.specs[-1] if run.ensemble.specs else {}
+    if "max_neighbors" not in spec:
+        _say_models(lines, step, before)
+        return
+    base, solution = lines.base(run, before), lines.name("solution", run.id)
+    lines.say(solution, solution_in_python(spec, lines.dataset(base.id)))
+    more = call(
+        "cl.Ensemble",
+        f"[{solution}.labels]",
+        f"[{literal(run.ensemble.names[-1])}]",
+        f"[{literal(run.ensemble.families[-1])}]",
+        f"memberships={{0: {solution}.memberships}}",
+    )
+    say_joined(lines, run, base, more + _noise_in_python(run))
+
+
+def solution_in_python(spec: Mapping[str, Any], dataset: str) -> str:
+    """Write the solution of `CNSGraph` that a model is, from its `max_neighbors` on."""
+    most, metric, size, alpha, n_clusters = (
+        literal(spec[name])
+        for name in ("max_neighbors", "metric", "n_neighbors", "alpha", "n_clusters")
+    )
+    graph = f"cl.CNSGraph({dataset}.X, {most}, {metric})"
+    return f"{graph}.fill({size}).solve({size}, {alpha}, {n_clusters})"
 
 
 def add_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Add models to a copy of the run that is read."""
-    run, entries = analysis.run, list(values["pool"])
+    run, entries = _run_of_table(analysis), list(values["pool"])
+    added = fitted(run.dataset.X, entries, run.random_state, job)
+    return _with_more(analysis, run, entries, added, job)
+
+
+def _run_of_table(analysis: Analysis) -> Run:
+    """Return the run that is read, if it is of the prepared table."""
+    run = analysis.run
     if run is None or run.dataset is not analysis.dataset:
         raise ValueError(
             "the run that is read is not of this prepared table; run a pool first."
         )
-    added = fitted(run.dataset.X, entries, run.random_state, job)
+    return run
+
+
+def _with_more(
+    analysis: Analysis, run: Run, entries: list[Any], added: Ensemble, job: Any
+) -> Analysis:
+    """Put models, and the entries that ask for them, into a copy of a run."""
     number = analysis.runs_made + 1
     n_more = len(plan_pool(entries, run.dataset.X, run.random_state).models)
     copy = replace(
@@ -300,7 +370,7 @@ ACTIONS = {
         add_smoothing,
         record(others=plain),
         slow=True,
-        python=_say_models,
+        python=_say_smoothing,
     ),
     "add models": Action(
         "Add models to the pool",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from typing import Any
 
@@ -58,10 +59,12 @@ def read_table(
     values: Values, job: Any
 ) -> tuple[Dataset, tuple[str, ...], tuple[str, ...]]:
     """Read an uploaded file as a table; say which of its parts it is, and name all."""
-    parts = table_parts(job.files[values["sha256"]])
+    content, name = job.files[values["sha256"]], values["name"]
+    file = io.BytesIO(content)
+    file.name = name
+    parts = table_parts(file)
     part = values.get("part") or parts.usual or next(iter(parts.names), None)
     chosen = {} if part is None else {parts.option: part}
-    content, name = job.files[values["sha256"]], values["name"]
     megabytes = len(content) // 1_000_000
     job.enter(f"Read {name}", unit="MB")
     table = load_table(

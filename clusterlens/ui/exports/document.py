@@ -33,7 +33,7 @@ from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.kit.words import NOISE_WORDS, number
 from clusterlens.ui.nodes.answers import Answers
-from clusterlens.ui.nodes.links import LinkState
+from clusterlens.ui.nodes.links import LinkState, is_judged_in_part
 from clusterlens.ui.nodes.result import Told
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis
 from clusterlens.ui.state.history import Step
@@ -435,7 +435,8 @@ def _ranking(found: Findings) -> str:
             f"{ranking.values[t]:.4f}",
         ]
         if ranking.violated.any():
-            cells.append(percent(ranking.violated[t]))
+            seen = " of those seen" if is_judged_in_part(ranking, t) else ""
+            cells.append(percent(ranking.violated[t]) + seen)
         if robust is not None:
             low, high = robust.lowest[t], robust.highest[t]
             known = np.isfinite([low, high]).all()

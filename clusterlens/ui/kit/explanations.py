@@ -118,14 +118,15 @@ EXPLANATIONS = {
         "For each pair of samples the share of models that put them together: the "
         "consensus or co-association matrix.",
         "Bright blocks are groups the pool agrees on; a pixel is the mean over its "
-        "pairs, and exact at every size.",
+        "pairs, exact at every size. Even shading, by equalised histogram, uses all "
+        "colours alike.",
         "Blocks depend on the order of the samples, and agreement is not truth.",
         f"{_CONSENSUS}, section 2 (the consensus matrix)",
     ),
     "cl-binarised-matrix": Explanation(
         "The pairs that at least as many models put together as the threshold asks.",
-        "Filled blocks are groups at this threshold; both matrices share order and "
-        "zoom.",
+        "Filled blocks are groups at this threshold. Both matrices share zoom and "
+        "order: by clusters, by the consensus tree, or as in the file.",
         "Being together is not transitive here: these are pairs, not a partition.",
         f"{_CONSENSUS}, section 2 (binarised by the mean)",
     ),
@@ -356,7 +357,7 @@ EXPLANATIONS = {
     ),
     "cl-new-rows-headline": Explanation(
         "What became of the rows of the new table, and what comes next.",
-        "Rows that belong nowhere are further from their cluster than all but 5 % of "
+        "Rows that belong nowhere are further from their cluster than all but 5% of "
         "the old ones; clearly more of them say that the table is another one.",
         "It says that something changed, not why, and not whether it matters.",
         "Vovk, Gammerman & Shafer, Algorithmic learning in a random world, 2005",
@@ -371,7 +372,7 @@ EXPLANATIONS = {
     ),
     "cl-new-table-card": Explanation(
         "The share of each cluster in the old table and in the new one.",
-        "Lines are Wilson intervals at 95 %. Rows that belong nowhere are counted in "
+        "Lines are Wilson intervals at 95%. Rows that belong nowhere are counted in "
         "no cluster.",
         "With many clusters one or the other interval is missed by chance.",
     ),

@@ -269,6 +269,8 @@ table.cross button.front { outline: 2px solid currentColor; }
 .small-multiples figure { margin: 0; min-width: 0; display: flex;
   flex-direction: column; min-height: 120px; }
 .small-multiples figcaption { font-size: 12.5px; line-height: 1.25; }
+.small-multiples figcaption > div, .small-multiples figcaption b {
+  overflow-wrap: anywhere; min-width: 0; }
 .small-multiples svg { flex: 1 1 0; min-height: 0; width: 100%; }
 table.rows td, table.rows th { white-space: nowrap; }
 .title { display: flex; align-items: center; padding-right: 6px; }

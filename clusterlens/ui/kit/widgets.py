@@ -221,7 +221,8 @@ def card(
             margin=0,
             sizing_mode="stretch_width",
             align="center",
-            styles={"flex": "none", "flex-wrap": "wrap"},
+            # A field on a second line has its name above it.
+            styles={"flex": "none", "flex-wrap": "wrap", "row-gap": "10px"},
         )
     inside = (heading, note, *content) if title else (note, *content, heading)
     parts = [part for part in inside if part is not None]

@@ -81,8 +81,8 @@ LESSON = Lesson(
             done=Check(("placed",), lambda placed: placed.n_rows > 0),
             way=(take,),
             after="<b>591</b> rows; <b>168</b> of them belong nowhere: they are "
-            "farther from their cluster than 95 % of the rows like those of spring. "
-            "About 5 % would be so by chance.",
+            "farther from their cluster than 95% of the rows like those of spring. "
+            "About 5% would be so by chance.",
         ),
         Task(
             title="Who belongs nowhere",

@@ -49,7 +49,7 @@ LESSON = Lesson(
             way=(look(colour_by="disagreement"),),
             after="They quarrel everywhere: the disagreement about <b>every</b> point "
             "is above 0.3. Of five real groups and the same models that is so for "
-            "<b>13 %</b> of the points, those between two groups.",
+            "<b>13%</b> of the points, those between two groups.",
         ),
         Task(
             title="Ask copies without structure",

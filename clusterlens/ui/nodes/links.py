@@ -33,6 +33,22 @@ from clusterlens.ui.work.jobs import Job
 SUGGESTED = 6
 
 
+def links_broken(ranking: Ranking, links: Constraints) -> tuple[np.ndarray, np.ndarray]:
+    """Count the links that each model breaks, and those that it is judged by.
+
+    As a share, those of rows that a model left out say nothing of it.
+    """
+    judged = np.full(ranking.ensemble.n_partitions, links.n_pairs)
+    if ranking.posterior is None:
+        judged = links.seen(ranking.ensemble)
+    return np.rint(ranking.violated * judged).astype(int), judged
+
+
+def is_judged_in_part(ranking: Ranking, model: int) -> bool:
+    """Whether links of rows that a model left out are not counted for it."""
+    return ranking.posterior is None and bool(ranking.ensemble.n_missing[model])
+
+
 @dataclass(frozen=True)
 class LinkState:
     """A link and what the selected model makes of it.

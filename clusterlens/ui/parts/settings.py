@@ -29,7 +29,7 @@ WORDS = {
     "gini_threshold": ("inequality of sizes up to", ""),
 }
 # Settings that change no partition, and links, which are listed as such.
-HIDDEN = ("copy", "must_link", "cannot_link", HELD_OUT)
+HIDDEN = ("copy", "max_neighbors", "must_link", "cannot_link", HELD_OUT)
 _ROOTS = {2: "square root", 3: "cube root"}
 
 
@@ -47,7 +47,7 @@ def plain_value(value: Any) -> str:
             root = _ROOTS.get(root, f"{root:g}th root")
             return f"{root}, at least {rest['at_least']}" if rest else root
         case {"share": share, "at_most": most}:
-            return f"{100 * share:g} %, at most {most}"
+            return f"{100 * share:g}%, at most {most}"
         case str():
             return value.replace("_", " ")
     return write_value(value)

@@ -218,13 +218,13 @@ def write_value(value: Any) -> str:
                 f"≥{rest['at_least']}" if rest.get("at_least") else ""
             )
         case {"share": share, "at_most": most}:
-            return f"{100 * share:g} %≤{most}"
+            return f"{100 * share:g}%≤{most}"
         case {"share": share}:
-            return f"{100 * share:g} %"
+            return f"{100 * share:g}%"
         case {"quantile": [low, high], "at": at}:
-            return f"{100 * low:g}–{100 * high:g} % at {at:.3g}"
+            return f"{100 * low:g}–{100 * high:g}% at {at:.3g}"
         case {"quantile": share}:
-            return f"{100 * share:g} %"
+            return f"{100 * share:g}%"
         case True:
             return "yes"
         case False:
@@ -237,7 +237,7 @@ def write_value(value: Any) -> str:
 
 
 def read_values(clusterer: str, setting: str, text: str) -> list[Any]:
-    """Read values that people type: 4, 0.5, ward, 5 %, or 2-20 for a range.
+    """Read values that people type: 4, 0.5, ward, 5%, or 2-20 for a range.
 
     Parameters
     ----------
@@ -307,9 +307,9 @@ def _read_share(setting: str, piece: str) -> dict[str, Any]:
     try:
         share = round(float(piece[:-1]) / 100, 12)
     except ValueError:
-        raise ValueError(f"{piece} is no share; write it like 5 %.") from None
+        raise ValueError(f"{piece} is no share; write it like 5%.") from None
     if not 0 <= share <= 1:
-        raise ValueError(f"{piece} is no share; give one from 0 to 100 %.")
+        raise ValueError(f"{piece} is no share; give one from 0 to 100%.")
     kind = "share" if SHARES[setting] == "samples" else "quantile"
     return {kind: share, "of": SHARES[setting]}
 

@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pytest
 
+from clusterlens.compute._run.processes import Workers
 from clusterlens.compute.pool import paces
+from clusterlens.compute.pool._jobs import JOB_SECONDS, START_SECONDS
 from clusterlens.compute.pool.calibration import calibrate
 from clusterlens.compute.pool.estimate import estimate_pool
 from clusterlens.compute.pool.paces import Paces, Seen, known_paces, learn
-from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.pool.pool import run_pool, start_workers
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
 
@@ -77,6 +79,24 @@ def test_an_estimate_follows_what_was_seen(places):
     after = estimate_pool((1000, 4), POOL, n_jobs=1)
     assert after.seconds == pytest.approx(3 * before.seconds)
     assert after.family_seconds["k-means"] == pytest.approx(after.seconds)
+
+
+def test_an_estimate_counts_starts_first_calls_and_each_job(places):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    workers = Workers(1)
+    try:
+        start = estimate_pool(X, POOL, n_jobs=1, workers=workers).seconds
+        start_workers(workers)
+        first = estimate_pool(X, POOL, n_jobs=1, workers=workers).seconds
+        run_pool(X, POOL, n_jobs=1, workers=workers)
+        places[0].joinpath(paces.FILE).unlink(missing_ok=True)
+        found = estimate_pool(X, POOL, n_jobs=1, workers=workers)
+    finally:
+        workers.close()
+    assert start - first == pytest.approx(START_SECONDS)
+    assert first - found.seconds == pytest.approx(paces.FIRST_CALL_SECONDS)
+    beside = found.seconds - np.sum(found.model_seconds)
+    assert beside == pytest.approx(2 * JOB_SECONDS)
 
 
 def test_what_a_run_saw_is_kept(places):

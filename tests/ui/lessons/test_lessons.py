@@ -234,7 +234,7 @@ def test_claims_about_noise():
         other = sample_disagreement(run_pool(blobs, list(noise.POOL), random_state=0))
         here = await pupil.get("disagreement")
         assert (here > 0.3).all()
-        says(after, f"{100 * (other > 0.3).mean():.0f} %")
+        says(after, f"{100 * (other > 0.3).mean():.0f}%")
         await pupil.next()
         after = await pupil.do()
         found = await pupil.get("null_check")

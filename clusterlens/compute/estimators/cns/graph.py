@@ -21,7 +21,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from itertools import product
 from threading import Lock
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -259,8 +259,7 @@ class CNSGraph:
     >>> live = CNSGraph(X, max_neighbors=20)
     >>> live.solve(10, 0.2, 2).preview
     True
-    >>> live.fill(10)
-    >>> solution = live.solve(10, 0.2, 2)
+    >>> solution = live.fill(10).solve(10, 0.2, 2)
     >>> solution.preview, np.bincount(solution.labels).tolist()
     (False, [40, 40])
     """
@@ -397,7 +396,7 @@ class CNSGraph:
         n_neighbors: int,
         progress: Progress | None = None,
         cancel: Cancel | None = None,
-    ) -> None:
+    ) -> Self:
         """Make the cache of one neighbourhood size, unless it is there.
 
         Parameters
@@ -406,6 +405,11 @@ class CNSGraph:
             Neighbourhood size k, 1 to `max_neighbors`.
         progress, cancel : callable, optional
             Called between the products.
+
+        Returns
+        -------
+        self : CNSGraph
+            The graph, with the cache.
 
         Raises
         ------
@@ -422,7 +426,7 @@ class CNSGraph:
             n_neighbors, 1, self.max_neighbors, name="n_neighbors", integer=True
         )
         if n_neighbors in self.cached_neighbors:
-            return
+            return self
         alphas = nodes_between(*self.alpha_range, N_NODES)
         nodes = self._solve_nodes(
             n_neighbors, alphas, N_PRODUCTS, self.max_clusters, progress, cancel
@@ -431,6 +435,7 @@ class CNSGraph:
             self._caches[n_neighbors] = nodes
             while len(self._caches) > self.max_caches:
                 self._caches.popitem(last=False)
+        return self
 
     @takes_running
     def criterion_grid(

@@ -101,10 +101,10 @@ class ClusterApart(Panel):
                 line = f"<b>{write(column, column.mean_inside)}</b> here, rest "
                 line += write(column, column.mean_outside)
             figures.append(
-                f"<figure><figcaption><div class='between'><b class='cut' title='"
-                f"{title}'>{title}</b><span class='muted name'>{effect}</span></div>"
-                f"<div class='cut' title='mean or share here and in the rest'>{line}"
-                "</div></figcaption>"
+                f"<figure><figcaption><div class='between'><b>{title}</b>"
+                f"<span class='muted name'>{effect}</span></div>"
+                f"<div title='mean or share here and in the rest'>{line}</div>"
+                "</figcaption>"
                 f"{picture(column, colour, name)}</figure>"
             )
         self._pictures.body = f"<div class='small-multiples'>{''.join(figures)}</div>"

@@ -97,11 +97,15 @@ class CNSHeadline(Panel):
             go_to_setting(self.session, setting.value, **vars(_best(grid.value)))
 
     async def _add_model(self, event: Any) -> bool:
-        setting = self.session.derived.get("cns_setting")
-        if not setting.ready:
+        setting, graph = map(self.session.derived.get, ("cns_setting", "cns_graph"))
+        if not (setting.ready and graph.ready):
             return False
-        metric = self.session.look.cns_metric
-        return await self.session.act("add CNS", metric=metric, **vars(setting.value))
+        return await self.session.act(
+            "add CNS",
+            metric=self.session.look.cns_metric,
+            max_neighbors=graph.value.max_neighbors,
+            **vars(setting.value),
+        )
 
     async def _to_fuzzy(self, event: Any) -> None:
         """Add the model and compare its shares of the seed stops."""

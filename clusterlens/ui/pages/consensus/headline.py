@@ -15,6 +15,7 @@ from clusterlens.ui.kit.components import Excerpt
 from clusterlens.ui.kit.widgets import badge, card, excerpt, link, safe
 from clusterlens.ui.kit.words import duration, span
 from clusterlens.ui.nodes.answers import Answers, Outlook
+from clusterlens.ui.nodes.links import links_broken
 from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.analysis import AnalysisResult, Run
@@ -216,11 +217,13 @@ def _kept(ranking: Ranking, links: Constraints | None) -> str:
     """Say how many links the leader keeps, and who would lead without links."""
     if links is None:
         return ""
-    total, first = links.n_pairs, int(ranking.order[0])
-    kept = total - round(ranking.violated[first] * total)
+    first = int(ranking.order[0])
+    broken, judged = (of[first] for of in links_broken(ranking, links))
     sign = -1 if ranking.greater_is_better else 1
     alone = int(np.argmin(sign * ranking.unconstrained))
-    text = f"keeps {kept} of {count(total, 'link')}"
+    text = f"keeps {judged - broken} of {count(judged, 'link')}"
+    if judged < links.n_pairs:
+        text += f", {links.n_pairs - judged} not seen"
     if alone != first:
         name = safe(ranking.ensemble.names[alone])
         text += f" · without: <b>{name}</b>, now rank {ranking.ranks[alone]}"

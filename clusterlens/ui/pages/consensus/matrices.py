@@ -36,10 +36,10 @@ from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
 from clusterlens.ui.work.jobs import Job
 
-ORDERS = {"clusters": "model", "consensus tree": "tree", "file order": "file"}
+ORDERS = {"clusters": "model", "tree": "tree", "file": "file"}
 # A cell that is smaller cannot be hit on purpose.
 CLICKED_PIXELS = 4
-SHADINGS = {"linear": "linear", "equalised": "eq_hist"}
+SHADINGS = {"linear": "linear", "even": "eq_hist"}
 _FILLED = (
     f"<span class='dot' style='border-radius:2px;background:{BINARISED_PALETTE[-1]}'>"
     "</span>"

@@ -13,6 +13,7 @@ from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.widgets import badge, mark, pmu, pn, safe
+from clusterlens.ui.nodes.links import is_judged_in_part
 from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.parts.saving import SaveButton
@@ -110,8 +111,9 @@ class ModelTab(Tab):
             doubtful = int(held.value.doubtful.sum())
             facts["doubtful"] = f"{whole(doubtful)} nearer to another cluster"
         if shown.model is not None and ranking.violated.any():
+            seen = " that it saw" if is_judged_in_part(ranking, shown.model) else ""
             facts["links"] = (
-                f"breaks {percent(ranking.violated[shown.model])} of the links"
+                f"breaks {percent(ranking.violated[shown.model])} of the links{seen}"
             )
         rows = "".join(
             f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts.items()

@@ -36,15 +36,17 @@ ROW_CSS = scaled("""
 .rows, .heads { overflow-y: auto; scrollbar-gutter: stable; scrollbar-width: thin; }
 .heads { overflow: hidden; flex: none; }
 .rows { flex: 1 1 0; min-height: 0; position: relative; }
-.row { display: grid; align-items: center; height: 26px; gap: 0 7px; cursor: pointer;
-  grid-template-columns: 24px minmax(0, 1fr) 20px 50px calc(48px * var(--cl-scale, 1))
-    calc(30px * var(--cl-scale, 1)); padding: 0 4px;
-  content-visibility: auto; border-bottom: 1px solid
+.row { display: grid; align-items: center; height: 26px; gap: 0 5px; cursor: pointer;
+  grid-template-columns: 24px minmax(0, 1fr) 20px var(--bar, 46px)
+    calc(var(--said, 46px) * var(--cl-scale, 1)) calc(30px * var(--cl-scale, 1));
+  padding: 0 2px; content-visibility: auto; border-bottom: 1px solid
   color-mix(in srgb, currentColor 16%, transparent);
   font-variant-numeric: tabular-nums; }
+/* A share needs less room than a range. */
+.fits { --bar: 36px; --said: 36px; }
 @media (max-width: 1150px) { .row { grid-template-columns: 20px minmax(0, 1fr) 20px
-    calc(46px * var(--cl-scale, 1)) calc(40px * var(--cl-scale, 1))
-    calc(30px * var(--cl-scale, 1)); gap: 0 5px; } }
+    var(--bar, 42px) calc(var(--said, 40px) * var(--cl-scale, 1))
+    calc(30px * var(--cl-scale, 1)); gap: 0 4px; } }
 .row.head { cursor: default; font-size: 11px; line-height: 1.15; height: auto;
   align-items: end; padding-bottom: 3px; }
 .row.head > * { opacity: .75; }
@@ -63,7 +65,8 @@ ROW_CSS = scaled("""
 .row:not(.head):hover { background: color-mix(in srgb, #0b8a8a 9%, transparent); }
 .row.front, .row.front:hover {
   background: color-mix(in srgb, #0b8a8a 18%, transparent) !important; }
-.since { display: none; flex: none; width: 26px; font-size: 12px; font-weight: 600;
+.since { display: none; flex: none; font-size: 12px; font-weight: 600;
+  width: calc(25px * var(--cl-scale, 1));
   color: #0b8a8a; }
 .since.down { color: #b0620c; }
 .moved .since { display: inline-block; }
@@ -172,6 +175,7 @@ export function render({model}) {
     at[part] = cell;
   }
   const title = () => {
+    root.classList.toggle('fits', !model.heads.first);
     for (const part of PARTS) at[part].textContent = model.heads[part];
     // Ranks from first to last, as they are placed below.
     if (!model.heads.first) return;

@@ -18,6 +18,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, pn, safe, select
 from clusterlens.ui.kit.words import score_words, span, telling
 from clusterlens.ui.nodes.answers import Answers
+from clusterlens.ui.nodes.links import links_broken
 from clusterlens.ui.pages.consensus.ranked_rows import HEADS, RankedRows
 from clusterlens.ui.parts.panel import TO_A_RUN, Panel
 from clusterlens.ui.parts.settings import plain_settings
@@ -25,6 +26,8 @@ from clusterlens.ui.state.analysis import Link
 from clusterlens.ui.work.derived import Result
 
 _NUMBER_OF_CLUSTERS = re.compile(r" k=\d+(?= |$)")
+# How names begin, and how they do in a list.
+_BRIEFLY = {"Birch threshold=": "Birch ", "Gaussian mixture": "Gaussian mix"}
 VOTES = {
     "every model equally": "models",
     "every family equally": "families",
@@ -186,8 +189,9 @@ class RankingTable(Panel):
         self._rows = rows
         if drawn != self._drawn:
             self._drawn = drawn
-            n_links = _count(constraints.value)
-            self.shown = ranked(ranking, rows, copies, robustness, n_links, rises.value)
+            self.shown = ranked(
+                ranking, rows, copies, robustness, constraints.value, rises.value
+            )
             more["heads"] = heads(ranking)
             if said is not None:
                 self.shown |= fitting(said, rows, self.shown["broken"])
@@ -285,16 +289,12 @@ def fitting(
     }
 
 
-def _count(links: Constraints | None) -> int:
-    return 0 if links is None else links.n_pairs
-
-
 def ranked(
     ranking: Ranking,
     rows: np.ndarray,
     copies: np.ndarray,
     robustness: Result,
-    n_links: int,
+    links: Constraints | None,
     rises: np.ndarray | None = None,
 ) -> dict[str, list[Any]]:
     """Columns of the table, one entry for each distinct partition.
@@ -307,7 +307,9 @@ def ranked(
     ensemble, ranks, none = ranking.ensemble, ranking.ranks[rows], [None] * len(rows)
     values, alone = ranking.values[rows], ranking.unconstrained[rows]
     bar, charge = _bars(alone, values, ranking.greater_is_better)
-    broken = np.rint(ranking.violated[rows] * n_links).astype(int).tolist()
+    broken = judged = np.zeros(len(rows), int)
+    if links is not None:
+        broken, judged = (of[rows] for of in links_broken(ranking, links))
     low, high = none, none
     if robustness.ready:
         ends = robustness.value.lowest[rows], robustness.value.highest[rows]
@@ -319,19 +321,19 @@ def ranked(
         ranges = majorities = [word] * len(rows)
     return {
         "rank": ranks.tolist(),
-        "model": telling([_short(ensemble.names[t]) for t in rows]),
+        "model": telling([short(ensemble.names[t]) for t in rows]),
         "times": [f"×{n}" if n > 1 else "" for n in times],
         "k": ensemble.n_clusters[rows].tolist(),
         "bar": bar,
         "charge": charge,
-        "broken": [str(n or "") for n in broken],
+        "broken": [str(n or "") for n in broken.tolist()],
         "since": none if rises is None else _brief(rises[rows].astype(float)),
         "range": ranges,
         "low": low,
         "high": high,
         "now": _on_axis(ranks, ensemble.n_partitions),
         "majority": majorities,
-        "full": _told_of(ranking, rows, times, broken, n_links),
+        "full": _told_of(ranking, rows, times, broken, judged),
         "tick": none,
     }
 
@@ -340,13 +342,14 @@ def _told_of(
     ranking: Ranking,
     rows: np.ndarray,
     times: list[int],
-    broken: list[int],
-    n_links: int,
+    broken: np.ndarray,
+    judged: np.ndarray,
 ) -> list[str]:
     """Write all that is known of the ranks of models, for the hover text."""
     ensemble, told = ranking.ensemble, []
     intervals, ranges = ranking.intervals, ranking.rank_ranges
-    for model, n, n_broken in zip(rows.tolist(), times, broken, strict=True):
+    counts = zip(rows.tolist(), times, broken, judged, strict=True)
+    for model, n, n_broken, n_links in counts:
         value = ranking.values[model]
         known = ensemble.names[model], plain_settings(ensemble.specs[model])
         parts = [*filter(None, known), ensemble.families[model], f"score {value:.4f}"]
@@ -372,9 +375,13 @@ def _brief(numbers: np.ndarray) -> list[float | None]:
     return [round(x, 5) if math.isfinite(x) else None for x in numbers.tolist()]
 
 
-def _short(name: str) -> str:
-    """Leave out what the column beside says: the number of clusters."""
-    return _NUMBER_OF_CLUSTERS.sub("", name)
+def short(name: str) -> str:
+    """Leave out what need not be said in a list; the hover text has all."""
+    name = _NUMBER_OF_CLUSTERS.sub("", name)
+    for begin, brief in _BRIEFLY.items():
+        if name.startswith(begin):
+            return brief + name.removeprefix(begin)
+    return name
 
 
 def _bars(

@@ -74,7 +74,7 @@ class SampleTab(Tab):
                 f"<td class='number'>{share:.2f}</td></tr>"
                 for k, share in read.goes_with[:SHOWN_CLUSTERS]
             )
-            + "</table><h3>Values <small>band: middle 80 % of its cluster</small></h3>"
+            + "</table><h3>Values <small>band: middle 80% of its cluster</small></h3>"
             f"<table>{''.join(_value(p, colour) for p in read.values[:SHOWN_VALUES])}"
             f"</table>{_more(len(read.values) - SHOWN_VALUES)}"
             "<h3>Most often together with</h3><table>"

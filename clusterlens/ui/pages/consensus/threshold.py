@@ -19,7 +19,11 @@ _AVERAGE = (
     "<span title='the mean rule: the mean of the co-association matrix, rounded up to "
     "a number of models'>the average agreement</span>"
 )
-_TEXT = ":host { width: calc(165px * var(--cl-scale, 1)) !important; }"
+_TEXT = scaled("""
+:host { width: calc(172px * var(--cl-scale, 1)) !important; }
+.needed { font-size: 13px; white-space: nowrap; }
+p { margin: 1px 0; }
+""")
 _LEADER = scaled("""
 :host { width: calc(200px * var(--cl-scale, 1)) !important; }
 @media (min-width: 1351px) { :host { width: 240px !important; } }
@@ -85,9 +89,9 @@ class Threshold(Panel):
         rule = _AVERAGE if threshold.value is None else "chosen"
         self._text.body = (
             "<h2>Agreement needed</h2>"
-            f"<p>{link('−', 'less', name='one less')} <b>{threshold_in_force}</b> "
-            f"{link('+', 'more', name='one more')} of {voters(ensemble)} "
-            f"<span class='muted'>{rule}</span></p>"
+            f"<p class='needed'>{link('−', 'less', name='one less')} "
+            f"<b>{threshold_in_force}</b> {link('+', 'more', name='one more')} of "
+            f"{voters(ensemble)}</p><p class='muted'>{rule}</p>"
             f"<p>{link('Average', 'mean', css='cl-threshold-mean')} · "
             f"{link('Majority', 'majority', css='cl-threshold-majority')}</p>"
         )

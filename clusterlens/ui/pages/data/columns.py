@@ -81,9 +81,9 @@ DRAW_VALUES = JSCode("""function (cell) {
       bar.setAttribute('fill', '#8fa3ad');
       svg.append(bar);
     });
-    write(shown.low, 'flex:0 0 32px;text-align:right;opacity:.75');
+    write(shown.low, 'flex:0 0 40px;text-align:right;opacity:.75');
     box.append(svg);
-    write(shown.high, 'flex:0 0 32px;opacity:.75');
+    write(shown.high, 'flex:0 0 40px;opacity:.75');
   } else if (shown.two) {
     shown.two.forEach(([name, share]) => {
       const bar = write('', 'flex:0 0 8px;align-self:flex-end;background:#8fa3ad;' +
@@ -98,7 +98,7 @@ DRAW_VALUES = JSCode("""function (cell) {
       const part = write(name, `flex:${share} 1 0;min-width:0;height:18px;` +
         'line-height:18px;text-align:center;margin-left:-3px;background:' +
         `color-mix(in srgb, #8fa3ad ${1.4 * strength}%, transparent)`);
-      part.title = `${name}: ${(100 * share).toFixed(1)} %`;
+      part.title = `${name}: ${(100 * share).toFixed(1)}%`;
     });
   } else {
     write(shown.says || '', 'opacity:.75');
@@ -112,7 +112,7 @@ DRAW_MISSING = JSCode("""function (cell) {
   const text = document.createElement('span');
   const percent = 100 * share;
   text.textContent = (percent === 0 || percent >= 1 ? percent.toFixed(0)
-    : percent < .1 ? '<0.1' : percent.toFixed(1)) + ' %';
+    : percent < .1 ? '<0.1' : percent.toFixed(1)) + '%';
   const track = document.createElement('span'), bar = document.createElement('span');
   track.style.cssText = 'width:14px;height:5px;border-radius:2px;overflow:hidden;' +
     'background:color-mix(in srgb, currentColor 14%, transparent)';

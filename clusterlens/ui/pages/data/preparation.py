@@ -26,8 +26,8 @@ from clusterlens.ui.work.derived import Result
 
 PCA = {
     "no, keep all features": None,
-    "keep 95 % of the variance": 0.95,
-    "keep 80 % of the variance": 0.8,
+    "keep 95% of the variance": 0.95,
+    "keep 80% of the variance": 0.8,
     "2 components": 2,
 }
 RULES: dict[str, tuple[str, dict[str, Any]]] = {

@@ -15,6 +15,7 @@ from scipy.stats import beta
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.estimators.cns.cns import CNS
+from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.fuzzy.adjusted import AdjustedIndex, adjusted_ndc
 from clusterlens.compute.fuzzy.comparison import (
     SampleDiscordance,
@@ -29,6 +30,7 @@ from clusterlens.compute.fuzzy.toy import toy_partitions
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.actions.lines import keywords
+from clusterlens.ui.actions.pools import solution_in_python
 from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import certain_colours, discordance_colours
@@ -151,7 +153,11 @@ def _add_soft(add: Callable[..., None], samples: Dataset, ensemble: Ensemble) ->
             add(f"model {name}", name, "soft", code, partial(_given, rows))
             continue
         options = {key: value for key, value in spec.items() if key != "clusterer"}
-        shares = f"cl.CNS({', '.join(keywords(options))}).fit(dataset.X).seed_shares_"
+        if "max_neighbors" in options:
+            shares = f"{solution_in_python(options, 'dataset')}.seed_shares"
+        else:
+            fitted = f"cl.CNS({', '.join(keywords(options))}).fit(dataset.X)"
+            shares = f"{fitted}.seed_shares_"
         made = partial(_seed_shares, samples.X, options)
         add(f"shares {name}", f"{name}, where walks end", "soft", shares, made)
         title = f"{name}, raw memberships"
@@ -163,7 +169,12 @@ def _given(rows: Any) -> Any:
 
 
 def _seed_shares(X: np.ndarray, options: Mapping[str, Any]) -> np.ndarray:
-    return CNS(**options).fit(X).seed_shares_
+    """Seed shares of a model, solved as it was."""
+    if "max_neighbors" not in options:
+        return CNS(**options).fit(X).seed_shares_
+    size = options["n_neighbors"]
+    graph = CNSGraph(X, options["max_neighbors"], options["metric"]).fill(size)
+    return graph.solve(size, options["alpha"], options["n_clusters"]).seed_shares
 
 
 def _as_fuzzy(made: Callable[[], Any]) -> FuzzyPartition:

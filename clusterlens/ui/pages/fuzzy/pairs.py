@@ -10,8 +10,8 @@ import pandas as pd
 from clusterlens.compute.fuzzy.random_models import RANDOM_MODELS
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import ink_on, shades
-from clusterlens.ui.kit.widgets import card, safe, select, told_apart
-from clusterlens.ui.kit.words import error, fixed, telling
+from clusterlens.ui.kit.widgets import card, safe, select
+from clusterlens.ui.kit.words import error, fixed
 from clusterlens.ui.pages.fuzzy.nodes import MODELS, Choices, Pair
 from clusterlens.ui.parts.panel import Panel
 
@@ -20,9 +20,10 @@ table.square { border-spacing: 1px; border-collapse: separate; font-size: .8em;
   table-layout: fixed; }
 .square td, .square th { border: 0; padding: 0 1px; text-align: center; height: 20px; }
 /* Beside values that do not fit the card the names stay in sight. */
-.square th.name { text-align: left; width: 32%; position: sticky; left: 0;
-  background: var(--panel-surface-color, #fff); }
-.square th.name button { display: flex; gap: 6px; }
+.square th.name { text-align: left; width: 11em; position: sticky; left: 0;
+  background: var(--panel-surface-color, #fff); white-space: normal; }
+.square th.name button { display: flex; gap: 6px; line-height: 1.2; padding: 2px 0; }
+.square th.name span { min-width: 0; overflow-wrap: anywhere; }
 .square button { all: unset; display: block; width: 100%; line-height: 20px;
   cursor: pointer; }
 .square td.open { outline: 2px solid currentColor; }
@@ -85,9 +86,8 @@ class FuzzyPairs(Panel):
     def _square(self, table: pd.DataFrame, choices: Choices, pair: Pair) -> str:
         values = {frozenset((row.u, row.v)): row for row in table.itertuples()}
         body = ""
-        names = [choices.titled(u).title for u in self._shown]
-        for at, (u, parts) in enumerate(zip(self._shown, telling(names), strict=True)):
-            title = safe(names[at])
+        for at, u in enumerate(self._shown):
+            title = safe(choices.titled(u).title)
             side = {pair.u: "U", pair.v: "V"}.get(u, str(at + 1))
             cells = "".join(
                 _cell(
@@ -101,15 +101,15 @@ class FuzzyPairs(Panel):
                 for other, v in enumerate(self._shown)
             )
             body += (
-                f"<tr><th class='name' title='{title}'><button data-do='sort {at}' "
-                f"title='sort by likeness to {title}'>{side} {told_apart(*parts)}"
-                f"</button></th>{cells}</tr>"
+                f"<tr><th class='name'><button data-do='sort {at}' title='sort by "
+                f"likeness to {title}'>{side} <span>{title}</span></button></th>{cells}"
+                "</tr>"
             )
         heads = "".join(f"<th>{k + 1}</th>" for k in range(len(self._shown)))
         return (
             "<p class='how'>Both sides random. Click a value to open a pair, a name "
             f"to sort by likeness to it.</p><table class='square' style='min-width:"
-            f"{8 + 2.1 * len(self._shown):.0f}em'><tr><th class='name'></th>{heads}"
+            f"{11 + 2.6 * len(self._shown):.0f}em'><tr><th class='name'></th>{heads}"
             f"</tr>{body}</table>"
         )
 

@@ -164,7 +164,7 @@ def _shares(found: Placed) -> str:
     told = f"<h3>What was done to the rows</h3><ul>{notes}</ul>" if notes else ""
     return (
         "<p><b>Shares then and now</b> <span class='muted'>pale then, full now; lines: "
-        f"95 % intervals</span></p>{bars}{_nowhere(found.nowhere, top)}{_axis(top)}"
+        f"95% intervals</span></p>{bars}{_nowhere(found.nowhere, top)}{_axis(top)}"
         f"{told}"
     )
 

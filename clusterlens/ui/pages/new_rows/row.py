@@ -97,7 +97,7 @@ def _cluster(row: Standing, segmentation: Segmentation) -> str:
     beside = ""
     if row.other is not None:
         beside = f"<p>next: {_named(row.other, segmentation)}</p>"
-    often = f"{min(50 * (1 + row.margin), 99.9):.1f} % of the time"
+    often = f"{min(50 * (1 + row.margin), 99.9):.1f}% of the time"
     return (
         f"<p style='font-size:15px'><b>{_named(row.label, segmentation)}</b></p>"
         f"{beside}<p class='muted'>margin {fixed(row.margin)}: such rows are put right "

@@ -143,7 +143,7 @@ def _reproduced(segmentation: Segmentation) -> str:
 
 def _exact(share: float) -> str:
     """Write a share near 1 without rounding it up to all."""
-    return "100 %" if share == 1 else f"{min(100 * share, 99.9):.1f} %"
+    return "100%" if share == 1 else f"{min(100 * share, 99.9):.1f}%"
 
 
 def _rules(rules: Result) -> str:
