@@ -146,7 +146,7 @@ def fitting(lines: Lines, dataset: str, run: Run, pool: Sequence[Any]) -> str:
 
 
 def _noise_in_python(run: Run) -> str:
-    """Write what noise means in a run, behind partitions of which it means a cluster."""
+    """Write what noise means in a run, where that is not a cluster."""
     noise = run.ensemble.noise
     return "" if noise == "cluster" else f".replace(noise={literal(noise)})"
 
