@@ -147,7 +147,7 @@ def right_arguments(name):
         "prepare_again": {"dataset": dataset(), "table": dataset()},
         "smallest_changes": {
             "segmentation": cl.load_segmentation(saved_segmentation()),
-            "row": dataset().table.iloc[:1],
+            "table": dataset().table.iloc[:1],
         },
         "Segmentation": {"dataset": dataset(), "labels": LABELS},
         "column_distributions": {

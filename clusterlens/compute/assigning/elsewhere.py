@@ -12,9 +12,10 @@ from clusterlens.compute._numbers import count
 from clusterlens.compute._run.options import Cancel, RunOptions
 from clusterlens.compute._validation import DataError, FloatArray
 from clusterlens.compute.assigning.assigner import ALPHA, Assigned
-from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.assigning.segmentation import Segmentation, check_segmentation
 from clusterlens.compute.table.dataset import Column, Dataset, check_dataset
 from clusterlens.compute.table.preparation import typed_table
+from clusterlens.compute.table.preparing_again import check_rows
 
 # Values that are tried on either side of a number, fewer where there are many columns.
 MOST_TRIED, LEAST_TRIED, TRIED_IN_ALL = 32, 4, 4096
@@ -26,7 +27,7 @@ _NO_CHANGE = (None, None, None, None, np.nan)
 
 def smallest_changes(
     segmentation: Segmentation,
-    row: Any,
+    table: Any,
     dataset: Dataset | None = None,
     *,
     cancel: Cancel | None = None,
@@ -37,8 +38,8 @@ def smallest_changes(
     ----------
     segmentation : Segmentation
         What decides.
-    row : DataFrame, array-like, Dataset, path, file object or bytes
-        A table of one row, as raw as those of the first table.
+    table : DataFrame, array-like or Dataset
+        One row, as raw as those of the first table.
     dataset : Dataset, optional
         The table of the segmentation, prepared: numbers are tried between the lowest
         and the highest there. Default: between its first and its last decile, which is
@@ -82,19 +83,21 @@ def smallest_changes(
     [[4.2, 'large']]
     """
     run = RunOptions(n_jobs=1, cancel=cancel)
+    check_segmentation(segmentation)
     preparation = segmentation.kept.preparation
-    frame, _ = typed_table(row, list(segmentation.columns), segmentation.kept.row_id)
+    columns, row_id = list(segmentation.columns), segmentation.kept.row_id
+    frame, _ = typed_table(check_rows(table), columns, row_id)
     if len(frame) != 1:
-        raise DataError(f"row has {count(len(frame), 'row')}; give a table of one.")
+        raise DataError(f"table has {count(len(frame), 'row')}; give a table of one.")
     kept = preparation.transform_typed(frame, unknown="missing", gaps="leave out").kept
     if not kept.all():
         raise DataError("The row has gaps that are not filled; give it values there.")
     values = preparation.encode(frame)[0]
     seen = _seen(segmentation, dataset)
     search = _Search(segmentation, values, run)
-    columns = enumerate(zip(preparation.columns_, seen, strict=True))
+    pairs = enumerate(zip(preparation.columns_, seen, strict=True))
     known = [
-        (j, column, tried) for j, (column, tried) in columns if values[j] == values[j]
+        (j, column, tried) for j, (column, tried) in pairs if values[j] == values[j]
     ]
     n_tried = TRIED_IN_ALL // max(2 * len(known), 1)
     n_tried = min(max(n_tried, LEAST_TRIED), MOST_TRIED)

@@ -19,7 +19,10 @@ from clusterlens.compute._validation import (
     check_labels,
     read_only,
 )
-from clusterlens.compute.assigning.segmentation import Segmentation
+from clusterlens.compute.assigning.segmentation import (
+    Segmentation,
+    check_segmentation,
+)
 from clusterlens.compute.ensemble.contingency import contingency_table, match_clusters
 from clusterlens.compute.table.dataset import Dataset
 
@@ -125,10 +128,7 @@ def refit(
     >>> new.labels.tolist()
     [1, 1, 1, 0, 0, 2, 2, 2]
     """
-    if not isinstance(segmentation, Segmentation):
-        raise DataError(
-            f"segmentation is a {type(segmentation).__name__}; give a Segmentation."
-        )
+    check_segmentation(segmentation)
     if not isinstance(dataset, Dataset):
         raise DataError(
             f"dataset is a {type(dataset).__name__}; give a prepared Dataset, as "

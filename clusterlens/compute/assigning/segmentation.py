@@ -426,6 +426,31 @@ class Segmentation:
         return pd.DataFrame(dict(zip(names_of, values, strict=True)), index=index)
 
 
+def check_segmentation(segmentation: Any) -> Segmentation:
+    """Return what was given if it is a Segmentation.
+
+    Parameters
+    ----------
+    segmentation : object
+        What was given.
+
+    Returns
+    -------
+    segmentation : Segmentation
+        The same.
+
+    Raises
+    ------
+    DataError
+        If it is something else.
+    """
+    if not isinstance(segmentation, Segmentation):
+        raise DataError(
+            f"segmentation is a {type(segmentation).__name__}; give a Segmentation."
+        )
+    return segmentation
+
+
 def _nothing(assigner: Assigner) -> Assigned:
     """Answers for no rows."""
     none, labels = np.empty(0), assigner.clusters[:0]

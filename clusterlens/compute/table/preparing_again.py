@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pandas as pd
 
 from clusterlens.compute._numbers import count
 from clusterlens.compute._run.options import Cancel, Progress
-from clusterlens.compute._validation import check_flag
+from clusterlens.compute._validation import DataError, check_flag
 from clusterlens.compute.table.dataset import (
     Dataset,
     check_dataset,
@@ -32,7 +33,7 @@ def prepare_again(
     ----------
     dataset : Dataset
         The older table, prepared.
-    table : DataFrame, array-like, Dataset, path, file object or bytes
+    table : DataFrame, array-like or Dataset
         Rows as raw as those of the older table, columns by name in any order.
     both : bool, default False
         Whether the rows of the older table stay, with those of the other one behind
@@ -73,7 +74,7 @@ def prepare_again(
     old = check_dataset(dataset, name="dataset")
     needed = [column.name for column in old.preparation.columns_]
     check_flag(both, name="both")
-    frame, _ = typed_table(table)
+    frame, _ = typed_table(check_rows(table))
     old.preparation.check_columns(list(frame.columns))
     old.preparation.encode(frame)  # refuses columns of another kind
     kept = [
@@ -92,6 +93,32 @@ def prepare_again(
     for rule in ("transforms", "weights"):
         rules[rule] = {k: v for k, v in rules[rule].items() if k in kept}
     return prepare(made, **rules, progress=progress, cancel=cancel)
+
+
+def check_rows(table: Any) -> Any:
+    """Return a table that is in memory; refuse the name of a file.
+
+    Parameters
+    ----------
+    table : object
+        What was given as table.
+
+    Returns
+    -------
+    table : object
+        The same.
+
+    Raises
+    ------
+    DataError
+        If it is a path, a file or its bytes.
+    """
+    if isinstance(table, (str, bytes, os.PathLike)) or hasattr(table, "read"):
+        raise DataError(
+            f"table is {table!r:.60}; give a DataFrame or a Dataset, as load_table "
+            "returns it for a file."
+        )
+    return table
 
 
 def _stacked(
