@@ -51,6 +51,6 @@ def held_out(spec: Mapping[str, Any], links: PairArray, n_samples: int) -> HeldO
 
     joined, apart, uncertain = (among(spec[HELD_OUT][name]) for name in SAID)
     given = joined | apart | uncertain
-    obeyed = Constraints(spec["must_link"], spec["cannot_link"])
+    obeyed = Constraints(spec.get("must_link", ()), spec.get("cannot_link", ()))
     follows = obeyed.settles(links, n_samples) & ~given
     return HeldOut(given, joined, uncertain, follows)

@@ -72,12 +72,22 @@ def analysis() -> Analysis:
         ["a", "b", "<b>", "d"],
         ["k-means", "k-means", "x", "y"],
         "silent",
-        specs=[{"clusterer": "k-means", "n_clusters": np.int64(2), "eps": 0.1}] * 4,
+        specs=[
+            *[{"clusterer": "k-means", "n_clusters": np.int64(2), "eps": 0.1}] * 3,
+            {
+                **{"clusterer": "k-means under links", "n_clusters": 2},
+                **{"must_link": [[0, 1]], "cannot_link": []},
+                "held_out": {"together": [], "apart": [[0, 1]], "uncertain": []},
+            },
+        ],
         seconds=[0.1, np.nan, 2, 3],
         notes=["as it came", Note("failed", "<b>", why="no luck")],
         memberships={1: rng.dirichlet(np.ones(3), len(ready.X))},
     )
-    kept = ({"kind": "consensus", "k": 3},)
+    kept = (
+        {"kind": "consensus", "k": 3},
+        {"made": "for answers", "n_clusters": [2], "must_link": [[0, 1]], "models": 1},
+    )
     run = Run(
         "r1",
         "run 1",

@@ -7,6 +7,7 @@ and a store that was damaged take the same road.
 from __future__ import annotations
 
 from clusterlens.compute.notes import WORDS
+from clusterlens.compute.ranking.held_out import HELD_OUT, SAID
 from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.actions.partitions import PARTITION
 from clusterlens.ui.state.partitions import MOST_LABEL
@@ -152,6 +153,8 @@ INTENTS: dict[str, Shape] = {
     )
     for kind, given in {**_GIVEN, "": record({"node": TEXT})}.items()
 }
+# What a model made for answers said of each when that was held out.
+_HELD_OUT = record(dict.fromkeys(SAID, sequence(row(COUNT, COUNT))))
 # What stands beside the arrays of an ensemble, and of uploaded memberships.
 _NOTE = row(choice(*WORDS), LONG_TEXT, record(others=any_of(LONG_TEXT, COUNT)))
 ENSEMBLE = record(
@@ -159,7 +162,7 @@ ENSEMBLE = record(
         "names": sequence(LONG_TEXT),
         "families": sequence(LONG_TEXT),
         "noise": NOISE_MEANS,
-        "specs": sequence(record(others=plain)),
+        "specs": sequence(record(optional={HELD_OUT: _HELD_OUT}, others=plain)),
         "notes": sequence(any_of(LONG_TEXT, _NOTE)),
         "memberships": sequence(COUNT),
     }
