@@ -178,6 +178,27 @@ def test_a_model_the_given_labels_and_a_group_can_be_read():
     opened(session, then)
 
 
+@pytest.mark.parametrize("noise", ["cluster", "singletons", "silent"])
+def test_noise_is_shown_as_a_group_whatever_it_means(noise):
+    labels = [np.where(np.arange(60) % 6 == 0, -1, GROUPS), 2 - GROUPS, GROUPS]
+    ensemble = Ensemble(labels, noise=noise)
+    session = session_with(
+        Run("r1", "run 1", planted().analysis.run.dataset, (), 0, ensemble)
+    )
+
+    async def then(page):
+        session.look.param.update(partition="model", model=0)
+        await rest(session)
+        held = value(session, "chosen_held")
+        assert sorted(held.clusters.tolist()) == [-1, 0, 1, 2]
+        assert held.sizes.sum() == 60
+        body = panel(page, "ClusterProfilesTable")._table.body
+        assert body.count("data-do='cluster -1'") == 2
+        assert session.jobs.notices == ()
+
+    opened(session, then)
+
+
 def test_what_a_model_left_out_is_no_noise_on_any_page():
     labels = np.array([GROUPS, GROUPS, 2 - GROUPS])
     ensemble = Ensemble(labels, missing=np.arange(180).reshape(3, 60) % 5 == 0)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from clusterlens import (
     Ensemble,
@@ -163,3 +164,26 @@ def test_of_a_partial_partition_only_the_links_it_saw_are_told():
     assert rows["broken"] == ["", "2"]
     for told, links in zip(rows["full"], ("0 of 1 link", "2 of 3 links"), strict=True):
         assert f"breaks {links}" in told
+
+
+def test_a_leader_that_is_little_like_the_others_is_doubted():
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1, 2], 30)
+    noisy = [np.where(rng.random(90) < 0.1, 0, groups) for _ in range(24)]
+    apart = rng.integers(0, 3, (24, 90))
+    for labels, is_doubted in ((np.array(noisy), False), (apart, True)):
+        session = session_with(run_of(labels))
+
+        async def main(session=session):
+            headline = Headline(session)
+            headline.look(True)
+            await rest(session)
+            leader = int(session.derived.get("ranking").value.order[0])
+            return headline._text.body, leader
+
+        body, leader = run(main())
+        alike = [adjusted_rand_score(labels[leader], one) for one in labels]
+        mean = np.mean(np.delete(alike, leader))
+        assert (mean < 0.35) == is_doubted
+        assert ("Doubt it:" in body) == is_doubted
+        assert (f"index {mean:.2f} on average" in body) == is_doubted

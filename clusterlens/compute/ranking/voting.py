@@ -24,6 +24,7 @@ from clusterlens.compute.ensemble.ensemble import (
 )
 from clusterlens.compute.ranking.hubs import find_hubs
 
+NEAR_COPY = 0.95  # adjusted Rand index from which partitions are near-copies
 VoteBy = Literal["models", "families", "hubs"]
 
 
@@ -91,7 +92,7 @@ def vote_weights(
 
 
 def near_copies(
-    ensemble: Ensemble, model: int, *, min_similarity: float = 0.95
+    ensemble: Ensemble, model: int, *, min_similarity: float = NEAR_COPY
 ) -> IntArray:
     """Find the partitions that are nearly the same as one of them.
 
@@ -124,6 +125,14 @@ def near_copies(
     last = ensemble.n_partitions - 1
     model = check_range(model, 0, last, name="model", integer=True)
     least = check_range(min_similarity, -1.0, 1.0, name="min_similarity")
+    return np.flatnonzero(likeness(ensemble, model) >= least)
+
+
+def likeness(ensemble: Ensemble, model: int) -> FloatArray:
+    """Adjusted Rand index of each model with one of them, shape (n_partitions,).
+
+    Partial partitions are compared on the samples that both models saw. O(n T) time.
+    """
     first, group = distinct_partitions(ensemble)
     codes, seen = ensemble.codes_and_gaps, ensemble.seen_by(model)
     both = [seen & ensemble.seen_by(int(t)) for t in first]
@@ -131,4 +140,4 @@ def near_copies(
         adjusted_rand_score(codes[model][some], codes[t][some])
         for t, some in zip(first, both, strict=True)
     ]
-    return np.flatnonzero(np.array(values)[group] >= least)
+    return read_only(np.array(values)[group])

@@ -37,7 +37,7 @@ from clusterlens.compute.ranking.robustness import (
     score_makeups,
 )
 from clusterlens.compute.ranking.scores import threshold_scores
-from clusterlens.compute.ranking.voting import near_copies
+from clusterlens.compute.ranking.voting import NEAR_COPY, likeness
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import AnalysisResult, Link
 from clusterlens.ui.state.links import PlainId, as_constraints, named_alike, plain_ids
@@ -190,9 +190,14 @@ def leader(ranking: Ranking) -> int:
     return int(ranking.order[0])
 
 
-def copies_of_leader(job: Job, ensemble: Ensemble, leader: int) -> np.ndarray:
+def likeness_to_leader(job: Job, ensemble: Ensemble, leader: int) -> np.ndarray:
+    """Adjusted Rand index of each model with the leader, shape (n_partitions,)."""
+    return likeness(ensemble, leader)
+
+
+def copies_of_leader(likeness_to_leader: np.ndarray) -> np.ndarray:
     """The models that are nearly the same as the leader, itself among them."""
-    return near_copies(ensemble, leader)
+    return np.flatnonzero(likeness_to_leader >= NEAR_COPY)
 
 
 def copies(job: Job, ensemble: Ensemble) -> np.ndarray:
@@ -281,9 +286,10 @@ NODES = {
         ("agreement", "samples"), model_table, "live", "Judging the models"
     ),
     "leader": Node(("ranking",), leader),
-    "copies_of_leader": Node(
+    "copies_of_leader": Node(("likeness_to_leader",), copies_of_leader),
+    "likeness_to_leader": Node(
         ("ensemble", "leader"),
-        copies_of_leader,
+        likeness_to_leader,
         "idle",
         "Looking for near-copies",
         keep=16,

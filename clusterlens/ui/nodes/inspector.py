@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._validation import read_only
 from clusterlens.compute.consensus.cohesion import (
     ClusterConsensus,
     cluster_consensus,
@@ -33,11 +35,22 @@ def cluster_sizes(job: Job, clusters: np.ndarray) -> dict[int, int]:
     return dict(zip(names.tolist(), counts.tolist(), strict=True))
 
 
+def held_groups(
+    ensemble: Ensemble, clusters: np.ndarray, **kernels: Any
+) -> ClusterConsensus:
+    """How well the models keep groups together, noise (-1) always being one of them."""
+    rest = int(clusters.max()) + 1
+    shown = np.where(clusters < 0, rest, clusters)
+    found = cluster_consensus(ensemble, shown, **kernels)
+    names = np.where(found.clusters == rest, -1, found.clusters)
+    return replace(found, clusters=read_only(names))
+
+
 def held_together(
     job: Job, ensemble: Ensemble, clusters: np.ndarray
 ) -> ClusterConsensus:
     """How well the pool keeps the clusters of the selected model together."""
-    return cluster_consensus(ensemble, clusters, **job.kernels)
+    return held_groups(ensemble, clusters, **job.kernels)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,6 @@ import pandas as pd
 
 from clusterlens.compute.consensus.cohesion import (
     ClusterConsensus,
-    cluster_consensus,
 )
 from clusterlens.compute.consensus.tree import ConsensusTree
 from clusterlens.compute.ensemble.comparison import (
@@ -41,6 +40,7 @@ from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import cluster_colours, cluster_name, label_title
 from clusterlens.ui.nodes.found_again import Judge, choose_judge, find_again
+from clusterlens.ui.nodes.inspector import held_groups
 from clusterlens.ui.nodes.result import LookedAt, numbered_like
 from clusterlens.ui.state.analysis import AnalysisResult, ClusterName
 from clusterlens.ui.state.looking import Brush, Viewport
@@ -305,7 +305,7 @@ def _with(every: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
 
 def chosen_held(job: Job, ensemble: Ensemble, settled: Chosen) -> ClusterConsensus:
     """How well the pool keeps the clusters together."""
-    return cluster_consensus(
+    return held_groups(
         ensemble, settled.clusters, executor=KERNELS, cancel=job.cancelled
     )
 

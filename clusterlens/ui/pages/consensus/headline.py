@@ -26,6 +26,10 @@ EQUAL = {"models": "models", "families": "families", "hubs": "groups of near-cop
 # Near-copies of the leader that are so many, with so much of the votes, decide.
 FEWEST_COPIES = 3
 DECIDING_SHARE = 1 / 3
+# Mean likeness to the other models below which a leader is to be doubted, and from how
+# many models on: `python -m benchmarks.crowd_doubt` (docs/methods/crowd.md).
+DOUBTFUL_LIKENESS = 0.35
+FEWEST_OTHERS = 20
 
 
 class Headline(Panel):
@@ -38,6 +42,7 @@ class Headline(Panel):
         "null_check",
         "constraints?",
         "copies_of_leader",
+        "likeness_to_leader",
         "result?",
         "shared_with_leader",
         "outlook?",
@@ -60,6 +65,7 @@ class Headline(Panel):
         null_check: Result,
         constraints: Result,
         copies_of_leader: Result,
+        likeness_to_leader: Result,
         result: Result,
         shared_with_leader: Result,
         outlook: Result,
@@ -79,6 +85,7 @@ class Headline(Panel):
             f"{_yours(result.value, shared_with_leader, run, ranking)}"
             f"{_decided(ranking)}"
             f"{_outvoted(copies_of_leader, ranking, run)}"
+            f"{_doubted(likeness_to_leader, ranking, run) if answers is None else ''}"
             f"{stability(robustness, ranking)} "
             f"<span class='muted'>{_caveat(answers, ensemble)}</span>",
             *chips,
@@ -200,6 +207,20 @@ def _outvoted(copies: Result, ranking: Ranking, run: Run) -> str:
     return (
         f"<span class='cl-near-copies'><b>{len(alike)} near-copies of {name} hold "
         f"{share:.0%} of the votes</b>; {offer}.</span> "
+    )
+
+
+def _doubted(likeness: Result, ranking: Ranking, run: Run) -> str:
+    """Say so where the leader is little like the other models, as markup."""
+    if not likeness.ready or run.n_asked or run.ensemble.noise == "silent":
+        return ""
+    others = np.delete(likeness.value, ranking.order[0])
+    if len(others) < FEWEST_OTHERS or others.mean() >= DOUBTFUL_LIKENESS:
+        return ""
+    return (
+        "<span class='cl-doubted'><b>Doubt it:</b> it is little like the other models "
+        f"(adjusted Rand index {others.mean():.2f} on average); of tables with known "
+        "classes, most leaders like this were far from the classes.</span> "
     )
 
 

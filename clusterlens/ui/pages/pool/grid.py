@@ -133,7 +133,7 @@ class PoolGrid(Panel):
                 distinct,
                 margin=0,
                 sizing_mode="stretch_width",
-                styles={"flex": "none"},
+                styles={"flex": "none", "flex-wrap": "wrap"},
             ),
             self._state,
             self._form,
