@@ -166,12 +166,11 @@ def _unpacked(data: bytes) -> Iterator[bytes]:
 
 
 def _decompressed(content: Content) -> Content:
-    """Unpack gzip content, after measuring it in small pieces."""
+    """Unpack gzip content, measuring it on the way."""
     if not content.data.startswith(_GZIP):
         return content
     try:
-        _measure(content)
-        data = gzip.decompress(content.data)
+        data = _measured(content)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(
             f"{content.source} is a damaged or incomplete gzip file ({error}); copy it "
@@ -180,17 +179,19 @@ def _decompressed(content: Content) -> Content:
     return replace(content, data=_checked(data, content.limit, content.source))
 
 
-def _measure(content: Content) -> None:
-    """Refuse gzip content that unpacks to too much, as soon as that shows."""
-    total, text = 0, None
+def _measured(content: Content) -> bytes:
+    """Unpack gzip content; refuse what unpacks to too much as soon as that shows."""
+    out, text = io.BytesIO(), None
     for piece in _unpacked(content.data):
         content.run.raise_if_cancelled()
-        if not total and _reader_of(piece) in _TEXTS and not _begins_as_archive(piece):
+        is_first = not out.tell()
+        if is_first and _reader_of(piece) in _TEXTS and not _begins_as_archive(piece):
             text = TextSize(content)
-        total += len(piece)
-        check_bytes(total, content)
+        check_bytes(out.tell() + len(piece), content)
         if text is not None:
             text.add(piece)
+        out.write(piece)
+    return out.getvalue()
 
 
 def _parse(content: Content, file_name: str) -> Parsed:

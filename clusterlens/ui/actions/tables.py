@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from typing import Any
 
@@ -30,18 +31,7 @@ from clusterlens.ui.state.shapes import (
     record,
 )
 
-# Rules of `prepare` that need not be said.
-_DEFAULTS = {
-    "missing": "median",
-    "scale": "standard",
-    "categorical": "one-hot",
-    "pca": None,
-    "sentinels": "auto",
-    "roles": {},
-    "transforms": {},
-    "weights": {},
-    "copies": "keep",
-}
+_RULES = inspect.signature(prepare).parameters
 
 
 def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -133,7 +123,7 @@ def _say_preparation(lines: Lines, step: Step, before: Analysis) -> None:
     given = {
         rule: list(value) if isinstance(value, tuple) else value
         for rule, value in dataset.settings.items()
-        if value != _DEFAULTS[rule]
+        if (value or None) != _RULES[rule].default
     }
     lines.say(name, call("cl.prepare", lines.name("table"), *keywords(given)))
 
