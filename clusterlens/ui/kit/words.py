@@ -15,20 +15,11 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
 from clusterlens.compute.ranking.ranking import SCORES
 
-# Scores in plain words; `SCORES` has the expert's terms.
-PLAIN_SCORES = {
-    "discotec-binary": "distance to the consensus",
-    "discotec-kl": "surprise at the consensus",
-    "discotec-tv": "share of models that differ",
-    "discotec-hellinger": "squared distance to the consensus",
-    "aari": "likeness to the other models",
-    "anmi": "information shared with the others",
-}
-
 
 def score_words(key: str) -> str:
-    """Name a score in plain words, then as experts do."""
-    return f"{PLAIN_SCORES[key]} ({SCORES[key].title})"
+    """Name a score in plain words, if it has any, then as experts do."""
+    score = SCORES[key]
+    return f"{score.plain} ({score.title})" if score.plain else score.title
 
 
 def voters(ensemble: Ensemble) -> str:
