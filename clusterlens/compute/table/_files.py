@@ -166,11 +166,12 @@ def _unpacked(data: bytes) -> Iterator[bytes]:
 
 
 def _decompressed(content: Content) -> Content:
-    """Unpack gzip content, measuring it on the way."""
+    """Unpack gzip content, after measuring it in small pieces."""
     if not content.data.startswith(_GZIP):
         return content
     try:
-        data = _measured(content)
+        _measure(content)
+        data = gzip.decompress(content.data)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(
             f"{content.source} is a damaged or incomplete gzip file ({error}); copy it "
@@ -179,19 +180,17 @@ def _decompressed(content: Content) -> Content:
     return replace(content, data=_checked(data, content.limit, content.source))
 
 
-def _measured(content: Content) -> bytes:
-    """Unpack gzip content; refuse what unpacks to too much as soon as that shows."""
-    out, text = io.BytesIO(), None
+def _measure(content: Content) -> None:
+    """Refuse gzip content that unpacks to too much, as soon as that shows."""
+    total, text = 0, None
     for piece in _unpacked(content.data):
         content.run.raise_if_cancelled()
-        is_first = not out.tell()
-        if is_first and _reader_of(piece) in _TEXTS and not _begins_as_archive(piece):
+        if not total and _reader_of(piece) in _TEXTS and not _begins_as_archive(piece):
             text = TextSize(content)
-        check_bytes(out.tell() + len(piece), content)
+        total += len(piece)
+        check_bytes(total, content)
         if text is not None:
             text.add(piece)
-        out.write(piece)
-    return out.getvalue()
 
 
 def _parse(content: Content, file_name: str) -> Parsed:
