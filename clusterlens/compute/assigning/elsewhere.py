@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from clusterlens.compute._numbers import count
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, RunOptions
 from clusterlens.compute._validation import DataError, FloatArray
 from clusterlens.compute.assigning.assigner import ALPHA, Assigned
@@ -25,6 +26,7 @@ _DIGITS = 2
 _NO_CHANGE = (None, None, None, None, np.nan)
 
 
+@takes_running
 def smallest_changes(
     segmentation: Segmentation,
     table: Any,

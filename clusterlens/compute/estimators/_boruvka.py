@@ -22,6 +22,7 @@ from sklearn.neighbors import KDTree
 
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
+from clusterlens.compute.estimators._joining import find
 from clusterlens.compute.estimators.neighbors import (
     Table,
     in_local_order,
@@ -101,7 +102,7 @@ def _grow(
     while n_edges < n - 1:
         sizes[:] = 0
         for i in range(n):
-            component[i] = _root(parent, i)
+            component[i] = find(parent, i)
             sizes[component[i]] += 1
         largest = sizes.argmax()
         shortest[:] = np.inf
@@ -147,21 +148,12 @@ def _grow(
         # Where several chose equal edges round a circle, the last is left out.
         for own in range(n):
             if shortest[own] < np.inf:
-                a, b = _root(parent, chosen[own, 0]), _root(parent, chosen[own, 1])
+                a, b = find(parent, chosen[own, 0]), find(parent, chosen[own, 1])
                 if a != b:
                     parent[a] = b
                     edges[n_edges] = chosen[own]
                     lengths[n_edges] = shortest[own]
                     n_edges += 1
-
-
-@kernel()
-def _root(parent: Any, i: int) -> int:
-    """Return what stands for the component of a sample; halves the way to it."""
-    while parent[i] != i:
-        parent[i] = parent[parent[i]]
-        i = parent[i]
-    return i
 
 
 @kernel()

@@ -76,6 +76,8 @@ class Score:
     linear : bool, default False
         Whether it takes time linear in the samples and never looks at the agreements,
         so that it is exact also where they are estimates.
+    plain : str, default ""
+        The same in plain words, beside which the app shows the title.
     """
 
     title: str
@@ -86,6 +88,7 @@ class Score:
     uses_threshold: bool = False
     variant: Variant | None = None
     linear: bool = False
+    plain: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,6 +230,7 @@ SCORES: dict[str, Score] = {
         partial(discotec, variant="binary"),
         uses_threshold=True,
         variant="binary",
+        plain="distance to the consensus",
     ),
     "discotec-kl": Score(
         "DISCOTEC, Kullback-Leibler",
@@ -235,6 +239,7 @@ SCORES: dict[str, Score] = {
         _PAPER,
         partial(discotec, variant="kl"),
         variant="kl",
+        plain="surprise at the consensus",
     ),
     "discotec-tv": Score(
         "DISCOTEC, total variation",
@@ -244,6 +249,7 @@ SCORES: dict[str, Score] = {
         _PAPER,
         partial(discotec, variant="tv"),
         variant="tv",
+        plain="share of models that differ",
     ),
     "discotec-hellinger": Score(
         "DISCOTEC, Hellinger",
@@ -252,6 +258,7 @@ SCORES: dict[str, Score] = {
         _PAPER,
         partial(discotec, variant="hellinger"),
         variant="hellinger",
+        plain="squared distance to the consensus",
     ),
     "aari": Score(
         "Average adjusted Rand index",
@@ -260,6 +267,7 @@ SCORES: dict[str, Score] = {
         "Hubert, L., Arabie, P. Comparing partitions. J. of Classification 2 (1985)",
         average_ari,
         linear=True,
+        plain="likeness to the other models",
     ),
     "anmi": Score(
         "Average normalised mutual information",
@@ -268,6 +276,7 @@ SCORES: dict[str, Score] = {
         "Strehl, A., Ghosh, J. Cluster ensembles. JMLR 3 (2002)",
         average_nmi,
         linear=True,
+        plain="information shared with the others",
     ),
 }
 

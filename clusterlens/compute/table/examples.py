@@ -31,8 +31,6 @@ class Example:
 
 
 EXAMPLES: dict[str, Example] = {}
-# Regulars, families, students, occasional.
-SHOPPER_KINDS = np.repeat(np.arange(4), [240, 180, 120, 60])
 
 
 def load_example(name: str = "blobs") -> Dataset:
@@ -256,9 +254,8 @@ def _customers() -> pd.DataFrame:
     5,
 )
 def _shoppers() -> pd.DataFrame:
-    rng = np.random.default_rng(23)
-    kind = rng.permutation(SHOPPER_KINDS)
-    return shoppers(rng, np.arange(600), kind)
+    rng, kind = spring_shoppers()
+    return shoppers(rng, np.arange(len(kind)), kind)
 
 
 @_example(
@@ -285,6 +282,20 @@ def _gaussians(
     classes = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     noise = rng.normal(size=(len(classes), 2)) * np.asarray(spreads)[classes, None]
     return _frame(np.asarray(centres, dtype=float)[classes] + noise, classes)
+
+
+def spring_shoppers() -> tuple[np.random.Generator, IntArray]:
+    """Draw the kinds of 600 customers: regulars, families, students, occasional.
+
+    Returns
+    -------
+    rng : Generator
+        Where all of them is drawn from, after their kinds.
+    kind : array of int, shape (600,)
+        0 to 3, in the order of their numbers.
+    """
+    rng = np.random.default_rng(23)
+    return rng, rng.permutation(np.repeat(np.arange(4), [240, 180, 120, 60]))
 
 
 def shoppers(

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from clusterlens.compute._numbers import count
+from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress
 from clusterlens.compute._validation import DataError, check_flag
 from clusterlens.compute.table.dataset import (
@@ -19,6 +20,7 @@ from clusterlens.compute.table.dataset import (
 from clusterlens.compute.table.preparation import typed_table
 
 
+@takes_running
 def prepare_again(
     dataset: Dataset,
     table: Any,

@@ -15,7 +15,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.pool.answer_models import models_for_answers
 from clusterlens.compute.pool.pool import PoolEstimate, run_pool
-from clusterlens.compute.pool.preset_versions import preset_of
+from clusterlens.compute.pool.preset_versions import PresetUsed, preset_of
 from clusterlens.compute.pool.specs import POOLS, plan_pool
 from clusterlens.compute.table.dataset import take_rows
 from clusterlens.ui.actions.action import Action, Values
@@ -90,7 +90,7 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
     stopped_of = forming.n_asked if forming.is_unfinished and job.kept() else 0
     if stopped_of:
         pool = _repeatable(pool, ensemble, dataset.X, seed)
-        preset = preset and preset._replace(n_entries=len(pool))
+        preset = preset and PresetUsed(preset.name, preset.version, len(pool))
     if noise != ensemble.noise:
         ensemble = ensemble.replace(noise=noise)
     if values.get("distinct_only", False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 from dataclasses import replace
 from typing import Any
@@ -31,18 +32,7 @@ from clusterlens.ui.state.shapes import (
     record,
 )
 
-# Rules of `prepare` that need not be said.
-_DEFAULTS = {
-    "missing": "median",
-    "scale": "standard",
-    "categorical": "one-hot",
-    "pca": None,
-    "sentinels": "auto",
-    "roles": {},
-    "transforms": {},
-    "weights": {},
-    "copies": "keep",
-}
+_RULES = inspect.signature(prepare).parameters
 
 
 def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
@@ -145,7 +135,7 @@ def rules_of(dataset: Dataset) -> dict[str, Any]:
     return {
         rule: list(value) if isinstance(value, tuple) else value
         for rule, value in dataset.settings.items()
-        if value != _DEFAULTS[rule]
+        if (value or None) != _RULES[rule].default
     }
 
 

@@ -15,16 +15,6 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, NoiseMeans
 from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
 from clusterlens.compute.ranking.ranking import SCORES
 
-# Scores in plain words; `SCORES` has the expert's terms.
-PLAIN_SCORES = {
-    "discotec-binary": "distance to the consensus",
-    "discotec-kl": "surprise at the consensus",
-    "discotec-tv": "share of models that differ",
-    "discotec-hellinger": "squared distance to the consensus",
-    "aari": "likeness to the other models",
-    "anmi": "information shared with the others",
-}
-
 # What it means that a model calls a sample noise, as a clause.
 NOISE_WORDS: dict[NoiseMeans, str] = {
     "cluster": "noise counts as a cluster",
@@ -34,8 +24,9 @@ NOISE_WORDS: dict[NoiseMeans, str] = {
 
 
 def score_words(key: str) -> str:
-    """Name a score in plain words, then as experts do."""
-    return f"{PLAIN_SCORES[key]} ({SCORES[key].title})"
+    """Name a score in plain words, if it has any, then as experts do."""
+    score = SCORES[key]
+    return f"{score.plain} ({score.title})" if score.plain else score.title
 
 
 def voters(ensemble: Ensemble) -> str:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from clusterlens.compute.table.examples import SHOPPER_KINDS, shoppers
+from clusterlens.compute.table.examples import shoppers, spring_shoppers
 from clusterlens.ui.lessons.lesson import Check, Lesson, Task, act, look, looks
 from clusterlens.ui.session import Session
 
@@ -21,7 +21,7 @@ FIRMS = 40
 def summer() -> bytes:
     """Return the later table: nine in ten come back, and forty firms come."""
     rng = np.random.default_rng(24)
-    spring = np.random.default_rng(23).permutation(SHOPPER_KINDS)
+    _, spring = spring_shoppers()
     back = np.flatnonzero(rng.random(600) < 0.9)
     kind = spring[back]
     grown = rng.choice(np.flatnonzero(kind == 2), 30, replace=False)

@@ -18,9 +18,9 @@ from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import (
     EXAMPLES,
-    SHOPPER_KINDS,
     load_example,
     shoppers,
+    spring_shoppers,
 )
 
 
@@ -192,7 +192,7 @@ def customers_are_mixed():
 def shoppers_are_found_again():
     spring = prepare(load_example("shoppers"))
     found = KMeans(4, n_init=10, random_state=0).fit_predict(spring.X)
-    kind = np.random.default_rng(23).permutation(SHOPPER_KINDS)
+    _, kind = spring_shoppers()
     assert adjusted_rand_score(kind, found) > 0.98
     later = shoppers(np.random.default_rng(1), np.arange(600), kind)
     assigned = Segmentation(spring, found).assign(later)
