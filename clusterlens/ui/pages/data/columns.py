@@ -40,8 +40,8 @@ WIDTHS = {
 }
 # What is not so wide shares the room that there is, down to what a narrow card has.
 SHARED = (
-    {"field": "column", "minWidth": 98, "widthGrow": 2},
-    {"field": "values", "minWidth": 120, "widthGrow": 1.5},
+    {"field": "column", "minWidth": 98, "widthGrow": 1.5},
+    {"field": "values", "minWidth": 120, "widthGrow": 2},
     {"field": "why", "minWidth": 130, "widthGrow": 2.5},
 )
 # How numbers can be taken before they are scaled, and what the log calls it.
