@@ -126,7 +126,7 @@ def test_selecting_a_model_recolours_the_map_and_reorders_the_matrix(app, tmp_pa
     last.click()
     expect(last).to_have_class(re.compile("front"))
     expect(app.locator(".cl-ranking-table .ranked.front")).to_have_count(1)
-    name = last.locator(".model").inner_text()
+    name = last.locator(".model").get_attribute("title").partition(" · ")[0]
     expect(app.locator(".cl-model-name")).to_contain_text(name)
     app.wait_for_function("() => Bokeh.documents.every(d => d.is_idle)", timeout=LONG)
     assert_changes(app, ".cl-map", before_map)
@@ -179,7 +179,7 @@ def test_another_threshold_and_a_click_on_a_sample(app, tmp_path):
     app.get_by_role("button", name="Majority").click()
     models = int(re.search(r"(\d+) models", text_of(app, ".cl-state"))[1])
     majority = models // 2 + 1
-    chosen = re.compile(rf"− {majority} \+ of {models} models chosen")
+    chosen = re.compile(rf"− {majority} \+ of {models} models\s*chosen")
     expect(app.locator(".cl-threshold")).to_contain_text(chosen)
     expect(app.locator(".cl-binarised-matrix")).to_contain_text(
         f"at least {majority} of {models} models"

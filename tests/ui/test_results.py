@@ -120,7 +120,7 @@ def test_a_class_that_asks_about_structureless_data_computes_it_once(monkeypatch
         pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
         samples = prepare(np.random.default_rng(0).normal(size=(40, 2)))
         together.wait()
-        return nulls.null_check(Job(""), samples, tuple(pool), seed)
+        return nulls.null_check(Job(""), samples, tuple(pool), seed, "cluster")
 
     monkeypatch.setattr(nulls, "null_agreement", compare)
     with ThreadPoolExecutor(8) as pool:
