@@ -483,8 +483,7 @@ def _noise(ensemble: Ensemble) -> str:
     """Say what noise means, where a model has some."""
     if not ensemble.n_noise.any():
         return ""
-    words = NOISE_WORDS[ensemble.noise]
-    return f" {words[0].upper()}{words[1:]}."
+    return f" Noise {NOISE_WORDS[ensemble.noise]}."
 
 
 def _clusters(found: Findings) -> str:
@@ -643,7 +642,7 @@ def _partition_words(made: Mapping[str, Any], analysis: Analysis) -> str:
 _WORDS: dict[str, Callable[[Any], str]] = {
     "random_state": lambda seed: f"seed {seed}",
     "distinct_only": lambda only: "distinct models only" if only else "",
-    "noise": lambda means: "" if means == "cluster" else NOISE_WORDS[means],
+    "noise": lambda means: "" if means == "cluster" else f"noise {NOISE_WORDS[means]}",
     "cluster": lambda k: f"cluster {k + 1}" if k >= 0 else "noise",
     "numbers": lambda numbers: "",
     "votes": lambda votes: "",

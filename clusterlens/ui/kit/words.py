@@ -15,11 +15,11 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, NoiseMeans
 from clusterlens.compute.fuzzy.adjusted import HIGH_EXPECTATION, AdjustedIndex
 from clusterlens.compute.ranking.ranking import SCORES
 
-# What it means that a model calls a sample noise, as a clause.
+# What noise is or does, where a model calls a sample so.
 NOISE_WORDS: dict[NoiseMeans, str] = {
-    "cluster": "noise counts as a cluster",
-    "singletons": "each noise row counts as alone",
-    "silent": "noise says nothing",
+    "cluster": "counts as a cluster",
+    "singletons": "counts as single rows",
+    "silent": "says nothing",
 }
 
 
