@@ -211,7 +211,7 @@ def solution_in_python(spec: Mapping[str, Any], dataset: str) -> str:
 def add_models(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Add models to a copy of the run that is read."""
     run, entries = _run_of_table(analysis), list(values["pool"])
-    added = fitted(run.dataset.X, entries, run.random_state, job)
+    added = fitted(run.dataset.X, entries, run, job)
     return _with_more(analysis, run, entries, added, job)
 
 
@@ -314,8 +314,7 @@ def cluster_rows(analysis: Analysis, values: Values, job: Any) -> Analysis:
     ids = plain_ids(np.asarray(run.dataset.row_ids))
     part = take_rows(run.dataset, [k for k, row in enumerate(ids) if row in wanted])
     pool = list(run.pool or POOLS["quick"])
-    ensemble = fitted(part.X, pool, run.random_state, job)
-    ensemble = ensemble.replace(noise=run.ensemble.noise)
+    ensemble = fitted(part.X, pool, run, job)
     number = analysis.runs_made + 1
     name = f"{run.name}: {values['name']}"
     made = Run(
@@ -341,16 +340,17 @@ def _say_rows(lines: Lines, step: Step, before: Analysis) -> None:
     lines.begin(run, dataset, fitting(lines, dataset, run, run.pool))
 
 
-def fitted(X: FloatArray, pool: list[Any], random_state: int, job: Any) -> Ensemble:
-    """Fit a pool whose models are not shown before all are there."""
-    return run_pool(
+def fitted(X: FloatArray, pool: list[Any], run: Run, job: Any) -> Ensemble:
+    """Fit a pool as a run was; no model is shown before all are there."""
+    ensemble = run_pool(
         X,
         pool,
-        random_state=random_state,
+        random_state=run.random_state,
         progress=job.report,
         cancel=job.cancelled,
         workers=WORKERS,
     )
+    return ensemble.replace(noise=run.ensemble.noise)
 
 
 _SETTINGS = {"random_state": SEED, "distinct_only": flag, "noise": NOISE_MEANS}

@@ -52,8 +52,7 @@ def refit_segmentation(analysis: Analysis, values: Values, job: Any) -> Analysis
         cancel=job.cancelled,
     )
     job.enter("Fit the pool again", unit="models")
-    ensemble = fitted(dataset.X, list(run.pool), run.random_state, job)
-    ensemble = ensemble.replace(noise=run.ensemble.noise)
+    ensemble = fitted(dataset.X, list(run.pool), run, job)
     number = analysis.runs_made + 1
     made = Run(
         f"r{number}",
