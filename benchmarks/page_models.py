@@ -18,7 +18,7 @@ import panel as pn
 from bokeh.document import Document
 from bokeh.model import util
 
-from clusterlens.ui.server.references import walk_quickly
+from clusterlens.ui.server.defaults import make_few
 from clusterlens.ui.session import Session
 from clusterlens.ui.shell import Shell
 
@@ -27,7 +27,7 @@ async def main() -> None:
     """Make the pages and print."""
     pn.extension("tabulator", "filedropper")
     bokehs = util.visit_immediate_value_references
-    walk_quickly()
+    make_few()
     ours = util.visit_immediate_value_references
     shell = Shell(Session())
     document = shell.view.server_doc(Document())
