@@ -4,7 +4,8 @@ Bokeh makes the default of a property of a model in three places where none is w
 each container when the model is made, every one that is not set when the model is sent,
 only to leave it out, and every one that could hold a model in a walk over all models,
 which takes place whenever some come or go. Most properties of most models are not set,
-and no other question is answered meanwhile.
+and no other question is answered meanwhile. Param copies what a parameter is for each
+box of a page that it is looked at.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ from bokeh.core.has_props import HasProps
 from bokeh.core.property.singletons import Intrinsic, Undefined
 from bokeh.core.property.wrappers import PropertyValueContainer
 from bokeh.model import Model, util
+from param.parameterized import no_instance_params
+
+from clusterlens.ui.kit.components import Excerpt, Text
+from clusterlens.ui.kit.form import Form
+from clusterlens.ui.kit.widgets import pn
 
 # By kind of model: properties whose default is made for each model of its own and holds
 # others, so that it has to be there.
@@ -29,6 +35,8 @@ def make_few() -> None:
     HasProps.__init__ = _init
     HasProps.properties_with_values = _values
     util.visit_immediate_value_references = _visit
+    for kind in (pn.Column, pn.Row, Text, Excerpt, Form):
+        no_instance_params(kind)
 
 
 def _init(model: HasProps, **properties: Any) -> None:
