@@ -299,7 +299,7 @@ def serve(port: int, rows: int) -> None:
 
     from clusterlens.compute.pool.specs import pool_grids
     from clusterlens.ui.pages import PAGES
-    from clusterlens.ui.server.references import walk_quickly
+    from clusterlens.ui.server.defaults import make_few
     from clusterlens.ui.server.sending import send_everything
     from clusterlens.ui.session import Session
     from clusterlens.ui.shell import Shell
@@ -333,7 +333,7 @@ def serve(port: int, rows: int) -> None:
     def page() -> None:
         pn.extension("tabulator", "filedropper")
         send_everything()
-        walk_quickly()
+        make_few()
         shell = Shell(Session())
         shell.view.servable()
         pn.state.onload(shell.begin)

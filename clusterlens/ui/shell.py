@@ -34,10 +34,10 @@ from clusterlens.ui.pages import PAGES
 from clusterlens.ui.parts.interrupted import how_far, interrupted
 from clusterlens.ui.parts.moves import MOVES, press, toggle_help, toggle_large
 from clusterlens.ui.parts.result_chip import ResultChip
+from clusterlens.ui.server.defaults import make_few
 from clusterlens.ui.server.manual import MISSING, manual_address
 from clusterlens.ui.server.memory.memory import Memory
 from clusterlens.ui.server.memory.store import Store, shared_store
-from clusterlens.ui.server.references import walk_quickly
 from clusterlens.ui.server.sending import send_everything
 from clusterlens.ui.server.uploads import NEW_TABLE, TABLE, FileTaker
 from clusterlens.ui.session import Session
@@ -655,7 +655,7 @@ def serve_page(file: Path | None = None, *, alone: bool = False) -> None:
     # their names: harmless (Bokeh pull request 12915), and of no use in a log.
     ignore_warnings("reference already known", BokehUserWarning)
     send_everything()
-    walk_quickly()
+    make_few()
     store = shared_store()
     if isinstance(store, Store):
         RESULTS.folder, RESULTS.writer = store.found, store.name

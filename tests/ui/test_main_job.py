@@ -92,6 +92,13 @@ def picture(app: Page, css: str) -> list[float]:
     return app.wait_for_function(PICTURE, arg=css, timeout=LONG).json_value()
 
 
+# Whether a picture has the values 0 and 1 alone, once it is as large as it stays.
+BINARY = f"""css => {{
+  const values = new Set(({PICTURE})(css));
+  return values.size === 2 && values.has(0) && values.has(1);
+}}"""
+
+
 def test_file_to_ranking_to_download(app, tmp_path):
     path = write_blobs(tmp_path)
     app.evaluate(COUNT_CLICKS)
@@ -103,7 +110,7 @@ def test_file_to_ranking_to_download(app, tmp_path):
     shares = np.array(picture(app, ".cl-consensus-matrix"))
     assert shares.min() >= 0
     assert shares.max() == 1
-    assert set(np.unique(picture(app, ".cl-binarised-matrix"))) == {0, 1}
+    app.wait_for_function(BINARY, arg=".cl-binarised-matrix", timeout=LONG)
     with app.expect_download() as waiting:
         app.get_by_role("button", name="Rows with labels").click()
     content = Path(waiting.value.path()).read_text(encoding="utf-8")

@@ -31,55 +31,6 @@ def go_on(done: Any) -> Any:
     return task
 
 
-# Lets what is clicked tell its purpose. What is written anew between the press of a
-# button and its release is no click to a browser; it is one here.
-TELL_CLICKS = """
-const tellClicks = (box, model) => {
-  const told = (event) => event.target.closest('[data-do]');
-  let pressed = null;
-  box.addEventListener('click', (event) => {
-    const target = told(event);
-    if (target) model.send_msg(target.dataset.do);
-  });
-  box.addEventListener('pointerdown', (event) => { pressed = told(event); });
-  box.addEventListener('pointerup', (event) => {
-    const target = told(event);
-    if (pressed?.isConnected === false && pressed.dataset.do === target?.dataset.do)
-      target.click();
-  });
-};
-"""
-
-
-# Lets arrow keys lead from one to the next of buttons that Tab enters once: those of a
-# row, or scattered ones (`data-roving="map"`), where up and down lead, too.
-LEAD_ALONG = """
-const STEPS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1],
-  ArrowDown: [0, 1]};
-const leadAlong = (box) => box.addEventListener('keydown', (event) => {
-  const part = event.target, place = part.closest('[data-roving]');
-  if (!place) return;
-  if (event.key === 'Enter' && part.tagName !== 'BUTTON') part.click();
-  const step = STEPS[event.key];
-  if (!step) return;
-  const middle = (one) => {
-    const {left, right, top, bottom} = one.getBoundingClientRect();
-    return [(left + right) / 2, (top + bottom) / 2];
-  };
-  const here = middle(part);
-  const far = (one) => {
-    const [x, y] = middle(one).map((at, axis) => at - here[axis]);
-    const along = x * step[0] + y * step[1];
-    return along < 1 ? Infinity : along + 2 * Math.abs(x * step[1] + y * step[0]);
-  };
-  const others = [...place.querySelectorAll('button, [role=button]')]
-    .map((one) => [far(one), one]).filter(([length]) => length < Infinity);
-  if (others.length) others.reduce((a, b) => (b[0] < a[0] ? b : a))[1].focus();
-  event.preventDefault();
-});
-"""
-
-
 class Text(JSComponent):
     """Markup that fits the theme; buttons with `data-do` tell what they are for.
 
@@ -91,54 +42,8 @@ class Text(JSComponent):
     body = param.String("", doc="Markup.")
     scrolls = param.Boolean(False, doc="Whether it scrolls inside its place.")
 
-    _esm = (
-        TELL_CLICKS
-        + LEAD_ALONG
-        + """
-export function render({model}) {
-  const box = document.createElement('div');
-  // What is written anew keeps the focus where it was, for those who use the keyboard.
-  const write = () => {
-    const does = box.getRootNode().activeElement?.dataset?.do;
-    box.innerHTML = model.body;
-    if (does) box.querySelector(`[data-do="${CSS.escape(does)}"]`)?.focus();
-    if (model.scrolls) requestAnimationFrame(reach);
-  };
-  // Whoever has no pointer scrolls with the keys, where there is something to scroll.
-  // That is asked when the page is laid out anyway, not once more for each text.
-  const reach = () => {
-    if (box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
-    else box.removeAttribute('tabindex');
-  };
-  const place = () => {
-    box.style.cssText = model.scrolls ? 'height:100%;overflow-y:auto' : '';
-  };
-  // Pages that are not served safely have no clipboard of their own.
-  const copy = (text) => {
-    if (navigator.clipboard) return navigator.clipboard.writeText(text);
-    const area = document.createElement('textarea');
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    document.execCommand('copy');
-    area.remove();
-  };
-  box.addEventListener('click', (event) => {
-    const copied = event.target.closest('[data-copy]');
-    if (copied) {
-      copy(copied.dataset.copy);
-      copied.classList.add('copied');
-      setTimeout(() => copied.classList.remove('copied'), 1500);
-    }
-  });
-  tellClicks(box, model);
-  leadAlong(box);
-  model.on('body', write);
-  place(); write();
-  if (model.scrolls) new ResizeObserver(reach).observe(box);
-  return box;
-}"""
-    )
+    # All of its kind share one script, which a browser loads and reads once.
+    _bundle = "text.js"
 
     def __init__(
         self, body: str = "", *, does: Callable[[str], Any] | None = None, **params: Any
@@ -160,49 +65,6 @@ class Excerpt(Text):
     is inside the class `lines` is cut at its end, and what is in `line` stands side by
     side, each as narrow as need be.
     """
-
-    _esm = (
-        TELL_CLICKS
-        + """
-export function render({model}) {
-  const [root, box, whole] = [0, 0, 0].map(() => document.createElement('div'));
-  const more = document.createElement('button');
-  root.className = 'whole';
-  box.className = 'told';
-  whole.className = 'about';
-  whole.popover = 'auto';
-  more.className = 'link more';
-  more.textContent = 'all of it';
-  const cut = () => [...box.querySelectorAll('.lines, .line > *')].some((part) =>
-    part.scrollHeight > part.clientHeight + 2
-    || part.scrollWidth > part.clientWidth + 1);
-  const fit = () => root.classList.toggle('shortened', cut());
-  const write = () => {
-    const does = root.getRootNode().activeElement?.dataset?.do;
-    box.innerHTML = model.body;
-    if (whole.matches(':popover-open')) whole.innerHTML = model.body;
-    if (does) box.querySelector(`[data-do="${CSS.escape(does)}"]`)?.focus();
-    fit();
-  };
-  more.addEventListener('click', () => {
-    const place = root.getBoundingClientRect();
-    whole.innerHTML = model.body;
-    whole.style.cssText = `margin:0;left:${place.left - 12}px;top:${place.top - 8}px;` +
-      `width:${place.width}px;max-width:none;padding:8px 12px`;
-    whole.showPopover();
-  });
-  whole.addEventListener('toggle', (event) => {
-    if (event.newState === 'closed') whole.replaceChildren();
-  });
-  tellClicks(root, model);
-  root.append(box, more, whole);
-  // The width of the page decides what is cut, too.
-  new ResizeObserver(fit).observe(box);
-  model.on('body', write);
-  write();
-  return root;
-}"""
-    )
 
     def __init__(
         self, body: str = "", *, does: Callable[[str], Any] | None = None, **params: Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.components import TELL_CLICKS, Text
+from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import TEXT_CSS, scaled
 
 FORM_CSS = scaled("""
@@ -60,47 +60,6 @@ class Form(Text):
     that is left unchanged by Esc or Enter tells its `data-leave`, if it has one. What
     is being typed and where the cursor stands survive new markup.
     """
-
-    _esm = (
-        TELL_CLICKS
-        + """
-export function render({model}) {
-  const box = document.createElement('div');
-  const fields = () => [...box.querySelectorAll('[data-enter]')];
-  const write = () => {
-    const active = box.getRootNode().activeElement;
-    const held = active?.dataset?.enter ?? active?.dataset?.do;
-    const typing = active?.dataset?.enter && !active.sent ? active.value : null;
-    box.innerHTML = model.body;
-    if (held == null) return;
-    const again = fields().find((e) => e.dataset.enter === held)
-      ?? [...box.querySelectorAll('[data-do]')].find((e) => e.dataset.do === held);
-    if (!again) return;
-    if (typing) again.value = typing;
-    again.focus();
-  };
-  box.style.cssText = model.scrolls ? 'height:100%;overflow-y:auto' : '';
-  tellClicks(box, model);
-  box.addEventListener('change', (event) => {
-    const field = event.target.closest('[data-enter]');
-    if (!field || !field.value.trim()) return;
-    field.sent = true;
-    model.send_msg(field.dataset.enter + ' ' + field.value);
-    field.value = field.defaultValue;
-  });
-  box.addEventListener('input', (event) => { event.target.sent = false; });
-  box.addEventListener('keydown', (event) => {
-    const field = event.target.closest('[data-enter]');
-    if (!field || !['Escape', 'Enter'].includes(event.key)) return;
-    if (event.key === 'Escape') field.value = field.defaultValue;
-    if (field.value === field.defaultValue && field.dataset.leave)
-      model.send_msg(field.dataset.leave);
-  });
-  model.on('body', write);
-  write();
-  return box;
-}"""
-    )
 
     def __init__(self, body: str = "", **params: Any) -> None:
         super().__init__(body, **params)

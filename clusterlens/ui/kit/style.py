@@ -351,26 +351,20 @@ TABLE_CSS = scaled("""
   font-size: 12px; }
 """)
 
-CARD_STYLE = {
-    "border": "1px solid",
-    "borderColor": "divider",
-    "padding": "8px 12px",
-    "boxShadow": "none",
-    "height": "100%",
-    "boxSizing": "border-box",
-    "backgroundImage": "none",
-    "overflow": "hidden",
-    "display": "flex",
-    "flexDirection": "column",
-    "position": "relative",
-    # Nothing is left on screen of what is not so any more.
-    "& .cl-gone ~ *, & :has(> .cl-gone) ~ *": {"display": "none !important"},
-    # Inherited, as what stands below lies in boxes that have no picture of their own.
-    "& .cl-unseen ~ *, & :has(> .cl-unseen) ~ *": {"visibility": "hidden !important"},
-}
+# A card, whose box is the host.
+CARD_CSS = """
+:host { border: 1px solid color-mix(in srgb, currentColor 14%, transparent);
+  border-radius: 6px; padding: 8px 12px; box-sizing: border-box; overflow: hidden;
+  position: relative; min-width: 0; min-height: 0;
+  background: var(--panel-surface-color); color: var(--panel-on-surface-color); }
+/* Nothing is left on screen of what is not so any more. */
+.cl-gone ~ * { display: none !important; }
+/* Inherited, as what stands below lies in boxes that have no picture of their own. */
+.cl-unseen ~ * { visibility: hidden !important; }
+"""
 # Where the “i” of a card without a title stands.
 CORNER = {"position": "absolute", "right": "5px", "top": "5px", "z-index": "6"}
-CORNER_ROOM = "32px"
+CORNER_ROOM = ":host { padding-right: 32px; }"
 # The name of a slider is for screen readers where words beside it say it, too.
 NAME_UNSEEN = {"& .MuiFormLabel-root": {"display": "none"}}
 # Buttons on the line of a title, no higher than it.

@@ -17,7 +17,7 @@ from clusterlens.compute._numbers import whole
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.explanations import EXPLANATIONS, GLOSSARY
 from clusterlens.ui.kit.style import (
-    CARD_STYLE,
+    CARD_CSS,
     CORNER,
     CORNER_ROOM,
     DENSE,
@@ -201,7 +201,7 @@ def card(
     note: Any = None,
     buttons: Sequence[Any] = (),
     fills: bool = True,
-) -> pmu.Paper:
+) -> pn.Column:
     """Return a titled card: a noun, how to read it, the content.
 
     `buttons` stand at the end of the line of the title; a card `fills` the height of
@@ -226,16 +226,20 @@ def card(
         )
     inside = (heading, note, *content) if title else (note, *content, heading)
     parts = [part for part in inside if part is not None]
-    style = CARD_STYLE if fills else {**CARD_STYLE, "height": "auto"}
-    if told and not title:
-        style = {**style, "paddingRight": CORNER_ROOM}
-    return pmu.Paper(
-        *parts,
+    corner = [CORNER_ROOM] if told and not title else []
+    return box(*parts, css=css, fills=fills, stylesheets=corner)
+
+
+def box(
+    *content: Any, css: str, fills: bool = True, stylesheets: Sequence[str] = ()
+) -> pn.Column:
+    """Return the box of a card around its content."""
+    return pn.Column(
+        *content,
         css_classes=[css, "cl-card"],
-        sx=style,
+        stylesheets=[CARD_CSS, *stylesheets],
         margin=0,
         sizing_mode="stretch_both" if fills else "stretch_width",
-        styles={"min-width": "0", "min-height": "0"},
     )
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any
 
+from panel.pane import PaneBase
+
 from clusterlens.ui.kit.components import go_on
 from clusterlens.ui.kit.style import COLUMN, COMING
 from clusterlens.ui.kit.widgets import pn
@@ -70,21 +72,24 @@ class Page:
     def _make(self) -> Steps:
         arranged = yield from self.build()
         for panel in self.panels:
-            if self._make_models(panel.view):
-                yield
+            yield from self._make_models(panel.view)
         self.view.param.update(objects=[arranged], css_classes=[])
         self.made = True
         yield
 
-    def _make_models(self, card: Any) -> bool:
+    def _make_models(self, card: Any) -> Steps:
         """Make the models of a card before it is put in its place, where that is live.
 
-        All at once they would take longer than others shall wait.
+        All at once they would take longer than others shall wait; those inside come
+        first, which what holds them takes as they are.
         """
-        for ref, (model, _) in self.view._models.items():
+        for ref, (model, _) in list(self.view._models.items()):
             document = model.document
-            card._get_model(document, document.get_model_by_id(ref))
-        return bool(self.view._models)
+            root = document.get_model_by_id(ref)
+            for part in reversed(card.select()):
+                if ref not in part._models and not isinstance(part, PaneBase):
+                    part._get_model(document, root)
+                    yield
 
     def make(self) -> None:
         """Make what is not made yet of the panels; nothing is shown or hidden."""

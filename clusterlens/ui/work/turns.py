@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from time import perf_counter
 from weakref import WeakKeyDictionary
 
 # An answer to a browser takes several rounds of the loop; they fit in here.
 _PAUSE_SECONDS = 0.01
+_TURN_SECONDS = 0.015
 _TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
@@ -18,12 +20,15 @@ async def take(steps: Iterator[None], wanted: Callable[[], bool]) -> None:
     ----------
     steps : iterator
         Each step is short; the rest may be taken later, or by another call meanwhile.
+        The shortest are taken some at once.
     wanted : callable
         Asked before each step whether to go on.
     """
     turn = _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Lock())
     while True:
         async with turn:
-            if not wanted() or next(steps, steps) is steps:
-                return
+            begun = perf_counter()
+            while perf_counter() - begun < _TURN_SECONDS:
+                if not wanted() or next(steps, steps) is steps:
+                    return
             await asyncio.sleep(_PAUSE_SECONDS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import CARD_STYLE, COLUMN
-from clusterlens.ui.kit.widgets import about, pmu, pn
+from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.widgets import about, box, pn
 from clusterlens.ui.pages.consensus.links_tab import LinksTab
 from clusterlens.ui.pages.consensus.model_tab import ModelTab
 from clusterlens.ui.pages.consensus.sample_tab import SampleTab
@@ -26,12 +26,13 @@ _OUTER = f"""
 @container {NARROW} {{ :host {{ position: relative; overflow: visible !important; }} }}
 """
 _DRAWER = f"""
+:host {{ padding: 0 12px 8px; }}
 @container {NARROW} {{
   :host {{ position: absolute !important; right: 44px; top: 0; bottom: 0;
     width: 318px !important; min-width: 318px !important; z-index: 20;
     display: none !important;
     box-shadow: 0 4px 24px rgba(0, 0, 0, .35); }}
-  :host(.cl-drawer-open) {{ display: block !important; }}
+  :host(.cl-drawer-open) {{ display: flex !important; }}
 }}
 """
 _BAR = """
@@ -67,15 +68,7 @@ class Inspector(Panel):
             margin=0,
             styles={**COLUMN, "flex": "1 1 0"},
         )
-        self._drawer = pmu.Paper(
-            self._bar,
-            places,
-            css_classes=["cl-inspector", "cl-card"],
-            sx={**CARD_STYLE, "padding": "0 12px 8px"},
-            margin=0,
-            sizing_mode="stretch_both",
-            stylesheets=[_DRAWER],
-        )
+        self._drawer = box(self._bar, places, css="cl-inspector", stylesheets=[_DRAWER])
         return pn.Column(
             self._drawer,
             self._strip,

@@ -6,8 +6,8 @@ from typing import Any
 
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.components import Text
-from clusterlens.ui.kit.style import CARD_STYLE, COLUMN, scaled
-from clusterlens.ui.kit.widgets import about, pmu, pn, reading
+from clusterlens.ui.kit.style import COLUMN, scaled
+from clusterlens.ui.kit.widgets import about, box, pn, reading
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.server.uploads import MAX_BYTES, FileTaker
 
@@ -77,14 +77,7 @@ class LoadTable(Panel):
             sizing_mode="stretch_both",
             margin=0,
         )
-        return pmu.Paper(
-            zone,
-            promise,
-            sx=CARD_STYLE,
-            css_classes=["cl-load", "cl-card"],
-            sizing_mode="stretch_both",
-            margin=0,
-        )
+        return box(zone, promise, css="cl-load")
 
     def show(self, table: Dataset | None) -> None:
         """The zone is the same with a table and without."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from clusterlens.compute._numbers import whole
 from clusterlens.ui.kit.components import Pointer, Text
-from clusterlens.ui.kit.style import CARD_STYLE, COLUMN, SCROLL, TEXT_CSS
-from clusterlens.ui.kit.widgets import link, pmu, pn, safe
+from clusterlens.ui.kit.style import COLUMN, SCROLL, TEXT_CSS
+from clusterlens.ui.kit.widgets import box, link, pn, safe
 from clusterlens.ui.lessons import LESSONS
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.lessons.lesson import Lesson, Task
@@ -74,15 +74,13 @@ class Coach(Panel):
             margin=0,
             styles={**COLUMN, **SCROLL},
         )
-        return pmu.Paper(
+        return box(
             place,
             self._busy,
             self._foot,
             self._pointer,
-            css_classes=["cl-coach", "cl-card"],
-            sx={**CARD_STYLE, "borderColor": "primary.main"},
-            margin=0,
-            sizing_mode="stretch_both",
+            css="cl-coach",
+            stylesheets=[":host { border-color: var(--panel-primary-color); }"],
         )
 
     def look(self, seen: bool) -> None:

@@ -1,0 +1,110 @@
+"""Defaults: Bokeh makes none that nobody asked for.
+
+Bokeh makes the default of a property of a model in three places where none is wanted:
+each container when the model is made, every one that is not set when the model is sent,
+only to leave it out, and every one that could hold a model in a walk over all models,
+which takes place whenever some come or go. Most properties of most models are not set,
+and no other question is answered meanwhile. Param copies what a parameter is for each
+box of a page that it is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from bokeh.core.has_props import HasProps
+from bokeh.core.property.singletons import Intrinsic, Undefined
+from bokeh.core.property.wrappers import PropertyValueContainer
+from bokeh.model import Model, util
+from param.parameterized import no_instance_params
+
+from clusterlens.ui.kit.components import Excerpt, Text
+from clusterlens.ui.kit.form import Form
+from clusterlens.ui.kit.widgets import pn
+
+# By kind of model: properties whose default is made for each model of its own and holds
+# others, so that it has to be there.
+_MADE: dict[type[HasProps], list[str]] = {}
+
+
+@cache
+def make_few() -> None:
+    """Let models be made, sent and walked over without such defaults, from now on."""
+    HasProps.__init__ = _init
+    HasProps.properties_with_values = _values
+    util.visit_immediate_value_references = _visit
+    for kind in (pn.Column, pn.Row, Text, Excerpt, Form):
+        no_instance_params(kind)
+
+
+def _init(model: HasProps, **properties: Any) -> None:
+    """Make a model; containers that are not given are made when they are asked for."""
+    super(HasProps, model).__init__()
+    model._property_values = {}
+    model._unstable_default_values = {}
+    model._unstable_themed_values = {}
+    for name, value in properties.items():
+        if value is not Undefined and value is not Intrinsic:
+            setattr(model, name, value)
+    kind = type(model)
+    if kind not in _MADE:
+        _MADE[kind] = [
+            name
+            for name in kind.properties(_with_props=True)
+            if kind.lookup(name).has_unstable_default(model)
+            and not isinstance(_default(kind, name), PropertyValueContainer)
+        ]
+    for name in _MADE[kind]:
+        if name not in properties:
+            kind.lookup(name)._get(model)
+    model._initialized = True
+
+
+def _values(
+    model: HasProps, *, include_defaults: bool = True, include_undefined: bool = False
+) -> dict[str, Any]:
+    """Return the properties of a model by name, as Bokeh does."""
+    sent = {
+        *model._property_values,
+        *model._unstable_default_values,
+        *(model.themed_values() or ()),
+        *_must_be_set(type(model)),
+    }
+    return model.query_properties_with_values(
+        lambda own: own.serialized and (include_defaults or own.name in sent),
+        include_defaults=include_defaults,
+        include_undefined=include_undefined,
+    )
+
+
+def _visit(value: Any, visitor: Callable[[Model], None]) -> None:
+    """Visit the models that one holds itself, or those in a value."""
+    visit = util.visit_value_and_its_immediate_references
+    if not isinstance(value, HasProps):
+        visit(value, visitor)
+        return
+    kind, own = type(value), value._property_values
+    made = value._unstable_default_values
+    for name in kind.properties_with_refs():
+        if name in own or made.get(name) or _default_holds_models(kind, name):
+            visit(getattr(value, name), visitor)
+
+
+def _default(kind: type[HasProps], name: str) -> Any:
+    return kind.lookup(name).class_default(kind)
+
+
+@cache
+def _must_be_set(kind: type[HasProps]) -> list[str]:
+    """Properties that a model without a value for them is refused for."""
+    return [name for name in kind.properties() if _default(kind, name) is Undefined]
+
+
+@cache
+def _default_holds_models(kind: type[HasProps], name: str) -> bool:
+    """Whether a property that nobody has set holds models."""
+    held: list[Model] = []
+    util.visit_value_and_its_immediate_references(_default(kind, name), held.append)
+    return bool(held)
