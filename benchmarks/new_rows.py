@@ -5,10 +5,13 @@
 A partition of 70 % of the rows, by k-means, Ward's linkage and HDBSCAN, is kept and
 assigned to the other 30 %. Compared by the adjusted Rand index with the partition of
 the same method refitted on all rows, beside 15 nearest neighbours on its labels, and
-what the method has itself: nearest centre, `approximate_predict` where that gives a
-cluster; there also with the next cluster where the assigner says noise (`forced`), as
-that one chose the rows on which it says none. `reproduced` is the share of the 70 %
-that keep their cluster, `error` the expected calibration error of the held-out shares.
+what the method has itself: nearest centre, `approximate_predict`. Both of these say
+noise of some rows, so for HDBSCAN also at equal coverage. `both`: rows to which both
+and the refitted partition give a cluster. `equal`: the assigner withholds as many rows
+as `approximate_predict`, the least clear first, and each is judged on the rows to which
+it gives a cluster, the noise of the refitted partition one more label. `reproduced` is
+the share of the 70 % that keep their cluster, `error` the expected calibration error of
+the held-out shares.
 For "nowhere" each class of the
 labels (at most five) is left out in turn: `roc` is the area under the curve of one
 minus p, left-out class against new rows of the others, `false` the rate among these.
@@ -38,6 +41,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from clusterlens import Segmentation, prepare
+from clusterlens.compute.assigning.assigner import Assigned
 from clusterlens.compute.assigning.fitting import fit_assigner
 
 SETS = (
@@ -105,9 +109,6 @@ def held_out(name: str, X: np.ndarray, labels: np.ndarray) -> Iterator[dict]:
             own = fitted.predict(X[test])
         if method == "hdbscan":
             own = hdbscan.approximate_predict(fitted, X[test])[0]
-        said = np.ones(len(test), bool) if method != "hdbscan" else own >= 0
-        both = said & (whole >= 0)
-        forced = np.where(told.cluster < 0, told.other, told.cluster)
         yield {
             "set": name,
             "method": method,
@@ -117,12 +118,24 @@ def held_out(name: str, X: np.ndarray, labels: np.ndarray) -> Iterator[dict]:
             "assigner": adjusted_rand_score(whole, told.cluster),
             "knn": adjusted_rand_score(whole, voting.predict(X[test])),
             "own": np.nan if np.isnan(own).any() else adjusted_rand_score(whole, own),
-            "assigner, covered": adjusted_rand_score(whole[both], told.cluster[both]),
-            "assigner, forced": adjusted_rand_score(whole[both], forced[both]),
-            "own, covered": np.nan
-            if np.isnan(own).any()
-            else adjusted_rand_score(whole[both], own[both]),
-        }
+        } | (equally_covered(whole, told, own) if method == "hdbscan" else {})
+
+
+def equally_covered(whole: np.ndarray, told: Assigned, own: np.ndarray) -> dict:
+    """Compare two that withhold rows where both, and as many rows each, are given."""
+    said = own >= 0
+    both = said & (told.cluster >= 0) & (whole >= 0)
+    forced = np.where(told.cluster < 0, told.other, told.cluster)
+    sure = np.where(told.cluster < 0, -told.clearness, told.clearness)
+    first = np.argsort(-sure, kind="stable")[: said.sum()]
+    return {
+        "assigner, both": adjusted_rand_score(whole[both], told.cluster[both]),
+        "own, both": adjusted_rand_score(whole[both], own[both]),
+        "assigner, equal": adjusted_rand_score(whole[first], forced[first]),
+        "own, equal": adjusted_rand_score(whole[said], own[said]),
+        "assigner, noise": (told.cluster < 0).mean(),
+        "own, noise": (~said).mean(),
+    }
 
 
 def left_out_classes(name: str, X: np.ndarray, labels: np.ndarray) -> dict:

@@ -34,6 +34,7 @@ class Prototypes:
         self.rows, self.codes = rows, codes
         self._search = NeighborSearch(rows)
         self._within: dict[int, tuple[IntArray, NeighborSearch]] = {}
+        self._cores: dict[int, tuple[FloatArray, FloatArray]] = {}
 
     def nearest(
         self, X: FloatArray, n_found: int, own: IntArray | None = None
@@ -44,6 +45,42 @@ class Prototypes:
         """
         table, distances = self._search.nearest(X, n_found, own)
         return self.codes[table], distances
+
+    def in_reach(
+        self, X: FloatArray, n_core: int, own: IntArray | None = None
+    ) -> IntArray:
+        """Clusters that reach rows over dense ground, else the first: (n_rows,).
+
+        The prototype of least mutual reachability distance decides, among twice
+        `n_core` nearest, where that is no farther than within its cluster. A copy of a
+        prototype goes where that one is. `own` as in `nearest`.
+        """
+        core, bounds = self._core(n_core)
+        code, reach = self._reach(X, n_core, core, own)
+        return np.where(reach <= bounds[code], code, 0)
+
+    def _core(self, n_core: int) -> tuple[FloatArray, FloatArray]:
+        """Distance of each prototype to its n-th nearest, and the reach of clusters."""
+        if n_core not in self._cores:
+            own = np.arange(len(self.rows))
+            core = self._search.nearest(self.rows, n_core, own)[1][:, -1]
+            code, reach = self._reach(self.rows, n_core, core, own)
+            kept = code == self.codes
+            bounds = np.zeros(self.codes.max() + 1)
+            np.maximum.at(bounds, code[kept], reach[kept])
+            self._cores[n_core] = core, bounds
+        return self._cores[n_core]
+
+    def _reach(
+        self, X: FloatArray, n_core: int, core: FloatArray, own: IntArray | None
+    ) -> tuple[IntArray, FloatArray]:
+        width = min(2 * n_core, len(self.rows) - (own is not None))
+        table, distances = self._search.nearest(X, width, own)
+        reach = np.maximum(distances, distances[:, n_core - 1 : n_core])
+        reach = np.maximum(reach, core[table])
+        reach[distances[:, 0] == 0, 0] = 0.0
+        rows, at = np.arange(len(X)), reach.argmin(axis=1)
+        return self.codes[table[rows, at]], reach[rows, at]
 
     def mean_distance(
         self,

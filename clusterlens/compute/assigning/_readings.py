@@ -40,6 +40,18 @@ def read_neighbors(
     cluster = codes[:, 0].astype(np.int64)
     for j in reversed(range(min(n_neighbors, codes.shape[1]))):
         cluster = np.where(votes[rows, codes[:, j]] >= enough, codes[:, j], cluster)
+    return read_votes(codes, distances, n_neighbors, n_clusters, cluster)
+
+
+def read_votes(
+    codes: IntArray,
+    distances: FloatArray,
+    n_neighbors: int,
+    n_clusters: int,
+    cluster: IntArray,
+) -> Reading:
+    """Say how clear the cluster of each row is by the votes, and which is the next."""
+    weights, rows = _inverse(distances), np.arange(len(codes))
     shown = max(n_neighbors, LEAST_SHOWN)
     votes = _votes(codes[:, :shown], weights[:, :shown], n_clusters)
     clearness = votes[rows, cluster] / votes.sum(axis=1)

@@ -17,7 +17,13 @@ import pyarrow.parquet as pq
 
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._plain import Record, read_json
-from clusterlens.compute._validation import DataError, FloatArray, IntArray, read_only
+from clusterlens.compute._validation import (
+    UNLABELLED,
+    DataError,
+    FloatArray,
+    IntArray,
+    read_only,
+)
 from clusterlens.compute.assigning._baseline import Baseline
 from clusterlens.compute.assigning._kept import Kept
 from clusterlens.compute.assigning._stored import ABOUT, FORMAT, ODD, ROWS
@@ -131,8 +137,8 @@ def _assigner(
     codes = _codes(rows["cluster"], k)
     if len(codes) and len(np.unique(codes)) < k:
         raise DataError("the segmentation: a cluster has no prototype")
-    rule = about.text("rule", ("neighbours", "centres"))
-    least = 1 if rule == "neighbours" else 0
+    rule = about.text("rule", ("neighbours", "density", "centres"))
+    least = 0 if rule == "centres" else 1
     agreement = about.part("agreement")
     curve = about.array("curve", 2, -1)
     if not curve.size or (np.diff(curve[0]) < 0).any():
@@ -142,15 +148,20 @@ def _assigner(
     scales = about.array("scales", k)
     if (scales <= 0).any():
         raise DataError("the segmentation: a scale is not above 0")
-    if rule == "neighbours" and not len(codes):
+    n_neighbors = about.whole("neighbours", least, 1000 * least)
+    if rule != "centres" and not len(codes):
         raise DataError("the segmentation: it has no prototypes to vote")
+    if rule == "density" and not (
+        clusters[0] == UNLABELLED and n_neighbors < len(codes)
+    ):
+        raise DataError("the segmentation: its rule does not fit its prototypes")
     of_cluster = _codes(odd["cluster"], k)
     error = about.get("calibration error")
     return Assigner(
         clusters=clusters,
         sizes=_counts(about, "sizes", k),
         rule=rule,
-        n_neighbors=about.whole("neighbours", least, 1000 * least),
+        n_neighbors=n_neighbors,
         centres=read_only(centres),
         scales=read_only(scales),
         rows=read_only(np.column_stack([rows[name] for name in wanted[1:]])),

@@ -26,6 +26,7 @@ from clusterlens.compute.assigning._readings import (
     centre_distance,
     read_centres,
     read_neighbors,
+    read_votes,
 )
 
 ALPHA = 0.05
@@ -60,10 +61,11 @@ class Assigner(Frozen):
         Labels of the partition, sorted; -1 is noise.
     sizes : array of int, shape (n_clusters,)
         Rows of each cluster.
-    rule : {"neighbours", "centres"}
+    rule : {"neighbours", "density", "centres"}
         What decides.
     n_neighbors : int
-        Prototypes that vote, with the inverse of their distance; 0 for centres.
+        Prototypes that vote, with the inverse of their distance, or that say how dense
+        it is around a row; 0 for centres.
     centres : array of float64, shape (n_clusters, n_features)
         Means.
     scales : array of float64, shape (n_clusters,)
@@ -94,8 +96,14 @@ class Assigner(Frozen):
     alpha. That a row may change its cluster, and that the partition was made with the
     held-out rows, is not allowed for.
 
+    By density, for partitions with noise: the prototype of least mutual reachability
+    distance decides (Campello et al. 2013), and a row that no cluster reaches as its
+    own rows reach each other is noise.
+
     References
     ----------
+    Campello, Moulavi & Sander, Density-based clustering based on hierarchical density
+    estimates, PAKDD 2013.
     Vovk, Gammerman & Shafer, Algorithmic learning in a random world, 2005.
     Hart, The condensed nearest neighbor rule, IEEE Trans. Inf. Theory 14, 1968.
     """
@@ -156,7 +164,7 @@ class Assigner(Frozen):
         found = None
         if len(self.rows) and self.rule != "centres":
             found = self.prototypes.nearest(X, min(len(self.rows), self.width))
-        reading = self._read(X, found)
+        reading = self.read(X, found)
         alone = len(self.clusters) == 1
         share = np.ones(len(X)) if alone else shares(self.curve, reading.clearness)
         if not len(self.rows):
@@ -172,11 +180,33 @@ class Assigner(Frozen):
             np.asarray(reading.clearness, float),
         )
 
-    def _read(
-        self, X: FloatArray, found: tuple[IntArray, FloatArray] | None
+    def read(
+        self,
+        X: FloatArray,
+        found: tuple[IntArray, FloatArray] | None,
+        own: IntArray | None = None,
     ) -> Reading:
+        """Say what the rule says of rows.
+
+        Parameters
+        ----------
+        X : array of float64, shape (n_rows, n_features)
+            Features.
+        found : tuple of array, shape (n_rows, n_found), optional
+            Clusters and distances of the nearest prototypes.
+        own : array of int, shape (n_rows,), optional
+            Prototypes that the rows are themselves, which are left out.
+
+        Returns
+        -------
+        reading : Reading
+            Clusters as positions in `clusters`.
+        """
         if self.rule == "centres" or found is None:
             return read_centres(X, self.centres, self.scales)
+        if self.rule == "density":
+            cluster = self.prototypes.in_reach(X, self.n_neighbors, own)
+            return read_votes(*found, self.n_neighbors, len(self.clusters), cluster)
         return read_neighbors(*found, self.n_neighbors, len(self.clusters))
 
     def _others(self, X: FloatArray, reading: Reading) -> IntArray:

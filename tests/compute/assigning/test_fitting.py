@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.cluster import HDBSCAN
 from sklearn.datasets import make_moons
 
 from clusterlens.compute.assigning import _prototypes
@@ -133,3 +134,18 @@ def test_equal_rows_are_assigned():
     assigned = fit_assigner(X, np.zeros(30, int)).assign(X)
     assert (assigned.cluster == 0).all()
     assert (assigned.p > 0.05).all()
+
+
+def test_noise_between_dense_groups_is_told_by_density():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(c, 0.3, (150, 2)) for c in (0.0, 4.0)])
+    X = np.vstack([X, rng.uniform(-3, 7, (150, 2))])
+    labels = HDBSCAN(15, copy=True).fit(X).labels_.astype(np.int64)
+    assigner = fit_assigner(X, labels)
+    assert assigner.rule == "density"
+    voted = [v for k, v in assigner.agreement.items() if k.endswith("neighbours")]
+    assert max(voted) < assigner.agreement[f"density of {assigner.n_neighbors}"]
+    assert assigner.reproduced == 1
+    inside, between = assigner.assign(np.array([[0.0, 0.0], [-2.5, 6.5]])).cluster
+    assert inside == labels[0] != -1
+    assert between == -1

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.cluster import HDBSCAN
 
 import clusterlens as cl
 from clusterlens.compute.assigning import _restored
@@ -210,3 +211,16 @@ def test_other_files_are_refused(tmp_path, content):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(cl.DataError, match="No such file"):
         cl.load_segmentation(tmp_path / "nowhere.lens")
+
+
+def test_density_decides_alike_after_reading(tmp_path):
+    rng = np.random.default_rng(0)
+    groups = [rng.normal(c, 0.3, (150, 2)) for c in (0.0, 4.0)]
+    table = pd.DataFrame(np.vstack([*groups, rng.uniform(-3, 7, (150, 2))]))
+    dataset = cl.prepare(table.add_prefix("x"))
+    kept = cl.Segmentation(dataset, HDBSCAN(15, copy=True).fit(dataset.X).labels_)
+    kept.save(tmp_path / "kept.lens")
+    read = cl.load_segmentation(tmp_path / "kept.lens")
+    assert read.assigner.rule == "density"
+    new = pd.DataFrame(rng.uniform(-3, 7, (500, 2))).add_prefix("x")
+    pd.testing.assert_frame_equal(read.assign(new), kept.assign(new))

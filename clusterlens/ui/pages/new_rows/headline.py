@@ -60,6 +60,9 @@ class NewRowsHeadline(Panel):
         )
         self._refit = pmu.Button(
             label="Refit",
+            description="Begins the analysis anew with these rows: runs and links "
+            "go. Clusters that are still there keep names and colours. Undo brings all "
+            "back.",
             icon="autorenew",
             size="small",
             margin=0,

@@ -219,6 +219,8 @@ def _near(row: Standing, segmentation: Segmentation) -> str:
     if assigner.rule != "centres":
         n = assigner.n_neighbors
         how = "the nearest decides" if n == 1 else f"the nearest {n} decide"
+        if assigner.rule == "density":
+            how = f"the density of the nearest {n} decides"
     title = "Nearest prototypes" if of_rows else "Centres"
     return (
         f"<h3>{title} <small>{how}</small></h3><table class='near'><tr><th>cluster</th>"

@@ -129,6 +129,8 @@ def _reproduced(segmentation: Segmentation) -> str:
     assigner = segmentation.assigner
     if assigner.rule == "centres":
         how = "the nearest centre decides"
+    elif assigner.rule == "density":
+        how = f"the density of the {assigner.n_neighbors} nearest prototypes decides"
     elif assigner.n_neighbors == 1:
         how = "the nearest prototype decides"
     else:
