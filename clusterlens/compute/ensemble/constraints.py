@@ -130,22 +130,8 @@ class Constraints(Frozen):
         Ohl, L., Lindsten, F. Discriminative ordering through ensemble consensus,
         Algorithm 1, with the 0/1 violation for every variant of the score.
         """
-        self.check_samples(ensemble.n_samples)
-        if ensemble.is_partial:
-            return self._partial_violations(ensemble)
-        broken = [
-            np.count_nonzero(~_joined(codes, self.must_link))
-            + np.count_nonzero(_joined(codes, self.cannot_link))
-            for codes in ensemble.codes
-        ]
-        return np.asarray(broken) / max(self.n_pairs, 1)
-
-    def _partial_violations(self, ensemble: Ensemble) -> FloatArray:
-        """Share of the pairs that each model saw which it breaks; 0 if it saw none."""
-        must = np.arange(self.n_pairs) < len(self.must_link)
-        ends, seen = self._ends(ensemble)
-        broken = seen & ((ends[..., 0] == ends[..., 1]) != must)
-        return broken.sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
+        broken, seen = self._counts(ensemble)
+        return np.asarray(broken / np.maximum(seen, 1))
 
     def seen(self, ensemble: Ensemble) -> IntArray:
         """Count the pairs of which each partition saw both samples.
@@ -170,14 +156,20 @@ class Constraints(Frozen):
         -----
         O(n_partitions n_pairs) time.
         """
-        self.check_samples(ensemble.n_samples)
-        return self._ends(ensemble)[1].sum(axis=1)
+        return np.asarray(self._counts(ensemble)[1])
 
-    def _ends(self, ensemble: Ensemble) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-        """Codes of both ends of each pair in each partition; whether it saw both."""
+    def _counts(self, ensemble: Ensemble) -> IntArray:
+        """Pairs that each partition breaks, and of which it saw both: (2, T)."""
+        self.check_samples(ensemble.n_samples)
         links = np.concatenate([self.must_link, self.cannot_link])
-        ends = ensemble.codes_and_gaps[:, links]
-        return ends, np.all(ends < ensemble.n_codes[:, None, None], axis=2)
+        must = np.arange(self.n_pairs) < len(self.must_link)
+        counts = np.zeros((2, ensemble.n_partitions), np.int64)
+        for t, gap in enumerate(ensemble.n_codes):
+            left, right = ensemble.codes_and_gaps[t][links].T
+            seen = np.maximum(left, right) < gap
+            broken = seen & ((left == right) != must)
+            counts[:, t] = np.count_nonzero(broken), np.count_nonzero(seen)
+        return counts
 
     def settles(self, pairs: npt.ArrayLike, n_samples: int) -> npt.NDArray[np.bool_]:
         """Say which pairs follow from the links.
@@ -301,11 +293,6 @@ def _sorted_pairs(pairs: npt.ArrayLike, name: str) -> PairArray:
         )
     ordered = np.sort(array.astype(np.int64), axis=1)
     return np.unique(ordered[ordered[:, 0] < ordered[:, 1]], axis=0)
-
-
-def _joined(codes: npt.NDArray[Any], pairs: PairArray) -> npt.NDArray[np.bool_]:
-    """Say for each pair, shape (n_pairs,), whether the partition joins it."""
-    return codes[pairs[:, 0]] == codes[pairs[:, 1]]
 
 
 def _refuse_contradiction(must: PairArray, cannot: PairArray) -> None:

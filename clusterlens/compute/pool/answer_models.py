@@ -74,11 +74,6 @@ class AnswerModels(Frozen):
         """Position of the most probable partition."""
         return int(self.posterior.values.argmax())
 
-    @property
-    def leader_is_made(self) -> bool:
-        """Whether the most probable partition was made for the answers."""
-        return self.leader >= self.ensemble.n_partitions - self.n_made
-
     def to_frame(self) -> pd.DataFrame:
         """Return one row per partition, most probable first.
 

@@ -353,7 +353,6 @@ def fitted(X: FloatArray, pool: list[Any], run: Run, job: Any) -> Ensemble:
     return ensemble.replace(noise=run.ensemble.noise)
 
 
-_SETTINGS = {"random_state": SEED, "distinct_only": flag, "noise": NOISE_MEANS}
 ACTIONS = {
     "run pool": Action(
         "Run the pool",
