@@ -19,8 +19,11 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 STARTED_WITHIN_SECONDS = 240
 # Milliseconds that a busy machine may take to a page.
 PATIENCE = 120_000
+# Milliseconds between two looks at a figure.
+PAUSE = 100
 
-# Finds the first element of a class, through shadow roots, and the view of its figure.
+# Finds the first element of a class, through shadow roots, and the view of its figure,
+# which is remembered while it is in the page: to walk all of that takes milliseconds.
 FIND = """
 const find = (root, css) => {
   const hit = root.querySelector(css);
@@ -30,6 +33,8 @@ const find = (root, css) => {
   return null;
 };
 const figureView = (css) => {
+  const known = (window.figureViews ??= {});
+  if (known[css]?.el.isConnected) return known[css];
   const host = find(document, css);
   const inside = (e) => {
     for (; e; e = e.parentNode || e.host) if (e === host) return true;
@@ -38,7 +43,8 @@ const figureView = (css) => {
   const views = Object.values(Bokeh.index).flatMap(function walk(v) {
     return [v, ...(v.child_views || []).flatMap(walk)];
   });
-  return host && views.find((v) => v.model.type === 'Figure' && inside(v.el));
+  known[css] = host && views.find((v) => v.model.type === 'Figure' && inside(v.el));
+  return known[css];
 };
 const imageOf = (view, kind) => {
   const glyph = view && view.model.renderers.find((r) => r.glyph
@@ -193,7 +199,7 @@ def browser_page(width: int = 1440, height: int = 900) -> Iterator[Any]:
 
 def wait_for_pictures(page: Any, *classes: str) -> None:
     """Wait until the figures of these cards show their pictures."""
-    page.wait_for_function(PICTURED, arg=list(classes), timeout=PATIENCE)
+    page.wait_for_function(PICTURED, arg=list(classes), timeout=PATIENCE, polling=PAUSE)
 
 
 def begin_linking(page: Any) -> None:
@@ -210,7 +216,8 @@ def drop_pair(page: Any) -> None:
 
 def sample_places(page: Any) -> list[list[float]]:
     """Return where samples are on the screen, the leftmost first."""
-    return page.wait_for_function(SAMPLES, timeout=PATIENCE).json_value()
+    found = page.wait_for_function(SAMPLES, timeout=PATIENCE, polling=PAUSE)
+    return found.json_value()
 
 
 def places_at_rest(page: Any) -> list[list[float]]:

@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items):
     Next come tests without kernels, while the server of the browser compiles them all.
     """
     for item in items:
-        if "page" in getattr(item, "fixturenames", ()):
+        if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
 
     def turn(item):

@@ -89,10 +89,10 @@ def test_the_login_asks_no_other_host():
     assert not any(urlsplit(a).netloc for a in Resources(text).fetched)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_code_of_the_page_runs(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_code_of_the_page_runs(path, tmp_path, monkeypatch):
     """Blocks of a page run one after the other, in a folder with a table."""
-    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    blocks = BLOCK.findall(path.read_text(encoding="utf-8"))
     monkeypatch.chdir(tmp_path)
     X = np.random.default_rng(0).normal(size=(60, 3)) + np.repeat([[0], [6]], 30, 0)
     pd.DataFrame(X, columns=["length", "width", "mass"]).to_csv("measurements.csv")
@@ -101,10 +101,10 @@ def test_the_code_of_the_page_runs(page, tmp_path, monkeypatch):
         if "scheduler:8786" in code:  # needs a cluster
             continue
         if kind == "python":
-            exec(compile(code, page.name, "exec"), names)
+            exec(compile(code, path.name, "exec"), names)
         else:
             example = doctest.DocTestParser().get_doctest(
-                code, names, page.name, str(page), 0
+                code, names, path.name, str(path), 0
             )
             runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
             assert not runner.run(example, clear_globs=False).failed

@@ -8,6 +8,7 @@ import pytest
 from benchmarks.pages import PATIENCE, Served, find_browser
 from clusterlens.ui.actions import pools
 from clusterlens.ui.work.results import Results
+from tests.ui.runs import VIEWPORT, Runs
 
 IDLE = "Bokeh.documents.length > 0 && Bokeh.documents.every(d => d.is_idle)"
 
@@ -37,7 +38,23 @@ def browser_type_launch_args(browser_type_launch_args):
 
 @pytest.fixture(scope="session")
 def browser_context_args(browser_context_args):
-    return {**browser_context_args, "viewport": {"width": 1440, "height": 900}}
+    return {**browser_context_args, "viewport": VIEWPORT, "reduced_motion": "reduce"}
+
+
+@pytest.fixture(scope="session")
+def context(browser, browser_context_args):
+    """What the pages of all tests share: scripts that the browser has read once."""
+    with browser.new_context(**browser_context_args) as context:
+        yield context
+
+
+@pytest.fixture
+def page(context):
+    """A page of its own, which leaves nothing in the browser."""
+    with context.new_page() as page:
+        yield page
+        if page.url.startswith("http"):
+            page.evaluate("localStorage.clear()")
 
 
 @pytest.fixture(scope="session")
@@ -52,27 +69,73 @@ def server(tmp_path_factory):
 
 
 @contextmanager
-def opened(page, server):
-    """Open the app in a page; fail on script errors and foreign hosts."""
+def watched(page, server):
+    """Fail on script errors and foreign hosts meanwhile."""
     errors, foreign = [], []
-    page.on("pageerror", lambda error: errors.append(error.stack))
-    page.on(
-        "request",
-        lambda request: (
+
+    def note(request):
+        if not request.url.startswith((server.address, "data:", "blob:", "ws:")):
             foreign.append(request.url)
-            if not request.url.startswith((server.address, "data:", "blob:", "ws:"))
-            else None
-        ),
-    )
-    page.goto(f"{server.address}/app", timeout=PATIENCE)
-    page.wait_for_function(f"window.Bokeh && {IDLE}", timeout=PATIENCE)
-    yield page
+
+    def fail(error):
+        errors.append(error.stack)
+
+    page.on("pageerror", fail)
+    page.on("request", note)
+    yield
+    page.remove_listener("pageerror", fail)
+    page.remove_listener("request", note)
     assert not errors, "script errors in the page"
     assert not foreign, "requests to another host"
 
 
+@contextmanager
+def opened(page, server):
+    """Open the app in a page; fail on script errors and foreign hosts."""
+    with watched(page, server):
+        page.goto(f"{server.address}/app", timeout=PATIENCE)
+        page.wait_for_function(f"window.Bokeh && {IDLE}", timeout=PATIENCE)
+        yield page
+
+
 @pytest.fixture
-def app(page, server):
+def fresh(page, server):
     """The app in a fresh browser session."""
     with opened(page, server) as app:
         yield app
+
+
+@pytest.fixture
+def app(fresh):
+    """The app in a fresh browser session; a file may take `blobs` instead."""
+    return fresh
+
+
+@pytest.fixture(scope="session")
+def runs(context, server, tmp_path_factory):
+    """Opens one page with a run, for many tests."""
+    runs = Runs(context, server, tmp_path_factory.mktemp("blobs"))
+    yield runs
+    runs.close()
+
+
+@pytest.fixture
+def blobs(runs, server, request):
+    """A page with a run of blobs as it came, which tests share.
+
+    A test may look at all of it; of what it does undo takes back all, but for another
+    run. It leaves what outlives a run (text size, shading, order) as it was.
+    """
+    failed = request.session.testsfailed
+    app = runs.take()
+    with watched(app, server):
+        yield app
+    if request.session.testsfailed > failed:
+        runs.close()
+
+
+@pytest.fixture
+def spent(blobs, runs):
+    """The page with a run, for a test that leaves it in another state."""
+    yield blobs
+    runs.close()

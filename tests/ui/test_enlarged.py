@@ -2,7 +2,8 @@
 
 from playwright.sync_api import expect
 
-from tests.ui.test_main_job import FIGURE, LONG, load, picture, run_pool, write_blobs
+from tests.ui.runs import ROWS
+from tests.ui.test_main_job import FIGURE, LONG, picture
 
 SIZE = f"""css => {{
   const figure = ({FIGURE})(css);
@@ -14,14 +15,12 @@ FILLED = f"""css => {{
   const glyph = figure.renderers.find(
     r => r.glyph.type.startsWith('Image') && r.data_source.data.image.length);
   const [height, width] = glyph.data_source.data.image[0].shape;
-  return width === Math.min(figure.inner_width, css === '.cl-map' ? 1e9 : 240);
+  return width === Math.min(figure.inner_width, css === '.cl-map' ? 1e9 : {ROWS});
 }}"""
 
 
-def test_map_and_matrices_are_enlarged_and_escape_takes_it_back(app, tmp_path):
-    app.set_default_timeout(LONG)
-    load(app, write_blobs(tmp_path))
-    run_pool(app)
+def test_map_and_matrices_are_enlarged_and_escape_takes_it_back(blobs):
+    app = blobs
     ranking = app.locator(".cl-ranking-table")
     for css, least in ((".cl-map", 2), (".cl-consensus-matrix", 1.5)):
         picture(app, css)

@@ -3,12 +3,15 @@
 import csv
 import io
 import re
+from base64 import b64decode, b64encode
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from playwright.sync_api import Page, expect
 from sklearn.datasets import make_blobs
+
+from benchmarks.pages import FIND, PAUSE
 
 IDLE = "Bokeh.documents.every(d => d.is_idle)"
 HOSTILE = "<img src=x onerror=window.hacked=1>"
@@ -45,56 +48,53 @@ def load(app: Page, path: Path) -> None:
 
 
 def run_pool(app: Page, preset: str = "quick") -> None:
-    app.get_by_role("button", name="Next: choose a pool").click()
+    app.locator(".cl-next button").click()
     expect(app.locator(".cl-estimate")).to_contain_text("models", timeout=LONG)
     choose(app, ".cl-preset", preset)
-    app.get_by_role("button", name="Run the pool").click(timeout=LONG)
-    expect(app.locator(".cl-headline")).to_contain_text(
-        "Closest to what this pool agrees on", timeout=LONG
-    )
-    expect(app.locator(".cl-headline")).to_contain_text(
-        "if a majority must agree", timeout=LONG
-    )
+    app.locator(".cl-run-pool button").click(timeout=LONG)
+    headline = app.locator(".cl-headline")
+    for told in ("Closest to what this pool agrees on", "if a majority must agree"):
+        expect(headline).to_contain_text(told, timeout=LONG)
 
 
 # The figure inside the first element with a class, null where there is none yet.
-FIGURE = """css => {
-  const find = (root) => {
-    const hit = root.querySelector(css);
-    if (hit) return hit;
-    for (const e of root.querySelectorAll('*'))
-      if (e.shadowRoot) { const h = find(e.shadowRoot); if (h) return h; }
-    return null;
-  };
-  const host = find(document);
-  const inside = (e) => {
-    for (; e; e = e.parentNode || e.host) if (e === host) return true;
-    return false;
-  };
-  const views = Object.values(Bokeh.index).flatMap(function walk(v) {
-    return [v, ...(v.child_views || []).flatMap(walk)];
-  });
-  const plot = host
-    && views.find(v => v.model.type === 'Figure' && inside(v.el));
-  return plot ? plot.model : null;
-}"""
-PICTURE = f"""css => {{
+FIGURE = f"""css => {{ {FIND}
+  const view = figureView(css);
+  return view ? view.model : null;
+}}"""
+# The numbers of an array as text: a list of so many takes seconds to send.
+PACK = """
+const packed = (numbers) => {
+  const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
+  let text = '';
+  for (let k = 0; k < bytes.length; k += 4096)
+    text += String.fromCharCode(...bytes.subarray(k, k + 4096));
+  return [numbers.dtype, btoa(text)];
+};
+"""
+PICTURE = f"""css => {{ {PACK}
   const figure = ({FIGURE})(css);
   const glyph = figure && figure.renderers.find(
     r => r.glyph && r.glyph.type.startsWith('Image'));
   const image = glyph && glyph.data_source.data.image;
-  return image && image.length ? Array.from(image[0]) : false;
+  return image && image.length ? packed(image[0]) : false;
 }}"""
 
 
-def picture(app: Page, css: str) -> list[float]:
+def unpacked(dtype: str, text: str) -> np.ndarray:
+    """Return the numbers of an array that came as text."""
+    return np.frombuffer(b64decode(text), dtype)
+
+
+def picture(app: Page, css: str) -> np.ndarray:
     """Return the numbers of the image that a figure shows, once it has one."""
-    return app.wait_for_function(PICTURE, arg=css, timeout=LONG).json_value()
+    shown = app.wait_for_function(PICTURE, arg=css, timeout=LONG, polling=PAUSE)
+    return unpacked(*shown.json_value())
 
 
 # Whether a picture has the values 0 and 1 alone, once it is as large as it stays.
-BINARY = f"""css => {{
-  const values = new Set(({PICTURE})(css));
+BINARY = f"""css => {{ {FIND}
+  const data = imageOf(figureView(css), 'Image'), values = new Set(data?.image[0]);
   return values.size === 2 && values.has(0) && values.has(1);
 }}"""
 
@@ -107,10 +107,12 @@ def test_file_to_ranking_to_download(app, tmp_path):
     run_pool(app)
     # Two of them choose another pool than the usual one; to drop a file is none.
     assert app.evaluate("clicks") <= 4
-    shares = np.array(picture(app, ".cl-consensus-matrix"))
+    shares = picture(app, ".cl-consensus-matrix")
     assert shares.min() >= 0
     assert shares.max() == 1
-    app.wait_for_function(BINARY, arg=".cl-binarised-matrix", timeout=LONG)
+    app.wait_for_function(
+        BINARY, arg=".cl-binarised-matrix", timeout=LONG, polling=PAUSE
+    )
     with app.expect_download() as waiting:
         app.get_by_role("button", name="Rows with labels").click()
     content = Path(waiting.value.path()).read_text(encoding="utf-8")
@@ -124,9 +126,8 @@ def test_file_to_ranking_to_download(app, tmp_path):
     assert len({row[number] for row in rows}) >= 2
 
 
-def test_selecting_a_model_recolours_the_map_and_reorders_the_matrix(app, tmp_path):
-    load(app, write_blobs(tmp_path))
-    run_pool(app)
+def test_selecting_a_model_recolours_the_map_and_reorders_the_matrix(blobs):
+    app = blobs
     before_map = picture(app, ".cl-map")
     before_matrix = picture(app, ".cl-consensus-matrix")
     last = app.locator(".cl-ranking-table .ranked").last
@@ -140,22 +141,21 @@ def test_selecting_a_model_recolours_the_map_and_reorders_the_matrix(app, tmp_pa
     assert_changes(app, ".cl-consensus-matrix", before_matrix)
 
 
-def assert_changes(app: Page, css: str, before: list[float]) -> None:
+def assert_changes(app: Page, css: str, before: np.ndarray) -> None:
     """Wait until a figure shows another picture."""
     app.wait_for_function(
         f"""([css, before]) => {{
           const now = ({PICTURE})(css);
-          return now && (now.length !== before.length
-            || now.some((value, k) => value !== before[k]));
+          return now && now[1] !== before;
         }}""",
-        arg=[css, before],
+        arg=[css, b64encode(before).decode()],
         timeout=LONG,
+        polling=PAUSE,
     )
 
 
-def test_brushing_a_block_lists_its_samples_and_clear_forgets_them(app, tmp_path):
-    load(app, write_blobs(tmp_path))
-    run_pool(app)
+def test_brushing_a_block_lists_its_samples_and_clear_forgets_them(blobs):
+    app = blobs
     picture(app, ".cl-consensus-matrix")
     drag_over(app, ".cl-consensus-matrix .bk-Canvas")
     expect(app.locator(".cl-brushed-note")).to_contain_text("brushed", timeout=LONG)
@@ -179,9 +179,8 @@ def text_of(app: Page, css: str) -> str:
     return app.locator(css).evaluate("e => e.shadowRoot.textContent")
 
 
-def test_another_threshold_and_a_click_on_a_sample(app, tmp_path):
-    load(app, write_blobs(tmp_path))
-    run_pool(app)
+def test_another_threshold_and_a_click_on_a_sample(blobs):
+    app = blobs
     before = picture(app, ".cl-binarised-matrix")
     app.get_by_role("button", name="Majority").click()
     models = int(re.search(r"(\d+) models", text_of(app, ".cl-state"))[1])

@@ -16,7 +16,6 @@ from tests.ui.test_main_job import (
     choose,
     load,
     picture,
-    run_pool,
     write_blobs,
 )
 
@@ -38,11 +37,9 @@ FIGURES_FIT = """() => {
 SWITCHES = 80
 
 
-def open_run(app: Page, tmp_path) -> None:
-    load(app, write_blobs(tmp_path))
-    run_pool(app)
-    picture(app, ".cl-consensus-matrix")
-    picture(app, ".cl-map")
+@pytest.fixture
+def app(blobs):
+    return blobs
 
 
 def is_square(app: Page, css: str) -> bool:
@@ -59,8 +56,7 @@ def until(app: Page, is_so: Callable[[], bool]) -> None:
     pytest.fail("it did not come about")
 
 
-def test_nothing_scrolls_as_a_page_at_any_size(app, tmp_path):
-    open_run(app, tmp_path)
+def test_nothing_scrolls_as_a_page_at_any_size(app):
     for width, height in SIZES:
         app.set_viewport_size({"width": width, "height": height})
         for css in (".cl-consensus-matrix", ".cl-binarised-matrix"):
@@ -77,9 +73,8 @@ def test_nothing_scrolls_as_a_page_at_any_size(app, tmp_path):
             assert box["x"] + box["width"] <= width
 
 
-def test_on_a_small_page_the_inspector_is_a_drawer(app, tmp_path):
+def test_on_a_small_page_the_inspector_is_a_drawer(app):
     app.set_viewport_size({"width": 1024, "height": 768})
-    open_run(app, tmp_path)
     expect(app.locator(".cl-model")).to_be_hidden()
     app.locator(".cl-inspector-strip .cl-tab-model").click()
     expect(app.locator(".cl-model")).to_be_visible()
@@ -89,8 +84,7 @@ def test_on_a_small_page_the_inspector_is_a_drawer(app, tmp_path):
     expect(app.locator(".cl-model")).to_be_hidden()
 
 
-def test_keys_undo_redo_and_step_through_the_models(app, tmp_path):
-    open_run(app, tmp_path)
+def test_keys_undo_redo_and_step_through_the_models(app):
     app.keyboard.press("ArrowDown")
     second = app.locator(".cl-ranking-table .ranked").nth(1)
     name = second.locator(".model").inner_text()
@@ -108,8 +102,10 @@ def test_keys_undo_redo_and_step_through_the_models(app, tmp_path):
 
 
 def test_back_and_forward_lead_through_the_pages_and_to_the_analysis_before(
-    app, tmp_path
+    fresh, tmp_path
 ):
+    app = fresh
+
     def is_on(page: str) -> None:
         here = app.locator(".cl-rail [aria-current=page]")
         expect(here).to_contain_text(page, timeout=LONG)
@@ -139,15 +135,14 @@ def test_back_and_forward_lead_through_the_pages_and_to_the_analysis_before(
     is_on("Pool")
 
 
-def test_nothing_is_left_on_screen_of_a_run_that_is_undone(app, tmp_path):
-    open_run(app, tmp_path)
+def test_nothing_is_left_on_screen_of_a_run_that_is_undone(app):
     parts = [".cl-threshold-mean", ".cl-map .bk-Canvas", ".cl-ranking-table"]
     wait_until_seen(app, parts, True)
     app.locator(".cl-undo button").click()
     wait_until_seen(app, parts, False)
     app.keyboard.press("Control+Shift+Z")
     wait_until_seen(app, parts, True)
-    assert picture(app, ".cl-map")
+    assert picture(app, ".cl-map").any()
 
 
 def wait_until_seen(app: Page, parts: list[str], seen: bool) -> None:
@@ -178,8 +173,7 @@ def wait_until_seen(app: Page, parts: list[str], seen: bool) -> None:
         )
 
 
-def test_a_file_of_links_can_be_dropped_on_the_button_that_takes_it(app, tmp_path):
-    open_run(app, tmp_path)
+def test_a_file_of_links_can_be_dropped_on_the_button_that_takes_it(app):
     app.locator(".cl-inspector .cl-tab-links").click()
     button = app.locator(".cl-import-links label")
     expect(button).to_be_visible()
@@ -194,8 +188,7 @@ def test_a_file_of_links_can_be_dropped_on_the_button_that_takes_it(app, tmp_pat
     expect(overlay).to_be_hidden()
 
 
-def test_the_score_on_screen_is_the_one_in_force_also_after_undo(app, tmp_path):
-    open_run(app, tmp_path)
+def test_the_score_on_screen_is_the_one_in_force_also_after_undo(app):
     choose(app, ".cl-score", score_words("aari"))
     expect(app.locator(".cl-score")).to_contain_text("likeness to the other")
     app.locator(".cl-undo button").click()
@@ -228,8 +221,7 @@ def zoom_in(app: Page, css: str) -> list[float]:
     return ranges(app, css)
 
 
-def test_a_button_that_is_held_before_it_moves_clicks_and_selects(app, tmp_path):
-    open_run(app, tmp_path)
+def test_a_button_that_is_held_before_it_moves_clicks_and_selects(app):
     first, *_, last = places_at_rest(app)
 
     def hold(x: float, y: float) -> None:
@@ -247,8 +239,7 @@ def test_a_button_that_is_held_before_it_moves_clicks_and_selects(app, tmp_path)
     expect(front).to_contain_text("Selection", timeout=LONG)
 
 
-def test_the_zoom_survives_another_model_shading_and_threshold(app, tmp_path):
-    open_run(app, tmp_path)
+def test_the_zoom_survives_another_model_shading_and_threshold(app):
     places = (".cl-map", ".cl-consensus-matrix")
     zoomed = {css: zoom_in(app, css) for css in places}
     before = {css: picture(app, css) for css in places}
@@ -263,6 +254,7 @@ def test_the_zoom_survives_another_model_shading_and_threshold(app, tmp_path):
         assert ranges(app, css) == pytest.approx(zoomed[css])
     matrices = (".cl-consensus-matrix", ".cl-binarised-matrix")
     assert ranges(app, matrices[0]) == pytest.approx(ranges(app, matrices[1]))
+    choose(app, ".cl-shading", "linear")
 
 
 def there_and_back(app: Page) -> None:
@@ -283,10 +275,8 @@ def flip(app: Page, css: str, draw: random.Random) -> None:
     app.keyboard.press("Enter")
 
 
-def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(
-    app, tmp_path
-):
-    open_run(app, tmp_path)
+def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(spent):
+    app = spent
     app.locator(".cl-nav-pool button").click()
     app.get_by_label("Seed").fill("1")
     app.get_by_label("Seed").press("Enter")
@@ -317,6 +307,6 @@ def test_after_many_quick_switches_nothing_is_lost_and_the_last_state_shows(
     expect(rows).to_have_count(n_rows)
     expect(app.locator(".cl-ranking-table .ranked.front")).to_have_count(1)
     for css in (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix"):
-        assert picture(app, css)
+        assert picture(app, css).any()
     expect(app.locator(".cl-threshold")).to_contain_text("Agreement needed")
     expect(app.locator(".cl-headline")).to_contain_text("Closest to", timeout=LONG)

@@ -9,10 +9,18 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import clusterlens as cl
-from benchmarks.pages import FIND, begin_linking, places_at_rest
-from tests.ui.test_main_job import LONG, load, picture, run_pool, write_blobs
+from benchmarks.pages import FIND, PAUSE, begin_linking, places_at_rest
+from tests.ui.runs import ROWS
+from tests.ui.test_main_job import (
+    LONG,
+    PACK,
+    load,
+    picture,
+    run_pool,
+    unpacked,
+    write_blobs,
+)
 
-ROWS = 200
 MATRICES = (".cl-consensus-matrix", ".cl-binarised-matrix")
 # What a figure shows: its ranges (low to high), the places of its images, and of rings
 # and names where it has them.
@@ -35,7 +43,7 @@ STATE = f"""(css) => {{ {FIND}
 # What each of some matrices shows, with the values of its picture and the row ids in
 # view, once a hand has let go, beyond the matrix too, its cells are square again, and
 # the pictures and strips of all are of just what is in view, of n cells.
-FILLED = f"""([classes, n]) => {{ {FIND}
+FILLED = f"""([classes, n]) => {{ {FIND} {PACK}
   const shown = classes.map((css) => ({STATE})(css));
   const filled = shown.every(({{view, images: [[image], [rows, columns]]}}) => {{
     const size = view[0][1] - view[0][0];
@@ -50,7 +58,7 @@ FILLED = f"""([classes, n]) => {{ {FIND}
     const view = figureView(classes[k]), [pixels] = imageOf(view, 'Image').image;
     const hover = view.model.toolbar.tools.find((tool) => tool.type === 'HoverTool');
     const {{data}} = Object.values(hover.formatters)[0].args.names;
-    return {{...one, pixels: Array.from(pixels),
+    return {{...one, pixels: packed(pixels),
       rows: Array.from(data.row[0]), columns: Array.from(data.col[0])}};
   }});
 }}"""
@@ -128,8 +136,12 @@ def wait_until_whole(app: Page, css: str, whole: list) -> None:
 
 def cells_in_view(app: Page, n: int = ROWS) -> list[dict]:
     """Return what both matrices show once it is what is in view; compare the two."""
-    shown = app.wait_for_function(FILLED, arg=[MATRICES, n], timeout=LONG).json_value()
-    one, other = shown
+    found = app.wait_for_function(
+        FILLED, arg=[MATRICES, n], timeout=LONG, polling=PAUSE
+    )
+    one, other = shown = found.json_value()
+    for matrix in shown:
+        matrix["pixels"] = unpacked(*matrix["pixels"])
     for part in ("view", "images", "rings", "rows", "columns"):
         assert one[part] == other[part]
     (cells,), (rows, columns) = one["images"]
@@ -140,15 +152,9 @@ def cells_in_view(app: Page, n: int = ROWS) -> list[dict]:
 class Cells:
     """What both matrices of a table of blobs have to hold, computed beside the app."""
 
-    def __init__(self, app: Page, tmp_path) -> None:
-        path = write_blobs(tmp_path, rows=ROWS)
-        load(app, path)
-        run_pool(app)
-        for css in MATRICES:
-            picture(app, css)
-        self.app = app
-        self.ensemble = cl.run_pool(cl.prepare(cl.load_table(path)), "quick")
-        self.threshold = cl.count_agreements(self.ensemble).threshold
+    def __init__(self, app: Page, ensemble: cl.Ensemble) -> None:
+        self.app, self.ensemble = app, ensemble
+        self.threshold = cl.count_agreements(ensemble).threshold
         self.whole = cells_in_view(app)[0]["view"]
 
     def order(self) -> np.ndarray:
@@ -180,8 +186,19 @@ class Cells:
         return matrices[0]
 
 
-def test_the_wheel_leads_to_single_cells_of_both_matrices_and_reset_back(app, tmp_path):
-    cells = Cells(app, tmp_path)
+@pytest.fixture(scope="module")
+def ensemble(runs):
+    """What the run of the shared page finds, without the page."""
+    return cl.run_pool(cl.prepare(cl.load_table(runs.path)), "quick")
+
+
+@pytest.fixture
+def cells(blobs, ensemble):
+    return Cells(blobs, ensemble)
+
+
+def test_the_wheel_leads_to_single_cells_of_both_matrices_and_reset_back(blobs, cells):
+    app = blobs
     order = cells.order()
     for css in MATRICES:
         widths = [width(app, css)]
@@ -228,8 +245,8 @@ def test_matrices_of_more_rows_than_pixels_fill_their_frames_down_to_cells(
         cells_in_view(app, n)
 
 
-def test_quick_notches_in_and_out_at_a_corner_leave_nothing_empty(app, tmp_path):
-    cells = Cells(app, tmp_path)
+def test_quick_notches_in_and_out_at_a_corner_leave_nothing_empty(blobs, cells):
+    app = blobs
     order = cells.order()
     css = MATRICES[1]
     before = width(app, css)
@@ -252,8 +269,8 @@ def test_quick_notches_in_and_out_at_a_corner_leave_nothing_empty(app, tmp_path)
     cells.assert_shown(order)
 
 
-def test_box_and_drag_move_both_matrices_and_hover_names_the_cell(app, tmp_path):
-    cells = Cells(app, tmp_path)
+def test_box_and_drag_move_both_matrices_and_hover_names_the_cell(blobs, cells):
+    app = blobs
     order = cells.order()
     css = MATRICES[0]
     app.evaluate(TOOL, [css, "BoxZoomTool"])
@@ -283,8 +300,8 @@ def test_box_and_drag_move_both_matrices_and_hover_names_the_cell(app, tmp_path)
     expect(tooltip).to_have_text(words, timeout=LONG)
 
 
-def test_zoom_links_and_order_hold_together_and_outlive_a_reload(app, tmp_path):
-    cells = Cells(app, tmp_path)
+def test_zoom_links_and_order_hold_together_and_outlive_a_reload(blobs, cells):
+    app = blobs
     begin_linking(app)
     first, *_, last = places_at_rest(app)
     app.mouse.click(*first)

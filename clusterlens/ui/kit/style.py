@@ -212,6 +212,7 @@ table.profile th { font-size: 11.5px; }
 .skeleton.over { position: absolute; left: 0; right: 0; height: 4px; margin: 0;
   z-index: 5; }
 @keyframes pulse { 50% { opacity: .45; } }
+@media (prefers-reduced-motion: reduce) { .skeleton { animation: none; } }
 .rows-of-k { display: grid; grid-auto-rows: 1fr; height: 100%; min-height: 0; }
 .row-of-k { display: grid; grid-template-columns: 26px minmax(0, 1fr); gap: 10px;
   align-items: center; min-height: 0; cursor: pointer; border-radius: 4px;
@@ -405,4 +406,5 @@ COMING = """
 :host(.cl-coming) { border-radius: 6px; animation: coming 1.4s infinite;
   background: color-mix(in srgb, currentColor 6%, transparent); }
 @keyframes coming { 50% { opacity: .45; } }
+@media (prefers-reduced-motion: reduce) { :host(.cl-coming) { animation: none; } }
 """

@@ -1,0 +1,90 @@
+"""One page with a run, which tests hand on instead of opening one each."""
+
+from pathlib import Path
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from benchmarks.pages import FIND, PATIENCE, PAUSE, Served
+from tests.ui.test_main_job import load, run_pool, write_blobs
+
+VIEWPORT = {"width": 1440, "height": 900}
+ROWS = 200
+FIGURES = (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix")
+STEP = "Run the pool"
+# Whether figures show all there is, and pictures of just that: beside those of matrices
+# (below 0) is a strip.
+WHOLE = f"""(classes) => {{ {FIND}
+  return classes.every((css) => {{
+    const view = figureView(css);
+    const isMap = css === '.cl-map';
+    const data = imageOf(view, isMap ? 'ImageRGBA' : 'Image');
+    if (!data) return false;
+    const axes = [[view.model.x_range, data.x[0], data.dw[0]],
+      [view.model.y_range, data.y[0], data.dh[0]]];
+    return axes.every(([axis, low, length]) => {{
+      const ends = [axis.start, axis.end].sort((p, q) => p - q);
+      const all = [axis.reset_start, axis.reset_end].sort((p, q) => p - q);
+      const near = 1e-3 * (all[1] - all[0]);
+      const filled = isMap ? ends : ends.map((end) => Math.max(end, 0));
+      return [0, 1].every((k) => Math.abs(ends[k] - all[k]) < near
+        && Math.abs(filled[k] - low - k * length) < near);
+    }});
+  }});
+}}"""
+
+
+class Runs:
+    """Opens a page with a run of blobs, once, and brings it back to that run.
+
+    Parameters
+    ----------
+    context : BrowserContext
+        Opens the page.
+    server : Served
+        Serves it.
+    folder : Path
+        Holds the table.
+    """
+
+    def __init__(self, context: BrowserContext, server: Served, folder: Path) -> None:
+        self._context, self._server = context, server
+        self.path = write_blobs(folder, rows=ROWS)
+        self._page: Page | None = None
+
+    def take(self) -> Page:
+        """Return the page, which shows the run as it came."""
+        if self._page is None:
+            self._page = self._context.new_page()
+            self._page.goto(f"{self._server.address}/app", timeout=PATIENCE)
+            load(self._page, self.path)
+            run_pool(self._page)
+        else:
+            back_to_run(self._page)
+        self._page.wait_for_function(
+            WHOLE, arg=list(FIGURES), timeout=PATIENCE, polling=PAUSE
+        )
+        return self._page
+
+    def close(self) -> None:
+        """Close the page; who is next has another."""
+        if self._page is not None:
+            self._page.close()
+            self._page = None
+
+
+def back_to_run(app: Page) -> None:
+    """Undo all since the run, and that; to redo it forgets what was looked at."""
+    app.set_viewport_size(VIEWPORT)
+    app.locator(".cl-nav-consensus button").click()
+    undo, redo = (app.locator(f".cl-{name} button") for name in ("undo", "redo"))
+    step = ""
+    while step != STEP:
+        step = undo.get_attribute("aria-label").removeprefix("Undo: ")
+        app.keyboard.press("Control+z")
+        expect(redo).to_have_attribute("aria-label", f"Redo: {step}")
+    expect(app.locator(".cl-ranking-table")).to_be_hidden()
+    app.keyboard.press("Control+Shift+Z")
+    expect(app.locator(".cl-headline")).to_contain_text(
+        "if a majority must agree", timeout=PATIENCE
+    )
+    app.locator(".cl-inspector .cl-tab-model").click()
