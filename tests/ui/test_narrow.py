@@ -128,7 +128,7 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
         assert not name["cut"]
         assert name["box"][2] <= cell["box"][2]
     turn_to(app, "consensus")
-    choose(app, ".cl-votes", "every family equally")
+    choose(app, ".cl-votes", "each family")
     expect(app.locator(".cl-threshold .needed")).to_contain_text("votes", timeout=LONG)
     [needed] = within(app, ".cl-threshold .needed")
     assert not needed["cut"]

@@ -29,9 +29,9 @@ _NUMBER_OF_CLUSTERS = re.compile(r" k=\d+(?= |$)")
 # How names begin, and how they do in a list.
 _BRIEFLY = {"Birch threshold=": "Birch ", "Gaussian mixture": "Gaussian mix"}
 VOTES = {
-    "every model equally": "models",
-    "every family equally": "families",
-    "near-copies as one": "hubs",
+    "each model": "models",
+    "each family": "families",
+    "copies as one": "hubs",
 }
 
 
@@ -104,7 +104,7 @@ class RankingTable(Panel):
                 VOTES,
                 css="cl-votes",
                 margin=(8, 0, 4, 0),
-                width=130,
+                width=118,
                 visible=False,
             ),
             lambda: session.analysis.run.votes if session.analysis.run else "models",
