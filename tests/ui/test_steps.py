@@ -16,6 +16,12 @@ from tests.ui.loop import run
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 
 
+@pytest.fixture(autouse=True)
+def one_at_a_time(monkeypatch):
+    """Let each turn be one step."""
+    monkeypatch.setattr(turns, "_TURN_SECONDS", 0.0)
+
+
 @pytest.mark.parametrize("wanted", [3, 5])
 def test_steps_end_when_they_are_not_wanted_and_go_on_later(wanted):
     taken = []
@@ -57,6 +63,22 @@ def test_all_take_turns_and_the_loop_is_free_after_each_step():
     assert [name for name, _ in taken] == ["a", "b"] * 3
     seen = [n_ticks for _, n_ticks in taken]
     assert all(later > before + 1 for before, later in pairwise(seen))
+
+
+def test_short_steps_are_taken_some_at_once(monkeypatch):
+    monkeypatch.setattr(turns, "_TURN_SECONDS", 10.0)
+    taken = []
+
+    def steps(name):
+        for _ in range(3):
+            taken.append(name)
+            yield
+
+    async def work():
+        await asyncio.gather(*(turns.take(steps(k), lambda: True) for k in "ab"))
+
+    run(work())
+    assert taken == ["a"] * 3 + ["b"] * 3
 
 
 @pytest.fixture

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from time import perf_counter
 from weakref import WeakKeyDictionary
 
+# Steps are shorter than others may wait; some are taken at once for so long.
+_TURN_SECONDS = 0.015
 # An answer to a browser takes several rounds of the loop; they fit in here.
 _PAUSE_SECONDS = 0.01
-_TURN_SECONDS = 0.015
 _TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
@@ -28,7 +29,9 @@ async def take(steps: Iterator[None], wanted: Callable[[], bool]) -> None:
     while True:
         async with turn:
             begun = perf_counter()
-            while perf_counter() - begun < _TURN_SECONDS:
+            while True:
                 if not wanted() or next(steps, steps) is steps:
                     return
+                if perf_counter() - begun >= _TURN_SECONDS:
+                    break
             await asyncio.sleep(_PAUSE_SECONDS)
