@@ -1,5 +1,6 @@
 """One page with a run, which tests hand on instead of opening one each."""
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Page, expect
@@ -87,4 +88,7 @@ def back_to_run(app: Page) -> None:
     expect(app.locator(".cl-headline")).to_contain_text(
         "if a majority must agree", timeout=PATIENCE
     )
-    app.locator(".cl-inspector .cl-tab-model").click()
+    # The second click on a tab in front closes the drawer of narrow pages.
+    for tab in ("sample", "model", "model"):
+        app.locator(f".cl-inspector .cl-tab-{tab}").click()
+    expect(app.locator(".cl-inspector")).not_to_have_class(re.compile("drawer-open"))
