@@ -26,7 +26,7 @@ from clusterlens.ui.kit.components import (
     go_on,
 )
 from clusterlens.ui.kit.explanations import GLOSSARY
-from clusterlens.ui.kit.style import ACCENT, COLUMN, SMALL_BUTTON, TOLD, scaled
+from clusterlens.ui.kit.style import ACCENT, COLUMN, TOLD, scaled
 from clusterlens.ui.kit.style import THEME as THEME_CONFIG
 from clusterlens.ui.kit.widgets import link, pmu, pn, progress_bar, quoting, safe
 from clusterlens.ui.leaving import enter, leave
@@ -46,6 +46,7 @@ from clusterlens.ui.state.address import (
     restore_look,
     to_query,
 )
+from clusterlens.ui.state.history import Step
 from clusterlens.ui.work import warm
 from clusterlens.ui.work.results import RESULTS
 
@@ -68,6 +69,21 @@ IN_FOOT = """
 :host { width: auto !important; flex: %s; max-height: 40vh; overflow-y: auto;
   pointer-events: auto; }
 """
+JOB = """
+:host { padding: 1px 12px; box-sizing: border-box; border-radius: 6px;
+  background: var(--panel-surface-color); color: var(--panel-on-surface-color); }
+.cl-bar { flex: 1 1 90px; }
+"""
+JOB_TEXT = """
+:host { flex: 0 1 auto; min-width: 0; width: auto !important; white-space: nowrap;
+  overflow: hidden; }
+"""
+CANCEL = """
+:host { flex: none; width: max-content !important; }
+button.pill { margin: 0; color: color-mix(in srgb, #c62828 80%, currentColor);
+  border-color: color-mix(in srgb, #c62828 50%, transparent); padding: 3px 12px; }
+button.pill:hover { border-color: #c62828; }
+"""
 RAIL = scaled("""
 :host { width: calc(78px * var(--cl-scale, 1)) !important; overflow: hidden auto;
   flex: 0 0 calc(78px * var(--cl-scale, 1)) !important; scrollbar-width: none; }
@@ -82,6 +98,15 @@ nav button[aria-current] { color: color-mix(in srgb, #0b8a8a 78%, currentColor);
 nav span { display: block; font: 20px/1.2 "Material Icons";
   font-feature-settings: "liga"; }
 """)
+TOOLS = """
+:host { white-space: nowrap; width: max-content !important; }
+button { all: unset; box-sizing: border-box; width: 34px; height: 34px; cursor: pointer;
+  border-radius: 50%; text-align: center; font: 24px/34px "Material Icons";
+  font-feature-settings: "liga"; }
+button:hover { background: rgba(255, 255, 255, .12); }
+button:disabled { color: #ffffff66; cursor: default; background: none; }
+button:focus-visible { outline-color: #fff !important; outline-offset: -2px; }
+"""
 TEMPLATE = Path(__file__).with_name("page.html")
 WARM_AFTER_SECONDS = 1
 MAKE_AFTER_SECONDS = 2
@@ -296,39 +321,38 @@ class Shell:
     def _tools(self) -> pn.Row:
         """Return the buttons of the header: undo, redo, larger text, the keys."""
         session = self.session
-        acts = {
-            "undo": ("undo", lambda: self.in_force.undo()),
-            "redo": ("redo", lambda: self.in_force.redo()),
-            "large": ("text_increase", lambda: toggle_large(session)),
-            "help": ("help_outline", lambda: toggle_help(session)),
+        acts: dict[str, Callable[[], Any]] = {
+            "undo": lambda: self.in_force.undo(),
+            "redo": lambda: self.in_force.redo(),
+            "large": lambda: toggle_large(session),
+            "help": lambda: toggle_help(session),
         }
-        buttons = {
-            name: pmu.IconButton(
-                icon=icon,
-                size="small",
-                sx={"color": "white", "&.Mui-disabled": {"color": "#ffffff66"}},
-                margin=0,
-                on_click=lambda event, act=act: act(),
-                css_classes=[f"cl-{name}"],
-            )
-            for name, (icon, act) in acts.items()
-        }
-        buttons["large"].description = "Larger text (A)"
-        buttons["help"].description = "Keys and words (?)"
+        buttons = Text(
+            does=lambda what: acts[what](),
+            stylesheets=[TOOLS],
+            styles={"color": "white"},
+            sizing_mode=None,
+            align="center",
+        )
 
         def write(*events: Any) -> None:
             history = self.in_force.history
-            for name, step in (("undo", history.undoable), ("redo", history.redoable)):
-                buttons[name].disabled = step is None
-                what = f": {step.title}" if step else ""
-                buttons[name].description = f"{name.title()}{what}"
+            undo, redo = history.undoable, history.redoable
+            buttons.body = "".join(
+                (
+                    _tool("undo", "undo", f"Undo{_of(undo)}", undo is not None),
+                    _tool("redo", "redo", f"Redo{_of(redo)}", redo is not None),
+                    _tool("large", "text_increase", "Larger text (A)"),
+                    _tool("help", "help_outline", "Keys and words (?)"),
+                )
+            )
 
         self._whenever(write)
         size = TextSize()
         session.look.param.watch(
             lambda event: setattr(size, "scale", LARGE if event.new else 1.0), ["large"]
         )
-        return pn.Row(*buttons.values(), size, margin=0)
+        return pn.Row(buttons, size, margin=0)
 
     def _turn(self, *events: Any) -> None:
         """Show the page that is looked at, and mark it in the rail."""
@@ -347,6 +371,19 @@ def _named(name: str, size: str) -> str:
         f"<bdi class='cut' title='{name} · {size}'>{name}</bdi> "
         f"<span class='cut'>· {size}</span>"
     )
+
+
+def _tool(what: str, icon: str, title: str, can: bool = True) -> str:
+    """Return a button of the header."""
+    title = safe(title)
+    return (
+        f'<span class="cl-{what}"><button data-do="{what}" title="{title}" '
+        f'aria-label="{title}" {"" if can else "disabled"}>{icon}</button></span>'
+    )
+
+
+def _of(step: Step | None) -> str:
+    return f": {step.title}" if step else ""
 
 
 def _rail(shown: str) -> str:
@@ -501,50 +538,27 @@ def _help(session: Session) -> Text:
     return place
 
 
-def _job_bar(session: Session) -> pmu.Paper:
+def _job_bar(session: Session) -> pn.Row:
     """Return the bar that shows the work under way, with Cancel."""
     jobs = session.jobs
-    text = Text(
-        margin=0,
+    text = Text(align="center", sizing_mode=None, stylesheets=[JOB_TEXT])
+    bar = Text(css_classes=["cl-bar"], margin=(0, 16, 5, 16), align="center")
+    cancel = Text(
+        link("Cancel", "cancel", kind="pill", css="cl-cancel"),
+        does=lambda what: jobs.cancel(),
         align="center",
-        styles={
-            "flex": "0 1 auto",
-            "min-width": "0",
-            "white-space": "nowrap",
-            "overflow": "hidden",
-        },
+        sizing_mode=None,
+        stylesheets=[CANCEL],
     )
-    bar = Text(
-        css_classes=["cl-bar"],
-        margin=(0, 16, 5, 16),
-        align="center",
-        styles={"flex": "1 1 90px"},
-    )
-    cancel = pmu.Button(
-        label="Cancel",
-        size="small",
-        variant="outlined",
-        color="error",
-        on_click=lambda event: jobs.cancel(),
-        css_classes=["cl-cancel"],
-        sx={**SMALL_BUTTON, "height": "26px"},
-        margin=0,
-    )
-    paper = pmu.Paper(
-        pn.Row(
-            text,
-            bar,
-            cancel,
-            margin=0,
-            sizing_mode="stretch_width",
-        ),
+    row = pn.Row(
+        text,
+        bar,
+        cancel,
         visible=False,
         css_classes=["cl-job"],
-        sx={"padding": "1px 12px"},
         styles=TOLD,
-        elevation=0,
         margin=0,
-        stylesheets=[IN_FOOT % "1 1 330px; max-width: 900px"],
+        stylesheets=[JOB, IN_FOOT % "1 1 330px; max-width: 900px"],
     )
 
     def show(*events: Any) -> None:
@@ -561,10 +575,10 @@ def _job_bar(session: Session) -> pmu.Paper:
                 f"<p class='cut'><b>{safe(shown.title)}</b>{steps} · "
                 f"{shown.seconds:.0f} s{waiting}{compiling}</p>"
             )
-        paper.visible = shown is not None
+        row.visible = shown is not None
 
     jobs.param.watch(show, ["shown"])
-    return paper
+    return row
 
 
 def _notices(session: Session) -> Text:

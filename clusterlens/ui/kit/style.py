@@ -368,8 +368,6 @@ CORNER = {"position": "absolute", "right": "5px", "top": "5px", "z-index": "6"}
 CORNER_ROOM = ":host { padding-right: 32px; }"
 # The name of a slider is for screen readers where words beside it say it, too.
 NAME_UNSEEN = {"& .MuiFormLabel-root": {"display": "none"}}
-# Buttons on the line of a title, no higher than it.
-SMALL_BUTTON = {"padding": "0 6px", "minHeight": 0, "lineHeight": 1.5}
 # A field on one line with a title.
 DENSE = {
     "& .MuiInputBase-root": {

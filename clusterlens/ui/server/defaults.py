@@ -1,11 +1,12 @@
-"""Defaults: Bokeh makes none that nobody asked for.
+"""Defaults: Bokeh makes none that nobody asked for, and checks none of our callbacks.
 
 Bokeh makes the default of a property of a model in three places where none is wanted:
 each container when the model is made, every one that is not set when the model is sent,
 only to leave it out, and every one that could hold a model in a walk over all models,
 which takes place whenever some come or go. Most properties of most models are not set,
 and no other question is answered meanwhile. Param copies what a parameter is for each
-box of a page that it is looked at.
+part of a page that it is looked at. Bokeh reads the signature of each callback, and
+Panel gives it one for each property of each model.
 """
 
 from __future__ import annotations
@@ -18,12 +19,41 @@ from bokeh.core.has_props import HasProps
 from bokeh.core.property.singletons import Intrinsic, Undefined
 from bokeh.core.property.wrappers import PropertyValueContainer
 from bokeh.model import Model, util
+from bokeh.settings import settings
 from param.parameterized import no_instance_params
 
-from clusterlens.ui.kit.components import Excerpt, Text
+from clusterlens.ui.kit.components import (
+    Connection,
+    Excerpt,
+    Keys,
+    Query,
+    Text,
+    TextSize,
+    Theme,
+)
 from clusterlens.ui.kit.form import Form
-from clusterlens.ui.kit.widgets import pn
+from clusterlens.ui.kit.widgets import pmu, pn
+from clusterlens.ui.server.uploads import FileTaker
 
+# Whose parameters are the same for all of a kind: no bounds of their own.
+_ALIKE = (
+    pn.Column,
+    pn.Row,
+    Text,
+    Excerpt,
+    Form,
+    Keys,
+    Theme,
+    TextSize,
+    Query,
+    Connection,
+    FileTaker,
+    pmu.Button,
+    pmu.Page,
+    pmu.Select,
+    pmu.Switch,
+    pmu.TextInput,
+)
 # By kind of model: properties whose default is made for each model of its own and holds
 # others, so that it has to be there.
 _MADE: dict[type[HasProps], list[str]] = {}
@@ -35,7 +65,9 @@ def make_few() -> None:
     HasProps.__init__ = _init
     HasProps.properties_with_values = _values
     util.visit_immediate_value_references = _visit
-    for kind in (pn.Column, pn.Row, Text, Excerpt, Form):
+    settings.perform_error_diagnostics = False
+    settings.perform_document_validation = False
+    for kind in _ALIKE:
         no_instance_params(kind)
 
 
