@@ -27,6 +27,7 @@ NAMES = {
     "_get": "bokeh.core.property.descriptors:PropertyDescriptor",
     "_get_model": "panel.viewable:Viewable",
     "_initialized": Div(),
+    "_preprocessing_hooks": "panel.viewable:Viewable",
     "_property_values": Div(),
     "_rebuild": "numba.core.compiler:CompileResult",
     "_reduce": "numba.core.compiler:CompileResult",

@@ -11,6 +11,7 @@ from bokeh.core.serialization import Serializer
 from bokeh.model import Model, util
 from bokeh.models import Button, ColumnDataSource, GlyphRenderer, Range1d, Title
 from bokeh.plotting import figure
+from panel.viewable import Viewable
 
 from clusterlens.ui.server.defaults import make_few
 
@@ -125,3 +126,8 @@ def test_all_values_can_be_asked_for(turn):
     assert held["text"] == "one"
     turn(False)
     assert held == title.properties_with_values()
+
+
+def test_of_the_walks_of_the_widget_set_none_is_left(turn):
+    turn(True)
+    assert Viewable._preprocessing_hooks == []

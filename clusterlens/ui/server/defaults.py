@@ -6,7 +6,8 @@ only to leave it out, and every one that could hold a model in a walk over all m
 which takes place whenever some come or go. Most properties of most models are not set,
 and no other question is answered meanwhile. Param copies what a parameter is for each
 part of a page that it is looked at. Bokeh reads the signature of each callback, and
-Panel gives it one for each property of each model.
+Panel gives it one for each property of each model. Panel walks over the page for links
+of figures and for methods that depend on parameters whenever some of it comes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from bokeh.core.property.singletons import Intrinsic, Undefined
 from bokeh.core.property.wrappers import PropertyValueContainer
 from bokeh.model import Model, util
 from bokeh.settings import settings
+from panel.viewable import Viewable
 from param.parameterized import no_instance_params
 
 from clusterlens.ui.kit.components import (
@@ -54,6 +56,9 @@ _ALIKE = (
     pmu.Switch,
     pmu.TextInput,
 )
+# Walks of Panel over a page for what there is none of on ours: methods that depend on
+# parameters as views, ECharts, figures of HoloViews and links between panes.
+_WALKS = {"link_param_method", "setup_js_callbacks", "link_axes", "find_links"}
 # By kind of model: properties whose default is made for each model of its own and holds
 # others, so that it has to be there.
 _MADE: dict[type[HasProps], list[str]] = {}
@@ -69,6 +74,8 @@ def make_few() -> None:
     settings.perform_document_validation = False
     for kind in _ALIKE:
         no_instance_params(kind)
+    walks = Viewable._preprocessing_hooks
+    walks[:] = [walk for walk in walks if walk.__name__ not in _WALKS]
 
 
 def _init(model: HasProps, **properties: Any) -> None:
