@@ -21,7 +21,7 @@ from bokeh.core.json_encoder import serialize_json
 from bokeh.document import Document
 from bokeh.model import util
 
-from clusterlens.ui.server.defaults import make_few
+from clusterlens.ui.server.lean import make_lean
 from clusterlens.ui.session import Session
 from clusterlens.ui.shell import Shell
 
@@ -35,7 +35,7 @@ async def main() -> None:
     """Make the pages and print."""
     pn.extension("tabulator", "filedropper")
     ways = [[getattr(*way) for way in WAYS]]
-    make_few()
+    make_lean()
     ways.append([getattr(*way) for way in WAYS])
     shell = Shell(Session())
     document = shell.view.server_doc(Document())

@@ -299,7 +299,7 @@ def serve(port: int, rows: int) -> None:
 
     from clusterlens.compute.pool.specs import pool_grids
     from clusterlens.ui.pages import PAGES
-    from clusterlens.ui.server.defaults import make_few
+    from clusterlens.ui.server.lean import make_lean
     from clusterlens.ui.server.sending import send_everything
     from clusterlens.ui.session import Session
     from clusterlens.ui.shell import Shell
@@ -333,7 +333,7 @@ def serve(port: int, rows: int) -> None:
     def page() -> None:
         pn.extension("tabulator", "filedropper")
         send_everything()
-        make_few()
+        make_lean()
         shell = Shell(Session())
         shell.view.servable()
         pn.state.onload(shell.begin)

@@ -34,7 +34,7 @@ from clusterlens.ui.pages import PAGES
 from clusterlens.ui.parts.interrupted import how_far, interrupted
 from clusterlens.ui.parts.moves import MOVES, press, toggle_help, toggle_large
 from clusterlens.ui.parts.result_chip import ResultChip
-from clusterlens.ui.server.defaults import make_few
+from clusterlens.ui.server.lean import make_lean
 from clusterlens.ui.server.manual import MISSING, manual_address
 from clusterlens.ui.server.memory.memory import Memory
 from clusterlens.ui.server.memory.store import Store, shared_store
@@ -669,7 +669,7 @@ def serve_page(file: Path | None = None, *, alone: bool = False) -> None:
     # their names: harmless (Bokeh pull request 12915), and of no use in a log.
     ignore_warnings("reference already known", BokehUserWarning)
     send_everything()
-    make_few()
+    make_lean()
     store = shared_store()
     if isinstance(store, Store):
         RESULTS.folder, RESULTS.writer = store.found, store.name

@@ -1,6 +1,7 @@
-"""Models made, sent and walked over without defaults are what Bokeh's own are."""
+"""What is left out of the ways of the widget set changes nothing of what is sent."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ from bokeh.models import Button, ColumnDataSource, GlyphRenderer, Range1d, Title
 from bokeh.plotting import figure
 from panel.viewable import Viewable
 
-from clusterlens.ui.server.defaults import make_few
+from clusterlens.ui.kit.components import Text
+from clusterlens.ui.kit.widgets import pmu
+from clusterlens.ui.server.lean import make_lean
 
 PLACES = (
     (HasProps, "__init__"),
@@ -40,7 +43,7 @@ def turn():
         for place, bokehs in zip(PLACES, BOKEHS, strict=True):
             setattr(*place, bokehs)
         if ours:
-            make_few.__wrapped__()
+            make_lean.__wrapped__()
 
     yield to
     for place, found in zip(PLACES, before, strict=True):
@@ -131,3 +134,11 @@ def test_all_values_can_be_asked_for(turn):
 def test_of_the_walks_of_the_widget_set_none_is_left(turn):
     turn(True)
     assert Viewable._preprocessing_hooks == []
+
+
+def test_files_of_components_are_looked_for_once(turn, monkeypatch):
+    turn(True)
+    kinds = (pmu.Button, pmu.Select, Text)
+    found = [(kind._bundle_path, kind._bundle_css) for kind in kinds]
+    monkeypatch.setattr(Path, "is_file", None)
+    assert found == [(kind._bundle_path, kind._bundle_css) for kind in kinds]

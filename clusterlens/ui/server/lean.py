@@ -1,13 +1,13 @@
-"""Defaults: Bokeh makes none that nobody asked for, and checks none of our callbacks.
+"""Lean: what the widget set does for a page while others wait, and nobody asked for.
 
 Bokeh makes the default of a property of a model in three places where none is wanted:
 each container when the model is made, every one that is not set when the model is sent,
 only to leave it out, and every one that could hold a model in a walk over all models,
-which takes place whenever some come or go. Most properties of most models are not set,
-and no other question is answered meanwhile. Param copies what a parameter is for each
-part of a page that it is looked at. Bokeh reads the signature of each callback, and
+which takes place whenever some come or go. It reads the signature of each callback, and
 Panel gives it one for each property of each model. Panel walks over the page for links
-of figures and for methods that depend on parameters whenever some of it comes.
+of figures and for methods that depend on parameters whenever some of it comes, and asks
+the disk for the files of each of its components whenever a page is opened. Param copies
+what a parameter is for each part of a page that it is looked at.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from bokeh.core.has_props import HasProps
+from bokeh.core.property.descriptors import PropertyDescriptor
 from bokeh.core.property.singletons import Intrinsic, Undefined
 from bokeh.core.property.wrappers import PropertyValueContainer
 from bokeh.model import Model, util
@@ -65,8 +66,8 @@ _MADE: dict[type[HasProps], list[str]] = {}
 
 
 @cache
-def make_few() -> None:
-    """Let models be made, sent and walked over without such defaults, from now on."""
+def make_lean() -> None:
+    """Leave that out, from now on."""
     HasProps.__init__ = _init
     HasProps.properties_with_values = _values
     util.visit_immediate_value_references = _visit
@@ -76,6 +77,12 @@ def make_few() -> None:
         no_instance_params(kind)
     walks = Viewable._preprocessing_hooks
     walks[:] = [walk for walk in walks if walk.__name__ not in _WALKS]
+    if not pn.config.autoreload:
+        for kind in pmu.Page.__mro__:
+            for name in ("_bundle_path", "_bundle_css"):
+                if name in vars(kind):
+                    file = vars(kind)[name]
+                    file.f = cache(file.f)
 
 
 def _init(model: HasProps, **properties: Any) -> None:
@@ -105,17 +112,24 @@ def _values(
     model: HasProps, *, include_defaults: bool = True, include_undefined: bool = False
 ) -> dict[str, Any]:
     """Return the properties of a model by name, as Bokeh does."""
-    sent = {
-        *model._property_values,
-        *model._unstable_default_values,
-        *(model.themed_values() or ()),
-        *_must_be_set(type(model)),
-    }
-    return model.query_properties_with_values(
-        lambda own: own.serialized and (include_defaults or own.name in sent),
-        include_defaults=include_defaults,
-        include_undefined=include_undefined,
-    )
+    if include_defaults or include_undefined:
+        return model.query_properties_with_values(
+            lambda own: own.serialized,
+            include_defaults=include_defaults,
+            include_undefined=include_undefined,
+        )
+    own, made = model._property_values, model._unstable_default_values
+    themed = model.themed_values() or {}
+    values: dict[str, Any] = {}
+    for name, descriptor, must_be_set in _sent(type(model)):
+        if name in own or name in made or name in themed:
+            value = descriptor.get_value(model)
+            is_default = name in made and name not in themed
+            if not (is_default and isinstance(value, PropertyValueContainer)):
+                values[name] = value
+        elif must_be_set:
+            descriptor.get_value(model)
+    return values
 
 
 def _visit(value: Any, visitor: Callable[[Model], None]) -> None:
@@ -136,9 +150,13 @@ def _default(kind: type[HasProps], name: str) -> Any:
 
 
 @cache
-def _must_be_set(kind: type[HasProps]) -> list[str]:
-    """Properties that a model without a value for them is refused for."""
-    return [name for name in kind.properties() if _default(kind, name) is Undefined]
+def _sent(kind: type[HasProps]) -> list[tuple[str, PropertyDescriptor[Any], bool]]:
+    """Properties of a kind that are sent, and whether it is refused without a value."""
+    return [
+        (name, kind.lookup(name), _default(kind, name) is Undefined)
+        for name in kind.properties(_with_props=True)
+        if kind.lookup(name).serialized
+    ]
 
 
 @cache
