@@ -7,6 +7,7 @@ others shall wait.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -99,6 +100,9 @@ class Page:
     async def prepare(self, wanted: Callable[[], bool] = lambda: True) -> None:
         """Make the panels in steps, as long as they are wanted."""
         await take(self._making, wanted)
+        if self.made and self.seen:
+            self._watch()
+        await asyncio.sleep(0)
         settle()
         give_back()
 
@@ -112,7 +116,7 @@ class Page:
         if seen:
             self.make()
         if self.made:
-            self.attend()
+            self._watch()
 
     async def _come(self) -> None:
         """Make the page, which is in sight in a browser, and let it watch."""
@@ -123,7 +127,10 @@ class Page:
             self.view.css_classes = []
             # It is tried anew when it is looked at again.
             self.panels, self._making = [], self._make()
-        if self.made:
+
+    def _watch(self) -> None:
+        """Attend, and send what the panels write as one: each message takes time."""
+        with pn.io.hold(), self.session.derived.paused():
             self.attend()
 
     def attend(self) -> None:

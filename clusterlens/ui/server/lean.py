@@ -12,10 +12,13 @@ what a parameter is for each part of a page that it is looked at.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cache
+from types import NoneType
 from typing import Any
 
+import numpy as np
 from bokeh.core.has_props import HasProps
 from bokeh.core.property.descriptors import PropertyDescriptor
 from bokeh.core.property.singletons import Intrinsic, Undefined
@@ -60,6 +63,11 @@ _ALIKE = (
 # Walks of Panel over a page for what there is none of on ours: methods that depend on
 # parameters as views, ECharts, figures of HoloViews and links between panes.
 _WALKS = {"link_param_method", "setup_js_callbacks", "link_axes", "find_links"}
+# How long a thread that computes keeps the interpreter when the event loop asks for it,
+# after each of many messages. Python's own are 5 ms.
+_SWITCH_SECONDS = 0.0005
+# What holds no model.
+_PLAIN = {int, float, str, bool, bytes, NoneType, np.ndarray}
 # By kind of model: properties whose default is made for each model of its own and holds
 # others, so that it has to be there.
 _MADE: dict[type[HasProps], list[str]] = {}
@@ -71,6 +79,8 @@ def make_lean() -> None:
     HasProps.__init__ = _init
     HasProps.properties_with_values = _values
     util.visit_immediate_value_references = _visit
+
+    sys.setswitchinterval(0.0005)
     settings.perform_error_diagnostics = False
     settings.perform_document_validation = False
     for kind in _ALIKE:
@@ -134,15 +144,34 @@ def _values(
 
 def _visit(value: Any, visitor: Callable[[Model], None]) -> None:
     """Visit the models that one holds itself, or those in a value."""
-    visit = util.visit_value_and_its_immediate_references
     if not isinstance(value, HasProps):
-        visit(value, visitor)
+        _visit_in(value, visitor)
         return
-    kind, own = type(value), value._property_values
-    made = value._unstable_default_values
-    for name in kind.properties_with_refs():
-        if name in own or made.get(name) or _default_holds_models(kind, name):
-            visit(getattr(value, name), visitor)
+    own, made = value._property_values, value._unstable_default_values
+    for name, by_default in _holding(type(value)):
+        if name in own:
+            _visit_in(own[name], visitor)
+        elif name in made:
+            _visit_in(made[name], visitor)
+        elif by_default:
+            _visit_in(getattr(value, name), visitor)
+
+
+def _visit_in(value: Any, visitor: Callable[[Model], None]) -> None:
+    kind = type(value)
+    if kind in _PLAIN:
+        return
+    if issubclass(kind, Model):
+        visitor(value)
+    elif issubclass(kind, (list, tuple)):
+        for item in value:
+            _visit_in(item, visitor)
+    elif issubclass(kind, dict):
+        for key, item in value.items():
+            _visit_in(key, visitor)
+            _visit_in(item, visitor)
+    else:
+        util.visit_value_and_its_immediate_references(value, visitor)
 
 
 def _default(kind: type[HasProps], name: str) -> Any:
@@ -160,8 +189,15 @@ def _sent(kind: type[HasProps]) -> list[tuple[str, PropertyDescriptor[Any], bool
 
 
 @cache
-def _default_holds_models(kind: type[HasProps], name: str) -> bool:
-    """Whether a property that nobody has set holds models."""
-    held: list[Model] = []
-    util.visit_value_and_its_immediate_references(_default(kind, name), held.append)
-    return bool(held)
+def _holding(kind: type[HasProps]) -> list[tuple[str, bool]]:
+    """Properties that may hold models, and whether one does that nobody has set."""
+    return [
+        (name, bool(_models_in(_default(kind, name))))
+        for name in kind.properties_with_refs()
+    ]
+
+
+def _models_in(value: Any) -> list[Model]:
+    found: list[Model] = []
+    _visit_in(value, found.append)
+    return found
