@@ -19,7 +19,7 @@ from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.session import Session
 from clusterlens.ui.work.collector import give_back, settle
-from clusterlens.ui.work.turns import PAUSE_SECONDS, take
+from clusterlens.ui.work.turns import take
 
 Steps = Generator[None, None, Any]
 
@@ -102,7 +102,7 @@ class Page:
         await take(self._making, wanted)
         if self.made and self.seen:
             self._watch()
-        await asyncio.sleep(PAUSE_SECONDS)
+        await asyncio.sleep(0)
         settle()
         give_back()
 

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 # Steps are shorter than others may wait; some are taken at once for so long.
 _TURN_SECONDS = 0.015
 # An answer to a browser takes several rounds of the loop; they fit in here.
-PAUSE_SECONDS = 0.01
+_PAUSE_SECONDS = 0.01
 _TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
@@ -34,4 +34,4 @@ async def take(steps: Iterator[None], wanted: Callable[[], bool]) -> None:
                     return
                 if perf_counter() - begun >= _TURN_SECONDS:
                     break
-            await asyncio.sleep(PAUSE_SECONDS)
+            await asyncio.sleep(_PAUSE_SECONDS)
