@@ -159,7 +159,7 @@ def test_the_first_steps_are_enough_for_the_first_consensus():
 def test_the_bar_of_the_work_says_that_kernels_are_compiled(monkeypatch):
     session = Session()
     bar = shell._job_bar(session)
-    text = bar.objects[0].objects[0]
+    text = bar.objects[0]
     monkeypatch.setattr(warm, "said", lambda: "compiling once: 1 of 2")
     session.jobs.shown = Progress("Run the pool", 3, 56, 4)
     assert "3 of 56 · 4 s · compiling once: 1 of 2" in text.body

@@ -41,7 +41,8 @@ from clusterlens.ui.kit.form import Form
 from clusterlens.ui.kit.widgets import pmu, pn
 from clusterlens.ui.server.uploads import FileTaker
 
-# Whose parameters are the same for all of a kind: no bounds of their own.
+# Whose parameters are the same for all of a kind. Not widgets: they have bounds and
+# options of their own, and unlock what is read-only for one of them at a time.
 _ALIKE = (
     pn.Column,
     pn.Row,
@@ -54,11 +55,6 @@ _ALIKE = (
     Query,
     Connection,
     FileTaker,
-    pmu.Button,
-    pmu.Page,
-    pmu.Select,
-    pmu.Switch,
-    pmu.TextInput,
 )
 # Walks of Panel over a page for what there is none of on ours: methods that depend on
 # parameters as views, ECharts, figures of HoloViews and links between panes.
@@ -80,7 +76,7 @@ def make_lean() -> None:
     HasProps.properties_with_values = _values
     util.visit_immediate_value_references = _visit
 
-    sys.setswitchinterval(0.0005)
+    sys.setswitchinterval(_SWITCH_SECONDS)
     settings.perform_error_diagnostics = False
     settings.perform_document_validation = False
     for kind in _ALIKE:
