@@ -7,7 +7,6 @@ others shall wait.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -100,9 +99,6 @@ class Page:
     async def prepare(self, wanted: Callable[[], bool] = lambda: True) -> None:
         """Make the panels in steps, as long as they are wanted."""
         await take(self._making, wanted)
-        if self.made and self.seen:
-            self._watch()
-        await asyncio.sleep(0)
         settle()
         give_back()
 
@@ -116,7 +112,7 @@ class Page:
         if seen:
             self.make()
         if self.made:
-            self._watch()
+            self.attend()
 
     async def _come(self) -> None:
         """Make the page, which is in sight in a browser, and let it watch."""
@@ -127,10 +123,7 @@ class Page:
             self.view.css_classes = []
             # It is tried anew when it is looked at again.
             self.panels, self._making = [], self._make()
-
-    def _watch(self) -> None:
-        """Attend, and send what the panels write as one: each message takes time."""
-        with pn.io.hold(), self.session.derived.paused():
+        if self.made:
             self.attend()
 
     def attend(self) -> None:

@@ -84,11 +84,16 @@ def make_lean() -> None:
     walks = Viewable._preprocessing_hooks
     walks[:] = [walk for walk in walks if walk.__name__ not in _WALKS]
     if not pn.config.autoreload:
-        for kind in pmu.Page.__mro__:
-            for name in ("_bundle_path", "_bundle_css"):
-                if name in vars(kind):
-                    file = vars(kind)[name]
-                    file.f = cache(file.f)
+        _look_for_files_once()
+
+
+@cache
+def _look_for_files_once() -> None:
+    for kind in pmu.Page.__mro__:
+        for name in ("_bundle_path", "_bundle_css"):
+            if name in vars(kind):
+                file = vars(kind)[name]
+                file.f = cache(file.f)
 
 
 def _init(model: HasProps, **properties: Any) -> None:
