@@ -12,7 +12,6 @@ what a parameter is for each part of a page that it is looked at.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import cache
 from types import NoneType
@@ -59,9 +58,6 @@ _ALIKE = (
 # Walks of Panel over a page for what there is none of on ours: methods that depend on
 # parameters as views, ECharts, figures of HoloViews and links between panes.
 _WALKS = {"link_param_method", "setup_js_callbacks", "link_axes", "find_links"}
-# How long a thread that computes keeps the interpreter when the event loop asks for it,
-# after each of many messages. Python's own are 5 ms.
-_SWITCH_SECONDS = 0.0005
 # What holds no model.
 _PLAIN = {int, float, str, bool, bytes, NoneType, np.ndarray}
 # By kind of model: properties whose default is made for each model of its own and holds
@@ -76,7 +72,6 @@ def make_lean() -> None:
     HasProps.properties_with_values = _values
     util.visit_immediate_value_references = _visit
 
-    sys.setswitchinterval(_SWITCH_SECONDS)
     settings.perform_error_diagnostics = False
     settings.perform_document_validation = False
     for kind in _ALIKE:
