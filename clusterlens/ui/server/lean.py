@@ -8,6 +8,9 @@ Panel gives it one for each property of each model. Panel walks over the page fo
 of figures and for methods that depend on parameters whenever some of it comes, and asks
 the disk for the files of each of its components whenever a page is opened. Param copies
 what a parameter is for each part of a page that it is looked at.
+
+All of it holds for the whole process: figures of HoloViews that another app, served
+beside this one, links with each other are linked there no longer.
 """
 
 from __future__ import annotations
