@@ -35,7 +35,7 @@ def choose(app, css, text):
 
 
 def test_from_the_gallery_to_a_run(app):
-    app.locator(".cl-gallery .card", has_text="Iris").locator(".cl-data-only").click()
+    app.locator(".cl-example", has_text="Iris").locator(".cl-load-example").click()
     prepared(app).to_contain_text("150 samples × 4 features", timeout=LONG)
     expect(app.locator(".cl-gallery")).to_be_hidden()
     app.get_by_role("button", name="Next: choose a pool").click()

@@ -145,11 +145,11 @@ def _card(name: str) -> str:
         link(told, f"{does} {safe(name)}", css=css, kind="", name=f"{told}: {title}")
         for told, does, css in (
             (words, "open", "cl-open-run"),
-            ("Data only", "load", "cl-data-only"),
+            ("Data only", "load", "cl-data-only cl-load-example"),
         )
     )
     return (
-        f"<div class='card {'first' if first else ''}'>"
+        f"<div class='card cl-example {'first' if first else ''}'>"
         f"<div class='picture'>{picture}</div><div class='told'><b>{title} {start}</b>"
         f"<p class='muted'>{whole(entry.n)} × {entry.d} · {_models(name)} models</p>"
         f"<p>{safe(entry.teaches)}</p></div>"
