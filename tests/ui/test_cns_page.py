@@ -16,7 +16,7 @@ from clusterlens.compute._numbers import percent
 from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.pages.cns.page import CNSPage
-from clusterlens.ui.pages.fuzzy.nodes import choices
+from clusterlens.ui.pages.fuzzy.nodes import fuzzy_choices
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
@@ -306,7 +306,7 @@ def test_the_model_has_the_labels_of_the_page_where_seeds_tie():
         await opened.headline._to_fuzzy(None)
         analysis = opened.session.analysis
         assert np.array_equal(analysis.ensemble.labels[2], found.labels)
-        listed = choices("table", analysis.dataset, analysis.ensemble, ())
+        listed = fuzzy_choices("table", analysis.dataset, analysis.ensemble, ())
         rows = listed.make[opened.look.fuzzy_u]().memberships
         assert np.array_equal(rows.argmax(axis=1), found.labels)
         assert np.allclose(rows, found.seed_shares, atol=1e-6)

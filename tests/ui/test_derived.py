@@ -1,10 +1,13 @@
 """Nodes are computed when needed, once per set of inputs, and never stale."""
 
+from __future__ import annotations
+
 import asyncio
 import inspect
 import threading
 from dataclasses import replace
 from graphlib import TopologicalSorter
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,8 +16,8 @@ from clusterlens.ui.nodes.catalogue import NODES
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import History, Step
 from clusterlens.ui.state.look import Look
-from clusterlens.ui.work.derived import Derived, Node
-from clusterlens.ui.work.jobs import Jobs
+from clusterlens.ui.work.derived import Derived, Later, Node, collect_nodes, node
+from clusterlens.ui.work.jobs import Job, Jobs
 from tests.ui.loop import rest, run
 
 
@@ -285,20 +288,74 @@ def test_a_view_that_cannot_draw_does_not_keep_others_from_it(caplog):
     assert "gone" in bench.jobs.notices[0].text
 
 
-def test_every_node_names_inputs_that_exist_and_none_needs_itself():
-    look, analysis = Look(), Analysis()
-    needs = {
-        name: [i.rstrip("?~") for i in node.inputs] for name, node in NODES.items()
+def a_file(*functions, **more):
+    """A module of nodes with these functions."""
+    for function in functions:
+        function.__module__ = "a_page.nodes"
+    names = {function.__name__: function for function in functions}
+    return SimpleNamespace(__name__="a_page.nodes", **names, **more)
+
+
+def test_inputs_of_a_node_are_the_names_and_types_of_its_parameters():
+    @node("live", "Trying", keep=8, rests=True)
+    def tried(
+        job: Job,
+        score: str,
+        look_model: int | None,
+        look_page: str,
+        leader: Later[int],
+    ) -> str:
+        """Join what is given."""
+
+    assert collect_nodes(
+        [a_file(tried, NODES={"leader": Node(("run_id?",), len)})],
+        ["score", "run_id", "look.model", "look.page"],
+    ) == {
+        "tried": Node(
+            ("score", "look.model?", "look.page", "leader~"),
+            tried,
+            "live",
+            "Trying",
+            keep=8,
+            rests=True,
+        ),
+        "leader": Node(("run_id?",), len),
     }
-    for name, inputs in needs.items():
-        for given in inputs:
-            known = (
-                hasattr(look, given.removeprefix("look."))
-                if given.startswith("look.")
-                else given in NODES or hasattr(analysis, given)
-            )
-            assert known, f"{name} needs {given}"
+
+
+def test_an_input_that_is_nowhere_is_refused_with_function_and_parameter():
+    @node()
+    def told(score: str, look_nowhere: str) -> str:
+        """Join what is given."""
+
+    with pytest.raises(TypeError, match=r"parameter look_nowhere of the node told\b"):
+        collect_nodes([a_file(told)], ["score", "look.page"])
+
+
+def test_a_node_that_computes_for_long_takes_the_job_first():
+    with pytest.raises(TypeError, match="first parameter of echo must be job"):
+
+        @node("live", "Trying")
+        def echo(score: str) -> str:
+            """Return what is given."""
+
+
+def test_two_nodes_of_one_name_are_refused():
+    with pytest.raises(TypeError, match="Two nodes are named"):
+        collect_nodes(
+            [SimpleNamespace(__name__=page, NODES=NODES) for page in "ab"], []
+        )
+
+
+def test_no_node_needs_itself():
+    needs = {name: [i.rstrip("?~") for i in one.inputs] for name, one in NODES.items()}
     TopologicalSorter(needs).prepare()
+
+
+def test_types_of_inputs_are_read_as_they_are_written():
+    for name, one in NODES.items():
+        if hasattr(one.compute, "node"):
+            assert "annotations" in one.compute.__globals__, name
 
 
 @pytest.mark.parametrize("name", NODES)

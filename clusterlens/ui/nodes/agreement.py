@@ -41,7 +41,7 @@ from clusterlens.compute.ranking.voting import NEAR_COPY, likeness
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import AnalysisResult, Link
 from clusterlens.ui.state.links import PlainId, as_constraints, named_alike, plain_ids
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import KERNELS, Job
 from clusterlens.ui.work.results import RESULTS, ensemble_key
 
@@ -54,11 +54,13 @@ _TABLES = (
 )
 
 
+@node("live", "Counting agreements")
 def cost(job: Job, ensemble: Ensemble) -> AgreementCost:
     """What counting all agreements takes."""
     return agreement_cost(ensemble)
 
 
+@node("live", "Counting agreements", keep=6)
 def agreement(
     job: Job, ensemble: Ensemble, cost: AgreementCost, exact: bool
 ) -> Agreement:
@@ -81,16 +83,21 @@ def agreement(
     return Agreement(ensemble, exact=is_exact, levels=levels, **tables)
 
 
-def threshold_asked(threshold: int | None, preview: int | None) -> int | None:
+@node()
+def threshold_asked(
+    threshold: int | None, look_threshold_preview: int | None
+) -> int | None:
     """The threshold that is dragged or was set, None for the mean rule."""
-    return threshold if preview is None else preview
+    return threshold if look_threshold_preview is None else look_threshold_preview
 
 
-def threshold_in_force(agreement: Agreement, asked: int | None) -> int:
+@node()
+def threshold_in_force(agreement: Agreement, threshold_asked: int | None) -> int:
     """The number of models that must agree, by the mean rule unless asked for."""
-    return agreement.threshold if asked is None else asked
+    return agreement.threshold if threshold_asked is None else threshold_asked
 
 
+@node("live", "Looking up the rows", keep=2)
 def row_positions(
     job: Job, samples: Dataset, dataset: Dataset | None
 ) -> dict[PlainId, int]:
@@ -104,6 +111,7 @@ def row_positions(
     return {row: k for k, row in enumerate(plain_ids(samples.row_ids))}
 
 
+@node()
 def constraints(
     links: tuple[Link, ...], row_positions: dict[PlainId, int]
 ) -> Constraints | None:
@@ -112,22 +120,23 @@ def constraints(
     return found if found.n_pairs else None
 
 
-def rank(
+@node("live", "Ranking", keep=64)
+def ranking(
     job: Job,
     agreement: Agreement,
     score: str,
-    threshold: int | None,
-    linked: Constraints | None,
-    weight: Weight,
+    threshold_asked: int | None,
+    constraints: Constraints | None,
+    link_weight: Weight,
 ) -> Ranking:
     """Rank the models by the score in force."""
     return rank_partitions(
         agreement,
         score=score,
-        constraints=linked,
-        constraint_weight=weight,
+        constraints=constraints,
+        constraint_weight=link_weight,
         **job.kernels,
-        **_at(score, threshold),
+        **_at(score, threshold_asked),
     )
 
 
@@ -135,35 +144,41 @@ def _at(score: str, threshold: int | None) -> dict[str, Any]:
     return {"threshold": threshold} if SCORES[score].uses_threshold else {}
 
 
+@node("idle", "Checking the ranking without each family", keep=16)
 def makeups(
-    job: Job, agreement: Agreement, score: str, threshold: int | None
+    job: Job, agreement: Agreement, score: str, threshold_asked: int | None
 ) -> Makeups:
     """Score the models without each family; links do not matter here."""
-    return score_makeups(agreement, score, **_at(score, threshold), **job.kernels)
+    return score_makeups(agreement, score, **_at(score, threshold_asked), **job.kernels)
 
 
+@node(keep=16)
 def robustness(makeups: Makeups, ranking: Ranking) -> Robustness:
     """See how the ranking, with its links, fares without each family."""
     return rank_makeups(makeups, np.abs(ranking.values - ranking.unconstrained))
 
 
+@node("live", "Matching the clusters")
 def reference(job: Job, agreement: Agreement) -> int:
     """The model whose clusters give all others their colours, without a result."""
     return int(rank_partitions(agreement, executor=KERNELS).order[0])
 
 
+@node()
 def selected(
-    model: int | None,
+    look_model: int | None,
     ranking: Ranking,
     result: AnalysisResult | None,
     run_id: str | None,
 ) -> int:
     """The model that is looked at: the result or the leader unless one was chosen."""
+    model = look_model
     if model is None and result is not None:
         model = result.model_of(run_id)
     return int(ranking.order[0]) if model is None else model
 
 
+@node("live", "Judging the models")
 def model_table(job: Job, agreement: Agreement, samples: Dataset) -> pd.DataFrame:
     """Every score and index of every model, one row each."""
     return compare_models(
@@ -175,42 +190,50 @@ def model_table(job: Job, agreement: Agreement, samples: Dataset) -> pd.DataFram
     )
 
 
+@node("live", "Comparing the models")
 def model_map(job: Job, ensemble: Ensemble) -> ModelMap:
     """The models as points, near where they agree."""
     return map_models(ensemble, **job.kernels)
 
 
+@node("live", "Looking for hubs")
 def hubs(job: Job, ensemble: Ensemble) -> Hubs:
     """Groups of models that share a structure."""
     return find_hubs(ensemble, **job.kernels)
 
 
+@node()
 def leader(ranking: Ranking) -> int:
     """The model that comes first."""
     return int(ranking.order[0])
 
 
+@node("idle", "Looking for near-copies", keep=16, rests=True)
 def likeness_to_leader(job: Job, ensemble: Ensemble, leader: int) -> np.ndarray:
     """Adjusted Rand index of each model with the leader, shape (n_partitions,)."""
     return likeness(ensemble, leader)
 
 
+@node()
 def copies_of_leader(likeness_to_leader: np.ndarray) -> np.ndarray:
     """The models that are nearly the same as the leader, itself among them."""
     return np.flatnonzero(likeness_to_leader >= NEAR_COPY)
 
 
+@node("live", "Comparing partitions")
 def copies(job: Job, ensemble: Ensemble) -> np.ndarray:
     """Number of the distinct partition of each model, shape (n_partitions,)."""
     return distinct_partitions(ensemble)[1]
 
 
-def rows(ranking: Ranking, copy_of: np.ndarray) -> np.ndarray:
+@node()
+def rows(ranking: Ranking, copies: np.ndarray) -> np.ndarray:
     """The first model of each distinct partition, in the order of the ranking."""
-    first = np.unique(copy_of[ranking.order], return_index=True)[1]
+    first = np.unique(copies[ranking.order], return_index=True)[1]
     return ranking.order[np.sort(first)]
 
 
+@node("live", "Measuring disagreement")
 def disagreement(job: Job, ensemble: Ensemble) -> np.ndarray:
     """Disagreement of the pool about each sample, in [0, 1], shape (n_samples,)."""
 
@@ -222,6 +245,7 @@ def disagreement(job: Job, ensemble: Ensemble) -> np.ndarray:
     return RESULTS.arrays(key, measure, job.cancelled)["samples"]
 
 
+@node("live", "Ordering the samples")
 def tree_order(job: Job, ensemble: Ensemble) -> np.ndarray:
     """Order the samples by the consensus tree, shape (n_samples,)."""
 
@@ -240,66 +264,14 @@ class Leaders:
     ranks: np.ndarray
 
 
+@node("live", "Ranking at every threshold")
 def threshold_ranks(job: Job, agreement: Agreement) -> np.ndarray:
     """Rank of every model at every threshold, shape (n_partitions, T + 2)."""
     return rank_values(threshold_scores(agreement), False)
 
 
+@node(keep=16)
 def leaders(threshold_ranks: np.ndarray, rows: np.ndarray) -> Leaders:
     """Pick the leading distinct models."""
     models = rows[:LEADERS]
     return Leaders(models, threshold_ranks[models])
-
-
-_RANKED = ("agreement", "score", "threshold_asked?", "constraints?", "link_weight")
-
-NODES = {
-    "cost": Node(("ensemble",), cost, "live", "Counting agreements"),
-    "agreement": Node(
-        ("ensemble", "cost", "exact"),
-        agreement,
-        "live",
-        "Counting agreements",
-        keep=6,
-    ),
-    "threshold_asked": Node(("threshold?", "look.threshold_preview?"), threshold_asked),
-    "threshold_in_force": Node(("agreement", "threshold_asked?"), threshold_in_force),
-    "row_positions": Node(
-        ("samples", "dataset?"), row_positions, "live", "Looking up the rows", keep=2
-    ),
-    "constraints": Node(("links", "row_positions"), constraints),
-    "ranking": Node(_RANKED, rank, "live", "Ranking", keep=64),
-    "makeups": Node(
-        ("agreement", "score", "threshold_asked?"),
-        makeups,
-        "idle",
-        "Checking the ranking without each family",
-        keep=16,
-    ),
-    "robustness": Node(("makeups", "ranking"), robustness, keep=16),
-    "reference": Node(("agreement",), reference, "live", "Matching the clusters"),
-    "selected": Node(("look.model?", "ranking", "result?", "run_id?"), selected),
-    "copies": Node(("ensemble",), copies, "live", "Comparing partitions"),
-    "model_map": Node(("ensemble",), model_map, "live", "Comparing the models"),
-    "hubs": Node(("ensemble",), hubs, "live", "Looking for hubs"),
-    "model_table": Node(
-        ("agreement", "samples"), model_table, "live", "Judging the models"
-    ),
-    "leader": Node(("ranking",), leader),
-    "copies_of_leader": Node(("likeness_to_leader",), copies_of_leader),
-    "likeness_to_leader": Node(
-        ("ensemble", "leader"),
-        likeness_to_leader,
-        "idle",
-        "Looking for near-copies",
-        keep=16,
-        rests=True,
-    ),
-    "rows": Node(("ranking", "copies"), rows),
-    "disagreement": Node(("ensemble",), disagreement, "live", "Measuring disagreement"),
-    "tree_order": Node(("ensemble",), tree_order, "live", "Ordering the samples"),
-    "threshold_ranks": Node(
-        ("agreement",), threshold_ranks, "live", "Ranking at every threshold"
-    ),
-    "leaders": Node(("threshold_ranks", "rows"), leaders, keep=16),
-}

@@ -21,7 +21,7 @@ from clusterlens.compute.ranking.ranking import SCORES, Ranking, Weight
 from clusterlens.ui.actions.pools import MOST_OBEYING
 from clusterlens.ui.state.analysis import EVIDENCE, Link, Run
 from clusterlens.ui.state.links import PlainId, as_constraints, rows_without
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import KERNELS, Job
 
 VOTES = 1000
@@ -56,22 +56,23 @@ class Answers:
         return self.posterior.constraints.n_pairs
 
 
+@node("live", "Weighing the answers", keep=64)
 def answers(
     job: Job,
     agreement: Agreement,
     score: str,
-    threshold: int | None,
-    linked: Constraints,
-    weight: Weight,
+    threshold_asked: int | None,
+    constraints: Constraints,
+    link_weight: Weight,
     copies: np.ndarray,
 ) -> Answers | None:
     """Weigh the models by the answers; None where links are no evidence."""
-    if weight != EVIDENCE:
+    if link_weight != EVIDENCE:
         return None
-    used = threshold if SCORES[score].uses_threshold else None
+    used = threshold_asked if SCORES[score].uses_threshold else None
     found, before = (
         answer_posterior(agreement, some, score=score, threshold=used, executor=KERNELS)
-        for some in (linked, None)
+        for some in (constraints, None)
     )
     return Answers(
         found,
@@ -81,21 +82,25 @@ def answers(
     )
 
 
-def heard(ensemble: Ensemble, answers: Answers | None, pool_alone: bool) -> Ensemble:
+@node(keep=64)
+def heard(
+    ensemble: Ensemble, answers: Answers | None, look_pool_alone: bool
+) -> Ensemble:
     """The models with the votes that the consensus is made of.
 
     Those of the run where nothing was answered, no model fits, or it is wished.
     """
-    if answers is None or pool_alone or answers.posterior.none_fits:
+    if answers is None or look_pool_alone or answers.posterior.none_fits:
         return ensemble
     # A model below one vote in a thousand has none.
     votes = np.floor(answers.posterior.values * VOTES)
     return ensemble.with_weights(votes) if votes.any() else ensemble
 
 
-def binarised_at(ensemble: Ensemble, heard: Ensemble, threshold: int) -> int:
+@node()
+def binarised_at(ensemble: Ensemble, heard: Ensemble, threshold_in_force: int) -> int:
     """Votes that must join a pair: half of them where answers gave the votes."""
-    return threshold if heard is ensemble else -(-heard.n_votes // 2)
+    return threshold_in_force if heard is ensemble else -(-heard.n_votes // 2)
 
 
 @dataclass(frozen=True)
@@ -117,28 +122,30 @@ class Outlook:
     enough: bool
 
 
+@node("idle", "Looking at what one more answer may change", keep=16, rests=True)
 def outlook(job: Job, answers: Answers) -> Outlook:
     """See what the most informative answer may still change."""
     found = answers.posterior
     return Outlook(found.leader_change, found.expected_change, found.enough)
 
 
+@node()
 def broken_by_all(
     ensemble: Ensemble,
     links: tuple[Link, ...],
-    positions: dict[PlainId, int],
-    weight: Weight,
+    row_positions: dict[PlainId, int],
+    link_weight: Weight,
 ) -> frozenset[Link]:
     """Links that every model breaks which says something certain about both rows."""
-    here = [one for one in links if one.a in positions and one.b in positions]
+    here = [one for one in links if one.a in row_positions and one.b in row_positions]
     if not here:
         return frozenset()
     voters = ensemble.voters
-    ends = np.array([(positions[one.a], positions[one.b]) for one in here])
+    ends = np.array([(row_positions[one.a], row_positions[one.b]) for one in here])
     must = np.array([one.kind == "must" for one in here])
     codes = voters.codes_and_gaps
     certain = codes < voters.n_codes[:, None]
-    if weight == EVIDENCE:
+    if link_weight == EVIDENCE:
         certain = voters.labels != NOISE
     a, b = codes[:, ends[:, 0]], codes[:, ends[:, 1]]
     said = certain[:, ends[:, 0]] & certain[:, ends[:, 1]]
@@ -168,30 +175,31 @@ class ByAnswer:
         return np.asarray(self.fits.argmax(axis=1))
 
 
+@node("idle", "Weighing the models answer by answer", keep=16, rests=True)
 def by_answer(
     job: Job,
     agreement: Agreement,
     score: str,
-    threshold: int | None,
+    threshold_asked: int | None,
     links: tuple[Link, ...],
-    positions: dict[PlainId, int],
-    weight: Weight,
+    row_positions: dict[PlainId, int],
+    link_weight: Weight,
     copies: np.ndarray,
 ) -> ByAnswer | None:
     """Weigh the models after each answer in the order of the list.
 
     Of many answers after some of them only; None where links are no evidence.
     """
-    here = [one for one in links if not rows_without([one], positions)]
-    if weight != EVIDENCE or not here:
+    here = [one for one in links if not rows_without([one], row_positions)]
+    if link_weight != EVIDENCE or not here:
         return None
-    used = threshold if SCORES[score].uses_threshold else None
+    used = threshold_asked if SCORES[score].uses_threshold else None
     steps = np.linspace(0, len(here), min(len(here), MOST_STEPS) + 1)
     counts = steps.round().astype(int)
     fits = np.empty((len(counts), len(copies)))
     for at, n in enumerate(counts.tolist()):
         job.report(at, len(counts))
-        known = as_constraints(here[:n], positions)
+        known = as_constraints(here[:n], row_positions)
         found = answer_posterior(
             agreement, known, score=score, threshold=used, executor=KERNELS
         )
@@ -224,9 +232,12 @@ class ModelsToMake:
     refusal: str = ""
 
 
-def models_to_make(run: Run, ranking: Ranking, links: Constraints) -> ModelsToMake:
+@node()
+def models_to_make(
+    run: Run, ranking: Ranking, constraints: Constraints
+) -> ModelsToMake:
     """Plan models for the answers, or say why there can be none."""
-    pool, n_links = run.ensemble, links.n_pairs
+    pool, n_links = run.ensemble, constraints.n_pairs
     found = np.maximum(pool.n_clusters[ranking.order], 2).tolist()
     numbers = tuple(dict.fromkeys(found))[:MOST_NUMBERS]
     seconds = models_for_answers_seconds(
@@ -238,48 +249,9 @@ def models_to_make(run: Run, ranking: Ranking, links: Constraints) -> ModelsToMa
         refusal = f"Up to {whole(MOST_OBEYING)} rows models are made that obey answers."
     elif pool.is_partial:
         refusal = "Models of this run left rows out; none that obeys can be made of it."
-    elif made_for(pool, links):
+    elif made_for(pool, constraints):
         refusal = (
             f"Models were made for {'this link' if n_links == 1 else 'these links'}; "
             "with other answers more can be made."
         )
     return replace(plan, refusal=refusal)
-
-
-NODES = {
-    "by_answer": Node(
-        (
-            *("agreement", "score", "threshold_asked?", "links", "row_positions"),
-            *("link_weight", "copies"),
-        ),
-        by_answer,
-        "idle",
-        "Weighing the models answer by answer",
-        keep=16,
-        rests=True,
-    ),
-    "models_to_make": Node(("run", "ranking", "constraints"), models_to_make),
-    "answers": Node(
-        (
-            *("agreement", "score", "threshold_asked?", "constraints"),
-            *("link_weight", "copies"),
-        ),
-        answers,
-        "live",
-        "Weighing the answers",
-        keep=64,
-    ),
-    "heard": Node(("ensemble", "answers?", "look.pool_alone"), heard, keep=64),
-    "binarised_at": Node(("ensemble", "heard", "threshold_in_force"), binarised_at),
-    "outlook": Node(
-        ("answers",),
-        outlook,
-        "idle",
-        "Looking at what one more answer may change",
-        keep=16,
-        rests=True,
-    ),
-    "broken_by_all": Node(
-        ("ensemble", "links", "row_positions", "link_weight"), broken_by_all
-    ),
-}

@@ -1,6 +1,6 @@
 """All nodes: what several pages watch, and what belongs to one.
 
-A new result is one function and one entry in `NODES` of the file it belongs to.
+A new result is one function marked by `@node`, in the file it belongs to.
 """
 
 from clusterlens.ui.nodes import (
@@ -15,11 +15,15 @@ from clusterlens.ui.nodes import (
     runs,
 )
 from clusterlens.ui.pages import PAGES
+from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.look import Look
+from clusterlens.ui.work.derived import collect_nodes
 
 SHARED = (
     *(agreement, answers, found_again, inspector, links),
     *(nulls, pictures, result, runs),
 )
-NODES = {name: node for part in SHARED for name, node in part.NODES.items()}
-for room in PAGES:
-    NODES |= room.nodes
+NODES = collect_nodes(
+    (*SHARED, *(file for room in PAGES for file in room.nodes)),
+    (*dir(Analysis()), *(f"look.{name}" for name in Look.param)),
+)

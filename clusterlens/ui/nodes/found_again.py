@@ -23,7 +23,7 @@ from clusterlens.compute.pool.stability import (
 )
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.pages.labels.nodes import Judged
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import WORKERS, Job
 from clusterlens.ui.work.results import RESULTS, content_key
 
@@ -110,6 +110,7 @@ def find_again(
     return RESULTS.get(key, measure, job.cancelled)
 
 
+@node("live", "Looking for the closest model", keep=8)
 def judged_by(job: Job, judged: Judged, ensemble: Ensemble) -> Judge | None:
     """The model that judges the clusters of the page Class labels."""
     if judged.noun == "class":
@@ -118,13 +119,17 @@ def judged_by(job: Job, judged: Judged, ensemble: Ensemble) -> Judge | None:
     return choose_judge(job, judged.codes, ensemble, own)
 
 
+@node("live", "Drawing the samples again", keep=8, asked_for=True)
 def judged_again(
-    job: Job, judged: Judged, judge: Judge, ensemble: Ensemble, random_state: int
+    job: Job, judged: Judged, judged_by: Judge, ensemble: Ensemble, random_state: int
 ) -> ClusterStability:
     """How well each of these clusters is found again."""
-    return find_again(job, judged.dataset, judged.codes, ensemble, judge, random_state)
+    return find_again(
+        job, judged.dataset, judged.codes, ensemble, judged_by, random_state
+    )
 
 
+@node("live", "Comparing neighbours with copies", keep=8)
 def judged_apart(job: Job, judged: Judged) -> ClusterSeparation | None:
     """How far each of these clusters lies apart; None for given classes."""
     if judged.noun == "class":
@@ -136,25 +141,3 @@ def judged_apart(job: Job, judged: Judged) -> ClusterSeparation | None:
         progress=job.report,
         cancel=job.cancelled,
     )
-
-
-NODES = {
-    "judged_by": Node(
-        ("judged", "ensemble"),
-        judged_by,
-        "live",
-        "Looking for the closest model",
-        keep=8,
-    ),
-    "judged_again": Node(
-        ("judged", "judged_by", "ensemble", "random_state"),
-        judged_again,
-        "live",
-        "Drawing the samples again",
-        asked_for=True,
-        keep=8,
-    ),
-    "judged_apart": Node(
-        ("judged",), judged_apart, "live", "Comparing neighbours with copies", keep=8
-    ),
-}

@@ -18,17 +18,19 @@ from clusterlens.compute.ensemble.votes import votes_together
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.profiles import ClusterProfiles, cluster_profiles
 from clusterlens.ui.state.looking import Brush
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
 COMPANY = 5
 
 
+@node("live", "Describing the clusters", keep=8)
 def profiles(job: Job, samples: Dataset, clusters: np.ndarray) -> ClusterProfiles:
     """What characterises each cluster, in the original columns and units."""
     return cluster_profiles(samples, clusters)
 
 
+@node("live", "Counting the samples", keep=8)
 def cluster_sizes(job: Job, clusters: np.ndarray) -> dict[int, int]:
     """How many samples each cluster of the selected model has; -1 is noise."""
     names, counts = np.unique(clusters, return_counts=True)
@@ -46,11 +48,10 @@ def held_groups(
     return replace(found, clusters=read_only(names))
 
 
-def held_together(
-    job: Job, ensemble: Ensemble, clusters: np.ndarray
-) -> ClusterConsensus:
+@node("live", "Measuring what the pool keeps together", keep=8)
+def held_together(job: Job, heard: Ensemble, clusters: np.ndarray) -> ClusterConsensus:
     """How well the pool keeps the clusters of the selected model together."""
-    return held_groups(ensemble, clusters, **job.kernels)
+    return held_groups(heard, clusters, **job.kernels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,29 +114,30 @@ class SampleReading:
     company: list[tuple[int, object, int]]
 
 
+@node("live", "Reading the sample")
 def sample_reading(
     job: Job,
-    position: int,
+    look_inspected: int,
     samples: Dataset,
-    ensemble: Ensemble,
+    heard: Ensemble,
     clusters: np.ndarray,
-    held: ClusterConsensus,
+    held_together: ClusterConsensus,
     disagreement: np.ndarray,
 ) -> SampleReading:
     """Read what the models and the table say about one sample."""
-    items = held.items[position]
+    items = held_together.items[look_inspected]
     order = np.argsort(-items, kind="stable")
-    votes = votes_together(ensemble, position).copy()
-    votes[position] = -1
+    votes = votes_together(heard, look_inspected).copy()
+    votes[look_inspected] = -1
     nearest = np.argsort(-votes, kind="stable")[:COMPANY]
     return SampleReading(
-        position,
-        samples.row_ids[position],
-        int(clusters[position]),
-        float(disagreement[position]),
-        float((disagreement < disagreement[position]).mean()),
-        [(int(held.clusters[k]), float(items[k])) for k in order],
-        _places(samples, position, clusters == clusters[position]),
+        look_inspected,
+        samples.row_ids[look_inspected],
+        int(clusters[look_inspected]),
+        float(disagreement[look_inspected]),
+        float((disagreement < disagreement[look_inspected]).mean()),
+        [(int(held_together.clusters[k]), float(items[k])) for k in order],
+        _places(samples, look_inspected, clusters == clusters[look_inspected]),
         [(int(i), samples.row_ids[i], int(votes[i])) for i in nearest if votes[i] >= 0],
     )
 
@@ -186,62 +188,27 @@ class SelectionReading:
     profiles: ClusterProfiles
 
 
+@node("live", "Reading the selection")
 def selection_reading(
     job: Job,
-    brush: Brush,
+    look_brush: Brush,
     samples: Dataset,
-    ensemble: Ensemble,
+    heard: Ensemble,
     clusters: np.ndarray,
 ) -> SelectionReading | None:
     """Read what the models and the table say about the brushed samples."""
-    if not len(brush):
+    if not len(look_brush):
         return None
-    inside = np.zeros(ensemble.n_samples, np.int64)
-    inside[brush.positions] = 1
-    held = cluster_consensus(ensemble, inside, **job.kernels)
-    found, counts = np.unique(clusters[brush.positions], return_counts=True)
+    inside = np.zeros(heard.n_samples, np.int64)
+    inside[look_brush.positions] = 1
+    held = cluster_consensus(heard, inside, **job.kernels)
+    found, counts = np.unique(clusters[look_brush.positions], return_counts=True)
     order = np.argsort(-counts, kind="stable")
     within = dict(zip(held.clusters.tolist(), held.within.tolist(), strict=True))
     return SelectionReading(
-        brush,
+        look_brush,
         within[1],
         within.get(0, float("nan")),
         [(int(found[k]), int(counts[k])) for k in order],
         cluster_profiles(samples, inside),
     )
-
-
-NODES = {
-    "profiles": Node(
-        ("samples", "clusters"), profiles, "live", "Describing the clusters", keep=8
-    ),
-    "cluster_sizes": Node(
-        ("clusters",), cluster_sizes, "live", "Counting the samples", keep=8
-    ),
-    "held_together": Node(
-        ("heard", "clusters"),
-        held_together,
-        "live",
-        "Measuring what the pool keeps together",
-        keep=8,
-    ),
-    "sample_reading": Node(
-        (
-            "look.inspected",
-            "samples",
-            "heard",
-            "clusters",
-            "held_together",
-            "disagreement",
-        ),
-        sample_reading,
-        "live",
-        "Reading the sample",
-    ),
-    "selection_reading": Node(
-        ("look.brush", "samples", "heard", "clusters"),
-        selection_reading,
-        "live",
-        "Reading the selection",
-    ),
-}

@@ -27,7 +27,7 @@ from clusterlens.ui.state.links import (
     rows_without,
     with_link,
 )
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import Later, node
 from clusterlens.ui.work.jobs import Job
 
 SUGGESTED = 6
@@ -75,13 +75,14 @@ class LinkState:
     missing: tuple[PlainId, ...] = ()
 
 
+@node(keep=16)
 def link_states(
     links: tuple[Link, ...],
-    positions: dict[PlainId, int],
+    row_positions: dict[PlainId, int],
     ensemble: Ensemble,
     looked_at: LookedAt,
-    result: np.ndarray | None,
-    weight: Weight,
+    result_here: np.ndarray | None,
+    link_weight: Weight,
 ) -> list[LinkState]:
     """See which links the partition that is looked at keeps."""
     if looked_at.model is not None:
@@ -89,19 +90,19 @@ def link_states(
         labels = ensemble.labels[looked_at.model]
         certain = ensemble.seen_by(looked_at.model)
     else:
-        codes = labels = result
+        codes = labels = result_here
         certain = np.ones(ensemble.n_samples, bool)
-    if weight == EVIDENCE:
+    if link_weight == EVIDENCE:
         certain = labels != NOISE
     states = []
     for link in links:
-        if link.a in positions and link.b in positions:
-            i, j = positions[link.a], positions[link.b]
+        if link.a in row_positions and link.b in row_positions:
+            i, j = row_positions[link.a], row_positions[link.b]
             said = bool(certain[i] and certain[j])
             broken = said and (codes[i] == codes[j]) != (link.kind == "must")
             states.append(LinkState(link, (i, j), bool(broken), not said))
         else:
-            gone = tuple(rows_without([link], positions))
+            gone = tuple(rows_without([link], row_positions))
             states.append(LinkState(link, None, missing=gone))
     return states
 
@@ -114,15 +115,18 @@ class Marks:
     colours: list[str]
 
 
+@node()
 def link_marks(
-    states: list[LinkState], pair: tuple[int, ...], order: np.ndarray
+    link_states: list[LinkState], look_pair: tuple[int, ...], order: np.ndarray
 ) -> Marks:
     """Mark links and the pair that is asked about, on both sides of the diagonal."""
     marked = [
-        (state.ends, LINK_COLOURS[state.link.kind]) for state in states if state.ends
+        (state.ends, LINK_COLOURS[state.link.kind])
+        for state in link_states
+        if state.ends
     ]
-    if len(pair) == 2:
-        marked.append(((pair[0], pair[1]), PAIR_COLOUR))
+    if len(look_pair) == 2:
+        marked.append(((look_pair[0], look_pair[1]), PAIR_COLOUR))
     if not marked:
         return Marks([], [])
     place = np.empty(len(order), np.intp)
@@ -175,6 +179,7 @@ class Difference:
     by: float | None
 
 
+@node("live", "Looking at the columns")
 def spreads(job: Job, samples: Dataset) -> np.ndarray:
     """Standard deviation of each feature column as read, 0 where it has none."""
     found = pd.DataFrame(samples.encoded.values).std(ddof=0)
@@ -232,37 +237,38 @@ class PairReading:
         return sum(joined for _, joined, _ in self.votes)
 
 
+@node("live", "Reading the pair", keep=16)
 def pair_reading(
     job: Job,
-    pair: tuple[int, ...],
+    look_pair: tuple[int, ...],
     links: tuple[Link, ...],
     samples: Dataset,
-    positions: dict[PlainId, int],
+    row_positions: dict[PlainId, int],
     ranking: Ranking,
-    weight: Weight,
+    link_weight: Weight,
     spreads: np.ndarray,
 ) -> PairReading | None:
     """Read what the models say about a pair, and what an answer would do."""
-    if len(pair) != 2:
+    if len(look_pair) != 2:
         return None
-    a, b = (plain_id(samples.row_ids[i]) for i in pair)
+    a, b = (plain_id(samples.row_ids[i]) for i in look_pair)
     others = tuple(link for link in links if {link.a, link.b} != {a, b})
     linked = next((link for link in links if {link.a, link.b} == {a, b}), None)
-    counted = as_constraints(others, positions)
-    preview = preview_link(ranking, pair, counted, weight)
+    counted = as_constraints(others, row_positions)
+    preview = preview_link(ranking, look_pair, counted, link_weight)
     ranks: dict[Kind, np.ndarray | None] = {
         "must": preview.must_ranks,
         "cannot": preview.cannot_ranks,
     }
     return PairReading(
         (a, b),
-        _votes(ranking.ensemble, pair),
+        _votes(ranking.ensemble, look_pair),
         linked,
         {
             kind: _answer(ranking, found, with_link(others, Link(kind, a, b)))
             for kind, found in ranks.items()
         },
-        differences(samples, spreads, pair),
+        differences(samples, spreads, look_pair),
     )
 
 
@@ -292,111 +298,71 @@ def _answer(
     return Answer(int(ranks.argmin()), int((change < 0).sum()), int((change > 0).sum()))
 
 
+@node()
 def contradiction(
-    refused: tuple[Link, ...],
-    reading: PairReading | None,
-    positions: dict[PlainId, int],
+    look_refused: tuple[Link, ...],
+    pair_reading: Later[PairReading],
+    row_positions: dict[PlainId, int],
 ) -> np.ndarray:
     """Ends of the links that contradict each other, positions of shape (n_links, 2).
 
     Those that rule out an answer about the pair, else those of a refused action.
     """
-    answers = reading.answers.values() if reading else ()
-    chain = next((one.chain for one in answers if one.chain), refused)
+    answers = pair_reading.answers.values() if pair_reading else ()
+    chain = next((one.chain for one in answers if one.chain), look_refused)
     ends = [
-        (positions[link.a], positions[link.b])
+        (row_positions[link.a], row_positions[link.b])
         for link in chain
-        if link.a in positions and link.b in positions
+        if link.a in row_positions and link.b in row_positions
     ]
     return np.array(ends, np.intp).reshape(-1, 2)
 
 
+@node()
 def rises(
     ranking: Ranking,
     links: tuple[Link, ...],
-    since: tuple[Link, ...],
-    positions: dict[PlainId, int],
-    weight: Weight,
+    look_since: tuple[Link, ...],
+    row_positions: dict[PlainId, int],
+    link_weight: Weight,
 ) -> np.ndarray | None:
     """Ranks that each model has won by the links, shape (n_partitions,).
 
     Compared with its rank under the links that changes are counted from; None where
     these are the links there are.
     """
-    if set(links) == set(since):
+    if set(links) == set(look_since):
         return None
-    before = as_constraints(since, positions)
-    return ranks_under(ranking, before, weight) - ranking.ranks
+    before = as_constraints(look_since, row_positions)
+    return ranks_under(ranking, before, link_weight) - ranking.ranks
 
 
+@node("idle", "Looking for pairs worth an answer", keep=16, rests=True)
 def suggestions(
     job: Job,
     ensemble: Ensemble,
-    linked: Constraints | None,
-    weight: Weight,
+    constraints: Constraints | None,
+    link_weight: Weight,
     unsure: Unsure,
-    positions: dict[PlainId, int],
+    row_positions: dict[PlainId, int],
 ) -> tuple[Suggestion, ...]:
     """The pairs whose answers tell most about the ranking, by the links so far.
 
     Those that could not be told are left out, and pairs like them come later.
     """
     told = [
-        (positions[a], positions[b])
+        (row_positions[a], row_positions[b])
         for a, b, *_ in unsure
-        if a in positions and b in positions
+        if a in row_positions and b in row_positions
     ]
     if ensemble.noise == "silent":  # what is asked needs a place for every sample
         ensemble = ensemble.replace(noise="singletons")
     return suggest_pairs(
         ensemble,
-        linked,
+        constraints,
         n=SUGGESTED,
-        constraint_weight=weight,
+        constraint_weight=link_weight,
         unsure=told,
         progress=job.report,
         cancel=job.cancelled,
     )
-
-
-NODES = {
-    "spreads": Node(("samples",), spreads, "live", "Looking at the columns"),
-    "link_states": Node(
-        (
-            *("links", "row_positions", "ensemble", "looked_at", "result_here?"),
-            "link_weight",
-        ),
-        link_states,
-        keep=16,
-    ),
-    "contradiction": Node(
-        ("look.refused", "pair_reading~", "row_positions"), contradiction
-    ),
-    "rises": Node(
-        ("ranking", "links", "look.since", "row_positions", "link_weight"), rises
-    ),
-    "link_marks": Node(("link_states", "look.pair", "order"), link_marks),
-    "pair_reading": Node(
-        (
-            "look.pair",
-            "links",
-            "samples",
-            "row_positions",
-            "ranking",
-            "link_weight",
-            "spreads",
-        ),
-        pair_reading,
-        "live",
-        "Reading the pair",
-        keep=16,
-    ),
-    "suggestions": Node(
-        ("ensemble", "constraints?", "link_weight", "unsure", "row_positions"),
-        suggestions,
-        "idle",
-        "Looking for pairs worth an answer",
-        keep=16,
-        rests=True,
-    ),
-}

@@ -11,13 +11,14 @@ from clusterlens.compute.pool.nulls import (
     null_agreement_seconds,
 )
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 from clusterlens.ui.work.results import RESULTS, content_key
 
 DRAWS = 19
 
 
+@node()
 def null_seconds(samples: Dataset, pool: tuple[Any, ...]) -> float | None:
     """Estimate how long the check takes; None where no pool was run."""
     if not pool:
@@ -25,6 +26,7 @@ def null_seconds(samples: Dataset, pool: tuple[Any, ...]) -> float | None:
     return null_agreement_seconds(samples.X.shape, list(pool), DRAWS)
 
 
+@node("live", "Comparing with copies without groups", keep=8, asked_for=True)
 def null_check(
     job: Job,
     samples: Dataset,
@@ -48,16 +50,3 @@ def null_check(
 
     key = content_key(samples.X, pool, random_state, f"null check {DRAWS} {noise}")
     return RESULTS.get(key, compare, job.cancelled)
-
-
-NODES = {
-    "null_seconds": Node(("samples", "pool"), null_seconds),
-    "null_check": Node(
-        ("samples", "pool", "random_state", "noise"),
-        null_check,
-        "live",
-        "Comparing with copies without groups",
-        asked_for=True,
-        keep=8,
-    ),
-}

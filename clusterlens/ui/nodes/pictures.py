@@ -35,7 +35,7 @@ from clusterlens.ui.kit.palette import (
     label_title,
 )
 from clusterlens.ui.state.looking import Brush, Viewport
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
 # Clusters whose numbers are written on the map; more would cover it.
@@ -44,11 +44,13 @@ NUMBERED = 40
 _NUMBER_GAP = 0.05
 
 
+@node("live", "Drawing the map")
 def projection(job: Job, samples: Dataset) -> Projection:
     """Map of the samples by two principal components."""
     return project(samples)
 
 
+@node("live", "Preparing the map for clicks")
 def nearest(job: Job, projection: Projection) -> KDTree:
     """Search tree over the map, for clicks."""
     return KDTree(projection.coordinates)
@@ -62,18 +64,19 @@ class Colours:
     by: str
 
 
+@node("live", "Colouring the samples")
 def colours(
     job: Job,
-    colour_by: str,
+    look_colour_by: str,
     clusters: np.ndarray,
     disagreement: np.ndarray,
     samples: Dataset,
 ) -> Colours:
     """Colour the samples by model, disagreement or given labels."""
-    if colour_by == "disagreement":
-        return Colours(disagreement_colours(disagreement), colour_by)
-    if colour_by == "labels" and samples.labels_true is not None:
-        return Colours(cluster_colours(samples.labels_true), colour_by)
+    if look_colour_by == "disagreement":
+        return Colours(disagreement_colours(disagreement), look_colour_by)
+    if look_colour_by == "labels" and samples.labels_true is not None:
+        return Colours(cluster_colours(samples.labels_true), look_colour_by)
     return Colours(cluster_colours(clusters), "model")
 
 
@@ -99,18 +102,19 @@ class Legend:
     numbers: list[str]
 
 
+@node("live", "Naming the clusters", keep=8)
 def legend(
     job: Job,
-    colour_by: str,
+    look_colour_by: str,
     clusters: np.ndarray,
     samples: Dataset,
     projection: Projection,
     model_names: dict[int, str],
 ) -> Legend:
     """Name and place what the samples are coloured by."""
-    if colour_by == "disagreement":
-        return Legend(colour_by, [], np.empty((0, 2)), [])
-    given = samples.labels_true if colour_by == "labels" else None
+    if look_colour_by == "disagreement":
+        return Legend(look_colour_by, [], np.empty((0, 2)), [])
+    given = samples.labels_true if look_colour_by == "labels" else None
     codes = clusters if given is None else given
     numbers, sizes = np.unique(codes, return_counts=True)
     names = [
@@ -159,52 +163,63 @@ def number_places(
     return places
 
 
+@node("live", "Drawing the map")
 def map_picture(
-    job: Job, projection: Projection, colours: Colours, brush: Brush, port: Viewport
+    job: Job,
+    projection: Projection,
+    colours: Colours,
+    look_brush: Brush,
+    look_map_view: Viewport,
 ) -> Picture | None:
     """Draw the samples at the size and in the ranges of the figure."""
-    if not (port.width and port.height):
+    if not (look_map_view.width and look_map_view.height):
         return None
-    return draw_map(projection.coordinates, colours.values, port, lit=brush.positions)
+    return draw_map(
+        projection.coordinates, colours.values, look_map_view, lit=look_brush.positions
+    )
 
 
+@node("live", "Ordering the samples")
 def order(
     job: Job,
-    order_by: str,
+    look_order_by: str,
     ensemble: Ensemble,
     tree_order: np.ndarray,
     clusters: np.ndarray,
 ) -> np.ndarray:
     """Order the samples by the model's clusters, the consensus tree, or as read."""
-    by: Any = "partition" if order_by == "model" else order_by
+    by: Any = "partition" if look_order_by == "model" else look_order_by
     return order_samples(ensemble, by, partition=clusters, tree=tree_order)
 
 
-def tile_source(job: Job, ensemble: Ensemble, order: np.ndarray) -> TileSource:
+@node("live", "Preparing the matrices")
+def tile_source(job: Job, heard: Ensemble, order: np.ndarray) -> TileSource:
     """Prepare the label matrix in the order of the samples."""
-    return TileSource(ensemble, order)
+    return TileSource(heard, order)
 
 
+@node("live", "Drawing the matrix")
 def consensus(
-    job: Job, source: TileSource, port: Viewport, shading: str
+    job: Job, tile_source: TileSource, look_matrix_view: Viewport, look_shading: str
 ) -> Heatmap | None:
     """The consensus matrix in view."""
-    if not (port.width and port.height):
+    if not (look_matrix_view.width and look_matrix_view.height):
         return None
-    tile = _tile(source, port, "consensus")
+    tile = _tile(tile_source, look_matrix_view, "consensus")
     equalised = equalised_palette(tile.values, Viridis256)
-    colours = equalised if shading == "eq_hist" else list(Viridis256)
-    return Heatmap(tile, source.ensemble.n_samples, colours)
+    colours = equalised if look_shading == "eq_hist" else list(Viridis256)
+    return Heatmap(tile, tile_source.ensemble.n_samples, colours)
 
 
+@node("live", "Drawing the binarised matrix")
 def binarised(
-    job: Job, source: TileSource, port: Viewport, threshold: int
+    job: Job, tile_source: TileSource, look_matrix_view: Viewport, binarised_at: int
 ) -> Heatmap | None:
     """The binarised matrix in view."""
-    if not (port.width and port.height):
+    if not (look_matrix_view.width and look_matrix_view.height):
         return None
-    tile = _tile(source, port, "binarised", threshold)
-    return Heatmap(tile, source.ensemble.n_samples, list(BINARISED_PALETTE))
+    tile = _tile(tile_source, look_matrix_view, "binarised", binarised_at)
+    return Heatmap(tile, tile_source.ensemble.n_samples, list(BINARISED_PALETTE))
 
 
 def _tile(
@@ -222,62 +237,15 @@ def _tile(
     )
 
 
+@node("live", "Drawing the edges")
 def matrix_edges(
-    job: Job, clusters: np.ndarray, samples: Dataset, order: np.ndarray, port: Viewport
+    job: Job,
+    clusters: np.ndarray,
+    samples: Dataset,
+    order: np.ndarray,
+    look_matrix_view: Viewport,
 ) -> Edges | None:
     """Cluster colours and row ids along the edges of the matrices."""
-    if not (port.width and port.height):
+    if not (look_matrix_view.width and look_matrix_view.height):
         return None
-    return edges(cluster_colours(clusters), samples.row_ids, order, port)
-
-
-NODES = {
-    "projection": Node(("samples",), projection, "live", "Drawing the map"),
-    "nearest": Node(("projection",), nearest, "live", "Preparing the map for clicks"),
-    "colours": Node(
-        ("look.colour_by", "clusters", "disagreement", "samples"),
-        colours,
-        "live",
-        "Colouring the samples",
-    ),
-    "legend": Node(
-        ("look.colour_by", "clusters", "samples", "projection", "model_names"),
-        legend,
-        "live",
-        "Naming the clusters",
-        keep=8,
-    ),
-    "map_picture": Node(
-        ("projection", "colours", "look.brush", "look.map_view"),
-        map_picture,
-        "live",
-        "Drawing the map",
-    ),
-    "order": Node(
-        ("look.order_by", "ensemble", "tree_order", "clusters"),
-        order,
-        "live",
-        "Ordering the samples",
-    ),
-    "tile_source": Node(
-        ("heard", "order"), tile_source, "live", "Preparing the matrices"
-    ),
-    "consensus": Node(
-        ("tile_source", "look.matrix_view", "look.shading"),
-        consensus,
-        "live",
-        "Drawing the matrix",
-    ),
-    "binarised": Node(
-        ("tile_source", "look.matrix_view", "binarised_at"),
-        binarised,
-        "live",
-        "Drawing the binarised matrix",
-    ),
-    "matrix_edges": Node(
-        ("clusters", "samples", "order", "look.matrix_view"),
-        matrix_edges,
-        "live",
-        "Drawing the edges",
-    ),
-}
+    return edges(cluster_colours(clusters), samples.row_ids, order, look_matrix_view)

@@ -14,10 +14,11 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.profiles import ClusterProfiles, cluster_profiles
 from clusterlens.ui.state.analysis import AnalysisResult, ClusterName, Link, Run
 from clusterlens.ui.state.partitions import clusters_of_result, names_of
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
 
+@node("live", "Looking up the result")
 def result_here(
     job: Job, result: AnalysisResult, samples: Dataset
 ) -> np.ndarray | None:
@@ -25,24 +26,26 @@ def result_here(
     return clusters_of_result(result, samples)
 
 
+@node("live", "Naming the clusters")
 def result_names(
-    job: Job, result: AnalysisResult, names: tuple[ClusterName, ...]
+    job: Job, result: AnalysisResult, cluster_names: tuple[ClusterName, ...]
 ) -> dict[int, str]:
     """Names that were given to clusters of the result."""
-    found = names_of(result.clusters, result.dataset.row_ids, names)
+    found = names_of(result.clusters, result.dataset.row_ids, cluster_names)
     return {k: called.text for k, called in found.items() if called.is_own}
 
 
+@node("live", "Matching the clusters")
 def numbering(
-    job: Job, ensemble: Ensemble, reference: int, here: np.ndarray | None
+    job: Job, ensemble: Ensemble, reference: int, result_here: np.ndarray | None
 ) -> np.ndarray:
     """Clusters that give all others their numbers and colours, (n_samples,), from 0.
 
     Those of the result, else of the reference; noise is a cluster of its own.
     """
-    if here is None:
+    if result_here is None:
         return ensemble.codes_and_gaps[reference].astype(np.int64)
-    return np.where(here == NOISE, here.max() + 1, here)
+    return np.where(result_here == NOISE, result_here.max() + 1, result_here)
 
 
 def numbered_like(numbering: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -73,18 +76,20 @@ class LookedAt:
     is_result: bool = False
 
 
+@node()
 def shows_result(
-    model: int | None,
-    here: np.ndarray | None,
+    look_model: int | None,
+    result_here: np.ndarray | None,
     result: AnalysisResult | None,
     run_id: str | None,
 ) -> bool:
     """Whether a result that is no model of the run is looked at."""
-    if result is None or here is None or model is not None:
+    if result is None or result_here is None or look_model is not None:
         return False
     return result.model_of(run_id) is None
 
 
+@node()
 def looked_at(
     selected: int,
     shows_result: bool,
@@ -101,25 +106,29 @@ def looked_at(
     return LookedAt(name, selected, beside=result.title)
 
 
+@node("live", "Matching the clusters", keep=8)
 def clusters(
     job: Job,
     ensemble: Ensemble,
     selected: int,
     shows_result: bool,
     numbering: np.ndarray,
-    here: np.ndarray | None,
+    result_here: np.ndarray | None,
 ) -> np.ndarray:
     """Clusters that are looked at, numbered like those of the result; noise is -1."""
-    if here is not None and shows_result:
-        return here
+    if result_here is not None and shows_result:
+        return result_here
     return numbered_like(numbering, ensemble.labels[selected])
 
 
+@node("live", "Comparing the result")
 def shared_with_leader(
-    job: Job, ensemble: Ensemble, leader: int, here: np.ndarray
+    job: Job, ensemble: Ensemble, leader: int, result_here: np.ndarray
 ) -> int:
     """Number of samples that the leader puts into the same cluster as the result."""
-    return int((numbered_like(here, ensemble.labels[leader]) == here).sum())
+    return int(
+        (numbered_like(result_here, ensemble.labels[leader]) == result_here).sum()
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,14 +174,15 @@ class Told:
     is_here: bool
 
 
+@node("live", "Naming the clusters", keep=8)
 def told(
     job: Job,
     selected: int,
     run: Run,
     clusters: np.ndarray,
     result: AnalysisResult | None,
-    here: np.ndarray | None,
-    names: tuple[ClusterName, ...],
+    result_here: np.ndarray | None,
+    cluster_names: tuple[ClusterName, ...],
     links: tuple[Link, ...],
 ) -> Told:
     """Choose what is told: never a model that is merely looked at beside the result."""
@@ -186,11 +196,11 @@ def told(
         )
         is_result, is_here = False, True
     else:
-        is_result, is_here = True, here is not None
+        is_result, is_here = True, result_here is not None
     model, soft = result.model_of(run.id), None
     if model is not None:
         soft = run.ensemble.memberships.get(model)
-    called = names_of(result.clusters, result.dataset.row_ids, names)
+    called = names_of(result.clusters, result.dataset.row_ids, cluster_names)
     return Told(
         result.title,
         result.dataset,
@@ -206,59 +216,7 @@ def told(
     )
 
 
+@node("live", "Describing the clusters", keep=8)
 def told_profiles(job: Job, told: Told) -> ClusterProfiles:
     """What characterises each cluster that is told, in the columns as read."""
     return cluster_profiles(told.dataset, told.clusters)
-
-
-NODES = {
-    "result_here": Node(
-        ("result", "samples"), result_here, "live", "Looking up the result"
-    ),
-    "result_names": Node(
-        ("result", "cluster_names"), result_names, "live", "Naming the clusters"
-    ),
-    "numbering": Node(
-        ("ensemble", "reference", "result_here?"),
-        numbering,
-        "live",
-        "Matching the clusters",
-    ),
-    "shared_with_leader": Node(
-        ("ensemble", "leader", "result_here"),
-        shared_with_leader,
-        "live",
-        "Comparing the result",
-    ),
-    "shows_result": Node(
-        ("look.model?", "result_here?", "result?", "run_id?"), shows_result
-    ),
-    "looked_at": Node(
-        ("selected", "shows_result", "ensemble", "result?", "run_id?"), looked_at
-    ),
-    "clusters": Node(
-        ("ensemble", "selected", "shows_result", "numbering", "result_here?"),
-        clusters,
-        "live",
-        "Matching the clusters",
-        keep=8,
-    ),
-    "told": Node(
-        (
-            "selected",
-            "run",
-            "clusters",
-            "result?",
-            "result_here?",
-            "cluster_names",
-            "links",
-        ),
-        told,
-        "live",
-        "Naming the clusters",
-        keep=8,
-    ),
-    "told_profiles": Node(
-        ("told",), told_profiles, "live", "Describing the clusters", keep=8
-    ),
-}

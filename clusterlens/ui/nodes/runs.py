@@ -8,7 +8,7 @@ import numpy as np
 
 from clusterlens.compute.ranking.run_comparison import RunComparison, compare_runs
 from clusterlens.ui.state.analysis import Run
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
 # Companions of a sample have changed where its rows of the two consensus matrices
@@ -29,8 +29,9 @@ class Beside:
         return self.found.rows[0][self.found.changed > CHANGED]
 
 
+@node("live", "Comparing the runs", keep=8)
 def beside(
-    job: Job, run: Run, runs: tuple[Run, ...], asked: str, score: str
+    job: Job, run: Run, runs: tuple[Run, ...], look_beside_run: str, score: str
 ) -> Beside | None:
     """Compare the run with the one asked for, or the newest other that shares rows."""
     own = np.asarray(run.dataset.row_ids)
@@ -39,21 +40,10 @@ def beside(
         for one in reversed(runs)
         if one.id != run.id and np.isin(one.dataset.row_ids, own).sum() > 1
     ]
-    chosen = next((one for one in others if one.id == asked), None)
+    chosen = next((one for one in others if one.id == look_beside_run), None)
     if chosen is None and not others:
         return None
     other = chosen or others[0]
     ids = (own, np.asarray(other.dataset.row_ids))
     ensembles = (run.ensemble, other.ensemble)
     return Beside(other, compare_runs(*ensembles, ids, score=score, **job.kernels))
-
-
-NODES = {
-    "beside": Node(
-        ("run", "runs", "look.beside_run", "score"),
-        beside,
-        "live",
-        "Comparing the runs",
-        keep=8,
-    )
-}

@@ -2,7 +2,7 @@
 
 A folder holds `page.py`, whose `PAGE` is how the cards are arranged; the cards and the
 figures that only they show; `look.py` with what is looked at; and files that end in
-`nodes.py`, whose `NODES` are what follows from it.
+`nodes.py`, whose nodes are what follows from it.
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ class Room(NamedTuple):
         return [file.Look for file in self._files(".look")]
 
     @property
-    def nodes(self) -> dict[str, Any]:
-        """What the page derives, of all its files of nodes."""
-        files = self._files("nodes")
-        return {name: node for file in files for name, node in file.NODES.items()}
+    def nodes(self) -> list[Any]:
+        """The files with what the page derives."""
+        return self._files("nodes")
 
     @property
     def _folder(self) -> str:

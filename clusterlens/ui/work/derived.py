@@ -1,18 +1,20 @@
 """Derived: everything computed from the analysis and from what is looked at.
 
-A `Node` is a function of named inputs: fields of the analysis, parameters of the look
-("look.model") and other nodes. Its result is kept under a key made of all its inputs,
+A function marked by `@node` is a `Node`: its name is that of the result, and the names
+of its parameters say what it needs: fields of the analysis, parameters of the look
+(`look_model`) and other nodes. Its result is kept under a key made of all its inputs,
 so nothing on screen can be stale, and undo finds what was computed before. Only nodes
 that somebody watches, and those they need, are computed.
 """
 
 from __future__ import annotations
 
+import inspect
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.ui.state.history import History
@@ -25,7 +27,11 @@ _LOG = logging.getLogger(__name__)
 MOST_BYTES = 300_000_000
 REST_SECONDS = 0.2
 State = Literal["empty", "pending", "ready", "failed", "declined"]
+Lane = Literal["now", "live", "idle"]
 Watcher = Callable[[Mapping[str, "Result"]], None]
+T = TypeVar("T")
+# Type of an input that is not waited for: None until it is ready.
+Later = T | None
 
 
 @dataclass(frozen=True)
@@ -55,11 +61,67 @@ class Node:
 
     inputs: tuple[str, ...]
     compute: Callable[..., Any]
-    lane: Literal["now", "live", "idle"] = "now"
+    lane: Lane = "now"
     title: str = ""
     keep: int = 4
     asked_for: bool = False
     rests: bool = False
+
+
+def node(lane: Lane = "now", title: str = "", **how: Any) -> Callable[[T], T]:
+    """Mark a function as a node, named as it is, with its parameters as inputs.
+
+    Those of the look begin with `look_`. One whose type ends in `| None` may be None;
+    one of the type `Later[...]` is not waited for. In the lanes live and idle the first
+    parameter is `job`. The other arguments are those of `Node`.
+    """
+
+    def mark(compute: T) -> T:
+        given = list(inspect.signature(compute).parameters.values())
+        if lane != "now" and given.pop(0).name != "job":
+            raise TypeError(f"The first parameter of {compute.__name__} must be job.")
+        inputs = tuple(map(_input_of, given))
+        compute.node = Node(inputs, compute, lane, title, **how)
+        return compute
+
+    return mark
+
+
+def _input_of(parameter: inspect.Parameter) -> str:
+    name, kind = parameter.name, str(parameter.annotation)
+    if name.startswith("look_"):
+        name = f"look.{name.removeprefix('look_')}"
+    if kind.startswith("Later["):
+        return f"{name}~"
+    return f"{name}?" if kind.endswith("| None") else name
+
+
+def collect_nodes(files: Iterable[Any], fields: Iterable[str]) -> dict[str, Node]:
+    """Collect the nodes of modules: marked functions, and what `NODES` holds besides.
+
+    `fields` are the inputs that are no nodes: of the analysis and of the look.
+    """
+    nodes: dict[str, Node] = {}
+    for file in files:
+        found = {
+            name: thing.node
+            for name, thing in vars(file).items()
+            if isinstance(getattr(thing, "node", None), Node)
+            and thing.__module__ == file.__name__
+        } | getattr(file, "NODES", {})
+        if twice := nodes.keys() & found:
+            raise TypeError(f"Two nodes are named {min(twice)}; rename one.")
+        nodes |= found
+    known = nodes.keys() | set(fields)
+    for name, one in nodes.items():
+        for given in one.inputs:
+            if (given := given.rstrip("?~")) not in known:
+                parameter = given.replace("look.", "look_")
+                raise TypeError(
+                    f"The parameter {parameter} of the node {name} is no other node "
+                    "and no field of the analysis or of the look; name it as one."
+                )
+    return nodes
 
 
 @dataclass(frozen=True, eq=False)

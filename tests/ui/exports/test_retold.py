@@ -16,7 +16,7 @@ from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.nodes.result import told
 from clusterlens.ui.pages.fuzzy.headline import FuzzyHeadline
-from clusterlens.ui.pages.fuzzy.nodes import Pair, choices
+from clusterlens.ui.pages.fuzzy.nodes import Pair, fuzzy_choices
 from clusterlens.ui.pages.labels.headline import LabelsHeadline
 from clusterlens.ui.pages.labels.nodes import judged
 from clusterlens.ui.pages.new_rows.nodes import segmentation
@@ -261,7 +261,7 @@ class Worked:
             self.shown[f"{name}, {source}"] = [shown.codes.tolist()]
         if not analysis.memberships:
             return
-        listed = choices("table", samples, ensemble, analysis.memberships)
+        listed = fuzzy_choices("table", samples, ensemble, analysis.memberships)
         keys = [one.key for one in listed.listed]
         for u, v in zip(keys, [*keys[1:], keys[0]], strict=True):
             text = page._script(listed, Pair(u, v)).partition("print(")[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterlens.compute.pool.k_selection import KSelection, select_k, select_k_seconds
 from clusterlens.compute.table.dataset import Dataset
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
 LARGEST = 10
@@ -15,12 +15,19 @@ def _numbers(samples: Dataset) -> range:
     return range(2, min(LARGEST, int(0.4 * len(samples.X))) + 1)
 
 
+@node()
 def k_seconds(samples: Dataset) -> float | None:
     """Estimate how long the comparison takes; None where there are too few samples."""
     numbers = _numbers(samples)
     return select_k_seconds(samples.X.shape, numbers) if len(numbers) else None
 
 
+@node(
+    "live",
+    "Comparing numbers of clusters with copies without groups",
+    keep=8,
+    asked_for=True,
+)
 def k_selection(job: Job, samples: Dataset, random_state: int) -> KSelection:
     """Compare how clear k clusters are with how clear they are in copies without."""
     return select_k(
@@ -29,16 +36,3 @@ def k_selection(job: Job, samples: Dataset, random_state: int) -> KSelection:
         random_state,
         **job.kernels,
     )
-
-
-NODES = {
-    "k_seconds": Node(("samples",), k_seconds),
-    "k_selection": Node(
-        ("samples", "random_state"),
-        k_selection,
-        "live",
-        "Comparing numbers of clusters with copies without groups",
-        asked_for=True,
-        keep=8,
-    ),
-}

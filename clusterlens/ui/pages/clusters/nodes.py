@@ -54,7 +54,7 @@ from clusterlens.ui.state.partitions import (
     most_clusters,
     names_of,
 )
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import KERNELS, Job
 
 SHOWN_COLUMNS = 6
@@ -98,9 +98,10 @@ class Tree:
         return cuts
 
 
-def partition_tree(job: Job, ensemble: Ensemble, numbering: np.ndarray) -> Tree:
+@node("live", "Growing the consensus tree")
+def partition_tree(job: Job, heard: Ensemble, numbering: np.ndarray) -> Tree:
     """Grow the tree; clusters that match those of the numbering have their numbers."""
-    tree = make_tree(ensemble, **job.kernels)
+    tree = make_tree(heard, **job.kernels)
     nodes = tree.to_frame()
     k = int(np.clip(len(np.unique(numbering)), 1, tree.n_leaves))
     at = tree.nodes_at(k)
@@ -116,43 +117,47 @@ def partition_tree(job: Job, ensemble: Ensemble, numbering: np.ndarray) -> Tree:
     return Tree(tree, nodes.assign(number=[number[c] for c in colours]))
 
 
+@node("live", "Listing consensus functions")
 def methods(job: Job, ensemble: Ensemble) -> list[str]:
     """Consensus functions that scale to the run, the tree first."""
     return sorted(functions_for(ensemble), key=lambda name: name != TREE)
 
 
+@node(keep=32)
 def choice(
-    kind: str,
-    k: int | None,
-    method: str,
-    obeys: bool,
-    model: int,
-    group: Brush,
+    look_partition: str,
+    look_partition_k: int | None,
+    look_consensus_by: str,
+    look_obey_links: bool,
+    selected: int,
+    look_group: Brush,
     ensemble: Ensemble,
     reference: int,
     samples: Dataset,
-    links: Constraints | None,
-    result: np.ndarray | None,
+    constraints: Constraints | None,
+    result_here: np.ndarray | None,
     heard: Ensemble,
 ) -> Choice | None:
     """What the page is about; None where there is no such partition."""
+    kind = look_partition
     if kind == "auto":
-        kind = "model" if result is None else "result"
+        kind = "model" if result_here is None else "result"
     if kind == "result":
-        return None if result is None else Choice("result")
+        return None if result_here is None else Choice("result")
     if kind == "model":
-        return Choice("model", model=model)
+        return Choice("model", model=selected)
     if kind == "group":
-        return Choice("group", group=group) if len(group) else None
+        return Choice("group", group=look_group) if len(look_group) else None
     if kind == "labels":
         return Choice("labels") if samples.labels_true is not None else None
-    chosen = int(ensemble.n_clusters[reference]) if k is None else k
-    chosen = int(np.clip(chosen, 2, most_clusters(ensemble)))
-    obeys = obeys and links is not None
-    if obeys and method not in ("kmeans", "sec"):
-        method = "kmeans"
+    k = look_partition_k
+    k = int(ensemble.n_clusters[reference]) if k is None else k
+    k = int(np.clip(k, 2, most_clusters(ensemble)))
+    obeys = look_obey_links and constraints is not None
+    obeying = look_consensus_by in ("kmeans", "sec")
+    method = look_consensus_by if obeying or not obeys else "kmeans"
     votes = own_votes(ensemble, heard)
-    return Choice("consensus", k=chosen, method=method, obeys=obeys, votes=votes)
+    return Choice("consensus", k=k, method=method, obeys=obeys, votes=votes)
 
 
 def own_votes(ensemble: Ensemble, heard: Ensemble) -> tuple[int, ...]:
@@ -208,24 +213,27 @@ class Chosen:
         return int(self.labels[np.flatnonzero(self.clusters == cluster)[0]])
 
 
+@node("live", "Making the partition", keep=24)
 def chosen(
     job: Job,
     choice: Choice,
     ensemble: Ensemble,
     samples: Dataset,
     numbering: np.ndarray,
-    tree: Tree,
-    links: Constraints | None,
+    partition_tree: Tree,
+    constraints: Constraints | None,
     result: AnalysisResult | None,
-    names: tuple[ClusterName, ...],
+    cluster_names: tuple[ClusterName, ...],
 ) -> Chosen:
     """Make the partition and number its clusters."""
     kernels = {"executor": KERNELS, "cancel": job.cancelled}
-    labels = labels_of(choice, ensemble, samples, links, tree.tree, result, **kernels)
+    labels = labels_of(
+        choice, ensemble, samples, constraints, partition_tree.tree, result, **kernels
+    )
     if choice.kind == "consensus" and choice.method == TREE and not choice.obeys:
-        k = min(choice.k, tree.most)
-        number = tree.nodes["number"].to_numpy()
-        clusters = number[tree.tree.nodes_at(k)][tree.tree.leaves]
+        k = min(choice.k, partition_tree.most)
+        number = partition_tree.nodes["number"].to_numpy()
+        clusters = number[partition_tree.tree.nodes_at(k)][partition_tree.tree.leaves]
     elif choice.kind in ("group", "result"):
         clusters = labels
     else:
@@ -234,7 +242,7 @@ def chosen(
     order = np.argsort(np.where(found < 0, found.max() + 1, found), kind="stable")
     sizes = {int(found[k]): int(counts[k]) for k in order}
     given = _given_names(choice, samples, labels, clusters)
-    called = names_of(clusters, samples.row_ids, names)
+    called = names_of(clusters, samples.row_ids, cluster_names)
     given |= {k: name.text for k, name in called.items() if name.is_own}
     if choice.kind == "model" and _only_gaps(ensemble, choice.model):
         given[NOISE] = LEFT_OUT
@@ -245,6 +253,7 @@ def chosen(
     return Chosen(choice, title, labels, clusters, titles, given, sizes)
 
 
+@node("live", "Making the partition", keep=24, rests=True)
 def settled(job: Job, chosen: Chosen) -> Chosen:
     """The partition once the slider rests: icicle and maps come before what follows."""
     return chosen
@@ -266,28 +275,35 @@ def _given_names(
     }
 
 
+@node("live", "Naming the clusters", keep=16)
 def model_called(
-    job: Job, clusters: np.ndarray, samples: Dataset, names: tuple[ClusterName, ...]
+    job: Job,
+    clusters: np.ndarray,
+    samples: Dataset,
+    cluster_names: tuple[ClusterName, ...],
 ) -> dict[int, Called]:
     """The names that the clusters looked at share rows with."""
-    return names_of(clusters, samples.row_ids, names)
+    return names_of(clusters, samples.row_ids, cluster_names)
 
 
+@node("live", "Naming the clusters", keep=16)
 def model_names(
-    job: Job, called: dict[int, Called], ensemble: Ensemble, looked_at: LookedAt
+    job: Job, model_called: dict[int, Called], ensemble: Ensemble, looked_at: LookedAt
 ) -> dict[int, str]:
     """What the clusters looked at are called that were given a name, and gaps."""
     gaps = looked_at.model is not None and _only_gaps(ensemble, looked_at.model)
-    return {k: str(name) for k, name in called.items()} | (
+    return {k: str(name) for k, name in model_called.items()} | (
         {NOISE: LEFT_OUT} if gaps else {}
     )
 
 
-def in_hand(chosen: Chosen, cluster: int | None) -> int:
+@node(keep=8)
+def in_hand(chosen: Chosen, look_cluster: int | None) -> int:
     """The cluster that is read: the one looked at, else the first."""
-    return cluster if cluster in chosen.sizes else next(iter(chosen.sizes))
+    return look_cluster if look_cluster in chosen.sizes else next(iter(chosen.sizes))
 
 
+@node("live", "Describing the clusters", keep=24)
 def chosen_profiles(job: Job, samples: Dataset, settled: Chosen) -> ClusterProfiles:
     """What characterises each cluster, in the original columns and units."""
     if settled.choice.kind == "group":
@@ -303,11 +319,10 @@ def _with(every: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([own.assign(cluster=0), others], ignore_index=True)
 
 
-def chosen_held(job: Job, ensemble: Ensemble, settled: Chosen) -> ClusterConsensus:
+@node("live", "Measuring what the pool keeps together", keep=8)
+def chosen_held(job: Job, heard: Ensemble, settled: Chosen) -> ClusterConsensus:
     """How well the pool keeps the clusters together."""
-    return held_groups(
-        ensemble, settled.clusters, executor=KERNELS, cancel=job.cancelled
-    )
+    return held_groups(heard, settled.clusters, executor=KERNELS, cancel=job.cancelled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,9 +343,10 @@ class Apart:
     columns: list[tuple[ColumnDistribution, dict[Any, Any]]]
 
 
-def apart(job: Job, samples: Dataset, settled: Chosen, cluster: int) -> Apart | None:
+@node("live", "Describing the cluster")
+def apart(job: Job, samples: Dataset, settled: Chosen, in_hand: int) -> Apart | None:
     """Describe the columns in which a cluster differs most from the rest."""
-    inside = settled.clusters == cluster
+    inside = settled.clusters == in_hand
     if inside.all():
         return None
     top = group_profile(samples, inside).top(1, SHOWN_COLUMNS)
@@ -338,7 +354,7 @@ def apart(job: Job, samples: Dataset, settled: Chosen, cluster: int) -> Apart | 
     found = column_distributions(samples, inside, known["column"].tolist())
     size = int(inside.sum())
     rows = known.to_dict("records")
-    return Apart(cluster, size, len(inside) - size, list(zip(found, rows, strict=True)))
+    return Apart(in_hand, size, len(inside) - size, list(zip(found, rows, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,30 +380,36 @@ class Members:
     doubtful: int
 
 
+@node("live", "Listing the rows")
 def members(
-    job: Job, chosen: Chosen, held: ClusterConsensus, cluster: int, typical: bool
+    job: Job,
+    chosen: Chosen,
+    chosen_held: ClusterConsensus,
+    in_hand: int,
+    look_typical_first: bool,
 ) -> Members:
     """List the samples of a cluster by how typical of it they are."""
-    inside = np.flatnonzero(chosen.clusters == cluster)
-    sign = -1 if typical else 1
-    inside = inside[np.argsort(sign * held.own[inside], kind="stable")]
-    beside = held.nearest[inside]
+    inside = np.flatnonzero(chosen.clusters == in_hand)
+    sign = -1 if look_typical_first else 1
+    inside = inside[np.argsort(sign * chosen_held.own[inside], kind="stable")]
+    beside = chosen_held.nearest[inside]
     known = beside >= 0
     return Members(
         inside,
-        held.own[inside],
-        np.where(known, held.clusters[beside], NOISE),
-        np.where(known, held.items[inside, beside], 0.0),
-        int(held.doubtful[inside].sum()),
+        chosen_held.own[inside],
+        np.where(known, chosen_held.clusters[beside], NOISE),
+        np.where(known, chosen_held.items[inside, beside], 0.0),
+        int(chosen_held.doubtful[inside].sum()),
     )
 
 
+@node(keep=16)
 def other_choice(
-    compared: str,
+    look_compared: str,
     choice: Choice,
     selected: int,
     samples: Dataset,
-    tree: Tree,
+    partition_tree: Tree,
     ensemble: Ensemble,
     result: AnalysisResult | None,
     run_id: str | None,
@@ -398,18 +420,18 @@ def other_choice(
     A result is that model, too, where it has just its clusters.
     """
     result_model = None if result is None else result.model_of(run_id)
-    if compared == "labels":
+    if look_compared == "labels":
         return Choice("labels") if samples.labels_true is not None else None
-    if compared.startswith("model "):
-        return Choice("model", model=int(compared.removeprefix("model ")))
+    if look_compared.startswith("model "):
+        return Choice("model", model=int(look_compared.removeprefix("model ")))
     is_selected = choice == Choice("model", model=selected)
     is_selected |= choice.kind == "result" and result_model == selected
-    if compared == "consensus" or is_selected:
+    if look_compared == "consensus" or is_selected:
         k = choice.k if choice.kind == "consensus" else None
         if k is None:
             model = choice.model if choice.kind == "model" else selected
             k = int(ensemble.n_clusters[model])
-        k = int(np.clip(k, 2, max(tree.most, 2)))
+        k = int(np.clip(k, 2, max(partition_tree.most, 2)))
         return Choice("consensus", k=k, votes=own_votes(ensemble, heard))
     return Choice("model", model=selected)
 
@@ -433,6 +455,7 @@ class Shared:
     n_samples: int
 
 
+@node("live", "Matching the partitions", keep=16)
 def shared(job: Job, chosen: Chosen, other: Chosen) -> Shared | None:
     """Find the samples that two partitions share; None where there are none."""
     at = np.flatnonzero(chosen.seen & other.seen)
@@ -443,6 +466,7 @@ def shared(job: Job, chosen: Chosen, other: Chosen) -> Shared | None:
     return Shared(at, changed, len(chosen.clusters))
 
 
+@node("live", "Comparing the partitions", keep=16)
 def comparison(
     job: Job, settled: Chosen, other: Chosen, shared: Shared
 ) -> PartitionComparison:
@@ -451,28 +475,30 @@ def comparison(
     return compare_partitions(settled.clusters[at], other.clusters[at])
 
 
+@node("live", "Drawing the map")
 def own_picture(
     job: Job,
     projection: Projection,
     chosen: Chosen,
     shared: Shared,
-    brush: Brush,
-    port: Viewport,
+    look_brush: Brush,
+    look_compare_view: Viewport,
 ) -> Picture | None:
     """Draw the partition, samples that change cluster strong."""
-    return _picture(projection, chosen.clusters, shared, brush, port)
+    return _picture(projection, chosen.clusters, shared, look_brush, look_compare_view)
 
 
+@node("live", "Drawing the map beside it")
 def other_picture(
     job: Job,
     projection: Projection,
     other: Chosen,
     shared: Shared,
-    brush: Brush,
-    port: Viewport,
+    look_brush: Brush,
+    look_compare_view: Viewport,
 ) -> Picture | None:
     """Draw the other partition the same way."""
-    return _picture(projection, other.clusters, shared, brush, port)
+    return _picture(projection, other.clusters, shared, look_brush, look_compare_view)
 
 
 def _picture(
@@ -498,12 +524,14 @@ def _only_gaps(ensemble: Ensemble, model: int) -> bool:
     return bool(ensemble.n_missing[model] and not ensemble.n_noise[model])
 
 
+@node("live", "Looking for the closest model", keep=16)
 def judge(job: Job, settled: Chosen, ensemble: Ensemble) -> Judge | None:
     """Choose the model that can judge the partition; None where none was fitted."""
     own = settled.choice.model if settled.choice.kind == "model" else None
     return choose_judge(job, settled.clusters, ensemble, own)
 
 
+@node("live", "Drawing the samples again", keep=16, asked_for=True)
 def chosen_stability(
     job: Job,
     chosen: Chosen,
@@ -516,144 +544,12 @@ def chosen_stability(
     return find_again(job, samples, chosen.clusters, ensemble, judge, random_state)
 
 
-_MADE = (
-    *("ensemble", "samples", "numbering", "partition_tree", "constraints?"),
-    *("result?", "cluster_names"),
-)
-
+# The partition beside it is made as the one in hand.
 NODES = {
-    "partition_tree": Node(
-        ("heard", "numbering"), partition_tree, "live", "Growing the consensus tree"
-    ),
-    "methods": Node(("ensemble",), methods, "live", "Listing consensus functions"),
-    "choice": Node(
-        (
-            "look.partition",
-            "look.partition_k?",
-            "look.consensus_by",
-            "look.obey_links",
-            "selected",
-            "look.group",
-            "ensemble",
-            "reference",
-            "samples",
-            "constraints?",
-            "result_here?",
-            "heard",
-        ),
-        choice,
-        keep=32,
-    ),
-    "chosen": Node(
-        ("choice", *_MADE),
-        chosen,
-        "live",
-        "Making the partition",
-        keep=24,
-    ),
-    "settled": Node(
-        ("chosen",),
-        settled,
-        "live",
-        "Making the partition",
-        keep=24,
-        rests=True,
-    ),
-    "model_called": Node(
-        ("clusters", "samples", "cluster_names"),
-        model_called,
-        "live",
-        "Naming the clusters",
+    "other": replace(
+        chosen.node,
+        inputs=("other_choice", *chosen.node.inputs[1:]),
+        title="Making the partition beside it",
         keep=16,
-    ),
-    "model_names": Node(
-        ("model_called", "ensemble", "looked_at"),
-        model_names,
-        "live",
-        "Naming the clusters",
-        keep=16,
-    ),
-    "in_hand": Node(("chosen", "look.cluster?"), in_hand, keep=8),
-    "chosen_profiles": Node(
-        ("samples", "settled"),
-        chosen_profiles,
-        "live",
-        "Describing the clusters",
-        keep=24,
-    ),
-    "chosen_held": Node(
-        ("heard", "settled"),
-        chosen_held,
-        "live",
-        "Measuring what the pool keeps together",
-        keep=8,
-    ),
-    "apart": Node(
-        ("samples", "settled", "in_hand"), apart, "live", "Describing the cluster"
-    ),
-    "members": Node(
-        ("chosen", "chosen_held", "in_hand", "look.typical_first"),
-        members,
-        "live",
-        "Listing the rows",
-    ),
-    "other_choice": Node(
-        (
-            "look.compared",
-            "choice",
-            "selected",
-            "samples",
-            "partition_tree",
-            "ensemble",
-            "result?",
-            "run_id?",
-            "heard",
-        ),
-        other_choice,
-        keep=16,
-    ),
-    "other": Node(
-        ("other_choice", *_MADE),
-        chosen,
-        "live",
-        "Making the partition beside it",
-        keep=16,
-    ),
-    "shared": Node(
-        ("chosen", "other"), shared, "live", "Matching the partitions", keep=16
-    ),
-    "comparison": Node(
-        ("settled", "other", "shared"),
-        comparison,
-        "live",
-        "Comparing the partitions",
-        keep=16,
-    ),
-    "own_picture": Node(
-        ("projection", "chosen", "shared", "look.brush", "look.compare_view"),
-        own_picture,
-        "live",
-        "Drawing the map",
-    ),
-    "other_picture": Node(
-        ("projection", "other", "shared", "look.brush", "look.compare_view"),
-        other_picture,
-        "live",
-        "Drawing the map beside it",
-    ),
-    "judge": Node(
-        ("settled", "ensemble"),
-        judge,
-        "live",
-        "Looking for the closest model",
-        keep=16,
-    ),
-    "chosen_stability": Node(
-        ("chosen", "judge", "ensemble", "samples", "random_state"),
-        chosen_stability,
-        "live",
-        "Drawing the samples again",
-        asked_for=True,
-        keep=16,
-    ),
+    )
 }

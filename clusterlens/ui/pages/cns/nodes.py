@@ -21,7 +21,7 @@ from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.raster import Raster, map_view, place_samples
 from clusterlens.ui.kit.palette import certain_colours
 from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import Later, node
 from clusterlens.ui.work.jobs import Job
 
 # Bins of the histogram of certainty.
@@ -32,7 +32,8 @@ _SIZES = 9
 _CACHES, _LARGE_CACHES = 16, 6
 
 
-def cns_graph(job: Job, dataset: Dataset, metric: Any) -> CNSGraph:
+@node("live", "Searching the nearest neighbours", keep=1)
+def cns_graph(job: Job, dataset: Dataset, look_cns_metric: Any) -> CNSGraph:
     """Search the neighbours, half as many again as the default grid asks for."""
     n = len(dataset.X)
     if n < 3:
@@ -42,7 +43,7 @@ def cns_graph(job: Job, dataset: Dataset, metric: Any) -> CNSGraph:
     return CNSGraph(
         dataset.X,
         min(n - 1, 6 * int(np.ceil(np.log(n)))),
-        metric,
+        look_cns_metric,
         max_caches=_CACHES if n <= LARGE else _LARGE_CACHES,
         progress=job.report,
         cancel=job.cancelled,
@@ -66,12 +67,13 @@ class Automatic:
     criterion: float
 
 
-def cns_automatic(job: Job, graph: CNSGraph) -> Automatic:
+@node("idle", "Choosing the setting of CNS")
+def cns_automatic(job: Job, cns_graph: CNSGraph) -> Automatic:
     """Choose the setting as `CNS` does: the best of the default grid."""
-    sizes = graph.default_neighbors or (graph.max_neighbors,)
-    _fill(job, graph, sizes)
-    table = graph.criterion_grid(
-        sizes, graph.default_alphas or graph.alpha_range, cancel=job.cancelled
+    sizes = cns_graph.default_neighbors or (cns_graph.max_neighbors,)
+    _fill(job, cns_graph, sizes)
+    table = cns_graph.criterion_grid(
+        sizes, cns_graph.default_alphas or cns_graph.alpha_range, cancel=job.cancelled
     ).best()
     best = table.loc[table["criterion"].idxmax()]
     setting = Setting(
@@ -80,11 +82,14 @@ def cns_automatic(job: Job, graph: CNSGraph) -> Automatic:
     return Automatic(setting, float(best["criterion"]))
 
 
-def cns_criterion(job: Job, graph: CNSGraph, automatic: Automatic) -> CriterionGrid:
+@node("idle", "Comparing the settings of CNS")
+def cns_criterion(
+    job: Job, cns_graph: CNSGraph, cns_automatic: Automatic
+) -> CriterionGrid:
     """The criterion at every K, over sizes on offer and alphas."""
-    sizes = _grid_sizes(graph)
-    _fill(job, graph, sizes)
-    return graph.criterion_grid(sizes, cancel=job.cancelled)
+    sizes = _grid_sizes(cns_graph)
+    _fill(job, cns_graph, sizes)
+    return cns_graph.criterion_grid(sizes, cancel=job.cancelled)
 
 
 def _fill(job: Job, graph: CNSGraph, sizes: Sequence[int]) -> None:
@@ -109,31 +114,35 @@ def _grid_sizes(graph: CNSGraph) -> list[int]:
 Chosen = tuple[int, float, int]
 
 
+@node()
 def cns_released(
-    graph: CNSGraph, chosen: Chosen | None, automatic: Automatic | None
+    cns_graph: CNSGraph, cns: Chosen | None, cns_automatic: Later[Automatic]
 ) -> Setting:
     """The setting that was chosen, else the automatic one, else a first guess."""
-    if chosen is not None:
-        return Setting(*chosen)
-    if automatic is not None:
-        return automatic.setting
-    alpha = float(np.sqrt(np.prod(graph.alpha_range)))
-    return Setting(_first_guess(graph), alpha, min(2, graph.max_clusters))
+    if cns is not None:
+        return Setting(*cns)
+    if cns_automatic is not None:
+        return cns_automatic.setting
+    alpha = float(np.sqrt(np.prod(cns_graph.alpha_range)))
+    return Setting(_first_guess(cns_graph), alpha, min(2, cns_graph.max_clusters))
 
 
-def cns_setting(released: Setting, preview: Chosen | None) -> Setting:
+@node()
+def cns_setting(cns_released: Setting, look_cns_preview: Chosen | None) -> Setting:
     """The setting in force: where a slider is held, else the one it was left at."""
-    return Setting(*preview) if preview is not None else released
+    return Setting(*look_cns_preview) if look_cns_preview is not None else cns_released
 
 
-def cns_held(job: Job, preview: Chosen) -> Setting:
+@node("live", "Following", rests=True)
+def cns_held(job: Job, look_cns_preview: Chosen) -> Setting:
     """Where a slider is held and rests."""
-    return Setting(*preview)
+    return Setting(*look_cns_preview)
 
 
-def cns_settled(released: Setting, held: Setting | None) -> Setting:
+@node()
+def cns_settled(cns_released: Setting, cns_held: Setting | None) -> Setting:
     """The setting that is told of: the one in force, once a held slider rests."""
-    return released if held is None else held
+    return cns_released if cns_held is None else cns_held
 
 
 def _first_guess(graph: CNSGraph) -> int:
@@ -141,27 +150,33 @@ def _first_guess(graph: CNSGraph) -> int:
     return next(iter(graph.default_neighbors), graph.max_neighbors)
 
 
-def cns_neighbors(setting: Setting) -> int:
+@node()
+def cns_neighbors(cns_setting: Setting) -> int:
     """The neighbourhood size in force."""
-    return setting.n_neighbors
+    return cns_setting.n_neighbors
 
 
-def cns_filled(job: Job, graph: CNSGraph, n_neighbors: int) -> int:
+@node("live", "Making the memberships exact", keep=1, rests=True)
+def cns_filled(job: Job, cns_graph: CNSGraph, cns_neighbors: int) -> int:
     """Make the cache of the neighbourhood size in force; return the size."""
-    graph.fill(n_neighbors, progress=job.report, cancel=job.cancelled)
-    return n_neighbors
+    cns_graph.fill(cns_neighbors, progress=job.report, cancel=job.cancelled)
+    return cns_neighbors
 
 
+@node("live", "Smoothing")
 def cns_solution(
-    job: Job, graph: CNSGraph, setting: Setting, filled: int | None
+    job: Job, cns_graph: CNSGraph, cns_setting: Setting, cns_filled: Later[int]
 ) -> LiveSolution:
     """Solve at the setting; a preview until its cache has been filled."""
-    return graph.solve(setting.n_neighbors, setting.alpha, setting.n_clusters)
+    return cns_graph.solve(
+        cns_setting.n_neighbors, cns_setting.alpha, cns_setting.n_clusters
+    )
 
 
-def cns_told(solution: LiveSolution, settled: Setting) -> LiveSolution:
+@node()
+def cns_told(cns_solution: LiveSolution, cns_settled: Setting) -> LiveSolution:
     """The solution that is told of."""
-    return solution
+    return cns_solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,19 +208,20 @@ class Summary:
     error_bound: float
 
 
-def cns_summary(job: Job, solution: LiveSolution, certain: float) -> Summary:
+@node("live", "Summing up")
+def cns_summary(job: Job, cns_told: LiveSolution, look_cns_certain: float) -> Summary:
     """Count samples by cluster, between clusters and undecided."""
-    decided = np.logical_not(solution.undecided)
-    labels, certainty = solution.labels[decided], solution.certainty[decided]
-    span = (1 / solution.n_clusters, 1.0) if solution.n_clusters > 1 else (0.0, 1.0)
+    decided = np.logical_not(cns_told.undecided)
+    labels, certainty = cns_told.labels[decided], cns_told.certainty[decided]
+    span = (1 / cns_told.n_clusters, 1.0) if cns_told.n_clusters > 1 else (0.0, 1.0)
     return Summary(
-        solution,
-        np.bincount(labels, minlength=solution.n_clusters),
-        int((certainty < certain).sum()),
-        int(solution.undecided.sum()),
+        cns_told,
+        np.bincount(labels, minlength=cns_told.n_clusters),
+        int((certainty < look_cns_certain).sum()),
+        int(cns_told.undecided.sum()),
         np.histogram(certainty, bins=CERTAINTY_BINS, range=span)[0],
-        float(solution.criterion[solution.n_clusters - 1]),
-        solution.error_bound,
+        float(cns_told.criterion[cns_told.n_clusters - 1]),
+        cns_told.error_bound,
     )
 
 
@@ -246,117 +262,68 @@ class Fitted:
         return np.bincount(self.labels[self.labels >= 0], minlength=len(self.seeds))
 
 
-def cns_shown(fits: Mapping[str, Fitted] | None, version: str) -> Fitted | None:
+@node()
+def cns_shown(
+    cns_fits: Later[Mapping[str, Fitted]], look_cns_version: str
+) -> Fitted | None:
     """The published version on the map, none where it is the setting in force."""
-    return fits.get(version) if fits is not None else None
+    return cns_fits.get(look_cns_version) if cns_fits is not None else None
 
 
+@node("live", "Colouring the memberships")
 def cns_colours(
     job: Job,
-    solution: LiveSolution,
-    steps: tuple[SmoothingStep, ...] | None,
-    step: int | None,
-    fitted: Fitted | None,
+    cns_solution: LiveSolution,
+    cns_steps: Later[tuple[SmoothingStep, ...]],
+    look_cns_step: int | None,
+    cns_shown: Fitted | None,
 ) -> np.ndarray:
     """Hue by the likeliest seed, saturation by its share of the seed stops."""
-    if fitted is not None:
-        hues = np.append(fitted.hues, -1)[fitted.labels]
-        return certain_colours(hues, fitted.certainty, len(fitted.seeds))
-    if steps is not None and step is not None and step < len(steps):
-        return step_colours(steps[step])
+    if cns_shown is not None:
+        hues = np.append(cns_shown.hues, -1)[cns_shown.labels]
+        return certain_colours(hues, cns_shown.certainty, len(cns_shown.seeds))
+    if (
+        cns_steps is not None
+        and look_cns_step is not None
+        and look_cns_step < len(cns_steps)
+    ):
+        return step_colours(cns_steps[look_cns_step])
     return certain_colours(
-        np.where(solution.undecided, -1, solution.labels),
-        solution.certainty,
-        solution.n_clusters,
+        np.where(cns_solution.undecided, -1, cns_solution.labels),
+        cns_solution.certainty,
+        cns_solution.n_clusters,
     )
 
 
-def cns_raster(job: Job, projection: Projection, port: Viewport) -> Raster | None:
+@node("live", "Placing the samples")
+def cns_raster(
+    job: Job, prepared_projection: Projection, look_cns_view: Viewport
+) -> Raster | None:
     """Where the samples fall at the size and in the ranges of the figure."""
-    if not (port.width and port.height):
+    if not (look_cns_view.width and look_cns_view.height):
         return None
-    xy = projection.coordinates[:, :2]
-    return place_samples(xy, map_view(xy, port), size=(port.width, port.height))
+    xy = prepared_projection.coordinates[:, :2]
+    return place_samples(
+        xy,
+        map_view(xy, look_cns_view),
+        size=(look_cns_view.width, look_cns_view.height),
+    )
 
 
+@node("live", "Drawing the memberships")
 def cns_picture(
     job: Job,
-    raster: Raster,
-    colours: np.ndarray,
-    projection: Projection,
-    port: Viewport,
+    cns_raster: Raster,
+    cns_colours: np.ndarray,
+    prepared_projection: Projection,
+    look_cns_view: Viewport,
 ) -> Picture:
     """Draw the memberships."""
-    whole = map_view(projection.coordinates[:, :2], port.whole())
-    return Picture(raster.coloured(colours), raster.view, whole)
+    whole = map_view(prepared_projection.coordinates[:, :2], look_cns_view.whole())
+    return Picture(cns_raster.coloured(cns_colours), cns_raster.view, whole)
 
 
-def cns_nearest(job: Job, projection: Projection) -> KDTree:
+@node("live", "Preparing the map for clicks")
+def cns_nearest(job: Job, prepared_projection: Projection) -> KDTree:
     """Search tree over the map, for clicks."""
-    return KDTree(projection.coordinates[:, :2])
-
-
-NODES = {
-    "cns_graph": Node(
-        ("dataset", "look.cns_metric"),
-        cns_graph,
-        "live",
-        "Searching the nearest neighbours",
-        keep=1,
-    ),
-    "cns_automatic": Node(
-        ("cns_graph",), cns_automatic, "idle", "Choosing the setting of CNS"
-    ),
-    "cns_criterion": Node(
-        ("cns_graph", "cns_automatic"),
-        cns_criterion,
-        "idle",
-        "Comparing the settings of CNS",
-    ),
-    "cns_released": Node(("cns_graph", "cns?", "cns_automatic~"), cns_released),
-    "cns_setting": Node(("cns_released", "look.cns_preview?"), cns_setting),
-    "cns_held": Node(("look.cns_preview",), cns_held, "live", "Following", rests=True),
-    "cns_settled": Node(("cns_released", "cns_held?"), cns_settled),
-    "cns_neighbors": Node(("cns_setting",), cns_neighbors),
-    # Only the latest: an older cache may have had to go.
-    "cns_filled": Node(
-        ("cns_graph", "cns_neighbors"),
-        cns_filled,
-        "live",
-        "Making the memberships exact",
-        keep=1,
-        rests=True,
-    ),
-    "cns_solution": Node(
-        ("cns_graph", "cns_setting", "cns_filled~"),
-        cns_solution,
-        "live",
-        "Smoothing",
-    ),
-    "cns_told": Node(("cns_solution", "cns_settled"), cns_told),
-    "cns_summary": Node(
-        ("cns_told", "look.cns_certain"), cns_summary, "live", "Summing up"
-    ),
-    "cns_shown": Node(("cns_fits~", "look.cns_version"), cns_shown),
-    "cns_colours": Node(
-        ("cns_solution", "cns_steps~", "look.cns_step?", "cns_shown?"),
-        cns_colours,
-        "live",
-        "Colouring the memberships",
-    ),
-    "cns_raster": Node(
-        ("prepared_projection", "look.cns_view"),
-        cns_raster,
-        "live",
-        "Placing the samples",
-    ),
-    "cns_picture": Node(
-        ("cns_raster", "cns_colours", "prepared_projection", "look.cns_view"),
-        cns_picture,
-        "live",
-        "Drawing the memberships",
-    ),
-    "cns_nearest": Node(
-        ("prepared_projection",), cns_nearest, "live", "Preparing the map for clicks"
-    ),
-}
+    return KDTree(prepared_projection.coordinates[:, :2])

@@ -27,7 +27,7 @@ from clusterlens.ui.figures.canvas import data_address
 from clusterlens.ui.figures.raster import draw_samples, map_view
 from clusterlens.ui.pages.cns.nodes import Fitted, Setting, step_colours
 from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import Later, node
 from clusterlens.ui.work.jobs import Job
 
 # Size of the pictures of single steps, in pixels.
@@ -53,24 +53,25 @@ class Curves:
     best: tuple[tuple[float, float], ...]
 
 
+@node()
 def cns_curves(
-    solution: LiveSolution, setting: Setting, grid: CriterionGrid | None
+    cns_told: LiveSolution, cns_settled: Setting, cns_criterion: Later[CriterionGrid]
 ) -> Curves:
     """The criterion over K at once, over the other sliders from the settings known."""
-    here = tuple(enumerate(solution.criterion.tolist(), 1))
+    here = tuple(enumerate(cns_told.criterion.tolist(), 1))
     by: dict[str, tuple[tuple[float, float], ...]] = {"n_clusters": here}
-    if grid is None or setting.n_clusters > len(grid.values):
+    if cns_criterion is None or cns_settled.n_clusters > len(cns_criterion.values):
         return Curves(by, ())
-    values = grid.values[setting.n_clusters - 1]
-    k = int(np.abs(grid.n_neighbors - setting.n_neighbors).argmin())
-    a = int(np.abs(np.log(grid.alphas / setting.alpha)).argmin())
-    now = float(solution.criterion[solution.n_clusters - 1])
-    over_size = dict(_known(grid.n_neighbors, values[:, a]))
-    over_alpha = dict(_known(grid.alphas, values[k]))
-    over_size[setting.n_neighbors] = over_alpha[setting.alpha] = now
+    values = cns_criterion.values[cns_settled.n_clusters - 1]
+    k = int(np.abs(cns_criterion.n_neighbors - cns_settled.n_neighbors).argmin())
+    a = int(np.abs(np.log(cns_criterion.alphas / cns_settled.alpha)).argmin())
+    now = float(cns_told.criterion[cns_told.n_clusters - 1])
+    over_size = dict(_known(cns_criterion.n_neighbors, values[:, a]))
+    over_alpha = dict(_known(cns_criterion.alphas, values[k]))
+    over_size[cns_settled.n_neighbors] = over_alpha[cns_settled.alpha] = now
     by["n_neighbors"] = tuple(sorted(over_size.items()))
     by["alpha"] = tuple(sorted(over_alpha.items()))
-    best = grid.best()
+    best = cns_criterion.best()
     return Curves(
         by, _known(best["n_clusters"].to_numpy(), best["criterion"].to_numpy())
     )
@@ -81,26 +82,30 @@ def _known(x: np.ndarray, y: np.ndarray) -> tuple[tuple[float, float], ...]:
     return tuple(zip(x[known].tolist(), y[known].tolist(), strict=True))
 
 
-def cns_steps(job: Job, graph: CNSGraph, setting: Setting) -> tuple[SmoothingStep, ...]:
+@node("idle", "Stepping the smoothing")
+def cns_steps(
+    job: Job, cns_graph: CNSGraph, cns_released: Setting
+) -> tuple[SmoothingStep, ...]:
     """The memberships on the way from the seeds to the fixed point."""
-    return graph.smoothing_steps(
-        setting.n_neighbors,
-        setting.alpha,
-        setting.n_clusters,
+    return cns_graph.smoothing_steps(
+        cns_released.n_neighbors,
+        cns_released.alpha,
+        cns_released.n_clusters,
         progress=job.report,
         cancel=job.cancelled,
     )
 
 
+@node("idle", "Drawing steps")
 def cns_thumbnails(
-    job: Job, projection: Projection, steps: tuple[SmoothingStep, ...]
+    job: Job, prepared_projection: Projection, cns_steps: tuple[SmoothingStep, ...]
 ) -> tuple[str, ...]:
     """A small picture of each state, as a data address."""
-    xy = projection.coordinates[:, :2]
+    xy = prepared_projection.coordinates[:, :2]
     view = map_view(xy, Viewport(width=STEP_SIZE[0], height=STEP_SIZE[1]))
     return tuple(
         data_address(draw_samples(xy, step_colours(step), view, size=STEP_SIZE))
-        for step in steps
+        for step in cns_steps
     )
 
 
@@ -120,6 +125,7 @@ class Versions:
     models: Mapping[str, CNS]
 
 
+@node("live", "Fitting the published versions", asked_for=True)
 def cns_versions(job: Job, dataset: Dataset) -> Versions:
     """Fit each published version under both distances."""
     if len(dataset.X) > MOST_COMPARED:
@@ -152,10 +158,11 @@ def cns_versions(job: Job, dataset: Dataset) -> Versions:
     return Versions(pd.DataFrame(rows), models)
 
 
-def cns_fits(versions: Versions, solution: LiveSolution) -> dict[str, Fitted]:
+@node()
+def cns_fits(cns_versions: Versions, cns_told: LiveSolution) -> dict[str, Fitted]:
     """The versions as they are drawn: their hues follow those of the solution."""
     return {
-        key: _fitted(key, model, solution) for key, model in versions.models.items()
+        key: _fitted(key, model, cns_told) for key, model in cns_versions.models.items()
     }
 
 
@@ -173,22 +180,3 @@ def _hues(model: CNS, solution: LiveSolution) -> np.ndarray:
     free = hues < 0
     hues[free] = solution.n_clusters + np.arange(free.sum())
     return hues
-
-
-NODES: Mapping[str, Node] = {
-    "cns_curves": Node(("cns_told", "cns_settled", "cns_criterion~"), cns_curves),
-    "cns_steps": Node(
-        ("cns_graph", "cns_released"), cns_steps, "idle", "Stepping the smoothing"
-    ),
-    "cns_thumbnails": Node(
-        ("prepared_projection", "cns_steps"), cns_thumbnails, "idle", "Drawing steps"
-    ),
-    "cns_fits": Node(("cns_versions", "cns_told"), cns_fits),
-    "cns_versions": Node(
-        ("dataset",),
-        cns_versions,
-        "live",
-        "Fitting the published versions",
-        asked_for=True,
-    ),
-}

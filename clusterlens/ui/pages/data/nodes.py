@@ -20,7 +20,7 @@ from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.raster import draw_map
 from clusterlens.ui.kit.palette import shades
 from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
 BINS = 24
@@ -64,6 +64,7 @@ class Column:
     levels: list[tuple[str, float]]
 
 
+@node("live", "Looking at the columns")
 def columns(job: Job, table: Dataset) -> list[Column]:
     """Sum each column up; linear in the number of cells."""
     found = []
@@ -156,6 +157,7 @@ class Role:
     weight: float = 1.0
 
 
+@node(keep=16)
 def roles(
     table: Dataset, dataset: Dataset | None, preparation: Mapping[str, Any]
 ) -> list[Role]:
@@ -180,6 +182,7 @@ def roles(
     return found
 
 
+@node("idle", "Looking for what to mend")
 def hints(job: Job, table: Dataset, dataset: Dataset | None) -> list[TableHint]:
     """Copies, constants, far values and long tails of the columns in use.
 
@@ -221,9 +224,10 @@ class Preview:
     n_columns: int
 
 
-def preview(table: Dataset, dataset: Dataset | None, rows_as: str) -> Preview:
+@node()
+def preview(table: Dataset, dataset: Dataset | None, look_rows_as: str) -> Preview:
     """The first rows as they were read, or as features of the pool."""
-    if rows_as == "features" and dataset is not None:
+    if look_rows_as == "features" and dataset is not None:
         X = dataset.X
         shown = X[:PREVIEW_ROWS, :PREVIEW_COLUMNS]
         names = list(dataset.feature_names[:PREVIEW_COLUMNS])
@@ -243,6 +247,7 @@ def preview(table: Dataset, dataset: Dataset | None, rows_as: str) -> Preview:
     )
 
 
+@node("live", "Drawing what goes into the pool")
 def prepared_projection(job: Job, dataset: Dataset) -> Projection:
     """The principal components of what goes into the pool."""
     return project(dataset, min(AXES, max(2, min(dataset.X.shape))))
@@ -268,21 +273,24 @@ class Shading:
     high: str = ""
 
 
-def shading(job: Job, dataset: Dataset, column: str | None) -> Shading:
+@node("live", "Colouring the samples", keep=16)
+def shading(job: Job, dataset: Dataset, look_column: str | None) -> Shading:
     """Shade the prepared samples by a column as it was read."""
     names = {str(name): name for name in dataset.table.columns}
-    if column not in names:
+    if look_column not in names:
         middle = shades(np.array([0.7]))
         return Shading(np.repeat(middle, len(dataset.X), axis=0))
     at = dataset.table.index.get_indexer(pd.Index(dataset.row_ids))
-    cells = dataset.table[names[column]].iloc[at]
+    cells = dataset.table[names[look_column]].iloc[at]
     numbers = _as_numbers(cells)
     if not np.isfinite(numbers).any():
-        return Shading(shades(numbers), str(column))
+        return Shading(shades(numbers), str(look_column))
     low, high = np.nanmin(numbers), np.nanmax(numbers)
     ends = (cells.iloc[int(find(numbers))] for find in (np.nanargmin, np.nanargmax))
     share = (numbers - low) / ((high - low) or 1.0)
-    return Shading(shades(share), str(column), *(_write_end(value) for value in ends))
+    return Shading(
+        shades(share), str(look_column), *(_write_end(value) for value in ends)
+    )
 
 
 def _as_numbers(cells: pd.Series) -> np.ndarray:
@@ -295,13 +303,19 @@ def _as_numbers(cells: pd.Series) -> np.ndarray:
     return np.where(codes < 0, np.nan, codes.astype(float))
 
 
+@node("live", "Drawing what goes into the pool")
 def prepared_picture(
-    job: Job, projection: Projection, shading: Shading, port: Viewport
+    job: Job,
+    prepared_projection: Projection,
+    shading: Shading,
+    look_prepared_view: Viewport,
 ) -> Picture | None:
     """Draw what goes into the pool at the size and in the ranges of the figure."""
-    if not (port.width and port.height):
+    if not (look_prepared_view.width and look_prepared_view.height):
         return None
-    return draw_map(projection.coordinates[:, :2], shading.values, port)
+    return draw_map(
+        prepared_projection.coordinates[:, :2], shading.values, look_prepared_view
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,33 +326,13 @@ class Axes:
     loadings: list[list[str]]
 
 
-def axes(dataset: Dataset, projection: Projection) -> Axes:
+@node()
+def axes(dataset: Dataset, prepared_projection: Projection) -> Axes:
     """Name the features that weigh most in the first two components."""
-    weights = np.abs(projection.components[:2])
+    weights = np.abs(prepared_projection.components[:2])
     largest = np.argsort(-weights, axis=1, kind="stable")[:, :LOADINGS]
     names = [
         [dataset.feature_names[k] for k in row if weight[k] > 0.1]
         for row, weight in zip(largest, weights, strict=True)
     ]
-    return Axes(projection.explained, names)
-
-
-NODES: Mapping[str, Node] = {
-    "columns": Node(("table",), columns, "live", "Looking at the columns"),
-    "roles": Node(("table", "dataset?", "preparation"), roles, keep=16),
-    "hints": Node(("table", "dataset?"), hints, "idle", "Looking for what to mend"),
-    "preview": Node(("table", "dataset?", "look.rows_as"), preview),
-    "prepared_projection": Node(
-        ("dataset",), prepared_projection, "live", "Drawing what goes into the pool"
-    ),
-    "shading": Node(
-        ("dataset", "look.column?"), shading, "live", "Colouring the samples", keep=16
-    ),
-    "prepared_picture": Node(
-        ("prepared_projection", "shading", "look.prepared_view"),
-        prepared_picture,
-        "live",
-        "Drawing what goes into the pool",
-    ),
-    "axes": Node(("dataset", "prepared_projection"), axes),
-}
+    return Axes(prepared_projection.explained, names)

@@ -38,7 +38,7 @@ from clusterlens.ui.state.analysis import SoftTable
 from clusterlens.ui.state.literals import literal
 from clusterlens.ui.state.looking import Viewport
 from clusterlens.ui.state.partitions import free_name, position_in_python
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import Node, node
 from clusterlens.ui.work.jobs import Job
 
 # The models of soft partitions, in the order of what they keep.
@@ -97,11 +97,12 @@ class Choices:
         return next(one for one in self.listed if one.key == key)
 
 
-def choices(
-    case: str,
+@node()
+def fuzzy_choices(
+    look_fuzzy_case: str,
     samples: Dataset | None,
     ensemble: Ensemble | None,
-    uploads: tuple[SoftTable, ...],
+    memberships: tuple[SoftTable, ...],
 ) -> Choices | None:
     """List what can be compared; nothing where there are not two.
 
@@ -117,7 +118,7 @@ def choices(
         listed.append(Choice(key, title, kind, code))
         make[key] = partial(_as_fuzzy, made)
 
-    if case == "toy":
+    if look_fuzzy_case == "toy":
         for name, partition in toy_partitions().items():
             kind = "hard" if partition.is_hard else "soft"
             code = f"cl.toy_partitions()[{literal(name)}]"
@@ -125,7 +126,7 @@ def choices(
         return Choices(tuple(listed), make)
     if ensemble is not None and samples is not None:
         _add_soft(add, samples, ensemble)
-    for table in uploads:
+    for table in memberships:
         if samples is None or np.array_equal(table.row_ids, samples.row_ids):
             code = f"uploads[{literal(table.name)}]"
             title = f"{table.name} (upload)"
@@ -190,16 +191,19 @@ class Pair:
     v: str
 
 
-def chosen_pair(choices: Choices, u: str, v: str) -> Pair | None:
+@node(keep=16)
+def fuzzy_pair(
+    fuzzy_choices: Choices, look_fuzzy_u: str, look_fuzzy_v: str
+) -> Pair | None:
     """The chosen sides, else the first soft ones that are not the same model."""
-    known = [one.key for one in choices.listed]
-    if len(choices.soft) == 0 and u not in known:
+    known = [one.key for one in fuzzy_choices.listed]
+    if len(fuzzy_choices.soft) == 0 and look_fuzzy_u not in known:
         return None
-    first = u if u in known else known[0]
+    first = look_fuzzy_u if look_fuzzy_u in known else known[0]
     model = first.partition(" ")[2]
     others = [key for key in known if key.partition(" ")[2] != model]
     others = others or [key for key in known if key != first]
-    return Pair(first, v if v in known else others[0])
+    return Pair(first, look_fuzzy_v if look_fuzzy_v in known else others[0])
 
 
 def side(job: Job, choices: Choices, pair: Pair, which: str) -> FuzzyPartition:
@@ -207,9 +211,21 @@ def side(job: Job, choices: Choices, pair: Pair, which: str) -> FuzzyPartition:
     return choices.make[getattr(pair, which)]()
 
 
-def observed(job: Job, u: FuzzyPartition, v: FuzzyPartition, precision: float) -> NDC:
+@node("live", "Comparing", keep=16)
+def fuzzy_ndc(
+    job: Job,
+    fuzzy_u: FuzzyPartition,
+    fuzzy_v: FuzzyPartition,
+    look_fuzzy_precision: float,
+) -> NDC:
     """NDC, unadjusted."""
-    return ndc(u, v, n_pairs=_pairs(precision), random_state=_SEED, **job.kernels)
+    return ndc(
+        fuzzy_u,
+        fuzzy_v,
+        n_pairs=_pairs(look_fuzzy_precision),
+        random_state=_SEED,
+        **job.kernels,
+    )
 
 
 def _pairs(precision: float) -> int:
@@ -234,9 +250,12 @@ def adjusted(
     return {fixed: value(fixed) for fixed in SIDES}
 
 
-def discordances(job: Job, u: FuzzyPartition, v: FuzzyPartition) -> SampleDiscordance:
+@node("live", "Comparing sample by sample", keep=8)
+def fuzzy_discordance(
+    job: Job, fuzzy_u: FuzzyPartition, fuzzy_v: FuzzyPartition
+) -> SampleDiscordance:
     """How far both sides disagree about each sample."""
-    return sample_discordance(u, v, **job.kernels)
+    return sample_discordance(fuzzy_u, fuzzy_v, **job.kernels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,11 +292,14 @@ class Side:
         return shares * self.partition.n_samples
 
 
-def sides(job: Job, u: FuzzyPartition, v: FuzzyPartition) -> tuple[Side, Side]:
+@node("live", "Fitting Dirichlet distributions")
+def fuzzy_sides(
+    job: Job, fuzzy_u: FuzzyPartition, fuzzy_v: FuzzyPartition
+) -> tuple[Side, Side]:
     """Describe both sides; hues of V follow those of U, for the eye only."""
-    first = np.arange(u.n_clusters)
-    second = match_hues(u, v)
-    return _describe(u, first), _describe(v, second)
+    first = np.arange(fuzzy_u.n_clusters)
+    second = match_hues(fuzzy_u, fuzzy_v)
+    return _describe(fuzzy_u, first), _describe(fuzzy_v, second)
 
 
 def match_hues(u: FuzzyPartition, v: FuzzyPartition) -> np.ndarray:
@@ -315,44 +337,59 @@ class Maps:
     darkest: float
 
 
-def maps(
+@node("live", "Drawing memberships")
+def fuzzy_maps(
     job: Job,
     projection: Projection,
-    sides: tuple[Side, Side],
-    found: SampleDiscordance,
-    port: Viewport,
+    fuzzy_sides: tuple[Side, Side],
+    fuzzy_discordance: SampleDiscordance,
+    look_fuzzy_view: Viewport,
 ) -> Maps | None:
     """Draw the memberships of both sides, and the discordance of each sample."""
     xy = projection.coordinates
-    if not (port.width and port.height) or len(xy) != len(found.values):
+    if not (look_fuzzy_view.width and look_fuzzy_view.height) or len(xy) != len(
+        fuzzy_discordance.values
+    ):
         return None
-    darkest = max(float(found.values.max()), 1e-12)
+    darkest = max(float(fuzzy_discordance.values.max()), 1e-12)
     colours = [
         certain_colours(one.hues[one.labels], one.strength, one.partition.n_clusters)
-        for one in sides
+        for one in fuzzy_sides
     ]
-    colours.append(discordance_colours(found.values / darkest))
-    u, v, gap = (draw_map(xy, some, port) for some in colours)
+    colours.append(discordance_colours(fuzzy_discordance.values / darkest))
+    u, v, gap = (draw_map(xy, some, look_fuzzy_view) for some in colours)
     return Maps((u, v, gap), darkest)
 
 
-def compared(
-    job: Job, choices: Choices, pair: Pair, model: str, case: str
+@node("idle", "Comparing all pairs of the set", keep=8)
+def fuzzy_compared(
+    job: Job,
+    fuzzy_choices: Choices,
+    fuzzy_pair: Pair,
+    look_fuzzy_set_model: str,
+    look_fuzzy_case: str,
 ) -> tuple[tuple[str, ...], pd.DataFrame]:
     """Compare all pairs of the soft partitions, both sides and the labels."""
-    keys = [*vars(pair).values(), *(one.key for one in choices.soft), "labels"]
-    known = [one.key for one in choices.listed]
-    if case == "toy":
+    keys = [
+        *vars(fuzzy_pair).values(),
+        *(one.key for one in fuzzy_choices.soft),
+        "labels",
+    ]
+    known = [one.key for one in fuzzy_choices.listed]
+    if look_fuzzy_case == "toy":
         keys = known
     wanted = [key for key in dict.fromkeys(keys) if key in known][:MOST_IN_SET]
-    partitions = {key: choices.make[key]() for key in wanted}
-    table = compare_fuzzy(partitions, model, random_state=_SEED, **job.kernels)
+    partitions = {key: fuzzy_choices.make[key]() for key in wanted}
+    table = compare_fuzzy(
+        partitions, look_fuzzy_set_model, random_state=_SEED, **job.kernels
+    )
     return tuple(wanted), table
 
 
-def toy_table(job: Job, case: str) -> pd.DataFrame | None:
+@node("live", "Comparing the toys")
+def fuzzy_toy(job: Job, look_fuzzy_case: str) -> pd.DataFrame | None:
     """The ten pairs of the toy example with their values under every model."""
-    if case != "toy":
+    if look_fuzzy_case != "toy":
         return None
     partitions = toy_partitions()
     found = {
@@ -366,20 +403,13 @@ def toy_table(job: Job, case: str) -> pd.DataFrame | None:
     )
 
 
-def map_nearest(job: Job, projection: Projection) -> KDTree:
+@node("live", "Preparing the maps for clicks")
+def fuzzy_nearest(job: Job, projection: Projection) -> KDTree:
     """Search tree over the maps, for clicks."""
     return KDTree(projection.coordinates)
 
 
-_BOTH = ("fuzzy_u", "fuzzy_v")
-
 NODES = {
-    "fuzzy_choices": Node(
-        ("look.fuzzy_case", "samples?", "ensemble?", "memberships"), choices
-    ),
-    "fuzzy_pair": Node(
-        ("fuzzy_choices", "look.fuzzy_u", "look.fuzzy_v"), chosen_pair, keep=16
-    ),
     **{
         f"fuzzy_{which}": Node(
             ("fuzzy_choices", "fuzzy_pair"),
@@ -390,12 +420,9 @@ NODES = {
         )
         for which in ("u", "v")
     },
-    "fuzzy_ndc": Node(
-        (*_BOTH, "look.fuzzy_precision"), observed, "live", "Comparing", keep=16
-    ),
     **{
         f"fuzzy_{model}": Node(
-            (*_BOTH, "look.fuzzy_precision"),
+            ("fuzzy_u", "fuzzy_v", "look.fuzzy_precision"),
             partial(adjusted, model=model),
             "live",
             f"Adjusting under {RANDOM_MODELS[model].title}",
@@ -403,25 +430,4 @@ NODES = {
         )
         for model in MODELS
     },
-    "fuzzy_discordance": Node(
-        _BOTH, discordances, "live", "Comparing sample by sample", keep=8
-    ),
-    "fuzzy_sides": Node(_BOTH, sides, "live", "Fitting Dirichlet distributions"),
-    "fuzzy_maps": Node(
-        ("projection", "fuzzy_sides", "fuzzy_discordance", "look.fuzzy_view"),
-        maps,
-        "live",
-        "Drawing memberships",
-    ),
-    "fuzzy_compared": Node(
-        ("fuzzy_choices", "fuzzy_pair", "look.fuzzy_set_model", "look.fuzzy_case"),
-        compared,
-        "idle",
-        "Comparing all pairs of the set",
-        keep=8,
-    ),
-    "fuzzy_nearest": Node(
-        ("projection",), map_nearest, "live", "Preparing the maps for clicks"
-    ),
-    "fuzzy_toy": Node(("look.fuzzy_case",), toy_table, "live", "Comparing the toys"),
 }

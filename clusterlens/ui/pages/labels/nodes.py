@@ -13,11 +13,11 @@ from scipy.stats import gaussian_kde
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._run.options import raise_if_cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from clusterlens.compute.indices import evidence
 from clusterlens.compute.indices.agreement_reached import PoolAgreement, pool_agreement
 from clusterlens.compute.indices.class_match import LabelCheck, label_match
 from clusterlens.compute.indices.evidence import (
     LabelEvidence,
-    label_evidence,
     merge_classes,
     merge_gains,
 )
@@ -54,7 +54,7 @@ from clusterlens.ui.state.partitions import (
     most_clusters,
     position_in_python,
 )
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import Later, node
 from clusterlens.ui.work.jobs import Job
 
 MOST_CLASSES = 40
@@ -131,23 +131,24 @@ class Judged:
         return int((self.codes < 0).sum())
 
 
+@node("live", "Looking at what is judged")
 def judged(
     job: Job,
     dataset: Dataset | None,
     samples: Dataset | None,
     ensemble: Ensemble | None,
-    source: str,
-    merged: tuple[tuple[int, int], ...],
-    group: Brush,
+    look_judged: str,
+    look_merged: tuple[tuple[int, int], ...],
+    look_group: Brush,
     result: AnalysisResult | None,
-    here: np.ndarray | None,
+    result_here: np.ndarray | None,
     run_id: str | None,
 ) -> Judged | None:
     """The classes of a column, the clusters of a model or consensus, or a group."""
     table = samples if samples is not None else dataset
     if table is None:
         return None
-    kind, _, at = source.partition(":")
+    kind, _, at = look_judged.partition(":")
     counted = ensemble is not None and at.isdigit()
     if kind == "model" and counted and int(at) < ensemble.n_partitions:
         found = _of_model(table, ensemble, int(at))
@@ -155,10 +156,10 @@ def judged(
         found = _of_consensus(job, table, ensemble, int(at))
     elif kind == "column" and at in table.table.columns:
         found = _of_column(table, at)
-    elif kind == "result" and result is not None and here is not None:
-        found = _of_result(table, result, here, run_id)
-    elif kind == "group" and 0 < len(group) < len(table.row_ids):
-        found = _of_group(table, group)
+    elif kind == "result" and result is not None and result_here is not None:
+        found = _of_result(table, result, result_here, run_id)
+    elif kind == "group" and 0 < len(look_group) < len(table.row_ids):
+        found = _of_group(table, look_group)
     elif table.labels_true is not None:
         found = Judged(
             table,
@@ -172,9 +173,9 @@ def judged(
     else:
         return None
     codes = found.codes
-    for a, b in merged:
+    for a, b in look_merged:
         codes = merge_classes(codes, [a, b]).astype(np.int64)
-    found = replace(found, codes=codes, merged=merged)
+    found = replace(found, codes=codes, merged=look_merged)
     _refuse(found)
     return found
 
@@ -274,6 +275,7 @@ def _of_group(table: Dataset, group: Brush) -> Judged:
     )
 
 
+@node("live", "Looking for other labels")
 def label_columns(
     job: Job, dataset: Dataset | None, samples: Dataset | None
 ) -> tuple[str, ...]:
@@ -313,6 +315,7 @@ def _refuse(found: Judged) -> None:
         )
 
 
+@node("live", "Comparing pair by pair", keep=8)
 def label_check(job: Job, judged: Judged) -> LabelCheck:
     """CH_btwn of every pair of classes."""
     return label_match(
@@ -325,9 +328,10 @@ def dbcv_sample(judged: Judged) -> int | None:
     return DBCV_SAMPLE if len(judged.codes) > DBCV_SAMPLE else None
 
 
-def evidence(job: Job, judged: Judged) -> LabelEvidence:
+@node("idle", "Measuring density", keep=8)
+def label_evidence(job: Job, judged: Judged) -> LabelEvidence:
     """Both scores, of the classes and of the same labels shuffled."""
-    return label_evidence(
+    return evidence.label_evidence(
         judged.dataset.X,
         judged.codes,
         n_permutations="adaptive",
@@ -336,7 +340,8 @@ def evidence(job: Job, judged: Judged) -> LabelEvidence:
     )
 
 
-def gains(job: Job, judged: Judged) -> pd.DataFrame | None:
+@node("idle", "Merging two of them", keep=8)
+def label_gains(job: Job, judged: Judged) -> pd.DataFrame | None:
     """What the score becomes if two of the classes that mix most were one."""
     if len(judged.sizes) < 3:
         return None
@@ -362,7 +367,8 @@ class Reached:
         return self.merged or self.given
 
 
-def agreement(
+@node("live", "Comparing the models with the labels")
+def label_agreement(
     job: Job, judged: Judged, ensemble: Ensemble, ranking: Ranking
 ) -> Reached | None:
     """Adjusted Rand index of every model with given classes.
@@ -406,12 +412,15 @@ class PairOfClasses:
     columns: pd.DataFrame
 
 
-def pair(
-    job: Job, judged: Judged, check: LabelCheck, chosen: tuple[int, ...]
+@node("live", "Looking at two of them", keep=16)
+def label_pair(
+    job: Job, judged: Judged, label_check: LabelCheck, look_label_pair: tuple[int, ...]
 ) -> PairOfClasses:
     """Look at the chosen pair, or at the one that mixes most."""
-    table = check.pairs
-    mask = (table["class_a"].isin(chosen)) & (table["class_b"].isin(chosen))
+    table = label_check.pairs
+    mask = (table["class_a"].isin(look_label_pair)) & (
+        table["class_b"].isin(look_label_pair)
+    )
     row = table[mask].iloc[0] if mask.any() else table.loc[_lowest(table)]
     a, b = int(row["class_a"]), int(row["class_b"])
     view = class_pair_view(judged.dataset.X, judged.codes, a, b)
@@ -457,17 +466,20 @@ def _differences(judged: Judged, a: int, b: int) -> pd.DataFrame:
     return both.loc[order].rename_axis("column").reset_index()
 
 
-def pair_picture(job: Job, pair: PairOfClasses, port: Viewport) -> Picture | None:
+@node("live", "Drawing two of them")
+def label_picture(
+    job: Job, label_pair: PairOfClasses, look_label_view: Viewport
+) -> Picture | None:
     """Draw the samples of both classes, those of b as triangles.
 
     Room at the right is for the densities.
     """
-    if not (port.width and port.height):
+    if not (look_label_view.width and look_label_view.height):
         return None
-    xy = pair.view.coordinates
-    is_b = pair.view.is_b
+    xy = label_pair.view.coordinates
+    is_b = label_pair.view.is_b
     colours = rgb(PAIR_OF_CLASSES)[is_b.astype(int)]
-    return draw_map(xy, colours, port, around=pair_frame(xy), triangles=is_b)
+    return draw_map(xy, colours, look_label_view, around=pair_frame(xy), triangles=is_b)
 
 
 def pair_frame(xy: np.ndarray) -> np.ndarray:
@@ -483,18 +495,20 @@ def question(judged: Judged) -> str:
     return f"Are the clusters of “{judged.title}” groups of their own?"
 
 
-def verdict(
+@node()
+def label_verdict(
     judged: Judged,
-    check: LabelCheck,
-    evidence: LabelEvidence | None,
-    reached: Reached | None,
-    again: ClusterStability | None,
-    apart: ClusterSeparation | None,
+    label_check: LabelCheck,
+    label_evidence: Later[LabelEvidence],
+    label_agreement: Later[Reached],
+    judged_again: Later[ClusterStability],
+    judged_apart: Later[ClusterSeparation],
 ) -> Verdict | PartitionVerdict:
     """Weigh what is known of given classes, or of clusters."""
     if judged.noun == "cluster":
-        return weigh_partition(again, apart)
-    return weigh(check, evidence, reached.now if reached else None)
+        return weigh_partition(judged_again, judged_apart)
+    now = label_agreement.now if label_agreement else None
+    return weigh(label_check, label_evidence, now)
 
 
 @dataclass(frozen=True, eq=False)
@@ -513,62 +527,19 @@ class Grounds:
     conclusion: str
 
 
-def grounds(
-    verdict: Verdict | PartitionVerdict,
-    check: LabelCheck,
-    evidence: LabelEvidence | None,
-    reached: Reached | None,
-    again: ClusterStability | None,
-    apart: ClusterSeparation | None,
+@node()
+def label_grounds(
+    label_verdict: Verdict | PartitionVerdict,
+    label_check: LabelCheck,
+    label_evidence: Later[LabelEvidence],
+    label_agreement: Later[Reached],
+    judged_again: Later[ClusterStability],
+    judged_apart: Later[ClusterSeparation],
 ) -> Grounds:
     """Say what the verdict rests on."""
-    if isinstance(verdict, PartitionVerdict):
-        lines = partition_grounds(verdict, again, apart)
-        return Grounds(lines, PARTITION_CONCLUSIONS[verdict.answer])
-    lines = verdict_grounds(verdict, check, evidence, reached.now if reached else None)
-    return Grounds(lines, CONCLUSIONS[verdict.answer])
-
-
-_EVIDENCE = (
-    *("label_check", "label_evidence~", "label_agreement~"),
-    *("judged_again~", "judged_apart~"),
-)
-
-NODES = {
-    "judged": Node(
-        (
-            *("dataset?", "samples?", "ensemble?"),
-            *("look.judged", "look.merged", "look.group"),
-            *("result?", "result_here?", "run_id?"),
-        ),
-        judged,
-        "live",
-        "Looking at what is judged",
-    ),
-    "label_columns": Node(
-        ("dataset?", "samples?"), label_columns, "live", "Looking for other labels"
-    ),
-    "label_check": Node(
-        ("judged",), label_check, "live", "Comparing pair by pair", keep=8
-    ),
-    "label_evidence": Node(("judged",), evidence, "idle", "Measuring density", keep=8),
-    "label_gains": Node(("judged",), gains, "idle", "Merging two of them", keep=8),
-    "label_agreement": Node(
-        ("judged", "ensemble", "ranking"),
-        agreement,
-        "live",
-        "Comparing the models with the labels",
-    ),
-    "label_pair": Node(
-        ("judged", "label_check", "look.label_pair"),
-        pair,
-        "live",
-        "Looking at two of them",
-        keep=16,
-    ),
-    "label_picture": Node(
-        ("label_pair", "look.label_view"), pair_picture, "live", "Drawing two of them"
-    ),
-    "label_verdict": Node(("judged", *_EVIDENCE), verdict),
-    "label_grounds": Node(("label_verdict", *_EVIDENCE), grounds),
-}
+    if isinstance(label_verdict, PartitionVerdict):
+        lines = partition_grounds(label_verdict, judged_again, judged_apart)
+        return Grounds(lines, PARTITION_CONCLUSIONS[label_verdict.answer])
+    now = label_agreement.now if label_agreement else None
+    lines = verdict_grounds(label_verdict, label_check, label_evidence, now)
+    return Grounds(lines, CONCLUSIONS[label_verdict.answer])

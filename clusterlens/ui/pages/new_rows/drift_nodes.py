@@ -17,7 +17,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.kit.words import number
 from clusterlens.ui.pages.new_rows.nodes import NewCells
 from clusterlens.ui.state.analysis import KeptPartition
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
 # Fewer rows than this cannot show that a table is as it was.
@@ -62,10 +62,11 @@ class Drifted:
         )
 
 
+@node("idle", "Comparing the tables")
 def drifted(
     job: Job,
     segmentation: Segmentation,
-    kept: KeptPartition,
+    kept_partition: KeptPartition,
     new_table: Dataset,
     new_cells: NewCells,
     assigned: pd.DataFrame,
@@ -73,7 +74,7 @@ def drifted(
     """Compare both tables; linear in the number of rows."""
     found = segmentation.drift_typed(new_cells.frame, assigned, alpha=ALPHA)
     raise_if_cancelled(job.cancelled)
-    dataset, names = kept.result.dataset, list(segmentation.columns)
+    dataset, names = kept_partition.result.dataset, list(segmentation.columns)
     then = dataset.table[dataset.positions >= 0]
     now = new_cells.frame
     columns = {name: then_and_now(then[name], now[name]) for name in names}
@@ -81,7 +82,7 @@ def drifted(
         found,
         columns,
         int(assigned["cluster"].notna().sum()),
-        returned(segmentation, kept, new_table, assigned),
+        returned(segmentation, kept_partition, new_table, assigned),
     )
 
 
@@ -133,13 +134,3 @@ def _mean(mean: float, spread: float) -> str:
     if spread > 0:
         mean = round(mean, 2 - math.floor(math.log10(spread)))
     return number(mean)
-
-
-NODES = {
-    "drifted": Node(
-        ("segmentation", "kept_partition", "new_table", "new_cells", "assigned"),
-        drifted,
-        "idle",
-        "Comparing the tables",
-    ),
-}

@@ -18,7 +18,7 @@ from clusterlens.ui.kit.palette import cluster_colours, rgb
 from clusterlens.ui.pages.new_rows.nodes import NOISE, NewCells, is_nowhere
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.state.looking import Viewport
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
 # Crosses that are drawn; of more rows nowhere the others are dots of this colour.
@@ -71,15 +71,16 @@ def features_of(segmentation: Segmentation, frame: pd.DataFrame) -> PreparedRows
     return preparation.transform_typed(frame, unknown="missing", gaps="leave out")
 
 
+@node("live", "Placing the new rows on the map")
 def new_map(
     job: Job,
     segmentation: Segmentation,
-    kept: KeptPartition,
+    kept_partition: KeptPartition,
     new_cells: NewCells,
     assigned: pd.DataFrame,
 ) -> NewMap:
     """Project the new rows on the axes of the old ones."""
-    projection = project(kept.result.dataset)
+    projection = project(kept_partition.result.dataset)
     raise_if_cancelled(job.cancelled)
     rows = features_of(segmentation, new_cells.frame)
     xy = np.empty((0, 2))
@@ -102,34 +103,22 @@ def new_map(
     )
 
 
-def new_map_picture(job: Job, new_map: NewMap, port: Viewport) -> Picture | None:
+@node("live", "Drawing the map")
+def new_map_picture(
+    job: Job, new_map: NewMap, look_new_rows_view: Viewport
+) -> Picture | None:
     """Draw the old rows in grey and the new ones over them."""
-    if not (port.width and port.height):
+    if not (look_new_rows_view.width and look_new_rows_view.height):
         return None
     old = new_map.projection.coordinates
     xy = np.vstack([old, new_map.xy])
     colours = cluster_colours(np.concatenate([np.full(len(old), -1), new_map.clusters]))
     colours[len(old) :][new_map.far] = rgb([NOWHERE_COLOUR])
     lit = np.arange(len(old), len(xy))
-    return draw_map(xy, colours, port, lit=lit, around=new_map.around)
+    return draw_map(xy, colours, look_new_rows_view, lit=lit, around=new_map.around)
 
 
+@node("live", "Preparing the map for clicks")
 def new_nearest(job: Job, new_map: NewMap) -> KDTree | None:
     """Search tree over the new rows on the map, for clicks."""
     return KDTree(new_map.xy) if len(new_map.xy) else None
-
-
-NODES = {
-    "new_map": Node(
-        ("segmentation", "kept_partition", "new_cells", "assigned"),
-        new_map,
-        "live",
-        "Placing the new rows on the map",
-    ),
-    "new_map_picture": Node(
-        ("new_map", "look.new_rows_view"), new_map_picture, "live", "Drawing the map"
-    ),
-    "new_nearest": Node(
-        ("new_map",), new_nearest, "live", "Preparing the map for clicks"
-    ),
-}

@@ -11,15 +11,15 @@ import pandas as pd
 from scipy.stats import binomtest
 
 from clusterlens.compute._run.options import RunOptions, raise_if_cancelled
+from clusterlens.compute.assigning import few_columns
 from clusterlens.compute.assigning.assigner import ALPHA
-from clusterlens.compute.assigning.few_columns import TypingTool, typing_tool
 from clusterlens.compute.assigning.rules import ClusterRules, describe_clusters
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.preparation import typed_table
 from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.state.partitions import number_of
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 from clusterlens.ui.work.results import RESULTS, content_key
 
@@ -27,14 +27,17 @@ LISTED_ROWS = 200
 NOISE = -1
 
 
+@node()
 def kept_partition(
-    segmentations: tuple[KeptPartition, ...], chosen: int | None
+    segmentations: tuple[KeptPartition, ...], look_segmentation: int | None
 ) -> KeptPartition | None:
     """The partition that is read: the one that was chosen, else the latest."""
     if not segmentations:
         return None
     last = len(segmentations) - 1
-    return segmentations[last if chosen is None else min(chosen, last)]
+    return segmentations[
+        last if look_segmentation is None else min(look_segmentation, last)
+    ]
 
 
 def cluster_of(label: int) -> int:
@@ -50,17 +53,21 @@ class _Shared:
     rows: np.ndarray
 
 
-def segmentation(job: Job, kept: KeptPartition) -> Segmentation:
+@node("idle", "Learning where rows belong", keep=8)
+def segmentation(job: Job, kept_partition: KeptPartition) -> Segmentation:
     """Learn where rows belong; who keeps the same elsewhere shares what comes of it."""
 
     def learn() -> tuple[_Shared, bool]:
-        names = {number_of(k): name for k, name in kept.names}
+        names = {number_of(k): name for k, name in kept_partition.names}
         made = Segmentation(
-            kept.result.dataset, kept.labels, names, cancel=job.cancelled
+            kept_partition.result.dataset,
+            kept_partition.labels,
+            names,
+            cancel=job.cancelled,
         )
         return _Shared(made, made.assigner.rows), True
 
-    return RESULTS.get(_key(kept), learn, job.cancelled).segmentation
+    return RESULTS.get(_key(kept_partition), learn, job.cancelled).segmentation
 
 
 def _key(kept: KeptPartition) -> str:
@@ -84,12 +91,14 @@ class NewCells:
     notes: list[str]
 
 
+@node("idle", "Reading the columns")
 def new_cells(job: Job, segmentation: Segmentation, new_table: Dataset) -> NewCells:
     """Type the columns that decide, once for all that is asked of them."""
     columns, row_id = list(segmentation.columns), segmentation.kept.row_id
     return NewCells(*typed_table(new_table, columns, row_id))
 
 
+@node("idle", "Placing the new rows")
 def assigned(job: Job, segmentation: Segmentation, new_cells: NewCells) -> pd.DataFrame:
     """Say where the rows of the new table belong; linear in their number."""
     return segmentation.assign_typed(
@@ -182,6 +191,7 @@ def is_nowhere(assigned: pd.DataFrame) -> np.ndarray:
     return far & (assigned["cluster"].fillna(0) != NOISE).to_numpy(bool)
 
 
+@node("live", "Counting the rows")
 def placed(job: Job, segmentation: Segmentation, assigned: pd.DataFrame) -> Placed:
     """Count the rows of each cluster then and now."""
     old = segmentation.to_frame()
@@ -202,7 +212,10 @@ def placed(job: Job, segmentation: Segmentation, assigned: pd.DataFrame) -> Plac
     return Placed(clusters, share_of(int(far.sum()), n), len(assigned), notes)
 
 
-def listed(job: Job, assigned: pd.DataFrame, first: str) -> np.ndarray:
+@node("live", "Sorting the rows")
+def listed_rows(
+    job: Job, assigned: pd.DataFrame, look_new_rows_first: str
+) -> np.ndarray:
     """Positions of the rows that are listed: the least or the most sure, or nowhere.
 
     Among rows of the same margin the clearness decides, then how odd they are.
@@ -211,49 +224,31 @@ def listed(job: Job, assigned: pd.DataFrame, first: str) -> np.ndarray:
         assigned[name].to_numpy(np.float64, na_value=np.nan)
         for name in ("p", "clearness", "margin")
     ]
-    is_listed = is_nowhere(assigned) if first == "nowhere" else keys[2] >= 0
+    is_listed = (
+        is_nowhere(assigned) if look_new_rows_first == "nowhere" else keys[2] >= 0
+    )
     some = np.flatnonzero(is_listed)
     raise_if_cancelled(job.cancelled)
-    turn = -1 if first == "most sure" else 1
+    turn = -1 if look_new_rows_first == "most sure" else 1
     return some[np.lexsort([turn * key[some] for key in keys])][:LISTED_ROWS]
 
 
-def rules(job: Job, kept: KeptPartition) -> ClusterRules | None:
+@node("idle", "Finding rules of the clusters", keep=8)
+def cluster_rules(job: Job, kept_partition: KeptPartition) -> ClusterRules | None:
     """Describe each cluster by few conditions; nothing where there is only one."""
-    labels = kept.labels
+    labels = kept_partition.labels
     if len(np.unique(labels)) < 2:
         return None
-    return describe_clusters(kept.result.dataset, labels)
+    return describe_clusters(kept_partition.result.dataset, labels)
 
 
-def typing(job: Job, kept: KeptPartition) -> TypingTool | None:
+@node("idle", "Finding questions", keep=8)
+def typing_tool(
+    job: Job, kept_partition: KeptPartition
+) -> few_columns.TypingTool | None:
     """Find few questions that tell the clusters apart; nothing where there is one."""
-    labels = kept.labels
+    labels = kept_partition.labels
     if len(np.unique(labels[labels != NOISE])) < 2:
         return None
     raise_if_cancelled(job.cancelled)
-    return typing_tool(kept.result.dataset, labels)
-
-
-NODES = {
-    "kept_partition": Node(("segmentations", "look.segmentation?"), kept_partition),
-    "segmentation": Node(
-        ("kept_partition",), segmentation, "idle", "Learning where rows belong", keep=8
-    ),
-    "new_cells": Node(
-        ("segmentation", "new_table"), new_cells, "idle", "Reading the columns"
-    ),
-    "assigned": Node(
-        ("segmentation", "new_cells"), assigned, "idle", "Placing the new rows"
-    ),
-    "placed": Node(("segmentation", "assigned"), placed, "live", "Counting the rows"),
-    "listed_rows": Node(
-        ("assigned", "look.new_rows_first"), listed, "live", "Sorting the rows"
-    ),
-    "typing_tool": Node(
-        ("kept_partition",), typing, "idle", "Finding questions", keep=8
-    ),
-    "cluster_rules": Node(
-        ("kept_partition",), rules, "idle", "Finding rules of the clusters", keep=8
-    ),
-}
+    return few_columns.typing_tool(kept_partition.result.dataset, labels)

@@ -16,7 +16,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.pages.new_rows.map_nodes import features_of
 from clusterlens.ui.pages.new_rows.nodes import NewCells, is_nowhere
 from clusterlens.ui.state.analysis import KeptPartition
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
 
 
@@ -63,26 +63,28 @@ class NewRow:
     standing: Standing | None
 
 
+@node("live", "Reading a row", keep=16)
 def new_row(
     job: Job,
     segmentation: Segmentation,
-    kept: KeptPartition,
+    kept_partition: KeptPartition,
     new_cells: NewCells,
     assigned: pd.DataFrame,
-    listed: np.ndarray,
-    chosen: int | None,
+    listed_rows: np.ndarray,
+    look_new_row: int | None,
 ) -> NewRow | None:
     """Read a row: the one that was chosen, else the first that is listed."""
     if not len(assigned):
         return None
-    if chosen is None or chosen >= len(assigned):
-        chosen = int(listed[0]) if len(listed) else 0
-    told = assigned.iloc[chosen]
+    row = look_new_row
+    if row is None or row >= len(assigned):
+        row = int(listed_rows[0]) if len(listed_rows) else 0
+    told = assigned.iloc[row]
     standing = None
     if pd.notna(told["cluster"]):
-        raw = new_cells.frame.iloc[[chosen]]
-        standing = _standing(segmentation, kept, raw, assigned.iloc[[chosen]])
-    return NewRow(chosen, assigned.index[chosen], standing)
+        raw = new_cells.frame.iloc[[row]]
+        standing = _standing(segmentation, kept_partition, raw, assigned.iloc[[row]])
+    return NewRow(row, assigned.index[row], standing)
 
 
 def _standing(
@@ -129,38 +131,18 @@ def _pulls(
     return pulls(table, labels == label, labels == other, raw.iloc[0])
 
 
+@node("live", "Trying other values", keep=16)
 def new_changes(
     job: Job,
     segmentation: Segmentation,
-    kept: KeptPartition,
+    kept_partition: KeptPartition,
     new_cells: NewCells,
-    new_row: NewRow | None,
+    new_row: NewRow,
 ) -> pd.DataFrame | None:
     """Say what it would take for the row to be elsewhere, of each column by itself."""
-    if new_row is None or new_row.standing is None:
+    if new_row.standing is None:
         return None
     raw = new_cells.frame.iloc[[new_row.position]]
     return smallest_changes(
-        segmentation, raw, kept.result.dataset, cancel=job.cancelled
+        segmentation, raw, kept_partition.result.dataset, cancel=job.cancelled
     )
-
-
-NODES = {
-    "new_row": Node(
-        (
-            *("segmentation", "kept_partition", "new_cells", "assigned"),
-            *("listed_rows", "look.new_row?"),
-        ),
-        new_row,
-        "live",
-        "Reading a row",
-        keep=16,
-    ),
-    "new_changes": Node(
-        ("segmentation", "kept_partition", "new_cells", "new_row"),
-        new_changes,
-        "live",
-        "Trying other values",
-        keep=16,
-    ),
-}

@@ -15,13 +15,14 @@ from clusterlens.compute.pool.specs import pool_specs
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import Run
 from clusterlens.ui.state.drafts import Entries, PoolDraft, draft_entries
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import WORKERS, Job
 
 
-def pool_entries(dataset: Dataset, draft: PoolDraft) -> Entries:
+@node()
+def pool_entries(dataset: Dataset, look_pool_draft: PoolDraft) -> Entries:
     """The entries of the draft for the size of the table."""
-    return draft_entries(draft, len(dataset.X))
+    return draft_entries(look_pool_draft, len(dataset.X))
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,10 @@ class Count:
     error: str = ""
 
 
-def pool_counts(job: Job, dataset: Dataset, entries: Entries) -> list[Count]:
+@node("live", "Counting models", keep=16)
+def pool_counts(job: Job, dataset: Dataset, pool_entries: Entries) -> list[Count]:
     """Count the models of each entry, whether it is switched on or not."""
-    return [_count(entry.grid, dataset.X.shape) for entry in entries]
+    return [_count(entry.grid, dataset.X.shape) for entry in pool_entries]
 
 
 def _count(grid: Mapping[str, Any], shape: tuple[int, int]) -> Count:
@@ -60,30 +62,36 @@ class Cost:
     error: str = ""
 
 
+@node("live", "Estimating the cost", keep=16)
 def pool_cost(
-    job: Job, dataset: Dataset, entries: Entries, counts: list[Count], draft: PoolDraft
+    job: Job,
+    dataset: Dataset,
+    pool_entries: Entries,
+    pool_counts: list[Count],
+    look_pool_draft: PoolDraft,
 ) -> Cost:
     """Estimate the models that are switched on, on these data."""
-    pairs = list(zip(entries, counts, strict=True))
+    pairs = list(zip(pool_entries, pool_counts, strict=True))
     wrong = [f"{e.clusterer}: {c.error}" for e, c in pairs if e.on and c.error]
     if wrong:
         return Cost(None, " ".join(wrong))
-    grids = [entry.grid for entry in entries if entry.on]
+    grids = [entry.grid for entry in pool_entries if entry.on]
     if not grids:
         return Cost(None, "Every clusterer is switched off; switch at least one on.")
     try:
-        seed = draft.random_state
+        seed = look_pool_draft.random_state
         X = dataset.X
         return Cost(estimate_pool(X, grids, random_state=seed, workers=WORKERS))
     except ValueError as error:
         return Cost(None, str(error))
 
 
-def pool_values(job: Job, dataset: Dataset, entries: Entries) -> dict[str, float]:
+@node("live", "Measuring distances")
+def pool_values(job: Job, dataset: Dataset, pool_entries: Entries) -> dict[str, float]:
     """The numbers that shares and quantiles stand for in these data, by their JSON."""
     wanted = {
         json.dumps(value): {"clusterer": entry.clusterer, setting: value}
-        for entry in entries
+        for entry in pool_entries
         for setting, values in entry.settings.items()
         if isinstance(values, list)
         for value in values
@@ -116,6 +124,7 @@ class Outcome:
     seconds: float
 
 
+@node("live", "Counting the models")
 def outcome(job: Job, run: Run) -> Outcome:
     """Count the models of a run."""
     ensemble = run.ensemble
@@ -129,22 +138,3 @@ def outcome(job: Job, run: Run) -> Outcome:
         len(distinct_partitions(ensemble)[0]),
         float(np.nansum(ensemble.seconds)),
     )
-
-
-NODES: Mapping[str, Node] = {
-    "pool_entries": Node(("dataset", "look.pool_draft"), pool_entries),
-    "pool_counts": Node(
-        ("dataset", "pool_entries"), pool_counts, "live", "Counting models", keep=16
-    ),
-    "pool_cost": Node(
-        ("dataset", "pool_entries", "pool_counts", "look.pool_draft"),
-        pool_cost,
-        "live",
-        "Estimating the cost",
-        keep=16,
-    ),
-    "pool_values": Node(
-        ("dataset", "pool_entries"), pool_values, "live", "Measuring distances"
-    ),
-    "outcome": Node(("run",), outcome, "live", "Counting the models"),
-}

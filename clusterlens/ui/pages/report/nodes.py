@@ -24,12 +24,12 @@ from clusterlens.ui.pages.fuzzy.nodes import (
     Adjusted,
     Choices,
     adjusted,
-    choices,
-    observed,
+    fuzzy_choices,
+    fuzzy_ndc,
 )
 from clusterlens.ui.pages.labels.nodes import Grounds, Judged, Reached
 from clusterlens.ui.state.analysis import SoftTable
-from clusterlens.ui.work.derived import Node
+from clusterlens.ui.work.derived import Node, node
 from clusterlens.ui.work.jobs import Job
 
 
@@ -105,35 +105,45 @@ class Labelled:
     grounds: Grounds
 
 
-def of_table(
+@node()
+def report_choices(
     samples: Dataset | None,
     ensemble: Ensemble | None,
-    uploads: tuple[SoftTable, ...],
+    memberships: tuple[SoftTable, ...],
 ) -> Choices | None:
     """What can be compared, whether or not the page Fuzzy shows the toy example."""
-    return choices("table", samples, ensemble, uploads)
+    return fuzzy_choices("table", samples, ensemble, memberships)
 
 
-def saved_pairs(
-    job: Job, found: Choices, saved: tuple[tuple[str, str], ...], precision: float
+@node("idle", "Comparing the saved pairs")
+def report_fuzzy(
+    job: Job,
+    report_choices: Choices,
+    fuzzy_pairs: tuple[tuple[str, str], ...],
+    look_fuzzy_precision: float,
 ) -> SavedPairs | None:
     """Compare the partitions of every saved pair under all models."""
-    known = {one.key: one.title for one in found.listed}
-    there = [pair for pair in saved if known.keys() >= set(pair)]
+    known = {one.key: one.title for one in report_choices.listed}
+    there = [pair for pair in fuzzy_pairs if known.keys() >= set(pair)]
     pairs = []
     for done, (u, v) in enumerate(there):
         job.report(done, len(there))
-        sides = found.make[u](), found.make[v]()
+        sides = report_choices.make[u](), report_choices.make[v]()
         pairs.append(
             SavedPair(
                 known[u],
                 known[v],
                 sides[0].n_samples,
-                observed(job, *sides, precision),
-                {model: adjusted(job, *sides, precision, model) for model in MODELS},
+                fuzzy_ndc(job, *sides, look_fuzzy_precision),
+                {
+                    model: adjusted(job, *sides, look_fuzzy_precision, model)
+                    for model in MODELS
+                },
             )
         )
-    return SavedPairs(tuple(pairs), len(saved) - len(there)) if saved else None
+    return (
+        SavedPairs(tuple(pairs), len(fuzzy_pairs) - len(there)) if fuzzy_pairs else None
+    )
 
 
 NODES = {
@@ -148,13 +158,6 @@ NODES = {
             "cns_criterion~",
         ),
         Smoothing,
-    ),
-    "report_choices": Node(("samples?", "ensemble?", "memberships"), of_table),
-    "report_fuzzy": Node(
-        ("report_choices", "fuzzy_pairs", "look.fuzzy_precision"),
-        saved_pairs,
-        "idle",
-        "Comparing the saved pairs",
     ),
     "report_labels": Node(
         (
