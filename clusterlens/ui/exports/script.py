@@ -74,7 +74,7 @@ def write_script(steps: Sequence[Step], told: Told, *, exact: bool = True) -> st
     """
     analysis = steps[-1].analysis
     run = analysis.run
-    if run is None:
+    if run is None or analysis.table is None:
         raise ScriptError("there is no run to repeat; run a pool first.")
     lines = retold(steps)
     of_run = lines.dataset(run.id), lines.ensemble(run.id)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.hostile import (
@@ -159,6 +159,7 @@ def recorded(base, tmp_path_factory):
     name=st.none() | st.sampled_from(CODE_TEXTS),
     value=HOSTILE,
 )
+@example(place=166223, name=None, value=None)  # a run without its table
 def test_a_value_of_any_kind_in_any_field_is_refused_or_written_as_data(
     recorded, place, name, value
 ):

@@ -346,17 +346,15 @@ def fuzzy_maps(
     look_fuzzy_view: Viewport,
 ) -> Maps | None:
     """Draw the memberships of both sides, and the discordance of each sample."""
-    xy = projection.coordinates
-    if not (look_fuzzy_view.width and look_fuzzy_view.height) or len(xy) != len(
-        fuzzy_discordance.values
-    ):
+    xy, gaps = projection.coordinates, fuzzy_discordance.values
+    if not (look_fuzzy_view.width and look_fuzzy_view.height) or len(xy) != len(gaps):
         return None
-    darkest = max(float(fuzzy_discordance.values.max()), 1e-12)
+    darkest = max(float(gaps.max()), 1e-12)
     colours = [
         certain_colours(one.hues[one.labels], one.strength, one.partition.n_clusters)
         for one in fuzzy_sides
     ]
-    colours.append(discordance_colours(fuzzy_discordance.values / darkest))
+    colours.append(discordance_colours(gaps / darkest))
     u, v, gap = (draw_map(xy, some, look_fuzzy_view) for some in colours)
     return Maps((u, v, gap), darkest)
 

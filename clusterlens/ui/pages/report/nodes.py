@@ -123,6 +123,8 @@ def report_fuzzy(
     look_fuzzy_precision: float,
 ) -> SavedPairs | None:
     """Compare the partitions of every saved pair under all models."""
+    if not fuzzy_pairs:
+        return None
     known = {one.key: one.title for one in report_choices.listed}
     there = [pair for pair in fuzzy_pairs if known.keys() >= set(pair)]
     pairs = []
@@ -141,9 +143,7 @@ def report_fuzzy(
                 },
             )
         )
-    return (
-        SavedPairs(tuple(pairs), len(fuzzy_pairs) - len(there)) if fuzzy_pairs else None
-    )
+    return SavedPairs(tuple(pairs), len(fuzzy_pairs) - len(there))
 
 
 NODES = {
