@@ -16,7 +16,7 @@ from clusterlens.compute.ensemble.make_up import pool_make_up
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, pn, safe, select
-from clusterlens.ui.kit.words import score_words, span, telling
+from clusterlens.ui.kit.words import fixed, score_words, span, telling
 from clusterlens.ui.nodes.answers import Answers
 from clusterlens.ui.nodes.links import links_broken
 from clusterlens.ui.pages.consensus.ranked_rows import HEADS, RankedRows
@@ -354,17 +354,17 @@ def _told_of(
     intervals, ranges = ranking.intervals, ranking.rank_ranges
     counts = zip(rows.tolist(), times, broken, judged, strict=True)
     for model, n, n_broken, n_links in counts:
-        value = ranking.values[model]
+        score = f"score {fixed(ranking.values[model], 4)}"
         known = ensemble.names[model], plain_settings(ensemble.specs[model])
-        parts = [*filter(None, known), ensemble.families[model], f"score {value:.4f}"]
+        parts = [*filter(None, known), ensemble.families[model], score]
         if n > 1:
             parts.append(f"one of {n} equal models, all of rank {ranking.ranks[model]}")
         if n_links:
             parts.append(f"breaks {n_broken} of {count(n_links, 'link')}")
         text = " · ".join(parts)
         if not ranking.exact:
-            low, high = intervals[model]
-            text += f" (estimate, {low:.4f} to {high:.4f}; rank {span(*ranges[model])})"
+            low, high = (fixed(end, 4) for end in intervals[model])
+            text += f" (estimate, {low} to {high}; rank {span(*ranges[model])})"
         told.append(text)
     return told
 
