@@ -43,7 +43,7 @@ def table_of(opened):
     return json.loads(opened.ranking._table.rows)
 
 
-def test_bars_say_how_likely_each_model_is_and_turn_back_to_distances():
+def test_bars_say_how_likely_each_model_is_and_turn_back_to_scores_by_their_word():
     async def scenario(opened):
         session = opened.session
         table = opened.ranking._table
@@ -83,7 +83,14 @@ def test_bars_say_how_likely_each_model_is_and_turn_back_to_distances():
         assert table.heads["distance"] == "distance"
         assert "cl-posterior" not in table.css_classes
         assert table_of(opened)[0][-1] is None
-        for _ in range(12):
+        assert "Bars: distance, and orange" in opened.ranking._note.body
+        session.act_now("set score", score="aari")
+        await opened.rest()
+        assert "Bars: likeness, and orange" in opened.ranking._note.body
+        opened.ranking._count_from("fits")
+        await opened.rest()
+        assert "show likeness and ranges" in opened.ranking._note.body
+        for _ in range(13):
             session.undo()
         await opened.rest()
         assert not opened.said._column.visible

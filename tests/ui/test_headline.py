@@ -166,6 +166,30 @@ def test_of_a_partial_partition_only_the_links_it_saw_are_told():
         assert f"breaks {links}" in told
 
 
+def test_no_score_is_less_than_nothing_by_its_sign_alone():
+    labels = np.random.default_rng(0).integers(0, 3, (24, 2000))
+    session = session_with(run_of(labels))
+
+    async def main():
+        headline, model = Headline(session), ModelTab(session)
+        for card in (headline, model):
+            card.look(True)
+        await rest(session)
+        said = headline._text.body
+        session.act_now("set score", score="aari")
+        await rest(session)
+        values = session.derived.get("ranking").value.values
+        session.look.model = int(np.argmin(values))
+        await rest(session)
+        assert -0.0005 < values.min() < 0
+        return said, model.text.body
+
+    said, model = run(main())
+    assert "index 0.00 on average" in said
+    assert "<b>0.000</b>" in model
+    assert not re.search(r"[-−]0\.0+\b", said + model)
+
+
 def test_a_leader_that_is_little_like_the_others_is_doubted():
     rng = np.random.default_rng(0)
     groups = np.repeat([0, 1, 2], 30)

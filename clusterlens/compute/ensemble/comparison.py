@@ -60,7 +60,7 @@ class PartitionComparison(Frozen):
         """What the comparison says, in words."""
         return (
             f"Same cluster for {whole(self.n_same)} of {whole(len(self.changed))} "
-            f"samples; adjusted Rand index {self.ari:.2f}, NMI {self.nmi:.2f}."
+            f"samples; adjusted Rand index {self.ari:z.2f}, NMI {self.nmi:z.2f}."
         )
 
     def __repr__(self) -> str:
@@ -68,7 +68,7 @@ class PartitionComparison(Frozen):
         a, b = self.table.shape
         return (
             f"PartitionComparison({a} and {b} clusters of {len(self.changed)} samples, "
-            f"ARI {self.ari:.2f})"
+            f"ARI {self.ari:z.2f})"
         )
 
 

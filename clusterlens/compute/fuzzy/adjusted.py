@@ -107,8 +107,8 @@ class AdjustedIndex:
             sides = f"{kept} kept as it is, {drawn} random"
         title = RANDOM_MODELS[self.model].title
         return (
-            f"Adjusted for chance: {self.value:.3f} ({error}; {title} model, {sides}); "
-            f"{self.observed:.3f} unadjusted, {self.expected:.3f} expected."
+            f"Adjusted for chance: {self.value:z.3f} ({error}; {title} model, "
+            f"{sides}); {self.observed:.3f} unadjusted, {self.expected:.3f} expected."
         )
 
 

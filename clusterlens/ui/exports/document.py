@@ -31,7 +31,7 @@ from clusterlens.ui.exports.new_rows import write_kept
 from clusterlens.ui.exports.script import write_script
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.widgets import safe
-from clusterlens.ui.kit.words import NOISE_WORDS, number
+from clusterlens.ui.kit.words import NOISE_WORDS, fixed, number
 from clusterlens.ui.nodes.answers import Answers
 from clusterlens.ui.nodes.links import LinkState, is_judged_in_part
 from clusterlens.ui.nodes.result import Told
@@ -432,7 +432,7 @@ def _ranking(found: Findings) -> str:
             f"{safe(ranking.ensemble.names[t])}{alike}",
             safe(ranking.ensemble.families[t]),
             f"{ranking.ensemble.n_clusters[t]}",
-            f"{ranking.values[t]:.4f}",
+            fixed(ranking.values[t], 4),
         ]
         if ranking.violated.any():
             seen = " of those seen" if is_judged_in_part(ranking, t) else ""

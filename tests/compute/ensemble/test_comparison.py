@@ -60,3 +60,10 @@ def test_lengths_that_disagree_are_refused():
 def test_an_ensemble_is_refused_with_the_way_to_one_partition():
     with pytest.raises(ValueError, match=r"b is Ensemble.*; give one of its"):
         compare_partitions([0, 1], Ensemble([[0, 1]]))
+
+
+def test_likeness_a_little_below_chance_is_written_without_a_sign():
+    found = compare_partitions(*np.random.default_rng(0).integers(0, 3, (2, 300)))
+    assert -0.005 < found.ari < 0
+    assert "adjusted Rand index 0.00, NMI 0.00." in found.sentence
+    assert "ARI 0.00)" in repr(found)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,5 @@ def test_sentence_says_what_was_computed():
     one = adjusted_ndc(*PAIRS["soft, soft"], "fit", "v", precision=0.01)
     assert "Fit model, V kept as it is, U random" in one.sentence
     assert "±" in one.sentence
+    below = replace(both, value=-0.0001)
+    assert below.sentence.startswith("Adjusted for chance: 0.000 (exact; ")

@@ -21,6 +21,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import card, link, mark, pn, safe, select
+from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.clusters.nodes import Chosen, Shared
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.looking import Brush
@@ -221,7 +222,7 @@ def _sentence(
     given = "labels" in (chosen.choice.kind, other.choice.kind)
     badge = link("Are they clusters?", "labels", kind="pill", css="cl-to-labels")
     return (
-        f"<p>{safe(found.sentence)} AMI {found.ami:.2f}. {left_out}"
+        f"<p>{safe(found.sentence)} AMI {fixed(found.ami)}. {left_out}"
         f"{badge if given else ''} <span class='muted'>Strong: samples that change "
         "cluster, or those selected.</span></p>"
     )

@@ -280,7 +280,7 @@ def _stability_note(chosen: Chosen, judge: Result, stability: Result) -> str:
     if stability.ready:
         result = stability.value
         of = (
-            f", judged by the model closest to it (ARI {found.agreement:.2f})"
+            f", judged by the model closest to it (ARI {fixed(found.agreement)})"
             if found.agreement < 1 or chosen.choice.kind != "model"
             else ""
         )

@@ -13,7 +13,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.kit.components import Excerpt
 from clusterlens.ui.kit.widgets import badge, card, excerpt, link, safe
-from clusterlens.ui.kit.words import duration, span
+from clusterlens.ui.kit.words import duration, fixed, span
 from clusterlens.ui.nodes.answers import Answers, Outlook
 from clusterlens.ui.nodes.links import links_broken
 from clusterlens.ui.nodes.partition_verdict import COPIES_IN_WORDS
@@ -219,8 +219,8 @@ def _doubted(likeness: Result, ranking: Ranking, run: Run) -> str:
         return ""
     return (
         "<span class='cl-doubted'><b>Doubt it:</b> it is little like the other models "
-        f"(adjusted Rand index {others.mean():.2f} on average); of tables with known "
-        "classes, most leaders like this were far from the classes.</span> "
+        f"(adjusted Rand index {fixed(others.mean())} on average); of tables with "
+        "known classes, most leaders like this were far from the classes.</span> "
     )
 
 

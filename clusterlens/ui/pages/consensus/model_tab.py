@@ -13,6 +13,7 @@ from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.exports.rows import labelled_rows, rows_to_csv
 from clusterlens.ui.kit.palette import cluster_colour, cluster_name
 from clusterlens.ui.kit.widgets import badge, mark, pmu, pn, safe
+from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.nodes.links import is_judged_in_part
 from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.parts.moves import choose_result
@@ -185,8 +186,8 @@ def _score(model: int, ranking: Ranking) -> dict[str, str]:
     """Say how a model scores beside the others."""
     value, others = ranking.values[model], np.sort(ranking.values)
     after = np.searchsorted(others, value, side="right")
-    beyond = f" · next {others[after]:.3f}" if after < len(others) else ""
+    beyond = f" · next {fixed(others[after], 3)}" if after < len(others) else ""
     return {
-        "score": f"<b>{value:.3f}</b><span class='muted'>{beyond} · median "
-        f"{np.median(others):.3f}</span>"
+        "score": f"<b>{fixed(value, 3)}</b><span class='muted'>{beyond} · median "
+        f"{fixed(np.median(others), 3)}</span>"
     }

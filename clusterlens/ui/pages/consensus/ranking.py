@@ -16,7 +16,7 @@ from clusterlens.compute.ensemble.make_up import pool_make_up
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, pn, safe, select
-from clusterlens.ui.kit.words import score_words, span, telling
+from clusterlens.ui.kit.words import fixed, score_words, span, telling
 from clusterlens.ui.nodes.answers import Answers
 from clusterlens.ui.nodes.links import links_broken
 from clusterlens.ui.pages.consensus.ranked_rows import HEADS, RankedRows
@@ -180,7 +180,7 @@ class RankingTable(Panel):
         self._note.body = (
             f"<p class='muted'>{safe(pool_make_up(ensemble).text)}{_silent(ensemble)}"
             f"{_alike(copies, rows)}</p>"
-            f"{_fitting(answers, by_distance.value)}"
+            f"{_fitting(answers, by_distance.value, _word(ranking))}"
             f"{_counted_from(links.value, since.value)}"
         )
         said = None if by_distance.value else answers
@@ -239,10 +239,14 @@ def _alike(copies: np.ndarray, rows: np.ndarray) -> str:
 
 
 def heads(ranking: Ranking) -> dict[str, str]:
-    """Titles of the columns; of a score that is higher for better, no distance."""
-    word = "likeness" if ranking.greater_is_better else "distance"
+    """Titles of the columns."""
     last = whole(ranking.ensemble.n_partitions)
-    return {**HEADS, "distance": word, "first": "1", "last": last}
+    return {**HEADS, "distance": _word(ranking), "first": "1", "last": last}
+
+
+def _word(ranking: Ranking) -> str:
+    """What a score says; one that is higher for better is no distance."""
+    return "likeness" if ranking.greater_is_better else "distance"
 
 
 def _counted_from(links: tuple[Link, ...], since: tuple[Link, ...]) -> str:
@@ -256,19 +260,19 @@ def _counted_from(links: tuple[Link, ...], since: tuple[Link, ...]) -> str:
     return f"<p class='muted'>▲▼ {text} · {' · '.join(choices)}</p>"
 
 
-def _fitting(found: Answers | None, by_distance: bool) -> str:
+def _fitting(found: Answers | None, by_distance: bool, word: str) -> str:
     """Say what the bars are where there are answers, and offer the other ones."""
     if found is None:
         return ""
     if by_distance:
-        said, other = "Bars: distance, and orange what answers add", "fits"
+        said, other = f"Bars: {word}, and orange what answers add", "fits"
         words = "show how well they fit your answers"
     else:
         said = (
             f"Bars: how likely each is yours after {count(found.n_answers, 'answer')}; "
             "tick: before"
         )
-        other, words = "distance", "show distances and ranges"
+        other, words = "distance", f"show {word} and ranges"
     return f"<p class='muted'>{said} · {link(words, other, css='cl-bars')}</p>"
 
 
@@ -350,17 +354,17 @@ def _told_of(
     intervals, ranges = ranking.intervals, ranking.rank_ranges
     counts = zip(rows.tolist(), times, broken, judged, strict=True)
     for model, n, n_broken, n_links in counts:
-        value = ranking.values[model]
+        score = f"score {fixed(ranking.values[model], 4)}"
         known = ensemble.names[model], plain_settings(ensemble.specs[model])
-        parts = [*filter(None, known), ensemble.families[model], f"score {value:.4f}"]
+        parts = [*filter(None, known), ensemble.families[model], score]
         if n > 1:
             parts.append(f"one of {n} equal models, all of rank {ranking.ranks[model]}")
         if n_links:
             parts.append(f"breaks {n_broken} of {count(n_links, 'link')}")
         text = " · ".join(parts)
         if not ranking.exact:
-            low, high = intervals[model]
-            text += f" (estimate, {low:.4f} to {high:.4f}; rank {span(*ranges[model])})"
+            low, high = (fixed(end, 4) for end in intervals[model])
+            text += f" (estimate, {low} to {high}; rank {span(*ranges[model])})"
         told.append(text)
     return told
 

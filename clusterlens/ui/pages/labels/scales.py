@@ -133,7 +133,7 @@ def draw_scales(lines: list[_Line]) -> str:
     words = (
         f"{own.name}: round groups (CH between) {fixed(own.score)}, dense groups "
         f"(DBCV) {fixed(own.dbcv)}, among "
-        + ", ".join(f"{a.name} {a.score:.2f} and {a.dbcv:.2f}" for a in lines)
+        + ", ".join(f"{a.name} {fixed(a.score)} and {fixed(a.dbcv)}" for a in lines)
     )
     canvas = Canvas((0, 1), (0, 1), words, room=(4, 32, 4, 22))
 
