@@ -512,6 +512,36 @@ def test_another_sheet_of_the_new_table_is_chosen_and_said_in_the_script():
     run(main())
 
 
+def test_what_separates_the_cells_of_the_new_table_is_chosen():
+    # Semicolons split the lines as evenly as bars do, into more cells.
+    text = "kind|y|x;1;2;3\n" + "".join(
+        f"{kind}|{y}|{x};1;2;3\n"
+        for kind, y, x in rows(12)[["kind", "y", "x"]].itertuples(index=False)
+    )
+
+    async def main():
+        session = planted()
+        assert await kept(session)
+        key = session.keep_file(text.encode())
+        assert await session.act("take new table", name="new.csv", sha256=key)
+        card = NewTable(session)
+        card.look(True)
+        await rest(session)
+        assert (card._part.visible, card._part.value) == (True, ";")
+        assert "cannot be placed" in card._text.body
+        assert "Cells separated by" in card._text.body
+        await card._read_part("|")
+        await rest(session)
+        assert list(session.analysis.new_table.table)[:2] == ["kind", "y"]
+        assert card._part.value == "|"
+        lines = Lines()
+        _say_new_table(lines, session.history.done[-1], session.analysis)
+        assert "separator='|'" in lines.written([lines.name("new_table")])[1][0]
+        card.look(False)
+
+    run(main())
+
+
 def test_what_is_kept_is_found_again_when_the_analysis_is_opened(tmp_path):
     store = Store(tmp_path)
 

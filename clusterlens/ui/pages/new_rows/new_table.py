@@ -91,10 +91,12 @@ class NewTable(Panel):
         elif placed.ready:
             self._text.body = _shares(placed.value)
         else:
-            self._text.body = _not_placed((segmentation, assigned, placed))
+            self._text.body = _not_placed(
+                (segmentation, assigned, placed), self._part.label
+            )
 
     async def _read_part(self, part: str) -> None:
-        """Read another sheet or array of the same file."""
+        """Read another part of the same file, or its cells apart by another sign."""
         done = self.session.history.done
         file = next(s.values for s in reversed(done) if s.kind == "take new table")
         await self.session.act("take new table", **{**file, "part": part})
@@ -139,14 +141,15 @@ def _invitation(segmentation: Result) -> str:
     )
 
 
-def _not_placed(results: tuple[Result, ...]) -> str:
+def _not_placed(results: tuple[Result, ...], choice: str) -> str:
     """Say that rows are on their way, or why they are not."""
     failed = [result for result in results if result.state == "failed"]
     if failed:
+        another = f"choose another of <b>{safe(choice)}</b> above, " if choice else ""
         return (
             "<div class='failed' role='alert'><p><b>This table cannot be placed.</b> "
-            f"{safe(explain(failed[0].error))}</p><p>Browse for another table, or undo "
-            "to go back to the one before.</p></div>"
+            f"{safe(explain(failed[0].error))}</p><p>Browse for another table, "
+            f"{another}or undo to go back to the one before.</p></div>"
         )
     if any(result.state == "declined" for result in results):
         return f"<p class='muted'>Cancelled. {link('Go on', 'retry')}</p>"
