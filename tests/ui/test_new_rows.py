@@ -334,6 +334,18 @@ def test_columns_are_told_in_their_own_units():
     assert then_and_now(flags, ~flags) == ("= False", "50%", "50%")
 
 
+def test_gaps_are_told_where_they_are_what_changed():
+    then = pd.Series([0.0, 1.0, 2.0, 3.0] * 10)
+    now = then.where(np.arange(40) % 4 > 0, np.nan)
+    assert then_and_now(then, then + 0.01) == ("mean", "1.5", "1.51")
+    # A quarter is gone, and the mean moved by .44 of a spread: the mean says more.
+    assert then_and_now(then, now)[0] == "mean"
+    now = then.where(np.arange(40) % 20 > 3, np.nan)
+    assert then_and_now(then, now) == ("gaps", "0%", "20%")
+    words = pd.Series(["a", "b"] * 20, dtype=object)
+    assert then_and_now(words, words.mask(np.arange(40) < 10)) == ("gaps", "0%", "25%")
+
+
 def test_old_rows_lie_under_new_ones_and_crosses_where_rows_belong_nowhere(placed):
     session, (*_, drawn, _) = placed
     found, assigned = value(session, "new_map"), value(session, "assigned")
@@ -513,9 +525,9 @@ def test_another_sheet_of_the_new_table_is_chosen_and_said_in_the_script():
 
 
 def test_what_separates_the_cells_of_the_new_table_is_chosen():
-    # Semicolons split the lines as evenly as bars do, into more cells.
-    text = "kind|y|x;1;2;3\n" + "".join(
-        f"{kind}|{y}|{x};1;2;3\n"
+    # Semicolons split the lines as evenly as bars do.
+    text = "kind|y|x|z;1;2;3\n" + "".join(
+        f"{kind}|{y}|{x}|0;1;2;3\n"
         for kind, y, x in rows(12)[["kind", "y", "x"]].itertuples(index=False)
     )
 
@@ -532,8 +544,9 @@ def test_what_separates_the_cells_of_the_new_table_is_chosen():
         assert "Cells separated by" in card._text.body
         await card._read_part("|")
         await rest(session)
-        assert list(session.analysis.new_table.table)[:2] == ["kind", "y"]
+        assert list(session.analysis.new_table.table)[:3] == ["kind", "y", "x"]
         assert card._part.value == "|"
+        assert not card._part.visible  # its columns were found
         lines = Lines()
         _say_new_table(lines, session.history.done[-1], session.analysis)
         assert "separator='|'" in lines.written([lines.name("new_table")])[1][0]

@@ -17,7 +17,12 @@ def part_select(css: str) -> Any:
 
 
 def offer_parts(
-    panel: Panel, control: Any, part: tuple[str, ...], parts: tuple[str, ...]
+    panel: Panel,
+    control: Any,
+    part: tuple[str, ...],
+    parts: tuple[str, ...],
+    *,
+    offered: bool = True,
 ) -> None:
     """Offer the parts of a file, where it has several.
 
@@ -31,12 +36,14 @@ def offer_parts(
         Which one is read: "sheet", "array" or "separator" and its name, or nothing.
     parts : tuple of str
         The names of all.
+    offered : bool, default True
+        Whether there is a reason to choose.
     """
     panel.offer(
         control,
         label=_LABELS.get(part[0], f"{part[0].title()} of the file") if part else "",
         options=_options(part, parts),
-        visible=len(parts) > 1,
+        visible=offered and len(parts) > 1,
     )
 
 

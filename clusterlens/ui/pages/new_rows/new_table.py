@@ -84,7 +84,11 @@ class NewTable(Panel):
         new_parts: Result,
     ) -> None:
         """Draw the shares, or say why there are none."""
-        offer_parts(self, self._part, new_part.value or (), new_parts.value or ())
+        part, parts = new_part.value or (), new_parts.value or ()
+        failed = any(one.state == "failed" for one in (segmentation, assigned, placed))
+        # A text whose columns were found was split as it should be.
+        offered = failed or part[:1] != ("separator",)
+        offer_parts(self, self._part, part, parts, offered=offered)
         self._about.body = _about(new_table)
         if new_table is None:
             self._text.body = _invitation(segmentation)
@@ -92,7 +96,8 @@ class NewTable(Panel):
             self._text.body = _shares(placed.value)
         else:
             self._text.body = _not_placed(
-                (segmentation, assigned, placed), self._part.label
+                (segmentation, assigned, placed),
+                self._part.label if self._part.visible else "",
             )
 
     async def _read_part(self, part: str) -> None:
