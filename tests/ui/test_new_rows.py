@@ -451,6 +451,19 @@ def test_files_hold_the_rows_as_read_and_open_again(placed):
     assert_array_equal(again["cluster"], found.assigned["cluster"])
 
 
+def test_files_of_a_segmentation_have_all_of_its_name():
+    async def main():
+        session = planted()
+        assert await kept(session, "DBSCAN eps=0.38")
+        files = AssignedFiles(session)
+        files.look(True)
+        await rest(session)
+        assert "clusterlens assign DBSCAN-eps-0.38.lens " in files._text.body
+        files.look(False)
+
+    run(main())
+
+
 def test_a_table_without_its_columns_is_refused_with_their_names():
     _, (headline, _, table, drift, listed, files, *_) = opened(
         rows().drop(columns=["x", "kind"])

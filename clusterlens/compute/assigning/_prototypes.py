@@ -68,7 +68,8 @@ class Prototypes:
         least = reach[rows, nearest]
         cluster = np.where(least <= bounds[nearest], nearest, 0)
         with np.errstate(divide="ignore", invalid="ignore"):  # no reach, no distance
-            beyond = np.fmin.reduce(reach[:, 1:] / bounds[1:], axis=1) - 1
+            ends = reach[:, 1:] / bounds[1:]
+            beyond = np.fmin.reduce(ends, axis=1, initial=np.inf) - 1
             reach[rows, nearest] = np.inf
             end = np.minimum(reach.min(axis=1), bounds[nearest])
             inside = np.where(end > 0, 1 - least / end, 0.0)

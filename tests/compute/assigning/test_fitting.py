@@ -189,3 +189,10 @@ def test_rows_by_density_are_as_clear_as_reaches_leave_them():
             end = min(ends[first], *(told[c] for c in range(3) if c != first))
             assert (cluster, clearness) == (first, pytest.approx(1 - told[first] / end))
     assert {0, 1, 2} == set(found.tolist())
+
+
+def test_a_partition_of_noise_alone_keeps_its_rows():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    assigned = fit_assigner(X, np.full(60, -1)).assign(X)
+    assert (assigned.cluster == -1).all()
+    assert (Prototypes(X, np.zeros(60, int)).in_reach(X, 5)[1] == 3).all()

@@ -27,7 +27,7 @@ td, th { overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
   padding: 3px 2px; }
 .why th:nth-child(1) { width: 24%; } .why th:nth-child(5) { width: 12%; }
 .why td { font-size: .95em; }
-.takes th:nth-child(1) { width: 30%; } .takes th:nth-child(4) { width: 34%; }
+.takes th:nth-child(1) { width: 20%; } .takes th:nth-child(4) { width: 36%; }
 .takes td:nth-child(3) { padding-left: 8px; }
 .takes td:nth-child(4), .takes th:nth-child(4) { padding-left: 8px; }
 .near th:nth-child(1) { width: 42%; }
