@@ -13,6 +13,7 @@ _BEYOND = (
 )
 WORDS: Mapping[str, str] = {
     "said": "{subject}",  # a sentence as it came
+    "text read": "Read as delimited text: {subject}.",
     "failed": "{subject}: {why}",
     "dropped": "{subject}: {why}",
     "warned": "{subject}: warned, {why}",

@@ -36,9 +36,9 @@ from clusterlens.ui.pages.new_rows.nodes import (
     share_of,
 )
 from clusterlens.ui.pages.new_rows.page import NewRowsPage
-from clusterlens.ui.pages.new_rows.row import NewRowCard
+from clusterlens.ui.pages.new_rows.row import NewRowCard, _apart, _value
 from clusterlens.ui.pages.new_rows.rows import AssignedRows
-from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard
+from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard, _cluster
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.uploads import Upload
 from clusterlens.ui.session import Session
@@ -334,6 +334,33 @@ def test_columns_are_told_in_their_own_units():
     assert then_and_now(flags, ~flags) == ("= False", "50%", "50%")
 
 
+def test_a_rule_without_conditions_is_told_as_any_row():
+    row = Some(cluster=1, name="most", rows=99, share=0.99)
+    rule = Some(is_good=True, text="", precision=0.99, recall=1.0)
+    assert "<p>any row</p>" in _cluster(row, rule)
+
+
+def test_a_change_is_never_told_as_none():
+    assert _apart(1.1, 1.1004) == ("1.1", "1.1004")
+    assert _apart(0.449, 0.4491) == ("0.449", "0.4491")
+    assert _apart(-56, -48) == (_value(-56), _value(-48))
+    assert _apart(1e-9, 0.0) == (_value(1e-9), _value(0.0))
+    assert _apart(2.0, 2.0) == (_value(2.0), _value(2.0))
+    assert _apart("a", "b") == ("a", "b")
+
+
+def test_gaps_are_told_where_they_are_what_changed():
+    then = pd.Series([0.0, 1.0, 2.0, 3.0] * 10)
+    now = then.where(np.arange(40) % 4 > 0, np.nan)
+    assert then_and_now(then, then + 0.01) == ("mean", "1.5", "1.51")
+    # A quarter is gone, and the mean moved by .44 of a spread: the mean says more.
+    assert then_and_now(then, now)[0] == "mean"
+    now = then.where(np.arange(40) % 20 > 3, np.nan)
+    assert then_and_now(then, now) == ("gaps", "0%", "20%")
+    words = pd.Series(["a", "b"] * 20, dtype=object)
+    assert then_and_now(words, words.mask(np.arange(40) < 10)) == ("gaps", "0%", "25%")
+
+
 def test_old_rows_lie_under_new_ones_and_crosses_where_rows_belong_nowhere(placed):
     session, (*_, drawn, _) = placed
     found, assigned = value(session, "new_map"), value(session, "assigned")
@@ -439,6 +466,19 @@ def test_files_hold_the_rows_as_read_and_open_again(placed):
     assert_array_equal(again["cluster"], found.assigned["cluster"])
 
 
+def test_files_of_a_segmentation_have_all_of_its_name():
+    async def main():
+        session = planted()
+        assert await kept(session, "DBSCAN eps=0.38")
+        files = AssignedFiles(session)
+        files.look(True)
+        await rest(session)
+        assert "clusterlens assign DBSCAN-eps-0.38.lens " in files._text.body
+        files.look(False)
+
+    run(main())
+
+
 def test_a_table_without_its_columns_is_refused_with_their_names():
     _, (headline, _, table, drift, listed, files, *_) = opened(
         rows().drop(columns=["x", "kind"])
@@ -512,6 +552,37 @@ def test_another_sheet_of_the_new_table_is_chosen_and_said_in_the_script():
     run(main())
 
 
+def test_what_separates_the_cells_of_the_new_table_is_chosen():
+    # Semicolons split the lines as evenly as bars do.
+    text = "kind|y|x|z;1;2;3\n" + "".join(
+        f"{kind}|{y}|{x}|0;1;2;3\n"
+        for kind, y, x in rows(12)[["kind", "y", "x"]].itertuples(index=False)
+    )
+
+    async def main():
+        session = planted()
+        assert await kept(session)
+        key = session.keep_file(text.encode())
+        assert await session.act("take new table", name="new.csv", sha256=key)
+        card = NewTable(session)
+        card.look(True)
+        await rest(session)
+        assert (card._part.visible, card._part.value) == (True, ";")
+        assert "cannot be placed" in card._text.body
+        assert "Cells separated by" in card._text.body
+        await card._read_part("|")
+        await rest(session)
+        assert list(session.analysis.new_table.table)[:3] == ["kind", "y", "x"]
+        assert card._part.value == "|"
+        assert not card._part.visible  # its columns were found
+        lines = Lines()
+        _say_new_table(lines, session.history.done[-1], session.analysis)
+        assert "separator='|'" in lines.written([lines.name("new_table")])[1][0]
+        card.look(False)
+
+    run(main())
+
+
 def test_what_is_kept_is_found_again_when_the_analysis_is_opened(tmp_path):
     store = Store(tmp_path)
 
@@ -539,6 +610,49 @@ def test_what_is_kept_is_found_again_when_the_analysis_is_opened(tmp_path):
         )
 
     run(main())
+
+
+def test_undo_of_a_refit_brings_back_run_links_and_names_in_another_process(tmp_path):
+    store = Store(tmp_path)
+    rng = np.random.default_rng(3)
+    then = pd.DataFrame({"x": np.repeat([0, 10, 20], 20) + rng.normal(size=60)})
+    now = pd.DataFrame({"x": np.repeat([20, 0, 45], 15) + rng.normal(size=45)})
+
+    async def main():
+        session = Session(store)
+        key = session.keep_file(then.to_csv(index=False).encode())
+        assert await session.act("load file", name="then.csv", sha256=key)
+        pool = [{"clusterer": "k-means", "n_clusters": [3, 4]}]
+        assert await session.act("run pool", pool=pool)
+        session.act_now("add link", kind="must", a=0, b=59)
+        assert await kept(session)
+        await taken(session, now)
+        before = session.analysis
+        assert len(before.links) == 1
+        assert len(before.cluster_names) == 1
+        assert await session.act("refit", of=NAME, rows="new", name="again")
+        assert session.analysis.table.name == "new.csv"
+        assert not session.analysis.links
+        await session.memory.settled()
+
+        other = Session(store)
+        assert await other.open(session.memory.analysis)
+        assert other.analysis.segmentations[0].name == NAME
+        assert other.analysis.table.name == "new.csv"
+        other.undo()
+        await rest(other)
+        back = other.analysis
+        assert back.table.name == "then.csv"
+        assert (back.links, back.cluster_names) == (before.links, before.cluster_names)
+        assert [one.name for one in back.segmentations] == [NAME]
+        assert back.run_id == before.run_id
+        for one, same in zip(
+            back.runs[-1].ensemble.labels, before.runs[-1].ensemble.labels, strict=True
+        ):
+            assert_array_equal(one, same)
+        assert_array_equal(back.result.clusters, before.result.clusters)
+
+    run(main(), 300)
 
 
 def test_the_report_lists_what_is_kept_and_what_was_placed(placed):

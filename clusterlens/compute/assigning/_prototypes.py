@@ -11,6 +11,8 @@ from clusterlens.compute.estimators.neighbors import NeighborSearch
 
 # Neighbours within the cluster whose mean distance says how odd a row is in it.
 N_WITHIN = 5
+# Times the reach of a cluster beyond it, from where on noise is as clear as it can be.
+FAR = 3.0
 # Rows that are drawn first where not all are kept, and at least of each cluster.
 FIRST_DRAWN = 5_000
 LEAST_OF_CLUSTER = 100
@@ -48,39 +50,59 @@ class Prototypes:
 
     def in_reach(
         self, X: FloatArray, n_core: int, own: IntArray | None = None
-    ) -> IntArray:
-        """Clusters that reach rows over dense ground, else the first: (n_rows,).
+    ) -> tuple[IntArray, FloatArray]:
+        """Clusters that reach rows over dense ground, and how clearly: (n_rows,) each.
 
         The prototype of least mutual reachability distance decides, among twice
-        `n_core` nearest, where that is no farther than within its cluster. A copy of a
-        prototype goes where that one is. `own` as in `nearest`.
+        `n_core` nearest, where that is no farther than within its cluster; else it is
+        the first cluster, which is noise. A copy of a prototype goes where that one is.
+        `own` as in `nearest`.
+
+        Clear is in a cluster how much nearer that is than the next one, noise as well,
+        or the end of its reach, as a share of this; in noise by how many times the
+        reach of the nearest cluster a row is beyond it, at most `FAR`.
         """
         core, bounds = self._core(n_core)
-        code, reach = self._reach(X, n_core, core, own)
-        return np.where(reach <= bounds[code], code, 0)
+        reach = self._reach(X, n_core, core, own)
+        rows, nearest = np.arange(len(X)), reach.argmin(axis=1)
+        least = reach[rows, nearest]
+        cluster = np.where(least <= bounds[nearest], nearest, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):  # no reach, no distance
+            ends = reach[:, 1:] / bounds[1:]
+            beyond = np.fmin.reduce(ends, axis=1, initial=np.inf) - 1
+            reach[rows, nearest] = np.inf
+            end = np.minimum(reach.min(axis=1), bounds[nearest])
+            inside = np.where(end > 0, 1 - least / end, 0.0)
+        beyond = np.minimum(np.nan_to_num(beyond, nan=FAR), FAR)
+        return cluster, np.where(cluster == 0, beyond, inside)
 
     def _core(self, n_core: int) -> tuple[FloatArray, FloatArray]:
         """Distance of each prototype to its n-th nearest, and the reach of clusters."""
         if n_core not in self._cores:
             own = np.arange(len(self.rows))
             core = self._search.nearest(self.rows, n_core, own)[1][:, -1]
-            code, reach = self._reach(self.rows, n_core, core, own)
+            reach = self._reach(self.rows, n_core, core, own)
+            code = reach.argmin(axis=1)
             kept = code == self.codes
             bounds = np.zeros(self.codes.max() + 1)
-            np.maximum.at(bounds, code[kept], reach[kept])
+            np.maximum.at(bounds, code[kept], reach[kept, code[kept]])
             self._cores[n_core] = core, bounds
         return self._cores[n_core]
 
     def _reach(
         self, X: FloatArray, n_core: int, core: FloatArray, own: IntArray | None
-    ) -> tuple[IntArray, FloatArray]:
+    ) -> FloatArray:
+        """Least mutual reachability distance to each cluster: (n_rows, n_clusters)."""
         width = min(2 * n_core, len(self.rows) - (own is not None))
         table, distances = self._search.nearest(X, width, own)
         reach = np.maximum(distances, distances[:, n_core - 1 : n_core])
         reach = np.maximum(reach, core[table])
         reach[distances[:, 0] == 0, 0] = 0.0
-        rows, at = np.arange(len(X)), reach.argmin(axis=1)
-        return self.codes[table[rows, at]], reach[rows, at]
+        least = np.full((len(X), self.codes.max() + 1), np.inf)
+        rows = np.arange(len(X))
+        for found, distance in zip(self.codes[table].T, reach.T, strict=True):
+            least[rows, found] = np.minimum(least[rows, found], distance)
+        return least
 
     def mean_distance(
         self,

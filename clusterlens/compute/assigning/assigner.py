@@ -98,7 +98,9 @@ class Assigner(Frozen):
 
     By density, for partitions with noise: the prototype of least mutual reachability
     distance decides (Campello et al. 2013), and a row that no cluster reaches as its
-    own rows reach each other is noise.
+    own rows reach each other is noise. How clear that is follows from these distances:
+    in a cluster from that to the next one, or to the end of its reach, in noise from
+    how far beyond the nearest reach a row is.
 
     References
     ----------
@@ -205,8 +207,9 @@ class Assigner(Frozen):
         if self.rule == "centres" or found is None:
             return read_centres(X, self.centres, self.scales)
         if self.rule == "density":
-            cluster = self.prototypes.in_reach(X, self.n_neighbors, own)
-            return read_votes(*found, self.n_neighbors, len(self.clusters), cluster)
+            cluster, clear = self.prototypes.in_reach(X, self.n_neighbors, own)
+            told = read_votes(*found, self.n_neighbors, len(self.clusters), cluster)
+            return told._replace(clearness=clear)
         return read_neighbors(*found, self.n_neighbors, len(self.clusters))
 
     def _others(self, X: FloatArray, reading: Reading) -> IntArray:

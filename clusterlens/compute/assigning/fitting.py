@@ -171,7 +171,7 @@ def _density_agreement(X: FloatArray, codes: IntArray) -> Iterator[tuple[int, fl
     prototypes = Prototypes(X, codes)
     for k in CORES:
         if k < len(X):
-            cluster = prototypes.in_reach(X, k, np.arange(len(X)))
+            cluster, _ = prototypes.in_reach(X, k, np.arange(len(X)))
             yield k, float((cluster == codes).mean())
 
 

@@ -35,8 +35,8 @@ class Content:
     """The bytes of a file, what to call it, how much memory it may take.
 
     `shape` is the most rows and columns that it may have. `sheet` and `array` name the
-    part to read of a workbook or an archive, `encoding` that of text. `run` hears of
-    the bytes that were read, and may stop.
+    part to read of a workbook or an archive, `encoding` that of text, `separator` what
+    stands between its cells. `run` hears of the bytes that were read, and may stop.
     """
 
     data: bytes
@@ -45,6 +45,7 @@ class Content:
     sheet: str | None = None
     array: str | None = None
     encoding: str | None = None
+    separator: str | None = None
     run: RunOptions = DEFAULT_RUN
     shape: tuple[float, float] = (ROWS_LIMIT, COLUMNS_LIMIT)
 

@@ -19,6 +19,7 @@ import pyarrow.csv as pa_csv
 
 from clusterlens.compute._numbers import count, whole
 from clusterlens.compute._validation import DataError
+from clusterlens.compute.notes import Note
 from clusterlens.compute.table._binary import (
     CELL_BYTES,
     Content,
@@ -31,9 +32,9 @@ from clusterlens.compute.table._encoding import to_utf8
 from clusterlens.compute.table._quotes import check_quotes
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+BLANKS = " "  # stands for one or more blanks
 
-_BLANKS = " "  # stands for one or more blanks
-_MARKS = [mark.encode() for mark in (*SEPARATORS, _BLANKS)]
+_MARKS = [mark.encode() for mark in (*SEPARATORS, BLANKS)]
 _HEAD = 1 << 18
 _LONGEST_LINE = 1 << 24
 _SAMPLE = 500
@@ -98,7 +99,7 @@ def read_delimited(content: Content) -> Parsed:
     offset = sum(len(line.encode()) for line in _lines(head)[: layout.first_line])
     body = utf8[offset:]
     notes = [*layout.notes, encoding_note]
-    if separator == _BLANKS:
+    if separator == BLANKS:
         body = b"".join(b"\t".join(row.split()) + b"\n" for row in body.splitlines())
         separator = "\t"
     else:
@@ -120,7 +121,7 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
     if start == len(lines):
         raise DataError(f"{source} holds no table; give one row of cells per line.")
     body = lines[start:]
-    separator = declared or _choose_separator(body, complete)
+    separator = content.separator or declared or _choose_separator(body, complete)
     records, ends = _split(body, separator, complete)
     if not records:
         check_quotes("".join(body).encode(), separator, start, source)
@@ -135,7 +136,7 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
     titles = title_rows(records[first:], width)
     first += titles
     for record, line in zip(records[: first - titles], [0, *ends], strict=False):
-        is_title = separator == _BLANKS and not any(map(_is_number, record))
+        is_title = separator == BLANKS and not any(map(_is_number, record))
         if len(record) > width and not is_title:
             raise DataError(
                 f"{source}: line {start + line + 1} has {len(record)} cells where most "
@@ -154,7 +155,7 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
     how += ["decimal comma"] if decimal_comma else []
     header = "header in a comment line" if commented else "first line is a header"
     how += [header if names is not None else "no header"]
-    notes.append(f"Read as delimited text: {', '.join(how)}.")
+    notes.append(Note("text read", ", ".join(how), separator=separator))
     if row_names:
         notes.append("The header names one column less; the first holds row names.")
     first_line = start + (ends[data_from - 1] if data_from else 0)
@@ -213,7 +214,7 @@ def _split(
     lines: list[str], separator: str, complete: bool
 ) -> tuple[list[list[str]], list[int]]:
     """Split lines into records; also count the lines up to the end of each one."""
-    if separator == _BLANKS:
+    if separator == BLANKS:
         pairs = [(line.split(), k) for k, line in enumerate(lines, start=1)]
     else:
         reader = csv.reader(lines, delimiter=separator)
@@ -234,9 +235,9 @@ def _choose_separator(lines: list[str], complete: bool) -> str:
     sample = lines[:_SAMPLE]
     complete = complete and len(sample) == len(lines)
     candidates = {mark: _split(sample, mark, complete)[0] for mark in SEPARATORS}
-    blanks = _split(sample, _BLANKS, complete)[0]
+    blanks = _split(sample, BLANKS, complete)[0]
     if _usual_width(blanks) > 1 and _number_share(blanks) >= 0.5:
-        candidates[_BLANKS] = blanks
+        candidates[BLANKS] = blanks
     viable = {}
     for mark, records in candidates.items():
         width = _usual_width(records)
@@ -244,7 +245,7 @@ def _choose_separator(lines: list[str], complete: bool) -> str:
         if width > 1 and even >= 0.5:
             viable[mark] = (even, width)
     if "\t" in viable and not _holds_several_numbers(candidates["\t"]):
-        viable.pop(_BLANKS, None)  # blanks stand within the cells
+        viable.pop(BLANKS, None)  # blanks stand within the cells
     if not viable:
         unused = (m for m in (*SEPARATORS, "\x1f") if not any(m in x for x in lines))
         return next(unused, ",")
@@ -433,7 +434,7 @@ def _has_decimal_comma(records: list[list[str]]) -> bool:
 
 def _name(separator: str) -> str:
     """Name a separator for a note."""
-    if separator == _BLANKS:
+    if separator == BLANKS:
         return "blanks"
     return f"{separator!r}" if separator != "\t" else "tab"
 

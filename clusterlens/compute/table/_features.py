@@ -62,7 +62,9 @@ class Column:
         Levels that were not learnt are refused, or missing if unknown is "missing".
         """
         if self.role == "numeric":
-            numbers, remarks = _numbers(self.name, values, self.first_day)
+            numbers, remarks = _numbers(
+                self.name, values, self.first_day, "give numbers, as there were before"
+            )
             return numbers, remarks + _replace_codes(numbers, self.missing_codes)
         return self._encode_levels(values, unknown)
 
@@ -336,7 +338,8 @@ def _learn_numbers(
     """Learn and encode a column of numbers or dates (n,)."""
     is_date = pd.api.types.is_datetime64_any_dtype(values.dtype)
     first_day = values.min() if is_date else None
-    numbers, remarks = _numbers(name, values, first_day)
+    remedy = "make the column categorical or ignore it, or correct the cells"
+    numbers, remarks = _numbers(name, values, first_day, remedy)
     codes = (
         _outlying_codes(numbers)
         if isinstance(sentinels, str)
@@ -348,9 +351,12 @@ def _learn_numbers(
 
 
 def _numbers(
-    name: str, values: pd.Series, first_day: pd.Timestamp | None
+    name: str, values: pd.Series, first_day: pd.Timestamp | None, remedy: str
 ) -> tuple[FloatArray, list[str]]:
-    """Return a numeric column (n,), with what is no number as NaN."""
+    """Return a numeric column (n,), with what is no number as NaN.
+
+    `remedy` is what to do where most cells are none.
+    """
     is_date = pd.api.types.is_datetime64_any_dtype(values.dtype)
     if values.notna().any() and is_date != (first_day is not None):
         learnt, found = ("no dates", "dates") if is_date else ("dates", "none")
@@ -366,8 +372,7 @@ def _numbers(
         example = f"{values.iloc[first]!r} in row {values.index[first]}"
         if words.sum() > 0.5 * values.notna().sum():
             raise DataError(
-                f"Column {name!r} has {example}, which is no number; make the column "
-                "categorical or ignore it, or correct the cells."
+                f"Column {name!r} has {example}, which is no number; {remedy}."
             )
         remarks.append(
             f"{count(words.sum(), 'cell')} without a number, the first {example}, "

@@ -15,6 +15,8 @@ from clusterlens.compute._run.options import (
     RunOptions,
     stretches,
 )
+from clusterlens.compute._validation import check_choice
+from clusterlens.compute.table._delimited import BLANKS, SEPARATORS
 from clusterlens.compute.table._files import (
     BYTES_LIMIT,
     READERS,
@@ -38,6 +40,9 @@ __all__ = [
 _SPLIT_SHARE = 0.2
 _WAY = 1000  # steps of the whole
 
+# What can stand between the cells of text, in words.
+SEPARATOR_NAMES = {**SEPARATORS, BLANKS: "blanks"}
+
 
 @takes_running
 def load_table(
@@ -50,6 +55,7 @@ def load_table(
     sheet: str | None = None,
     array: str | None = None,
     encoding: str | None = None,
+    separator: str | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> Dataset:
@@ -76,6 +82,9 @@ def load_table(
     encoding : str, optional
         Encoding of delimited text, as Python names it. Default that of the byte order
         mark, UTF-8 if the text is valid, or a guess, which is noted.
+    separator : {",", ";", "\t", "|", " "}, optional
+        What stands between the cells of delimited text; " " is any number of blanks.
+        Default what splits its lines most evenly.
     progress : callable, optional
         Called as progress(done, total) in thousandths of the way.
     cancel : callable, optional
@@ -109,6 +118,8 @@ def load_table(
     """
     if not isinstance(name, str | None):
         raise ValueError(f"name is {name!r}; give a text, or None.")
+    if separator is not None:
+        check_choice(separator, SEPARATOR_NAMES, name="separator")
     run = RunOptions(progress=progress, cancel=cancel)
     if isinstance(source, (pd.DataFrame, np.ndarray)):
         (whole,) = stretches(run, _WAY)
@@ -121,6 +132,7 @@ def load_table(
         sheet=sheet,
         array=array,
         encoding=encoding,
+        separator=separator,
         run=splitting,
     )
     return make_dataset(

@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
 from clusterlens.ui.actions.lines import Lines, call, keywords
-from clusterlens.ui.actions.tables import read_table
+from clusterlens.ui.actions.tables import chosen_part, read_table
 from clusterlens.ui.state.analysis import Analysis, KeptPartition
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.literals import ScriptError, literal
@@ -53,7 +53,7 @@ def take_new_table(analysis: Analysis, values: Values, job: Any) -> Analysis:
 
 
 def _say_new_table(lines: Lines, step: Step, before: Analysis) -> None:
-    part = dict([step.analysis.new_part] if step.analysis.new_part else [])
+    part = chosen_part(step, step.analysis.new_part)
     given = keywords({"name": step.values["name"], **part})
     table = call("cl.load_table", lines.file("NEW_FILE", step), *given)
     lines.say(lines.name("new_table"), table)

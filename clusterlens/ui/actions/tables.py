@@ -9,9 +9,14 @@ from typing import Any
 
 import pandas as pd
 
+from clusterlens.compute.notes import as_note
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.examples import load_example
-from clusterlens.compute.table.reading import load_table, table_parts
+from clusterlens.compute.table.reading import (
+    SEPARATOR_NAMES,
+    load_table,
+    table_parts,
+)
 from clusterlens.ui.actions.action import Action, Values
 from clusterlens.ui.actions.lines import Lines, call, keywords
 from clusterlens.ui.state.analysis import Analysis, Link
@@ -39,7 +44,7 @@ def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
     """Read an uploaded file, kept by the session under its SHA-256.
 
     "part" chooses one of several sheets or arrays; without one it is the usual one, or
-    the first.
+    the first. Of text it is the separator; without one that is found out.
     """
     table, part, parts = read_table(values, job)
     return replace(_begin(table, job), part=part, parts=parts)
@@ -48,13 +53,16 @@ def load_file(analysis: Analysis, values: Values, job: Any) -> Analysis:
 def read_table(
     values: Values, job: Any
 ) -> tuple[Dataset, tuple[str, ...], tuple[str, ...]]:
-    """Read an uploaded file as a table; say which of its parts it is, and name all."""
+    """Read an uploaded file as a table; say which of its parts it is, and name all.
+
+    The parts of text are what may separate its cells.
+    """
     content, name = job.files[values["sha256"]], values["name"]
     file = io.BytesIO(content)
     file.name = name
     parts = table_parts(file)
     part = values.get("part") or parts.usual or next(iter(parts.names), None)
-    chosen = {} if part is None else {parts.option: part}
+    chosen = {} if part is None else {parts.option or "separator": part}
     megabytes = len(content) // 1_000_000
     job.enter(f"Read {name}", unit="MB")
     table = load_table(
@@ -64,11 +72,27 @@ def read_table(
         cancel=job.cancelled,
         **chosen,
     )
+    if separator := _separator(table):
+        return table, ("separator", separator), tuple(SEPARATOR_NAMES)
     return table, tuple(*chosen.items()), parts.names
 
 
+def _separator(table: Dataset) -> str | None:
+    """What separates the cells of the text that a table was read from, if it was."""
+    for note in map(as_note, table.reading_notes):
+        if note.kind == "text read":
+            return str(note.numbers["separator"])
+    return None
+
+
+def chosen_part(step: Step, part: tuple[str, ...]) -> dict[str, str]:
+    """Return the part that a step read as an argument, but for what is found out."""
+    found_out = part[:1] == ("separator",) and not step.values.get("part")
+    return dict([part] if part and not found_out else [])
+
+
 def _say_file(lines: Lines, step: Step, before: Analysis) -> None:
-    part = dict([step.analysis.part] if step.analysis.part else [])
+    part = chosen_part(step, step.analysis.part)
     given = keywords({"name": step.values["name"], **part})
     _say_table(lines, step, call("cl.load_table", lines.file("FILE", step), *given))
 

@@ -256,10 +256,11 @@ class Analysis:
     cns : (int, float, int) or None
         Neighbours, alpha and K that were chosen for CNS; None for automatic.
     part : tuple of str
-        Which part of its file the table is: "sheet" or "array" and the name of that;
+        Which part of its file the table is: "sheet" or "array" and the name of that,
+        of text "separator" and what separates its cells;
         empty for a file that holds one table.
     parts : tuple of str
-        The names of all parts of the file.
+        The names of all parts of the file, or what may separate its cells.
     new_part, new_parts : tuple of str
         The same of the file of the new table.
     """

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.cluster import HDBSCAN
 from sklearn.datasets import make_moons
 
 from clusterlens.compute.assigning import _prototypes
 from clusterlens.compute.assigning import fitting as module
+from clusterlens.compute.assigning._prototypes import Prototypes
 from clusterlens.compute.assigning.fitting import fit_assigner
 
 
@@ -149,3 +151,48 @@ def test_noise_between_dense_groups_is_told_by_density():
     inside, between = assigner.assign(np.array([[0.0, 0.0], [-2.5, 6.5]])).cluster
     assert inside == labels[0] != -1
     assert between == -1
+
+
+def test_rows_by_density_are_as_clear_as_reaches_leave_them():
+    rng = np.random.default_rng(1)
+    X = np.vstack([rng.normal(c, 0.3, (80, 2)) for c in (0.0, 4.0)])
+    X = np.vstack([X, rng.uniform(-3, 7, (60, 2))])
+    labels = HDBSCAN(10, copy=True).fit(X).labels_.astype(np.int64)
+    codes, k, n = labels + 1, 5, len(X)
+    between = cdist(X, X)
+    core = np.sort(between, axis=1)[:, k]
+
+    def reaches(rows, own=None):
+        """Mutual reachability of rows to each cluster, by the 2 k nearest."""
+        told = np.full((len(rows), 3), np.inf)
+        for i, distances in enumerate(cdist(rows, X)):
+            if own is not None:
+                distances[own[i]] = np.inf
+            near = np.argsort(distances)[: 2 * k]
+            dense = distances[near[k - 1]]
+            for j in near:
+                reach = max(distances[j], dense, core[j])
+                told[i, codes[j]] = min(told[i, codes[j]], reach)
+        return told
+
+    own = reaches(X, np.arange(n))
+    kept = own.argmin(axis=1) == codes
+    ends = [own[kept & (codes == c), c].max() for c in range(3)]
+    rows = rng.uniform(-4, 8, (200, 2))
+    found, clear = Prototypes(X, codes).in_reach(rows, k)
+    for told, cluster, clearness in zip(reaches(rows), found, clear, strict=True):
+        first = int(told.argmin())
+        if told[first] > ends[first] or first == 0:
+            beyond = min(told[c] / ends[c] - 1 for c in (1, 2))
+            assert (cluster, clearness) == (0, pytest.approx(min(beyond, 3)))
+        else:
+            end = min(ends[first], *(told[c] for c in range(3) if c != first))
+            assert (cluster, clearness) == (first, pytest.approx(1 - told[first] / end))
+    assert {0, 1, 2} == set(found.tolist())
+
+
+def test_a_partition_of_noise_alone_keeps_its_rows():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    assigned = fit_assigner(X, np.full(60, -1)).assign(X)
+    assert (assigned.cluster == -1).all()
+    assert (Prototypes(X, np.zeros(60, int)).in_reach(X, 5)[1] == 3).all()

@@ -101,7 +101,10 @@ def test_files_are_transformed_as_they_are_loaded():
     ("change", "message"),
     [
         ({"colour": "green"}, r"'colour' has the level 'green' in row 0, .* 'blue', "),
-        ({"size": "big"}, "'size' has 'big' in row 0, which is no number"),
+        (
+            {"size": "big"},
+            "'size' has 'big' in row 0, which is no number; give numbers, as",
+        ),
         ({"size": 1e200}, "too large to compute distances"),
     ],
 )

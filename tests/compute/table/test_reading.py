@@ -1031,3 +1031,30 @@ def test_blanks_within_the_cells_of_a_table_of_tabs_do_not_part_them():
     rows = "".join(f"Ada Smith\t{i}\t{i / 2}\n" for i in range(1, 30))
     ds = load_table(io.BytesIO(f"name\tage\tscore\n{rows}".encode()))
     assert list(ds.table.columns) == ["name", "age", "score"]
+
+
+@pytest.mark.parametrize(
+    ("separator", "columns"),
+    [
+        (",", ["a|b", "c"]),
+        ("|", ["a", "b,c"]),
+        (" ", ["a|b,c"]),
+        (";", ["a|b,c"]),
+        ("\t", ["a|b,c"]),
+    ],
+)
+def test_a_separator_that_is_asked_for_is_what_splits_the_lines(separator, columns):
+    text = b"a|b,c\n" + b"".join(b"%d|%d,%d\n" % (k, k * k, k % 7) for k in range(9))
+    read = load_table(text, separator=separator)
+    assert list(read.table) == columns
+    assert read.reading_notes[0].kind == "text read"
+    assert read.reading_notes[0].numbers == {"separator": separator}
+
+
+def test_separators_are_of_text_alone_and_one_of_five():
+    with pytest.raises(ValueError, match="separator is ':'; give one of ','"):
+        load_table(b"a:b\n1:2\n", separator=":")
+    out = io.BytesIO()
+    np.save(out, np.eye(3))
+    with pytest.raises(DataError, match="separator is ';', but 'the file' is a NumPy"):
+        load_table(out.getvalue(), separator=";")

@@ -39,7 +39,7 @@ class FirstRows(Panel):
         )
 
     async def _read_part(self, part: str) -> None:
-        """Read another sheet or array of the same file."""
+        """Read another part of the same file, or its cells apart by another sign."""
         done = self.session.history.done
         file = next(s.values for s in reversed(done) if s.kind == "load file")
         await self.session.act("load file", **{**file, "part": part})

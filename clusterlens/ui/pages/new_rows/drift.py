@@ -119,7 +119,7 @@ def _columns(found: Drifted) -> str:
 def _column(row: Any, told: tuple[str, str, str], top: float) -> str:
     """One column as markup; its bar with what is expected of an unchanged one."""
     what, then, now = told
-    name = f"{row.column} {what}" if what.startswith("=") else row.column
+    name = row.column if what in ("mean", "") else f"{row.column} {what}"
     colour = "#c2570c" if row.moved else "#78909c"
     words = (
         f"{name}: PSI {fixed(row.psi)}, {fixed(row.expected)} expected of an unchanged "

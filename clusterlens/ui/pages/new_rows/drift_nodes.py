@@ -22,6 +22,8 @@ from clusterlens.ui.work.jobs import Job
 
 # Fewer rows than this cannot show that a table is as it was.
 FEWEST_ROWS = 30
+# Change of the share of the gaps that is told, at least.
+_LEAST_GAPS = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class Drifted:
         Shares, columns, rows nowhere, verdict.
     columns : dict of str to (str, str, str)
         For each column what is told of it, then and now: the mean of a number, else the
-        level whose share changed most.
+        level whose share changed most, or the gaps.
     n_rows : int
         Rows of the new table that are placed.
     returned : Migration or None
@@ -106,27 +108,40 @@ def returned(
 def then_and_now(then: pd.Series, now: pd.Series) -> tuple[str, str, str]:
     """Say in the units of a column what it was and is, and of what that is said.
 
-    The mean of numbers and dates, else the share of the level that changed most.
+    The mean of numbers and dates, else the share of the level that changed most; the
+    share of the gaps where that changed by more, in spreads of the numbers.
     """
+    gaps = [float(one.isna().mean()) for one in (then, now)]
+    told, change = _told(then, now)
+    if abs(gaps[1] - gaps[0]) > max(change, _LEAST_GAPS):
+        return "gaps", percent(gaps[0]), percent(gaps[1])
+    return told
+
+
+def _told(then: pd.Series, now: pd.Series) -> tuple[tuple[str, str, str], float]:
+    """What a column was and is but for gaps, and by how much that changed."""
     kinds = pd.api.types
     if all(map(kinds.is_datetime64_any_dtype, (then, now))):
-        return "mean", f"{then.mean():%Y-%m-%d}", f"{now.mean():%Y-%m-%d}"
+        told = "mean", f"{then.mean():%Y-%m-%d}", f"{now.mean():%Y-%m-%d}"
+        return told, abs(float((now.mean() - then.mean()) / then.std()))
     if all(
         kinds.is_numeric_dtype(one) and not kinds.is_bool_dtype(one)
         for one in (then, now)
     ):
         spread = float(then.std())
-        return "mean", *(_mean(float(x.mean()), spread) for x in (then, now))
+        means = [float(one.mean()) for one in (then, now)]
+        change = abs(means[1] - means[0]) / spread if spread > 0 else 0.0
+        return ("mean", *(_mean(mean, spread) for mean in means)), change
     old, new = (
         one.astype(object).map(str, na_action="ignore").value_counts(normalize=True)
         for one in (then, now)
     )
     change = new.sub(old, fill_value=0.0).abs()
     if not len(change):
-        return "", "–", "–"
+        return ("", "–", "–"), 0.0
     level = str(change.idxmax())
     shares = (percent(float(one.get(level, 0.0))) for one in (old, new))
-    return f"= {level}", *shares
+    return (f"= {level}", *shares), float(change.max())
 
 
 def _mean(mean: float, spread: float) -> str:

@@ -134,7 +134,7 @@ class AssignedFiles(Panel):
             for key, file in FILES.items()
             if getattr(found, file.needs) is not None
         )
-        name = f"{file_stem(kept_partition.name)}{SEGMENTATION_SUFFIX}"
+        name = f"{_stem(kept_partition.name)}{SEGMENTATION_SUFFIX}"
         line = console_line(name, found.table.name if found.table else "table.csv")
         self._text.body = (
             f"<div class='files'><span>{buttons}</span><span><code>{safe(line)}</code> "
@@ -148,14 +148,19 @@ class AssignedFiles(Panel):
         found, file = self._found, FILES.get(key)
         if found is None or file is None or getattr(found, file.needs) is None:
             return
-        name = f"{file_stem(found.kept.name)}{SEGMENTATION_SUFFIX}"
+        name = f"{_stem(found.kept.name)}{SEGMENTATION_SUFFIX}"
         if file.needs == "assigned" and found.table is not None:
             name = f"{file_stem(found.table.name)}-{file.ending}"
         elif file.needs in ("rules", "typing"):
-            name = f"{file_stem(found.kept.name)}-{file.ending}"
+            name = f"{_stem(found.kept.name)}-{file.ending}"
         save_file(
             self.session, self._download, name, file.label, lambda: file.make(found)
         )
+
+
+def _stem(name: str) -> str:
+    """Name of a segmentation as the beginning of that of a file, with its points."""
+    return file_stem(f"{name}{SEGMENTATION_SUFFIX}")
 
 
 def _held(segmentation: Segmentation) -> str:

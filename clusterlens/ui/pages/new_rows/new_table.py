@@ -84,17 +84,24 @@ class NewTable(Panel):
         new_parts: Result,
     ) -> None:
         """Draw the shares, or say why there are none."""
-        offer_parts(self, self._part, new_part.value or (), new_parts.value or ())
+        part, parts = new_part.value or (), new_parts.value or ()
+        failed = any(one.state == "failed" for one in (segmentation, assigned, placed))
+        # A text whose columns were found was split as it should be.
+        offered = failed or part[:1] != ("separator",)
+        offer_parts(self, self._part, part, parts, offered=offered)
         self._about.body = _about(new_table)
         if new_table is None:
             self._text.body = _invitation(segmentation)
         elif placed.ready:
             self._text.body = _shares(placed.value)
         else:
-            self._text.body = _not_placed((segmentation, assigned, placed))
+            self._text.body = _not_placed(
+                (segmentation, assigned, placed),
+                self._part.label if self._part.visible else "",
+            )
 
     async def _read_part(self, part: str) -> None:
-        """Read another sheet or array of the same file."""
+        """Read another part of the same file, or its cells apart by another sign."""
         done = self.session.history.done
         file = next(s.values for s in reversed(done) if s.kind == "take new table")
         await self.session.act("take new table", **{**file, "part": part})
@@ -139,14 +146,15 @@ def _invitation(segmentation: Result) -> str:
     )
 
 
-def _not_placed(results: tuple[Result, ...]) -> str:
+def _not_placed(results: tuple[Result, ...], choice: str) -> str:
     """Say that rows are on their way, or why they are not."""
     failed = [result for result in results if result.state == "failed"]
     if failed:
+        another = f"choose another of <b>{safe(choice)}</b> above, " if choice else ""
         return (
             "<div class='failed' role='alert'><p><b>This table cannot be placed.</b> "
-            f"{safe(explain(failed[0].error))}</p><p>Browse for another table, or undo "
-            "to go back to the one before.</p></div>"
+            f"{safe(explain(failed[0].error))}</p><p>Browse for another table, "
+            f"{another}or undo to go back to the one before.</p></div>"
         )
     if any(result.state == "declined" for result in results):
         return f"<p class='muted'>Cancelled. {link('Go on', 'retry')}</p>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ td, th { overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
   padding: 3px 2px; }
 .why th:nth-child(1) { width: 24%; } .why th:nth-child(5) { width: 12%; }
 .why td { font-size: .95em; }
-.takes th:nth-child(1) { width: 30%; } .takes th:nth-child(4) { width: 34%; }
+.takes th:nth-child(1) { width: 25%; } .takes th:nth-child(4) { width: 34%; }
 .takes td:nth-child(3) { padding-left: 8px; }
 .takes td:nth-child(4), .takes th:nth-child(4) { padding-left: 8px; }
 .near th:nth-child(1) { width: 42%; }
@@ -189,7 +190,7 @@ def _takes(changes: Result, segmentation: Segmentation) -> str:
 
 
 def _change(one: Any, segmentation: Segmentation) -> str:
-    is_, other = _value(one.value), _value(one[3])
+    is_, other = _apart(one.value, one[3])
     cross, words = "", f"{one.column}: {is_} to {other}"
     if one.nowhere is True:
         cross, words = "<b>✕</b> ", f"{words}; it would belong nowhere then"
@@ -198,6 +199,17 @@ def _change(one: Any, segmentation: Segmentation) -> str:
         f"<td class='number'>{safe(is_)}</td><td class='number'><b>{safe(other)}</b>"
         f"</td><td>{cross}{_named(int(one.cluster), segmentation)}</td></tr>"
     )
+
+
+def _apart(value: Any, other: Any) -> tuple[str, str]:
+    """Write two values, with as many digits as tell them apart."""
+    told = _value(value), _value(other)
+    if told[0] == told[1] and value != other and isinstance(value, Real):
+        for digits in range(4, 18):
+            told = f"{value:.{digits}g}", f"{other:.{digits}g}"
+            if told[0] != told[1]:
+                break
+    return told
 
 
 def _value(value: Any) -> str:

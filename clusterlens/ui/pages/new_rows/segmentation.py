@@ -113,7 +113,7 @@ def _cluster(row: Any, rule: ClusterRule | None) -> str:
     told = ""
     if rule is not None and rule.is_good:
         told = (
-            f"<p>{safe(rule.text)}</p><p class='muted'>of these "
+            f"<p>{safe(rule.text) or 'any row'}</p><p class='muted'>of these "
             f"{percent(rule.precision)} are in it · finds {percent(rule.recall)}</p>"
         )
     elif rule is not None:

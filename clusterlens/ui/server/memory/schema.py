@@ -84,7 +84,7 @@ _RESULT = record(
         "chosen on": TEXT,
     }
 )
-_PART = any_of(row(), row(choice("sheet", "array"), LONG_TEXT))
+_PART = any_of(row(), row(choice("sheet", "array", "separator"), LONG_TEXT))
 _FOLLOWS = record(
     {
         **{"of": TEXT, "rows": choice("new", "both")},
