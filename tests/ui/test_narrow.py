@@ -170,11 +170,13 @@ def test_the_pool_is_laid_out_on_a_page_of_800_pixels(app, tmp_path):
     app.locator(".cl-grids .number").first.wait_for()
     assert_inside(app, ".cl-noise", ".cl-pool.cl-card")
     [place] = within(app, ".cl-grids")
-    heads = within(app, ".cl-grids > div > div:first-child > *")
-    assert [one["text"] for one in heads][:2] == ["family", "clusterer"]
+    words = ("family", "clusterer", "settings", "row limit", "models")
+    heads = [within(app, f".cl-grids span:text-is('{one}')")[0] for one in words]
     for one, after in pairwise(heads):
         assert one["box"][2] <= after["box"][0]
     assert heads[-1]["box"][2] <= place["box"][2]
+    [limit] = within(app, ".cl-grids .cl-family div.number:text-matches('^15.000')")
+    assert limit["box"][2] == heads[3]["box"][2]
     run = app.locator(".cl-run-pool button")
     assert run.bounding_box()["y"] + 30 <= 768
 
