@@ -91,7 +91,7 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     path = write_blobs(tmp_path, name=NAME)
     frame = pd.read_csv(path)
     frame["smokes"] = [1, 0, 0, 0] * (len(frame) // 4)
-    frame = frame.rename(columns={"length": LONG_COLUMN})
+    frame = frame.rename(columns={"length": LONG_COLUMN, "width": "petal length"})
     frame.to_csv(path, index=False)
     load(app, path)
     [name] = [one for one in parts(app, ".chips bdi") if one["text"] in NAME]
@@ -111,6 +111,13 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     expect(two).to_have_text("0: 75%1: 25%")
 
     run_pool(app)
+    app.set_viewport_size({"width": 1440, "height": 900})
+    app.locator(".cl-model table.profile td.cut").first.wait_for()
+    cells = within(app, ".cl-model table.profile td.cut")
+    petals = [one["cut"] for one in cells if one["text"] == "petal length"]
+    assert petals
+    assert not any(petals)
+    app.set_viewport_size({"width": 1024, "height": 768})
     [pill] = parts(app, "button.cl-null-check")
     assert not pill["cut"]
     app.locator(".leader .told-apart").nth(2).wait_for()
