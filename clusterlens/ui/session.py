@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,7 +23,7 @@ from clusterlens.ui.state.history import History, Step, plain_values
 from clusterlens.ui.state.links import LinkError
 from clusterlens.ui.state.look import Look
 from clusterlens.ui.work.derived import Derived
-from clusterlens.ui.work.jobs import Job, Jobs, explain
+from clusterlens.ui.work.jobs import Job, Jobs, Notice, explain
 
 # Pages that show the table and the pool, not a run.
 OF_DATA = ("data", "pool")
@@ -67,6 +68,9 @@ class Session:
         self.jobs.param.watch(self._form, "partial")
         self.look.param.watch(self._form, ["page", "so_far"])
         self.jobs.param.watch(self._tell_memory, "shown")
+        # What is told of work of other pages, by title, until what came of it is here.
+        self._elsewhere: dict[str, Notice] = {}
+        self.history.param.watch(self._arrived, "steps")
 
     @property
     def analysis(self) -> Analysis:
@@ -284,12 +288,21 @@ class Session:
         for text in notes:
             self.jobs.notify("warning", text)
         for title in await self.memory.look_around():
-            self.jobs.notify(
+            notice = self._elsewhere[title] = Notice(
                 "info",
                 f"{title} is under way on another page of this analysis, or on one "
                 "that was closed; what comes of it will be here as soon as it is done.",
             )
+            self.jobs.notify(notice.severity, notice.text)
         return True
+
+    def _arrived(self, event: Any) -> None:
+        """Say no more that what has come is under way."""
+        before, now = (
+            Counter(step.title for step in steps) for steps in (event.old, event.new)
+        )
+        for title in [t for t in self._elsewhere if now[t] > before[t]]:
+            self.jobs.dismiss(self._elsewhere.pop(title))
 
     def _ends(self) -> dict[str, int]:
         """How many models and samples there are to look at."""

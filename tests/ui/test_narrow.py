@@ -1,5 +1,7 @@
 """What stays whole on a page of 1024 x 768 pixels, also with larger text."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 from playwright.sync_api import Page, expect
@@ -8,6 +10,14 @@ from clusterlens.ui.pages import PAGES
 from tests.ui.test_main_job import IDLE, LONG, choose, load, run_pool, write_blobs
 
 NAME = "customers of spring.csv"
+SCORE = "distance to the consensus"
+# Where the first words of an element end, from the left of the page.
+ENDS = """(e, words) => {
+  const range = document.createRange();
+  range.setStart(e.firstChild, 0);
+  range.setEnd(e.firstChild, words.length);
+  return range.getBoundingClientRect().right;
+}"""
 LONG_COLUMN = "circumference_of_the_widest_stem"
 # Of the elements of a class, through shadow roots: their texts, whether these are cut,
 # and their boxes as [left, top, right, bottom].
@@ -81,7 +91,7 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     path = write_blobs(tmp_path, name=NAME)
     frame = pd.read_csv(path)
     frame["smokes"] = [1, 0, 0, 0] * (len(frame) // 4)
-    frame = frame.rename(columns={"length": LONG_COLUMN})
+    frame = frame.rename(columns={"length": LONG_COLUMN, "width": "petal length"})
     frame.to_csv(path, index=False)
     load(app, path)
     [name] = [one for one in parts(app, ".chips bdi") if one["text"] in NAME]
@@ -101,24 +111,37 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     expect(two).to_have_text("0: 75%1: 25%")
 
     run_pool(app)
+    app.set_viewport_size({"width": 1440, "height": 900})
+    app.locator(".cl-model table.profile td.cut").first.wait_for()
+    cells = within(app, ".cl-model table.profile td.cut")
+    petals = [one["cut"] for one in cells if one["text"] == "petal length"]
+    assert petals
+    assert not any(petals)
+    app.set_viewport_size({"width": 1024, "height": 768})
     [pill] = parts(app, "button.cl-null-check")
     assert not pill["cut"]
     app.locator(".leader .told-apart").nth(2).wait_for()
     assert [one["cut"] for one in parts(app, ".leader .told-apart")] == [False] * 3
     assert_controls_are_inside(app)
+    [score] = within(app, ".cl-score .MuiSelect-select")
+    end = app.locator(".cl-score .MuiSelect-select").evaluate(ENDS, SCORE)
+    assert end <= score["box"][2] - 18
     for css, option in ((".cl-shading", "even"), (".cl-order-by", "tree")):
         choose(app, css, option)
     assert_controls_are_inside(app)
     names = within(app, ".ranked > .model > .lead")
     assert names
-    cut = {one["text"] for one in names if one["cut"]}
-    assert all(name.startswith("Gaussian mix") for name in cut), cut
+    assert not {one["text"] for one in names if one["cut"]}
 
     turn_to(app, "clusters")
     app.locator(".cl-distributions figcaption").first.wait_for()
     titles = within(app, ".cl-distributions figcaption b:first-child")
     assert LONG_COLUMN in [one["text"] for one in titles]
     assert not any(one["cut"] for one in titles)
+    [place] = within(app, ".cl-distributions")
+    for picture in within(app, ".cl-distributions svg")[1:3]:
+        low, high = picture["box"][1], min(picture["box"][3], place["box"][3])
+        assert high - low >= 25
     turn_to(app, "fuzzy")
     app.locator(".cl-fuzzy-pairs th button").first.wait_for()
     cells = within(app, ".cl-fuzzy-pairs th.name:has(button)")
@@ -144,6 +167,25 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     titles = parts(app, "nav button")
     assert len(titles) == len(PAGES)
     assert not any(one["cut"] for one in titles)
+
+
+def test_the_pool_is_laid_out_on_a_page_of_800_pixels(app, tmp_path):
+    app.set_default_timeout(LONG)
+    load(app, write_blobs(tmp_path))
+    app.set_viewport_size({"width": 800, "height": 768})
+    turn_to(app, "pool")
+    app.locator(".cl-grids .number").first.wait_for()
+    assert_inside(app, ".cl-noise", ".cl-pool.cl-card")
+    [place] = within(app, ".cl-grids")
+    words = ("family", "clusterer", "settings", "row limit", "models")
+    heads = [within(app, f".cl-grids span:text-is('{one}')")[0] for one in words]
+    for one, after in pairwise(heads):
+        assert one["box"][2] <= after["box"][0]
+    assert heads[-1]["box"][2] <= place["box"][2]
+    [limit] = within(app, ".cl-grids .cl-family div.number:text-matches('^15.000')")
+    assert limit["box"][2] == heads[3]["box"][2]
+    run = app.locator(".cl-run-pool button")
+    assert run.bounding_box()["y"] + 30 <= 768
 
 
 def test_pairs_of_many_classes_are_all_in_sight(app, tmp_path):

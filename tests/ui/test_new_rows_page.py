@@ -4,6 +4,7 @@ import pandas as pd
 from playwright.sync_api import expect
 
 from tests.ui.test_main_job import LONG, load, run_pool, write_blobs
+from tests.ui.test_narrow import within
 
 
 def give(app, path):
@@ -23,6 +24,10 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
     run_pool(app)
     app.locator(".cl-nav-clusters").click()
     app.locator(".cl-page-clusters .cl-choose-result button").click(timeout=LONG)
+    name = app.locator(".cl-cluster-name input")
+    name.fill("occasional visitors")
+    name.press("Enter")
+    app.locator(".cl-page-clusters").get_by_text("occasional visitors").first.wait_for()
     app.locator(".cl-nav-new-rows").click()
     app.locator(".cl-keep-segmentation button").click(timeout=LONG)
     expect(app.locator(".cl-verdict")).to_contain_text("waits for new rows")
@@ -47,6 +52,10 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
     assert found.max(axis=0).sum() >= 95  # hardly a class falls apart
     app.locator(".cl-placed-rows .cl-assigned-rows button").nth(2).click()
     expect(app.locator(".cl-new-row-text")).to_contain_text("Nearest prototypes")
+    app.set_viewport_size({"width": 1024, "height": 768})
+    cells = within(app, ".cl-new-row-text .takes td, .cl-new-row-text .near td")
+    assert any("occasional visitors" in one["text"] for one in cells)
+    assert not [one["text"] for one in cells if one["cut"]]
     app.locator(".cl-refit button").click()
     expect(app.locator(".cl-refitted")).to_contain_text(
         "kept name and colour", timeout=LONG

@@ -156,9 +156,9 @@ dd { margin: 0; overflow-wrap: anywhere; }
   background: currentColor; outline: 1px solid rgba(255, 255, 255, .7); }
 table.profile { table-layout: fixed; } table.profile td, table.profile th {
   border: 0; padding: 2px 4px; }
-table.profile td:nth-child(1), table.profile th:nth-child(1) { width: 31%; }
+table.profile td:nth-child(1), table.profile th:nth-child(1) { width: 37%; }
 table.profile td:nth-child(3), table.profile th:nth-child(3),
-table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 21%; }
+table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 19%; }
 table.profile td.number { font-size: 13px; }
 .stack { display: grid; align-items: center; }
 .stack > * { grid-area: 1 / 1; min-width: 0; }

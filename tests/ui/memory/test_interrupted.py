@@ -166,6 +166,25 @@ def test_the_run_of_another_server_is_under_way_while_that_lives(tmp_path):
     run(main())
 
 
+def test_what_is_under_way_on_another_page_is_told_until_it_is_here(
+    tmp_path, held_pool
+):
+    async def main():
+        session, task = await running(tmp_path)
+        await session.memory.settled()
+        other = Session(session.memory.store)
+        assert await other.open(session.memory.analysis)
+        (notice,) = other.jobs.notices
+        assert "Run the pool is under way on another page" in notice.text
+        held_pool.set()
+        assert await task
+        while other.analysis.run is None:
+            await asyncio.sleep(0.01)
+        assert other.jobs.notices == ()
+
+    run(main())
+
+
 def test_a_run_that_ended_or_was_cancelled_or_failed_is_not_offered(
     tmp_path, monkeypatch, held_pool
 ):

@@ -87,8 +87,9 @@ class ClusterApart(Panel):
         self._head.body = (
             "<p class='muted'>"
             f"{mark(colour, f'{safe(name)}, {whole(apart.size)}')}&ensp;"
-            f"{mark('#9aa1a9', f'the rest, {whole(apart.rest)}')}&ensp;each scaled to "
-            "its own number; triangles are means; a + or − marks a tail that is cut</p>"
+            f"{mark('#9aa1a9', f'the rest, {whole(apart.rest)}')}&ensp;<span "
+            "class='how'>each scaled to its own number; triangles are means; a + or − "
+            "marks a tail that is cut</span></p>"
         )
         figures = []
         for column, row in apart.columns:

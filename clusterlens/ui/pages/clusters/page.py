@@ -16,6 +16,8 @@ from clusterlens.ui.pages.page import Page, Steps, share, under
 
 # Height of the table of clusters: some rows of it also on a low page.
 LEAST = f"max(min(210px, 26vh), {ROOM})"
+# That of the pictures under it, which have four lines of words above them.
+PICTURED = f"max(min(160px, 21vh), {ROOM})"
 GRID = """
 :host { display: grid; grid-template-columns: minmax(0, 1.9fr) minmax(0, 1fr);
   grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden; }
@@ -48,7 +50,7 @@ class ClustersPage(Page):
                 (
                     self._numbers,
                     share(profiles.view, "1 1 0", least=LEAST),
-                    share(apart.view, "1 1 0", least=ROOM),
+                    share(apart.view, "1 1 0", least=PICTURED),
                 ),
                 (
                     share(comparison.view, "2 1 0", least=ROOM),

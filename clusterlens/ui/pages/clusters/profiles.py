@@ -110,8 +110,8 @@ class ClusterProfilesTable(Panel):
         hidden = len(columns) - len(shown)
         stable = chosen_stability.value.to_frame() if chosen_stability.ready else None
         self._note.body = (
-            "<p class='muted'>Mean or share in the cluster, original units; "
-            f"{_scale()}"
+            "<p class='muted'><span class='how'>Mean or share in the cluster, original "
+            f"units; </span>{_scale()}"
             + (f" · {whole(hidden)} more columns" if hidden else "")
             + f" · {_stability_note(chosen, judge, chosen_stability)}</p>"
         )

@@ -26,7 +26,7 @@ GRID = """
 }
 @container (max-width: 1062px) {
   :host { grid-template-columns:
-    calc(340px + (var(--cl-scale, 1) - 1) * 250px) minmax(0, 1fr) 36px; }
+    calc(348px + (var(--cl-scale, 1) - 1) * 250px) minmax(0, 1fr) 36px; }
 }
 """
 ROW = {"display": "flex", "gap": "8px", "min-height": "0"}

@@ -37,7 +37,8 @@ ROW_CSS = scaled("""
 .heads { overflow: hidden; flex: none; }
 .rows { flex: 1 1 0; min-height: 0; position: relative; }
 .row { display: grid; align-items: center; height: 26px; gap: 0 5px; cursor: pointer;
-  grid-template-columns: 24px minmax(0, 1fr) 20px var(--bar, 46px)
+  grid-template-columns: 24px minmax(0, 1fr) 20px
+    calc(var(--bar, 46px) * var(--cl-scale, 1))
     calc(var(--said, 46px) * var(--cl-scale, 1)) calc(30px * var(--cl-scale, 1));
   padding: 0 2px; content-visibility: auto; border-bottom: 1px solid
   color-mix(in srgb, currentColor 16%, transparent);
@@ -45,8 +46,9 @@ ROW_CSS = scaled("""
 /* A share needs less room than a range. */
 .fits { --bar: 36px; --said: 36px; }
 @media (max-width: 1150px) { .row { grid-template-columns: 20px minmax(0, 1fr) 20px
-    var(--bar, 42px) calc(var(--said, 40px) * var(--cl-scale, 1))
-    calc(30px * var(--cl-scale, 1)); gap: 0 4px; } }
+    calc(var(--bar, 46px) * var(--cl-scale, 1))
+    calc(var(--said, 38px) * var(--cl-scale, 1))
+    calc(30px * var(--cl-scale, 1)); gap: 0 3px; } }
 .row.head { cursor: default; font-size: 11px; line-height: 1.15; height: auto;
   align-items: end; padding-bottom: 3px; }
 .row.head > * { opacity: .75; }

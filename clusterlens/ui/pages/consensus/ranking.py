@@ -45,6 +45,15 @@ FITTING = {
 }
 
 
+# What is said beside it of a score takes more room than who votes.
+_NARROW = """
+@media (max-width: 1150px) {
+  :host { --votes: calc(100px * var(--cl-scale, 1)); width: var(--votes) !important;
+    min-width: var(--votes) !important; flex-basis: var(--votes) !important; }
+}
+"""
+
+
 class RankingTable(Panel):
     """Ranking of the run that is read, the most typical model first."""
 
@@ -105,6 +114,7 @@ class RankingTable(Panel):
                 css="cl-votes",
                 margin=(8, 0, 4, 0),
                 width=118,
+                stylesheets=[_NARROW],
                 visible=False,
             ),
             lambda: session.analysis.run.votes if session.analysis.run else "models",

@@ -24,11 +24,13 @@ from clusterlens.ui.work.derived import Result
 SHOWN_FOR, SHOWN_AGAINST, SHOWN_CHANGES = 4, 2, 4
 CSS = """
 table { table-layout: fixed; }
-td, th { overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
-  padding: 3px 2px; }
+td, th { overflow-wrap: anywhere; padding: 3px 2px; }
+td.number { white-space: nowrap; }
+.why .number { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+@media (max-width: 1150px) { table { font-size: .86em; } }
 .why th:nth-child(1) { width: 24%; } .why th:nth-child(5) { width: 12%; }
 .why td { font-size: .95em; }
-.takes th:nth-child(1) { width: 25%; } .takes th:nth-child(4) { width: 34%; }
+.takes th:nth-child(1) { width: 28%; } .takes th:nth-child(4) { width: 34%; }
 .takes td:nth-child(3) { padding-left: 8px; }
 .takes td:nth-child(4), .takes th:nth-child(4) { padding-left: 8px; }
 .near th:nth-child(1) { width: 42%; }

@@ -366,10 +366,10 @@ class _Blocks:
         blocks = {name: list(rows) for name, rows in groupby(order, family.__getitem__)}
         names = dict.fromkeys([*blocks, *FAMILIES])
         head = (
-            f"<div style='{ROW}' class='muted'><span>family</span>"
-            "<span>clusterer</span><span>settings</span>"
-            "<span class='number'>row limit</span>"
-            "<span class='number'>models</span></div>"
+            f"<div style='{ROW}'><span class='muted'>family</span>"
+            "<span class='muted'>clusterer</span><span class='muted'>settings</span>"
+            "<span class='number muted'>row limit</span>"
+            "<span class='number muted'>models</span></div>"
         )
         return head + "".join(self._block(name, blocks.get(name, [])) for name in names)
 

@@ -11,13 +11,13 @@ from clusterlens.ui.pages.pool.import_partitions import ImportPartitions
 from clusterlens.ui.pages.pool.run_progress import RunProgress
 from clusterlens.ui.pages.pool.runs import Runs
 
-GRID = {
-    "display": "grid",
-    "grid-template-columns": "minmax(0, 1fr) minmax(300px, 32%)",
-    "grid-template-rows": "minmax(0, 1fr)",
-    "gap": "8px",
-    "height": "100%",
-}
+GRID = """
+:host { display: grid; grid-template-columns: minmax(0, 1fr) minmax(300px, 32%);
+  grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; }
+/* Beside each other the pool would have no room for its settings. */
+@media (max-width: 900px) { :host { grid-template-columns: minmax(0, 1fr);
+  grid-template-rows: minmax(0, 1.1fr) minmax(0, 1fr); } }
+"""
 
 
 class PoolPage(Page):
@@ -40,7 +40,7 @@ class PoolPage(Page):
             **fill,
         )
         return pn.Column(
-            grid.view, right, styles=GRID, css_classes=["cl-page-pool"], **fill
+            grid.view, right, stylesheets=[GRID], css_classes=["cl-page-pool"], **fill
         )
 
 
