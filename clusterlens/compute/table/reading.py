@@ -82,7 +82,7 @@ def load_table(
     encoding : str, optional
         Encoding of delimited text, as Python names it. Default that of the byte order
         mark, UTF-8 if the text is valid, or a guess, which is noted.
-    separator : {",", ";", "\t", "|", " "}, optional
+    separator : {",", ";", "\\t", "|", " "}, optional
         What stands between the cells of delimited text; " " is any number of blanks.
         Default what splits its lines most evenly.
     progress : callable, optional
