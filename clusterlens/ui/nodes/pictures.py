@@ -172,7 +172,7 @@ def map_picture(
     look_map_view: Viewport,
 ) -> Picture | None:
     """Draw the samples at the size and in the ranges of the figure."""
-    if not (look_map_view.width and look_map_view.height):
+    if not look_map_view.drawn:
         return None
     return draw_map(
         projection.coordinates, colours.values, look_map_view, lit=look_brush.positions
@@ -203,7 +203,7 @@ def consensus(
     job: Job, tile_source: TileSource, look_matrix_view: Viewport, look_shading: str
 ) -> Heatmap | None:
     """The consensus matrix in view."""
-    if not (look_matrix_view.width and look_matrix_view.height):
+    if not look_matrix_view.drawn:
         return None
     tile = _tile(tile_source, look_matrix_view, "consensus")
     equalised = equalised_palette(tile.values, Viridis256)
@@ -216,7 +216,7 @@ def binarised(
     job: Job, tile_source: TileSource, look_matrix_view: Viewport, binarised_at: int
 ) -> Heatmap | None:
     """The binarised matrix in view."""
-    if not (look_matrix_view.width and look_matrix_view.height):
+    if not look_matrix_view.drawn:
         return None
     tile = _tile(tile_source, look_matrix_view, "binarised", binarised_at)
     return Heatmap(tile, tile_source.ensemble.n_samples, list(BINARISED_PALETTE))
@@ -246,6 +246,6 @@ def matrix_edges(
     look_matrix_view: Viewport,
 ) -> Edges | None:
     """Cluster colours and row ids along the edges of the matrices."""
-    if not (look_matrix_view.width and look_matrix_view.height):
+    if not look_matrix_view.drawn:
         return None
     return edges(cluster_colours(clusters), samples.row_ids, order, look_matrix_view)

@@ -26,6 +26,11 @@ class Viewport:
         """The x and y range, None where the figure shall show everything."""
         return None if self.x is None or self.y is None else (self.x, self.y)
 
+    @property
+    def drawn(self) -> bool:
+        """Whether the figure has a place on screen, and so pixels."""
+        return self.width > 0 and self.height > 0
+
     def whole(self) -> Viewport:
         """Return the viewport of this size that shows everything."""
         return Viewport(width=self.width, height=self.height)

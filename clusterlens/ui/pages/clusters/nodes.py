@@ -508,7 +508,7 @@ def _picture(
     brush: Brush,
     port: Viewport,
 ) -> Picture | None:
-    if not (port.width and port.height):
+    if not port.drawn:
         return None
     return draw_map(
         projection.coordinates,

@@ -300,7 +300,7 @@ def cns_raster(
     job: Job, prepared_projection: Projection, look_cns_view: Viewport
 ) -> Raster | None:
     """Where the samples fall at the size and in the ranges of the figure."""
-    if not (look_cns_view.width and look_cns_view.height):
+    if not look_cns_view.drawn:
         return None
     xy = prepared_projection.coordinates[:, :2]
     return place_samples(

@@ -311,7 +311,7 @@ def prepared_picture(
     look_prepared_view: Viewport,
 ) -> Picture | None:
     """Draw what goes into the pool at the size and in the ranges of the figure."""
-    if not (look_prepared_view.width and look_prepared_view.height):
+    if not look_prepared_view.drawn:
         return None
     return draw_map(
         prepared_projection.coordinates[:, :2], shading.values, look_prepared_view

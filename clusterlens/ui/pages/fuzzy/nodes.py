@@ -347,7 +347,7 @@ def fuzzy_maps(
 ) -> Maps | None:
     """Draw the memberships of both sides, and the discordance of each sample."""
     xy, gaps = projection.coordinates, fuzzy_discordance.values
-    if not (look_fuzzy_view.width and look_fuzzy_view.height) or len(xy) != len(gaps):
+    if not look_fuzzy_view.drawn or len(xy) != len(gaps):
         return None
     darkest = max(float(gaps.max()), 1e-12)
     colours = [

@@ -474,7 +474,7 @@ def label_picture(
 
     Room at the right is for the densities.
     """
-    if not (look_label_view.width and look_label_view.height):
+    if not look_label_view.drawn:
         return None
     xy = label_pair.view.coordinates
     is_b = label_pair.view.is_b

@@ -108,7 +108,7 @@ def new_map_picture(
     job: Job, new_map: NewMap, look_new_rows_view: Viewport
 ) -> Picture | None:
     """Draw the old rows in grey and the new ones over them."""
-    if not (look_new_rows_view.width and look_new_rows_view.height):
+    if not look_new_rows_view.drawn:
         return None
     old = new_map.projection.coordinates
     xy = np.vstack([old, new_map.xy])
