@@ -209,7 +209,7 @@ class Assigner(Frozen):
         if self.rule == "density":
             cluster, clear = self.prototypes.in_reach(X, self.n_neighbors, own)
             told = read_votes(*found, self.n_neighbors, len(self.clusters), cluster)
-            return told._replace(clearness=clear)
+            return Reading(cluster, clear, told.other)
         return read_neighbors(*found, self.n_neighbors, len(self.clusters))
 
     def _others(self, X: FloatArray, reading: Reading) -> IntArray:

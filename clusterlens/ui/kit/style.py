@@ -78,6 +78,7 @@ h2 small { font-weight: 400; }
 p { margin: 2px 0; }
 .muted, .how { font-size: 12px;
   color: color-mix(in srgb, currentColor 68%, transparent); }
+.muted .how { color: inherit; }
 .warn { color: color-mix(in srgb, #b87000 70%, currentColor); }
 .said { position: absolute; width: 1px; height: 1px; overflow: hidden;
   clip-path: inset(50%); white-space: nowrap; }
