@@ -1,7 +1,9 @@
 """Work in three lanes: progress, cancel, displacement, notices."""
 
 import asyncio
+import gc
 import threading
+import weakref
 
 import pytest
 
@@ -325,6 +327,31 @@ def test_a_closed_session_stops_its_work_and_shows_nothing():
 
     assert run(main()) is None
     assert jobs.notices == ()
+
+
+@pytest.mark.parametrize("lane", ["live", "idle"])
+@pytest.mark.parametrize("error", [Cancelled, ValueError])
+def test_an_error_holds_nothing_of_what_it_was_told_to(lane, error):
+    class Told:
+        def __call__(self, *outcome):
+            self.outcome = None
+
+    def fail(job):
+        raise error
+
+    async def main():
+        jobs, told = Jobs(), Told()
+        getattr(jobs, lane)("slot", "Computing", fail, told)
+        await until(lambda: hasattr(told, "outcome") and jobs.at_rest)
+        gone = weakref.ref(told)
+        del told
+        await until(lambda: gone() is None)
+
+    gc.disable()
+    try:
+        run(main(), 5)
+    finally:
+        gc.enable()
 
 
 def test_idle_work_does_not_begin_between_two_actions_in_a_row():

@@ -332,13 +332,16 @@ class Jobs(param.Parameterized):
             expected = isinstance(raised, (Cancelled, ValueError, MemoryError))
             if not expected:
                 _LOG.error("%s failed", wish.title, exc_info=raised)
-        if self._closed or (error is not None and job.displaced):
-            return
-        job.displaced = False
         try:
+            if self._closed or (error is not None and job.displaced):
+                return
+            job.displaced = False
             wish.outcome(result, error)
         except Exception as raised:
             self.fail(wish.title, raised)
+        finally:
+            # Its traceback holds this frame, which would hold it, and so the session.
+            del error
 
     async def _carry_on(
         self, pool: ThreadPoolExecutor, job: Job, work: Callable[[Job], Any]
@@ -356,7 +359,11 @@ class Jobs(param.Parameterized):
             self._show()
             if job is self._action:
                 self._tell_partial()
-        return future.result()
+        try:
+            return future.result()
+        finally:
+            # An error in it holds this frame, as above.
+            del future
 
     def _spawn(self, coroutine: Any) -> None:
         task = asyncio.get_running_loop().create_task(coroutine)
