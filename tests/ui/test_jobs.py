@@ -332,19 +332,21 @@ def test_a_closed_session_stops_its_work_and_shows_nothing():
 @pytest.mark.parametrize("lane", ["live", "idle"])
 @pytest.mark.parametrize("error", [Cancelled, ValueError])
 def test_an_error_holds_nothing_of_what_it_was_told_to(lane, error):
+    ended = []
+
     class Told:
         def __call__(self, *outcome):
-            self.outcome = None
+            ended.append(None)
 
     def fail(job):
         raise error
 
     async def main():
         jobs, told = Jobs(), Told()
-        getattr(jobs, lane)("slot", "Computing", fail, told)
-        await until(lambda: hasattr(told, "outcome") and jobs.at_rest)
         gone = weakref.ref(told)
+        getattr(jobs, lane)("slot", "Computing", fail, told)
         del told
+        await until(lambda: ended and jobs.at_rest)
         await until(lambda: gone() is None)
 
     gc.disable()
