@@ -53,8 +53,10 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
     app.locator(".cl-placed-rows .cl-assigned-rows button").nth(2).click()
     expect(app.locator(".cl-new-row-text")).to_contain_text("Nearest prototypes")
     app.set_viewport_size({"width": 1024, "height": 768})
-    cells = within(app, ".cl-new-row-text .takes td, .cl-new-row-text .near td")
-    assert any("occasional visitors" in one["text"] for one in cells)
+    told = ".cl-new-row-text .takes td, .cl-new-row-text .near td"
+    named = app.locator(told, has_text="occasional visitors").first
+    expect(named).to_be_visible(timeout=LONG)
+    cells = within(app, told)
     assert not [one["text"] for one in cells if one["cut"]]
     app.locator(".cl-refit button").click()
     expect(app.locator(".cl-refitted")).to_contain_text(

@@ -54,7 +54,9 @@ FILLED = f"""([classes, n]) => {{ {FIND} {PACK}
         && image.span[k][0] === Math.max(Math.floor(low), 0)
           && image.span[k][1] === Math.min(Math.ceil(high), n));
   }});
-  return filled && shown.map((one, k) => {{
+  // While the page settles one may be drawn anew before the other.
+  const [one, other] = shown.map(({{images: [[image]]}}) => image.shape.join());
+  return filled && one === other && shown.map((one, k) => {{
     const view = figureView(classes[k]), [pixels] = imageOf(view, 'Image').image;
     const hover = view.model.toolbar.tools.find((tool) => tool.type === 'HoverTool');
     const {{data}} = Object.values(hover.formatters)[0].args.names;
