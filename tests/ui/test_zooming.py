@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
@@ -22,6 +23,8 @@ from tests.ui.test_main_job import (
 )
 
 MATRICES = (".cl-consensus-matrix", ".cl-binarised-matrix")
+# How often pictures are compared that may still be on their way.
+LOOKS = 50
 # What a figure shows: its ranges (low to high), the places of its images, and of rings
 # and names where it has them.
 STATE = f"""(css) => {{ {FIND}
@@ -166,6 +169,15 @@ class Cells:
         assert shown["rows"] == shown["columns"]
         assert sorted(map(int, shown["rows"])) == list(range(ROWS))
         return np.array(shown["rows"], int)
+
+    def order_at_rest(self) -> np.ndarray:
+        """As `order`, once the pictures are in it: words come before pixels."""
+        for _ in range(LOOKS):
+            order = self.order()
+            with suppress(AssertionError):
+                self.assert_shown(order)
+                break
+        return order
 
     def assert_shown(self, order: np.ndarray) -> dict:
         """Compare both pictures and their names with the tiles of what is in view."""
@@ -319,7 +331,7 @@ def test_zoom_links_and_order_hold_together_and_outlive_a_reload(blobs, cells):
     app.keyboard.press("Escape")
     app.locator(".cl-pool-alone").get_by_text("pool alone").click()
     expect(app.locator(".cl-pool-alone")).to_contain_text("The pool alone")
-    order = cells.order()
+    order = cells.order_at_rest()
     rings = cells.assert_shown(order)["rings"][0]
     link = {
         frozenset(order[[int(y), int(x)]].tolist())
