@@ -268,6 +268,10 @@ class Hand:
     def rest(self) -> None:
         self.frame.figure._trigger_event(RangesUpdate(self.frame.figure))
 
+    def say(self, view, times: int) -> None:
+        """Say what the browser shows after ranges were set so many times."""
+        self.frame.figure.set_from_json("tags", [times, *np.ravel(view)])
+
     async def tell(self) -> dict:
         """Return what is told next."""
         self.told.clear()
@@ -309,6 +313,24 @@ def test_a_picture_that_comes_late_leaves_the_ranges_to_the_hand():
         hand.show(Viewport(*PART, 40, 40))
         hand.take_turn()
         assert hand.frame.view() == PART
+
+    in_hand(scenario)
+
+
+def test_what_the_browser_shows_in_the_end_is_taken_over():
+    async def scenario(hand):
+        hand.show(Viewport(*PART, 40, 40))
+        hand.take_turn()
+        (times,) = hand.frame.figure.tags
+        hand.say(PART, times)
+        assert not hand.waiting
+        hand.say(ALL, times - 1)
+        assert not hand.waiting
+        hand.say(ALL, times)
+        hand.take_turn()
+        assert hand.frame.view() == ALL
+        assert hand.frame.figure.tags == [times + 1]
+        assert (await hand.tell())["x"] is None
 
     in_hand(scenario)
 

@@ -395,6 +395,35 @@ def assert_zooms(app: Page, css: str) -> None:
     app.wait_for_function(MAPPED, arg=css, timeout=LONG)
 
 
+# Lets a figure show what the server does not hear of, as if ranges that both have set
+# had been on their way at one time.
+ASTRAY = f"""(css) => {{ {FIND}
+  const view = figureView(css), {{y_range}} = view.model;
+  y_range.setv({{end: (y_range.end + y_range.start) / 2}}, {{sync: false}});
+}}"""
+
+
+def test_ranges_that_crossed_on_their_way_are_set_again(app, tmp_path):
+    load(app, write_blobs(tmp_path, rows=ROWS))
+    css = ".cl-preparation"
+    picture(app, css)
+    app.wait_for_function(MAPPED, arg=css, timeout=LONG)
+    before = width(app, css)
+    app.locator(f"{css} [role=application]").focus()
+    app.keyboard.press("+")
+    wait_until_narrower(app, css, before)
+    app.wait_for_function(MAPPED, arg=css, timeout=LONG)
+    app.evaluate(ASTRAY, css)
+    assert not app.evaluate(MAPPED, css)
+    app.keyboard.press("Shift+ArrowRight")
+    app.wait_for_function(MAPPED, arg=css, timeout=LONG)
+    shown = state(app, css)
+    units = [
+        np.ptp(ends) / n for ends, n in zip(shown["view"], shown["size"], strict=True)
+    ]
+    assert units[0] == pytest.approx(units[1], rel=1e-3)
+
+
 def assert_stays(app: Page, css: str) -> None:
     """Turn the wheel over a figure that has no zoom."""
     before = json.dumps(state(app, css)["view"])

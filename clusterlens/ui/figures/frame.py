@@ -7,7 +7,7 @@ changed; whoever is told computes the pixels and hands them back as data.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,12 @@ _LAY_OUT_AGAIN = """
   const lay = () => Bokeh.index.find_one(figure)?.invalidate_layout();
   for (const wait of [500, 2000, 5000])
     setTimeout(() => requestIdleCallback(lay), wait);
+"""
+# Ranges are set from here and by a hand, and both may be under way to each other: the
+# browser says what it shows once it has set them, and that holds.
+_SAY_RANGES = """
+  const [times, ...said] = figure.tags, {x_range: x, y_range: y} = figure;
+  if (!said.length) figure.tags = [times, x.start, x.end, y.start, y.end];
 """
 
 
@@ -167,6 +173,7 @@ class Frame:
         self._zoom: View | None = None
         # Whether the ranges have yet to be put there, and whether a hand moves them.
         self._waits = self._in_hand = False
+        self._times_set = 0
         self._task: asyncio.Task[None] | None = None
         self._document = pn.state.curdoc
         self._clicked: list[Callable[[float, float], None]] = []
@@ -221,6 +228,27 @@ class Frame:
             for end in ("start", "end"):
                 axis.on_change(end, moved)
         self.figure.on_event(RangesUpdate, lambda event: self._changed(in_hand=False))
+        said = CustomJS(args={"figure": self.figure}, code=_SAY_RANGES)
+        self.figure.js_on_change("tags", said)
+        self.figure.on_change("tags", self._take_over)
+
+    def _set(self, ends: Sequence[float]) -> None:
+        """Set start and end of x and y, and let the browser say what it shows then."""
+        axes = (self.figure.x_range, self.figure.y_range)
+        for axis, start, end in zip(axes, ends[::2], ends[1::2], strict=True):
+            axis.update(start=start, end=end)
+        self._times_set += 1
+        self.figure.tags = [self._times_set]
+
+    def _take_over(self, attribute: str, old: Any, new: Any) -> None:
+        """Have the ranges that the browser shows, if these were the last to be set."""
+        times, *shown = new
+        x, y = self.figure.x_range, self.figure.y_range
+        held = [x.start, x.end, y.start, y.end]
+        known = shown and times == self._times_set and np.isfinite(shown).all()
+        if known and shown != held:
+            self.put(lambda: self._set(shown))
+            self._changed(in_hand=False)
 
     def draw(self, source: ColumnDataSource, glyph: Glyph) -> GlyphRenderer:
         """Draw marks of a source: none is ever selected or muted, so one glyph does."""
@@ -253,25 +281,25 @@ class Frame:
 
     def _place(self, whole: View) -> None:
         """Set the limits of the ranges, and the ranges where they wait to be."""
+        if self._waits:
+            self._set(np.ravel(self._turned(self._zoom or whole)).tolist())
         axes = (self.figure.x_range, self.figure.y_range)
-        turned = (False, self._downwards)
-        for axis, all_of_it, some, down in zip(
-            axes, whole, self._zoom or whole, turned, strict=True
-        ):
-            start, end = some[::-1] if down else some
-            ends = {"start": start, "end": end} if self._waits else {}
-            reset_start, reset_end = all_of_it[::-1] if down else all_of_it
-            size = all_of_it[1] - all_of_it[0]
+        for axis, (start, end) in zip(axes, self._turned(whole), strict=True):
+            size = abs(end - start)
             axis.update(
-                **ends,
-                reset_start=reset_start,
-                reset_end=reset_end,
+                reset_start=start,
+                reset_end=end,
                 max_interval=size,  # first, as each limit is kept when it comes
                 min_interval=self._least(size),
             )
         if self._waits:
             self._waits = False
             self._changed(in_hand=False)
+
+    def _turned(self, view: View) -> View:
+        """Return ranges as the axes run."""
+        x, y = view
+        return x, y[::-1] if self._downwards else y
 
     def _least(self, size: float) -> float:
         """Return the range that one can zoom in to, of an axis that is so long."""
