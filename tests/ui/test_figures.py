@@ -335,6 +335,24 @@ def test_what_the_browser_shows_in_the_end_is_taken_over():
     in_hand(scenario)
 
 
+def test_a_hand_that_moved_while_ranges_were_on_their_way_is_followed():
+    async def scenario(hand):
+        hand.show(Viewport(width=40, height=40))
+        hand.take_turn()
+        (times,) = hand.frame.figure.tags
+        hand.move(PART)
+        said = []
+        for axis in (hand.frame.figure.x_range, hand.frame.figure.y_range):
+            axis.on_change("end", lambda _, old, new: said.append(new))
+        hand.say(ALL, times)
+        hand.take_turn()
+        assert said == [ALL[0][1], ALL[1][1], PART[0][1], PART[1][1]]
+        assert hand.frame.view() == PART
+        assert (await hand.tell())["x"] == PART[0]
+
+    in_hand(scenario)
+
+
 def test_a_zoom_that_is_looked_at_or_forgotten_moves_the_ranges():
     async def scenario(hand):
         hand.show(Viewport(*PART, 40, 40))

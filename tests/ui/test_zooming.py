@@ -47,6 +47,10 @@ STATE = f"""(css) => {{ {FIND}
 # view, once a hand has let go, beyond the matrix too, its cells are square again, and
 # the pictures and strips of all are of just what is in view, of n cells.
 FILLED = f"""([classes, n]) => {{ {FIND} {PACK}
+  const namesOf = (view) => {{
+    const hover = view.model.toolbar.tools.find((tool) => tool.type === 'HoverTool');
+    return Object.values(hover.formatters)[0].args.names.data;
+  }};
   const shown = classes.map((css) => ({STATE})(css));
   const filled = shown.every(({{view, images: [[image], [rows, columns]]}}) => {{
     const size = view[0][1] - view[0][0];
@@ -59,12 +63,16 @@ FILLED = f"""([classes, n]) => {{ {FIND} {PACK}
   }});
   // While the page settles one may be drawn anew before the other.
   const [one, other] = shown.map(({{images: [[image]]}}) => image.shape.join());
-  return filled && one === other && shown.map((one, k) => {{
+  const named = shown.every(({{size: [width, height]}}, k) => {{
+    const {{row, col, count_row, count_col}} = namesOf(figureView(classes[k]));
+    return row[0].length === (count_row[0] <= height ? count_row[0] : 0)
+      && col[0].length === (count_col[0] <= width ? count_col[0] : 0);
+  }});
+  return filled && one === other && named && shown.map((one, k) => {{
     const view = figureView(classes[k]), [pixels] = imageOf(view, 'Image').image;
-    const hover = view.model.toolbar.tools.find((tool) => tool.type === 'HoverTool');
-    const {{data}} = Object.values(hover.formatters)[0].args.names;
+    const {{row, col}} = namesOf(view);
     return {{...one, pixels: packed(pixels),
-      rows: Array.from(data.row[0]), columns: Array.from(data.col[0])}};
+      rows: Array.from(row[0]), columns: Array.from(col[0])}};
   }});
 }}"""
 # Whether a map shows all there is, at the size that it has by now.

@@ -58,7 +58,7 @@ _LAY_OUT_AGAIN = """
     setTimeout(() => requestIdleCallback(lay), wait);
 """
 # Ranges are set from here and by a hand, and both may be under way to each other: the
-# browser says what it shows once it has set them, and that holds.
+# browser says what it shows once it has set them.
 _SAY_RANGES = """
   const [times, ...said] = figure.tags, {x_range: x, y_range: y} = figure;
   if (!said.length) figure.tags = [times, x.start, x.end, y.start, y.end];
@@ -173,7 +173,9 @@ class Frame:
         self._zoom: View | None = None
         # Whether the ranges have yet to be put there, and whether a hand moves them.
         self._waits = self._in_hand = False
+        # How often ranges were set from here, and to what.
         self._times_set = 0
+        self._last_set: list[float] = []
         self._task: asyncio.Task[None] | None = None
         self._document = pn.state.curdoc
         self._clicked: list[Callable[[float, float], None]] = []
@@ -230,7 +232,7 @@ class Frame:
         self.figure.on_event(RangesUpdate, lambda event: self._changed(in_hand=False))
         said = CustomJS(args={"figure": self.figure}, code=_SAY_RANGES)
         self.figure.js_on_change("tags", said)
-        self.figure.on_change("tags", self._take_over)
+        self.figure.on_change("tags", self._settle)
 
     def _set(self, ends: Sequence[float]) -> None:
         """Set start and end of x and y, and let the browser say what it shows then."""
@@ -238,16 +240,28 @@ class Frame:
         for axis, start, end in zip(axes, ends[::2], ends[1::2], strict=True):
             axis.update(start=start, end=end)
         self._times_set += 1
+        self._last_set = list(ends)
         self.figure.tags = [self._times_set]
 
-    def _take_over(self, attribute: str, old: Any, new: Any) -> None:
-        """Have the ranges that the browser shows, if these were the last to be set."""
+    def _settle(self, attribute: str, old: Any, new: Any) -> None:
+        """Have the browser show what is held here, once it has said what it shows.
+
+        They differ where a hand moved the ranges while others were on their way: what
+        the hand did holds.
+        """
         times, *shown = new
         x, y = self.figure.x_range, self.figure.y_range
         held = [x.start, x.end, y.start, y.end]
-        known = shown and times == self._times_set and np.isfinite(shown).all()
-        if known and shown != held:
-            self.put(lambda: self._set(shown))
+        last = shown and times == self._times_set and np.isfinite(shown).all()
+        if last and shown != held:
+            by_hand = held != self._last_set
+
+            def change() -> None:
+                self._set(shown)
+                if by_hand:
+                    self._set(held)
+
+            self.put(change)
             self._changed(in_hand=False)
 
     def draw(self, source: ColumnDataSource, glyph: Glyph) -> GlyphRenderer:
