@@ -203,6 +203,9 @@ def values(
     made = models_for_answers(agreement, links["evidence"], n_jobs=1)
     labels = made.ensemble.labels
     yield "made", adjusted_rand_score(classes, labels[made.leader])
+    of_features = models_for_answers(agreement, links["evidence"], X, n_jobs=1)
+    found = of_features.ensemble.labels[of_features.leader]
+    yield "made, features", adjusted_rand_score(classes, found)
     yield "linkage", adjusted_rand_score(classes, labels[ensemble.n_partitions])
     for other, run in OTHERS.items():
         try:

@@ -344,7 +344,7 @@ def test_models_are_made_for_answers_and_judged_by_those_held_out():
         await opened.rest()
         run = session.analysis.run
         assert run.ensemble.n_partitions == 12 + plan.n_models
-        assert run.ensemble.names[-1] == f"10 links: k-means k={plan.n_clusters[-1]}"
+        assert run.ensemble.names[-1] == f"10 links: spectral k={plan.n_clusters[-1]}"
         assert set(run.ensemble.families[12:]) == {"made for answers"}
         assert run.kept[-1]["must_link"] == [
             [link.a, link.b] for link in session.analysis.links if link.kind == "must"

@@ -7,6 +7,7 @@ from .cns.graph import (
     SmoothingStep as SmoothingStep,
 )
 from .constrained_k_means import ConstrainedKMeans as ConstrainedKMeans
+from .constrained_spectral import ConstrainedSpectral as ConstrainedSpectral
 from .fuzzy_c_means import FuzzyCMeans as FuzzyCMeans
 from .genie import Genie as Genie
 from .graph_communities import GraphCommunities as GraphCommunities

@@ -1,11 +1,5 @@
 """One spectral embedding of the neighbour graph, for the most clusters asked for.
 
-The eigenvectors are those of the smoothed walk on the graph with the largest values.
-scikit-learn solves for them through a factorisation, which fills up where the graph
-mixes well: noise of 10,000 samples in 50 columns takes it minutes. There plain steps of
-Lanczos converge at once, so they are tried first, for a bounded number of steps; graphs
-like chains, where they do not converge, are those that factorise cheaply.
-
 Where the graph falls apart into more components than a model has clusters, the
 eigenvectors are not unique: the model may then differ from the one fitted alone, which
 is a warning of these models.
@@ -15,26 +9,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.cluster import k_means
-from sklearn.manifold import spectral_embedding
 from sklearn.utils import check_random_state
 
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import FloatArray, IntArray
+from clusterlens.compute.estimators.graph_embedding import MOST_STEPS, embed_graph
 from clusterlens.compute.pool._neighbors import neighbors_step
 from clusterlens.compute.pool.sharing import Arrays, Step
 
-_BASIS = 40
-_RESTARTS = 60
-_MOST_STEPS = 25 * _RESTARTS
 _SHARED = {"n_clusters", "affinity", "n_neighbors", "n_init", "random_state"}
 
 
@@ -79,47 +68,7 @@ def make_embedding(
             "fitted alone, as the eigenvectors are not unique.",
             stacklevel=2,
         )
-    if n_parts <= size:
-        with suppress(ArpackNoConvergence):
-            return (_lanczos_embedding(affinity, part, size),)
-    return (
-        spectral_embedding(
-            affinity, n_components=size, random_state=0, drop_first=False
-        ),
-    )
-
-
-def _lanczos_embedding(affinity: csr_array, part: IntArray, size: int) -> FloatArray:
-    """Embedding (n_samples, size) by a bounded number of Lanczos steps.
-
-    The first eigenvectors are known: constant, up to the roots of the degrees, on each
-    component of the graph. Taken out, they neither slow the others down nor get lost.
-    """
-    n = len(part)
-    links = affinity.copy()
-    links.setdiag(0)
-    roots = np.sqrt(links.sum(axis=1))
-    walk = csr_array(diags_array(1 / roots) @ links @ diags_array(1 / roots))
-    known = np.zeros((n, int(part.max()) + 1))
-    known[np.arange(n), part] = roots
-    known /= np.linalg.norm(known, axis=0)
-    others = size - known.shape[1]
-    found = known
-    if others:
-        start = np.random.default_rng(0).uniform(-1, 1, n)
-        rest = LinearOperator(
-            (n, n), matvec=lambda v: walk @ v - known @ (known.T @ v), dtype=float
-        )
-        values, vectors = eigsh(
-            rest,
-            others,
-            which="LA",
-            v0=start,
-            ncv=min(n, max(_BASIS, 2 * others + 1)),
-            maxiter=_RESTARTS,
-        )
-        found = np.column_stack([known, vectors[:, np.argsort(-values)]])
-    return found / roots[:, None]
+    return (embed_graph(affinity, part, size),)
 
 
 def spectral_labels(
@@ -137,6 +86,6 @@ def spectral_labels(
 
 def _embedding_seconds(n: int, d: int, size: int) -> float:
     steps = 300 + 10 * n ** (1 / min(d, 10))
-    if steps <= _MOST_STEPS:
+    if steps <= MOST_STEPS:
         return 0.01 + 3e-8 * n * steps
-    return 0.01 + 4e-8 * n * _MOST_STEPS + 4.5e-7 * n**1.5
+    return 0.01 + 4e-8 * n * MOST_STEPS + 4.5e-7 * n**1.5

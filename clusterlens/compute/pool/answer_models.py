@@ -36,13 +36,15 @@ from clusterlens.compute.ensemble.constraints import (
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.estimators.constrained_k_means import ConstrainedKMeans
+from clusterlens.compute.estimators.constrained_spectral import ConstrainedSpectral
+from clusterlens.compute.estimators.neighbors import known_neighbors, neighbor_table
 from clusterlens.compute.ranking.answers import AnswerPosterior, answer_posterior
 from clusterlens.compute.ranking.held_out import HELD_OUT, SAID
 from clusterlens.compute.ranking.scores import partitions_of
 
 FAMILY = "made for answers"
 MOST_NUMBERS = 3  # of clusters that are tried where none are given
-N_MAKERS = 3  # models of each number of clusters, with features
+N_MAKERS = 4  # models of each number of clusters, with features
 _N_INIT = 3
 # partitions with votes, links, number of clusters -> labels (n_samples,)
 Maker = Callable[[Ensemble, Constraints, int], IntArray]
@@ -128,7 +130,7 @@ def models_for_answers(
     constraints : Constraints
         The answers, at least one.
     X : array-like of float, shape (n_samples, n_features), optional
-        Features, for constrained k-means of the rows.
+        Features, for constrained k-means and spectral clustering of the rows.
     n_clusters : sequence of int, optional
         Numbers of clusters to try. Default: those of the most probable partitions, at
         most three.
@@ -159,8 +161,8 @@ def models_for_answers(
     -----
     For each number of clusters: average linkage of the consensus, in which models vote
     by the posterior of the answers, and k-means of its one-hot rows, both obeying all
-    links; with X also `ConstrainedKMeans`. Where so few clusters cannot obey, more are
-    taken.
+    links; with X also `ConstrainedKMeans` and `ConstrainedSpectral`, on which links
+    weigh. Where so few clusters cannot obey, more are taken.
 
     Each is made once with all answers, and once for each fold, votes included, without
     the answers of the fold. A fold's answer that follows from the others (must-links
@@ -173,7 +175,8 @@ def models_for_answers(
     References
     ----------
     Davidson & Ravi (2005), PKDD; Wagstaff et al. (2001), ICML; Basu et al. (2004), SDM:
-    see `consensus_partition` and `ConstrainedKMeans`.
+    see `consensus_partition` and `ConstrainedKMeans`. Lu & Peng (2013), IJCV: see
+    `ConstrainedSpectral`.
 
     Examples
     --------
@@ -237,13 +240,13 @@ def models_for_answers_seconds(
     Examples
     --------
     >>> round(models_for_answers_seconds(1000, 50, n_numbers=2), 1)
-    2.8
+    3.4
     """
     thousands = check_range(n_samples, 1, np.inf, name="n_samples", integer=True) / 1e3
     fifties = check_range(n_partitions, 1, np.inf, name="n_partitions") / 50
     numbers = check_range(n_numbers, 1, np.inf, name="n_numbers", integer=True)
     folds = check_range(n_folds, 2, np.inf, name="n_folds", integer=True)
-    a_time = 0.12 + 0.067 * thousands + 0.05 * thousands**2 * fifties
+    a_time = 0.14 + 0.1 * thousands + 0.05 * thousands**2 * fifties
     return float(numbers * (folds + 1) * a_time)
 
 
@@ -320,19 +323,30 @@ def _makers(
         )
 
     makers = {"average linkage": consensus("average"), "consensus": consensus("kmeans")}
-    if X is not None:
-        data = check_features(X)
-        if len(data) != n_samples:
-            raise ValueError(
-                f"X has {len(data)} rows, but the partitions have {n_samples} samples; "
-                "give the features that they were made from."
-            )
-        makers["k-means"] = lambda voting, given, k: (
-            ConstrainedKMeans(k, given.must_link, given.cannot_link, random_state=seed)
-            .fit(data)
-            .labels_
+    return makers if X is None else makers | _of_features(X, n_samples, seed)
+
+
+def _of_features(X: npt.ArrayLike, n_samples: int, seed: int) -> dict[str, Maker]:
+    """What makes partitions of the rows, which share one table of neighbours."""
+    data = check_features(X)
+    if len(data) != n_samples:
+        raise ValueError(
+            f"X has {len(data)} rows, but the partitions have {n_samples} samples; "
+            "give the features that they were made from."
         )
-    return makers
+    n_neighbors = min(ConstrainedSpectral().n_neighbors, n_samples - 1)
+    table, distances = neighbor_table(data, n_neighbors)
+
+    def k_means(voting: Ensemble, given: Constraints, k: int) -> IntArray:
+        links = given.must_link, given.cannot_link
+        return ConstrainedKMeans(k, *links, random_state=seed).fit(data).labels_
+
+    def spectral(voting: Ensemble, given: Constraints, k: int) -> IntArray:
+        links = given.must_link, given.cannot_link
+        with known_neighbors(data, table, distances):
+            return ConstrainedSpectral(k, *links, random_state=seed).fit(data).labels_
+
+    return {"k-means": k_means, "spectral": spectral}
 
 
 def _folds(known: Constraints, n_folds: int, seed: int) -> list[Constraints]:

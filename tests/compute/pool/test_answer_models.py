@@ -42,9 +42,11 @@ def made():
 def test_what_is_made_obeys_and_says_from_what(made):
     _, known, models = made
     ensemble, n_made = models.ensemble, models.n_made
-    assert n_made == 6
+    assert n_made == 8
     assert set(ensemble.families[-n_made:]) == {FAMILY}
-    consensus = [t for t in range(10, 16) if "k-means" not in ensemble.names[t]]
+    obey = ("average linkage", "consensus")
+    consensus = [t for t in range(10, 18) if any(w in ensemble.names[t] for w in obey)]
+    assert len(consensus) == 4
     assert (known.violations(ensemble)[consensus] == 0).all()
     for spec in ensemble.specs[-n_made:]:
         assert_array_equal(spec["must_link"], known.must_link)
