@@ -19,6 +19,7 @@ from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import ScriptError, write_script
 from clusterlens.ui.nodes.result import Told, told
 from clusterlens.ui.pages.new_rows.nodes import segmentation
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.links import as_constraints
 from tests.folders import ROOT
@@ -50,7 +51,7 @@ async def analysed(*, distinct: bool, again: bool = False) -> Session:
     The run is one of some of its rows where they are clustered `again`; noise says
     nothing in one with `distinct` partitions.
     """
-    session = Session()
+    session = Session(Server())
     rng = np.random.default_rng(0)
     lines = ["row,x,y,<b>,kind"] + [
         f"r{k},{a:.4f},{b:.4f},{c},k{k % 3}"
@@ -210,7 +211,7 @@ def test_a_run_that_the_log_does_not_make_is_refused_with_the_reason():
 
 
 def test_without_a_run_there_is_no_script():
-    session = Session()
+    session = Session(Server())
     run(session.act("load example", name="iris"))
     with pytest.raises(ScriptError, match="no run"):
         write_script(session.history.done, None)
