@@ -129,8 +129,8 @@ class Shell:
     """The whole page of a browser session."""
 
     def __init__(self, session: Session) -> None:
-        enter(self)
         self.session = session
+        enter(self)
         self._readying: asyncio.Task[None] | None = None
         self.pages = {room.key: room.page(session) for room in PAGES}
         self._rail = Text(

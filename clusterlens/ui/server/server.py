@@ -15,7 +15,9 @@ from weakref import WeakSet
 from clusterlens.compute._run.processes import Workers
 from clusterlens.ui.server.memory.database import HOME, StoreError
 from clusterlens.ui.server.memory.store import Store, home
+from clusterlens.ui.work.collector import Collector
 from clusterlens.ui.work.results import Results
+from clusterlens.ui.work.turns import Turns
 from clusterlens.ui.work.warm import Warming
 
 # Of CLUSTERLENS_HOME: nothing is kept.
@@ -46,6 +48,12 @@ class Server:
         What took long and others may ask for, too.
     warming : Warming
         Makes kernels and workers ready.
+    turns : Turns
+        Steps of long work on the event loop.
+    collector : Collector
+        The garbage collector.
+    pages : WeakSet of Shell
+        Those that are open.
     memories : WeakSet of Memory
         Those of all sessions, so that pages on one analysis see each other's actions.
     """
@@ -63,6 +71,8 @@ class Server:
         if store is not None:
             self.results = Results(folder=store.found, writer=store.name)
         self.warming = Warming(self.workers)
+        self.turns, self.collector = Turns(), Collector()
+        self.pages: WeakSet[Any] = WeakSet()
         self.memories: WeakSet[Any] = WeakSet()
 
     @classmethod

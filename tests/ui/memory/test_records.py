@@ -196,13 +196,13 @@ def written(step, before, contents):
     return Records(contents).write(step, before, {})
 
 
-def there_and_back(steps, folder):
+def there_and_back(steps, folder, *, anew=True):
     contents = Contents(folder)
     rows = [
         written(step, steps[k - 1].analysis if k else None, contents)
         for k, step in enumerate(steps)
     ]
-    reader = Records(Contents(folder))
+    reader = Records(Contents(folder) if anew else contents)
     return reader.read(rows), reader
 
 
@@ -234,7 +234,7 @@ def test_what_steps_share_is_shared_again(tmp_path):
 
 def test_what_is_still_in_memory_is_not_read_again(tmp_path):
     before = analysis()
-    found, _ = there_and_back([Step("start", "X", before)], tmp_path, lambda: None)
+    found, _ = there_and_back([Step("start", "X", before)], tmp_path, anew=False)
     assert found[0].analysis.table is before.table
     assert found[0].analysis.ensemble is before.ensemble
 
