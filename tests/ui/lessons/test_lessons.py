@@ -370,7 +370,7 @@ def test_claims_about_random_models():
 def test_claims_about_the_same_customers_later():
     async def scenario(pupil):
         names = pupil.session.analysis.ensemble.names
-        assert names[1] == later.RESULT
+        assert names[1] == "k-means k=4"
         result = pupil.session.analysis.result
         sizes = np.bincount(result.clusters)
         assert (np.diff(sizes) < 0).all()
