@@ -28,7 +28,7 @@ from clusterlens.ui.state.partitions import clusters_of_result, number_of
 from tests.ui.exports.test_script import said_by
 from tests.ui.loop import run
 
-JOB = Some(kernels={}, cancelled=None)
+JOB = Some(kernels={}, cancelled=None, server=Server())
 N = 48
 K_MEANS = {"clusterer": "k-means", "n_clusters": [2, 3], "copies": 2}
 POOL = [

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace as Some
 
 import numpy as np
 import pytest
@@ -22,6 +21,7 @@ from clusterlens.ui.pages.new_rows.nodes import segmentation
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.links import as_constraints
+from clusterlens.ui.work.jobs import Job
 from tests.folders import ROOT
 from tests.ui.loop import run
 
@@ -174,7 +174,7 @@ def test_a_fresh_process_places_new_rows_as_the_page_does(tmp_path):
     found = dict(said_by("assign.py", tmp_path))
     assert len(found) == 2
     for one in session.analysis.segmentations:
-        made = segmentation(Some(cancelled=None), one)
+        made = segmentation(Job("", session.server), one)
         shown = made.assign(new).to_json(orient="split")
         assert "'" in shown
         assert found[one.name] == shown
