@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 
 from clusterlens.compute._run.kernels import all_on_disk
 from clusterlens.compute._run.processes import Workers
@@ -62,7 +62,7 @@ class Warming:
 
     def _work(self) -> None:
         """Do one thing after the other; what fails is left to its first user."""
-        _try("Worker processes", partial(_start, self._workers))
+        _try("Worker processes", _start, self._workers)
         compiled = None if all_on_disk() else _compile_beside()
         if compiled:
             self.said = _SAID
@@ -71,15 +71,15 @@ class Warming:
         for done, (name, step) in enumerate(steps.items()):
             if compiled:
                 self.said = f"{_SAID}: {done} of {n_first}" if done < n_first else ""
-                _try("The compiler", partial(next, compiled, None))
+                _try("The compiler", next, compiled, None)
             _try(f"The kernels of {name}", step)
-        _try("The pace of this machine", partial(_calibrate, self._workers))
+        _try("The pace of this machine", _calibrate, self._workers)
         self.ended.set()
 
 
-def _try(what: str, make_ready: Callable[[], object]) -> None:
+def _try(what: str, make_ready: Callable[..., object], *given: object) -> None:
     try:
-        make_ready()
+        make_ready(*given)
     except Exception as error:
         if "shutdown" not in str(error):  # of the server
             _LOG.exception("%s could not be made ready", what)
