@@ -3,6 +3,7 @@
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -76,6 +77,21 @@ def test_what_failed_or_was_stopped_is_computed_by_the_next():
     whole = made(results, "a", seed=1)
     assert whole is not stopped
     assert made(results, "a", seed=2) is whole
+
+
+def test_nobody_waits_for_the_codes_of_what_is_kept():
+    results, waited = Results(10**6), []
+
+    class Found:
+        @cached_property
+        def codes_and_gaps(self):
+            waited.append(results._lock.locked())
+            return np.zeros(10**6, np.uint8)
+
+    for key in "ab":
+        results.get(key, lambda: (Found(), True), never)
+    assert waited == [False, False]
+    assert list(results._kept) == ["b"]  # their bytes count
 
 
 def test_waiting_for_another_can_be_cancelled():

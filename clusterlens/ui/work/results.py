@@ -159,6 +159,8 @@ class Results:
 
     def _keep(self, key: str, found: Any) -> None:
         """Keep a result, and as many of the latest others as there is room for."""
+        # An ensemble makes them at their first use and keeps them: nobody waits for it.
+        getattr(found, "codes_and_gaps", None)
         with self._lock:
             self._kept[key] = found
             while sum(map(_n_bytes, self._kept.values())) > self.n_bytes:
@@ -189,7 +191,6 @@ def ensemble_key(ensemble: Ensemble, what: str) -> str:
 
 def _n_bytes(found: Any) -> int:
     """Bytes of a result: nearly all are in its arrays and mappings to arrays."""
-    getattr(found, "codes_and_gaps", None)  # of an ensemble: kept from its first use on
     parts = list(vars(found).values())
     for part in [part for part in parts if isinstance(part, Mapping)]:
         parts += part.values()
