@@ -227,12 +227,7 @@ def changing_names(path: Path) -> set[str]:
             continue
         made, names = node.value, getattr(node, "targets", None) or [node.target]
         called = ast.unparse(made.func) if isinstance(made, ast.Call) else ""
-        if SHARED.search(called) or ast.unparse(made) in (
-            "{}",
-            "[]",
-            "set()",
-            "dict()",
-        ):
+        if SHARED.search(called) or ast.unparse(made) in EMPTY:
             found |= {ast.unparse(name) for name in names}
     return found
 
