@@ -25,10 +25,10 @@ from typing import Any
 
 from benchmarks.kills import digest
 from clusterlens.ui.pages.data import recent
-from clusterlens.ui.server.memory import records
 from clusterlens.ui.server.memory.database import StoreError
 from clusterlens.ui.server.memory.pools import OwnPools
 from clusterlens.ui.server.memory.store import FILE, Intent, Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
@@ -49,7 +49,7 @@ async def make_base(folder: Path) -> Base:
     """Keep three analyses, a pool, and a run that was interrupted."""
     store, digests = Store(folder / "closed"), {}
     for table in ("iris", "wine", "rings"):
-        session, known = Session(store), []
+        session, known = Session(Server(store)), []
         for kind, values in (
             ("load example", {"name": table}),
             ("run pool", {"pool": POOL}),
@@ -268,8 +268,6 @@ async def judge(folder: Path, digests: dict[str, list[str]]) -> tuple[str, str]:
 
 
 async def _judge(folder: Path, digests: dict[str, list[str]]) -> tuple[str, str]:
-    records._ALIVE.clear()
-    records._KEYS.clear()
     before = {path.name for path in folder.glob(f"{FILE}*")}
     try:
         store = Store(folder)
@@ -283,7 +281,7 @@ async def _judge(folder: Path, digests: dict[str, list[str]]) -> tuple[str, str]
         recent._row(entry, False)
         listed.add(entry.id)
     for analysis, known in digests.items():
-        session = Session(store)
+        session = Session(Server(store))
         is_there = await session.open(analysis)
         said = " ".join(notice.text for notice in session.jobs.notices)
         assert "failed unexpectedly" not in said, said
@@ -295,7 +293,7 @@ async def _judge(folder: Path, digests: dict[str, list[str]]) -> tuple[str, str]
             assert session.memory.state == "saved", session.memory.problem
             store.rename(analysis, "again")
             copy = store.duplicate(analysis, "copy")
-            assert await Session(store).open(copy)
+            assert await Session(Server(store)).open(copy)
         elif analysis in listed or store.told:
             told.append(said)
         else:

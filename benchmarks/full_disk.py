@@ -23,9 +23,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from benchmarks.kills import digest, wish
-from clusterlens.ui.server.memory import records
 from clusterlens.ui.server.memory.database import FILE, StoreError
 from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 
 HARM = ("lost", "unsound", "unsaid", "gone from the page", "not saved with room")
@@ -55,7 +55,7 @@ def main() -> None:
 async def fill_once(home: Path, ballast: Path, rng: random.Random) -> Counter[str]:
     """Act on a disk that is nearly full, make room, and go on."""
     found, store = Counter({"times": 1}), Store(home)
-    session = Session(store)
+    session = Session(Server(store))
     assert await session.act("load example", name="iris")
     acknowledged = digest(session)
     fill(ballast, rng.randrange(MOST_FREE))
@@ -110,10 +110,8 @@ async def of_another_server(home: Path, analysis: str, known: str) -> Counter[st
 
 async def opened(home: Path, analysis: str) -> Session:
     """Open an analysis as after a new start."""
-    records._ALIVE.clear()
-    records._KEYS.clear()
     with closing(Store(home)) as store:
-        session = Session(store)
+        session = Session(Server(store))
         assert await session.open(analysis), session.jobs.notices
         session.close()
         return session

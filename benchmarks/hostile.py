@@ -58,6 +58,7 @@ from clusterlens.ui.server.memory.archive import (
 )
 from clusterlens.ui.server.memory.schema import ABOUT
 from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.literals import ScriptError
 from clusterlens.ui.state.shapes import fits
@@ -221,7 +222,7 @@ async def make_analysis(folder: Path) -> bytes:
     folder : Path
         A store is made there.
     """
-    session = Session(Store(folder))
+    session = Session(Server(Store(folder)))
     rng = random.Random(0)
     lines = ["row,x,y,kind"]
     lines += [
@@ -283,7 +284,7 @@ async def use_analysis(store: Store, name: str, *, runs: bool = False) -> str:
     why : str
         What stands in a script that may not, empty where nothing does.
     """
-    session = Session(store)
+    session = Session(Server(store))
     try:
         if not await session.open(name):
             raise AssertionError(

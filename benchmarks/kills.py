@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterlens.ui.server.memory.store import FILE, Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 
 POOL = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
@@ -120,7 +121,7 @@ def listen(said: int, child: int, seconds: float) -> tuple[dict, str]:
 async def work(folder: Path, told: int, seed: int) -> None:
     """Act for ever; say what is begun, and what is acknowledged."""
     rng = random.Random(seed)
-    session = Session(Store(folder))
+    session = Session(Server(Store(folder)))
     entries = session.memory.store.entries()
     if entries:
         assert await session.open(entries[0].id), session.jobs.notices
@@ -194,7 +195,7 @@ def check(folder: Path, said: dict, doing: str) -> dict[str, int]:
     db.close()
 
     async def opened() -> Session:
-        session = Session(Store(folder))
+        session = Session(Server(Store(folder)))
         assert await session.open(said["saved"]), session.jobs.notices
         return session
 

@@ -30,6 +30,7 @@ import numpy as np
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
@@ -66,7 +67,7 @@ def kept(home: Path, n: int, n_models: int) -> Path:
 
 
 async def _write(folder: Path, n: int, n_models: int) -> None:
-    session = Session(Store(folder))
+    session = Session(Server(Store(folder)))
     session.look.page = "consensus"  # where it is left, and opened again
     session.history.do(Step("test", "Test", made(n, 10, n_models)))
     start = clocks()
@@ -84,7 +85,7 @@ def clocks() -> tuple[float, float]:
 
 async def reopen(folder: Path) -> None:
     """Open the only analysis of a folder again."""
-    session = Session(Store(folder))
+    session = Session(Server(Store(folder)))
     start = clocks()
     assert await session.open(session.memory.store.entries()[0].id)
     print("reopen", *(f"{b - a:.2f}" for a, b in zip(start, clocks(), strict=True)))
@@ -92,7 +93,7 @@ async def reopen(folder: Path) -> None:
 
 async def answer(n: int, n_models: int, answers: int) -> None:
     """Link pairs, one after the other, and wait for the ranking."""
-    session = Session()
+    session = Session(Server())
     session.history.do(Step("test", "Test", made(n, 10, n_models)))
     session.derived.watch(SHOWN, lambda results: None)
     while not session.jobs.at_rest:

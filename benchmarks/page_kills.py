@@ -38,6 +38,7 @@ from benchmarks.pages import (
     wait_for_pictures,
 )
 from clusterlens.ui.server.memory.store import FILE, Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 
 POOL = [
@@ -110,7 +111,7 @@ def begin(home: Path) -> Held:
 
 async def analyse(home: Path) -> None:
     """Load an example and run a pool on it."""
-    session = Session(Store(home))
+    session = Session(Server(Store(home)))
     assert await session.act("load example", name="iris")
     assert await session.act("run pool", pool=POOL)
 

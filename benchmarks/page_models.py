@@ -22,6 +22,7 @@ from bokeh.document import Document
 from bokeh.model import util
 
 from clusterlens.ui.server.lean import make_lean
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.shell import Shell
 
@@ -37,7 +38,7 @@ async def main() -> None:
     ways = [[getattr(*way) for way in WAYS]]
     make_lean()
     ways.append([getattr(*way) for way in WAYS])
-    shell = Shell(Session())
+    shell = Shell(Session(Server()))
     document = shell.view.server_doc(Document())
     for name, page in shell.pages.items():
         steps = []

@@ -301,12 +301,13 @@ def serve(port: int, rows: int) -> None:
     from clusterlens.ui.pages import PAGES
     from clusterlens.ui.server.lean import make_lean
     from clusterlens.ui.server.sending import send_everything
+    from clusterlens.ui.server.server import Server
     from clusterlens.ui.session import Session
     from clusterlens.ui.shell import Shell
 
     # Without what is left of those that are gone, which would hold memory of its own.
     shown: dict[int, tuple[Any, Any]] = {}
-    opened = count()
+    server, opened = Server(), count()
     X, _ = make_blobs(rows, 10, centers=12, random_state=0)
     table = pd.DataFrame(X).to_csv(index=False).encode()
     steps = note_steps()
@@ -334,7 +335,7 @@ def serve(port: int, rows: int) -> None:
         pn.extension("tabulator", "filedropper")
         send_everything()
         make_lean()
-        shell = Shell(Session())
+        shell = Shell(Session(server))
         shell.view.servable()
         pn.state.onload(shell.begin)
         pn.state.on_session_destroyed(lambda context: shell.close())

@@ -1,6 +1,7 @@
 """The two halves, their rooms, and the direction in which rooms import each other."""
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -205,3 +206,32 @@ def test_cards_do_not_import_each_other(path):
 def test_the_widget_set_is_imported_in_one_place(path):
     roots = {name.split(".")[0] for name in imported_modules(path)}
     assert "panel_material_ui" not in roots or path.name == "widgets.py"
+
+
+# What all sessions share is of the server. Left to modules: tasks, which a loop holds
+# weakly; what the classes of Bokeh are like; rules that are declared on import; whether
+# the manual stands beside the page.
+OF_MODULES = {"_UNDER_WAY", "_MADE", "_RULES", "_served"}
+EMPTY = {"{}", "[]", "set()", "dict()", "list()"}
+SHARED = re.compile(r"(Executor|Lock|Workers|Results|Store|Server|Weak\w+|Counter)$")
+
+
+def changing_names(path: Path) -> set[str]:
+    """Names of a module that begin empty, hold what is shared, or are made anew."""
+    tree, found = ast.parse(path.read_text(encoding="utf-8")), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global):
+            found |= set(node.names)
+    for node in tree.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        made, names = node.value, getattr(node, "targets", None) or [node.target]
+        called = ast.unparse(made.func) if isinstance(made, ast.Call) else ""
+        if SHARED.search(called) or ast.unparse(made) in EMPTY:
+            found |= {ast.unparse(name) for name in names}
+    return found
+
+
+@pytest.mark.parametrize("path", UI_FILES, ids=module_name)
+def test_what_sessions_share_is_of_the_server_and_of_no_module(path):
+    assert changing_names(path) <= OF_MODULES

@@ -9,6 +9,7 @@ Nothing heavy is imported before the arguments are known to be good.
 from __future__ import annotations
 
 import argparse
+import atexit
 import errno
 import gc
 import signal
@@ -129,26 +130,31 @@ def _check_file(path: Path | None) -> None:
 
 def open_page() -> None:
     """Show the page to the browser that has just connected, under a known name."""
-    serve_page = _import_page()
+    shared = the_server()
     from clusterlens.ui.server.hosts import refuses_page
+    from clusterlens.ui.shell import serve_page
 
     if not refuses_page():
-        serve_page()
+        serve_page(shared)
 
 
 @cache
-def _import_page() -> Any:
-    """Import all the page needs, with the garbage collector at rest: a quarter less.
+def the_server() -> Any:
+    """Make what all sessions of this process share, and import all the page needs.
 
-    What has been imported stays for good, so later collections pass over it.
+    The garbage collector rests meanwhile, which takes a quarter less. What has been
+    imported stays for good, so later collections pass over it.
     """
     gc.disable()
     try:
-        from clusterlens.ui.shell import serve_page
+        import clusterlens.ui.shell  # noqa: F401
+        from clusterlens.ui.server.server import Server
     finally:
         gc.enable()
     gc.freeze()
-    return serve_page
+    server = Server.at_home()
+    atexit.register(server.close)
+    return server
 
 
 def make_server(
@@ -185,7 +191,10 @@ def make_server(
     alone = address in LOOPBACK and not origins
 
     def page() -> None:
-        _import_page()(file=file, alone=alone)
+        shared = the_server()
+        from clusterlens.ui.shell import serve_page
+
+        serve_page(shared, file, alone=alone)
 
     server = get_server(
         page,
@@ -224,17 +233,10 @@ def run(server: Any) -> None:
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: loop.add_callback_from_signal(loop.stop))
     server.start()
-    _import_page()
-    loop.call_later(LONELY_SECONDS, _warm)
+    # If no visitor comes, for whom it would be done.
+    loop.call_later(LONELY_SECONDS, the_server().warming.start)
     loop.start()
     for session in server.get_sessions():
         for callback in session.document.session_destroyed_callbacks:
             callback(session.document.session_context)
     server.stop()
-
-
-def _warm() -> None:
-    """Begin with the kernels, if no visitor has come for whom that was done."""
-    from clusterlens.ui.work import warm
-
-    warm.start()

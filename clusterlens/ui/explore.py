@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import Dataset, make_dataset, prepare
 from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.pages.consensus.page import ConsensusPage
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
@@ -72,7 +74,7 @@ def explore(
             f"X has {len(dataset.X)} rows for partitions of {ensemble.n_samples} "
             "samples; give one row per sample."
         )
-    session = Session()
+    session = Session(_server())
     entries = () if isinstance(data, Ensemble) or isinstance(pool, str) else pool
     made = Run("r1", "run 1", dataset, tuple(entries), random_state, ensemble)
     analysis = Analysis(table=dataset, dataset=dataset, runs_made=1).with_run(made)
@@ -82,6 +84,12 @@ def explore(
     page = ConsensusPage(session)
     page.look(True)
     return pn.Column(page.view, height=height, sizing_mode="stretch_width")
+
+
+@cache
+def _server() -> Server:
+    """What all workbenches of a notebook share; nothing is kept on the disk."""
+    return Server()
 
 
 def _dataset(table: Any) -> Dataset:

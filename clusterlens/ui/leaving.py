@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import MethodType
 from typing import Any
-from weakref import WeakSet
 
 from bokeh.model import Model
 from bokeh.model.util import collect_filtered_models
@@ -26,20 +25,17 @@ from clusterlens.ui.server.memory.memory import Memory
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.history import History
 from clusterlens.ui.state.look import Look
-from clusterlens.ui.work.collector import give_back, sweep
 from clusterlens.ui.work.derived import Derived
 from clusterlens.ui.work.jobs import Jobs
 
 # What belongs to one browser session alone. Anything else may be shared.
 _OWN = (Page, Panel, Frame, Classroom, Session, History, Look, Jobs, Derived, Memory)
-# Pages that are open in this process.
-_OPEN: WeakSet[Any] = WeakSet()
 
 
 def enter(page: Any) -> None:
     """Count a page in; it counts for as long as it is alive."""
     _let_models_go()
-    _OPEN.add(page)
+    page.session.server.pages.add(page)
 
 
 def leave(page: Any) -> None:
@@ -51,7 +47,7 @@ def leave(page: Any) -> None:
         Holds all else of its session, in attributes, lists and mappings, what is shown
         of it among them. Tasks in them are cancelled.
     """
-    parts = _parts(page)
+    server, parts = page.session.server, _parts(page)
     shown = [part for part in parts if isinstance(part, Viewable)]
     models = [model for view in shown for model, _ in view._models.values()]
     # Those in the document of the page went with it.
@@ -59,10 +55,10 @@ def leave(page: Any) -> None:
         model.destroy()
     for part in parts:
         vars(part).clear()
-    _OPEN.discard(page)
-    if not _OPEN:
-        sweep()
-    give_back()
+    server.pages.discard(page)
+    if not server.pages:
+        server.collector.sweep()
+    server.collector.give_back()
 
 
 def _is_destroyed(model: Model) -> bool:

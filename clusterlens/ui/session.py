@@ -14,7 +14,8 @@ from clusterlens.ui.nodes.catalogue import NODES
 from clusterlens.ui.server.memory.archive import SUFFIX, import_analysis
 from clusterlens.ui.server.memory.memory import Kept, Memory, read
 from clusterlens.ui.server.memory.pools import OwnPools
-from clusterlens.ui.server.memory.store import Intent, Store
+from clusterlens.ui.server.memory.store import Intent
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import NEW_TABLE, Upload
 from clusterlens.ui.state.address import restore_look
 from clusterlens.ui.state.analysis import Analysis, Link, Run
@@ -44,22 +45,22 @@ class Session:
 
     Parameters
     ----------
-    store : Store, optional
-        Where the analysis is kept; without one it ends with the session.
+    server : Server
+        What it shares with all other sessions.
     alone : bool, default False
         Whether nobody else can reach the server, so that a script that came as a file
         may be run when the analyst wants it.
     """
 
-    def __init__(self, store: Store | None = None, *, alone: bool = False) -> None:
-        self.alone = alone
+    def __init__(self, server: Server, *, alone: bool = False) -> None:
+        self.server, self.alone = server, alone
         self.history = History()
         self.look = Look()
-        self.jobs = Jobs()
+        self.jobs = Jobs(server)
         self.derived = Derived(NODES, self.history, self.look, self.jobs)
-        self.memory = Memory(store, self.history, self.look, self.jobs.notify)
+        self.memory = Memory(server, self.history, self.look, self.jobs.notify)
         self.files = self.memory.files
-        self.own_pools = OwnPools(store)
+        self.own_pools = OwnPools(server.store)
         self._formed_at = 0.0
         # Position of the step that the slow action under way builds on.
         self._began_at = 0

@@ -37,8 +37,8 @@ from clusterlens.ui.parts.result_chip import ResultChip
 from clusterlens.ui.server.lean import make_lean
 from clusterlens.ui.server.manual import MISSING, manual_address
 from clusterlens.ui.server.memory.memory import Memory
-from clusterlens.ui.server.memory.store import Store, shared_store
 from clusterlens.ui.server.sending import send_everything
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import NEW_TABLE, TABLE, FileTaker
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.address import (
@@ -47,8 +47,6 @@ from clusterlens.ui.state.address import (
     to_query,
 )
 from clusterlens.ui.state.history import Step
-from clusterlens.ui.work import warm
-from clusterlens.ui.work.results import RESULTS
 
 # Keys that are about the page as a whole, also in a lesson.
 OF_SHELL = ("?", "a")
@@ -131,8 +129,8 @@ class Shell:
     """The whole page of a browser session."""
 
     def __init__(self, session: Session) -> None:
-        enter(self)
         self.session = session
+        enter(self)
         self._readying: asyncio.Task[None] | None = None
         self.pages = {room.key: room.page(session) for room in PAGES}
         self._rail = Text(
@@ -233,7 +231,7 @@ class Shell:
 
     async def _make_ready(self) -> None:
         await asyncio.sleep(WARM_AFTER_SECONDS)
-        warm.start()
+        self.session.server.warming.start()
         await asyncio.sleep(MAKE_AFTER_SECONDS - WARM_AFTER_SECONDS)
         of_table = self.pages["data"].parts[True]
         for page in (of_table, self.pages["pool"], self.pages["consensus"]):
@@ -540,7 +538,7 @@ def _help(session: Session) -> Text:
 
 def _job_bar(session: Session) -> pn.Row:
     """Return the bar that shows the work under way, with Cancel."""
-    jobs = session.jobs
+    jobs, warming = session.jobs, session.server.warming
     text = Text(align="center", sizing_mode=None, stylesheets=[JOB_TEXT])
     bar = Text(css_classes=["cl-bar"], margin=(0, 16, 5, 16), align="center")
     cancel = Text(
@@ -570,7 +568,7 @@ def _job_bar(session: Session) -> pn.Row:
             )
             steps += f" {shown.unit}" if steps and shown.unit else ""
             waiting = f" · {shown.waiting} waiting" if shown.waiting else ""
-            compiling = f" · {warm.said()}" if warm.said() else ""
+            compiling = f" · {warming.said}" if warming.said else ""
             text.body = (
                 f"<p class='cut'><b>{safe(shown.title)}</b>{steps} · "
                 f"{shown.seconds:.0f} s{waiting}{compiling}</p>"
@@ -646,7 +644,9 @@ def _is_lost_page() -> bool:
     return request.path.endswith("/ws") and request.query == "again"
 
 
-def serve_page(file: Path | None = None, *, alone: bool = False) -> None:
+def serve_page(
+    server: Server, file: Path | None = None, *, alone: bool = False
+) -> None:
     """Make a session for the browser that has just connected, and show its page.
 
     A server that warms itself up (`panel serve --warm`) calls this before anybody can
@@ -654,6 +654,8 @@ def serve_page(file: Path | None = None, *, alone: bool = False) -> None:
 
     Parameters
     ----------
+    server : Server
+        What all sessions share.
     file : Path, optional
         Table that the page begins with.
     alone : bool, default False
@@ -661,7 +663,7 @@ def serve_page(file: Path | None = None, *, alone: bool = False) -> None:
     """
     pn.extension("tabulator", "filedropper")
     if not _is_serving():
-        warm.start()
+        server.warming.start()
         return
     if _is_lost_page():
         return  # nothing, by which it knows that its session is gone
@@ -670,12 +672,9 @@ def serve_page(file: Path | None = None, *, alone: bool = False) -> None:
     ignore_warnings("reference already known", BokehUserWarning)
     send_everything()
     make_lean()
-    store = shared_store()
-    if isinstance(store, Store):
-        RESULTS.folder, RESULTS.writer = store.found, store.name
-    session = Session(store if isinstance(store, Store) else None, alone=alone)
-    if told := store.told if isinstance(store, Store) else store:
-        session.jobs.notify("warning", told)
+    session = Session(server, alone=alone)
+    if server.told:
+        session.jobs.notify("warning", server.told)
     pn.config.exception_handler = _handler(session)
     shell = Shell(session)
     # Panel reads no addresses with two question marks, or of IPv6; here Query does.

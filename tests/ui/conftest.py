@@ -6,17 +6,25 @@ from contextlib import contextmanager
 import pytest
 
 from benchmarks.pages import PATIENCE, Served, find_browser
-from clusterlens.ui.actions import pools
-from clusterlens.ui.work.results import Results
+from clusterlens.compute._run.processes import Workers
+from clusterlens.ui.server import server as shared
 from tests.ui.runs import VIEWPORT, Runs
 
 IDLE = "Bokeh.documents.length > 0 && Bokeh.documents.every(d => d.is_idle)"
 
 
+@pytest.fixture(scope="session")
+def workers():
+    """Processes that wait for the next test, as they take seconds to start."""
+    workers = Workers(os.cpu_count() or 1)
+    yield workers
+    workers.close()
+
+
 @pytest.fixture(autouse=True)
-def no_results(monkeypatch):
-    """Let no test find what a pool found in another."""
-    monkeypatch.setattr(pools, "RESULTS", Results(10**8))
+def shared_workers(monkeypatch, workers):
+    """Let the servers of tests have the same workers, and nothing else in common."""
+    monkeypatch.setattr(shared, "Workers", lambda n_spare: workers)
 
 
 @pytest.fixture(scope="session")

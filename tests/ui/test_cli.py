@@ -126,8 +126,13 @@ def test_one_is_alone_on_this_machine_under_no_other_name(
     monkeypatch, address, origins, alone
 ):
     given = []
-    monkeypatch.setattr(cli, "_import_page", lambda: lambda **told: given.append(told))
+    monkeypatch.setattr(cli, "the_server", lambda: "server")
+
+    def serve_page(*told, **how):
+        given.append((*told, how))
+
+    monkeypatch.setattr("clusterlens.ui.shell.serve_page", serve_page)
     monkeypatch.setattr("panel.io.server.get_server", lambda page, **_: page())
     monkeypatch.setattr("clusterlens.ui.server.hosts.guard", lambda *_: None)
     cli.make_server(0, address, origins)
-    assert given == [{"file": None, "alone": alone}]
+    assert given == [("server", None, {"alone": alone})]

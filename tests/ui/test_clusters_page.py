@@ -398,9 +398,10 @@ def test_stability_is_checked_when_asked_for_and_says_its_runs_and_seed():
 
 
 def test_without_a_run_the_page_leads_to_the_pool():
+    from clusterlens.ui.server.server import Server
     from clusterlens.ui.session import Session
 
-    session = Session()
+    session = Session(Server())
 
     async def then(page):
         bar = panel(page, "PartitionBar")

@@ -17,6 +17,7 @@ from clusterlens.compute.estimators.cns.cns import CNS
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.ui.pages.cns.page import CNSPage
 from clusterlens.ui.pages.fuzzy.nodes import fuzzy_choices
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
@@ -39,7 +40,7 @@ class Opened:
     """A session looked at through the page."""
 
     def __init__(self):
-        self.session = Session()
+        self.session = Session(Server())
         self.page = CNSPage(self.session)
         self.page.look(True)
         named = {type(panel).__name__: panel for panel in self.page.panels}

@@ -17,6 +17,7 @@ from clusterlens.ui.pages.data.page import DataPage
 from clusterlens.ui.pages.data.recent import Recent
 from clusterlens.ui.parts import moves
 from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import Upload
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.looking import Viewport
@@ -41,7 +42,7 @@ class Opened:
     """A session looked at through the Data page."""
 
     def __init__(self) -> None:
-        self.session = Session()
+        self.session = Session(Server())
         self.page = DataPage(self.session)
         self.page.look(True)
 
@@ -453,11 +454,11 @@ def test_an_archive_of_arrays_without_a_usual_one_is_read_from_its_first():
 
 def test_an_analysis_is_renamed_in_its_row_of_the_list(tmp_path):
     async def scenario():
-        store = Store(tmp_path)
-        session = Session(store)
+        server = Server(store := Store(tmp_path))
+        session = Session(server)
         await session.act("load example", name="iris")
         (entry,) = store.entries()
-        recent = Recent(Session(store))
+        recent = Recent(Session(server))
         recent.look(True)
         await rest(recent.session)
         await recent._task
@@ -479,15 +480,15 @@ def test_an_analysis_is_renamed_in_its_row_of_the_list(tmp_path):
 )
 def test_a_damaged_analysis_hides_no_other_and_can_be_deleted(tmp_path, about):
     async def scenario():
-        store = Store(tmp_path)
+        server = Server(store := Store(tmp_path))
         for _ in range(2):
-            await Session(store).act("load example", name="iris")
+            await Session(server).act("load example", name="iris")
         damaged, sound = store.entries()
         with store._turn() as db:
             db.execute(
                 "UPDATE analysis SET about = ? WHERE id = ?", (about, damaged.id)
             )
-        recent = Recent(Session(store))
+        recent = Recent(Session(server))
         recent.look(True)
         await rest(recent.session)
         await recent._task

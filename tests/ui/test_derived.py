@@ -13,6 +13,7 @@ import pytest
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.ui.nodes.catalogue import NODES
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import History, Step
 from clusterlens.ui.state.look import Look
@@ -25,7 +26,7 @@ class Bench:
     """Nodes over an analysis and a look, with a record of what was computed."""
 
     def __init__(self, **nodes: Node) -> None:
-        self.history, self.look, self.jobs = History(), Look(), Jobs()
+        self.history, self.look, self.jobs = History(), Look(), Jobs(Server())
         self.derived = Derived(nodes, self.history, self.look, self.jobs)
 
     def decide(self, **fields) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.ui.pages import PAGES
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import ClusterName, SoftTable
 from clusterlens.ui.state.history import Step
@@ -30,7 +31,7 @@ def marked_up() -> Session:
         part=("sheet", BAD),
         parts=(BAD, "b"),
     )
-    session = Session()
+    session = Session(Server())
     session.history.do(Step("load file", BAD, analysis, {"name": BAD, "sha256": BAD}))
     return session
 

@@ -7,6 +7,7 @@ import pytest
 from clusterlens.ui.kit.explanations import EXPLANATIONS, GLOSSARY
 from clusterlens.ui.kit.widgets import about
 from clusterlens.ui.pages import PAGES
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from tests.ui.loop import run
 
@@ -23,7 +24,7 @@ def cards():
 
     async def main():
         for room in PAGES:
-            session = Session()
+            session = Session(Server())
             made = room.page(session)
             made.look(True)
             await session.act("load example", name="iris")

@@ -19,6 +19,7 @@ from clusterlens.ui.pages.consensus.matrices import ConsensusMatrix
 from clusterlens.ui.pages.consensus.model_tab import ModelTab
 from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.pool.page import PoolPage
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.forming import STATES
 from clusterlens.ui.state.looking import Viewport
@@ -86,7 +87,7 @@ class Watched:
 
     def __init__(self, go_on):
         self.go_on = go_on
-        self.session = Session()
+        self.session = Session(Server())
         self.page = PoolPage(self.session)
         self.page.look(True)
         self.progress = self.page.panels[-1]

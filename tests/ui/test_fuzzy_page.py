@@ -19,6 +19,7 @@ from clusterlens.ui.pages.fuzzy.nodes import MODELS, SIDES, Pair, match_hues
 from clusterlens.ui.pages.fuzzy.page import FuzzyPage
 from clusterlens.ui.pages.fuzzy.pairs import _cell, sorted_keys
 from clusterlens.ui.pages.fuzzy.toy import rank_with_ties
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
@@ -46,7 +47,7 @@ class Opened:
     """A session looked at through the page."""
 
     def __init__(self):
-        self.session = Session()
+        self.session = Session(Server())
         self.page = FuzzyPage(self.session)
         self.look = self.session.look
         self.page.look(True)

@@ -8,6 +8,7 @@ import weakref
 import pytest
 
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.work.jobs import Job, Jobs, Notice
 from tests.ui.loop import run
 
@@ -24,7 +25,7 @@ async def until(condition) -> None:
 
 
 def test_an_action_returns_its_result_and_shows_its_progress():
-    jobs, shown = Jobs(), threading.Event()
+    jobs, shown = Jobs(Server()), threading.Event()
 
     def work(job):
         job.enter("second stage")
@@ -48,7 +49,7 @@ def test_an_action_returns_its_result_and_shows_its_progress():
 
 
 def test_what_was_said_before_goes_with_the_next_action_that_is_done():
-    jobs = Jobs()
+    jobs = Jobs(Server())
 
     def fail(job):
         raise ValueError("no such table")
@@ -71,7 +72,7 @@ def test_what_was_said_before_goes_with_the_next_action_that_is_done():
 
 
 def test_cancel_ends_an_action_with_a_notice_and_no_result():
-    jobs = Jobs()
+    jobs = Jobs(Server())
 
     async def main():
         running = asyncio.create_task(jobs.act("Fitting", lambda: until_stopped))
@@ -85,7 +86,7 @@ def test_cancel_ends_an_action_with_a_notice_and_no_result():
 
 
 def test_actions_wait_for_their_turn_and_keep_their_order():
-    jobs, first = Jobs(), threading.Event()
+    jobs, first = Jobs(Server()), threading.Event()
     done = []
 
     async def main():
@@ -114,7 +115,7 @@ def test_actions_wait_for_their_turn_and_keep_their_order():
     ],
 )
 def test_an_error_becomes_a_notice(error, words, caplog):
-    jobs = Jobs()
+    jobs = Jobs(Server())
 
     def work(job):
         raise error
@@ -125,7 +126,7 @@ def test_an_error_becomes_a_notice(error, words, caplog):
 
 
 def test_in_a_live_slot_the_newest_wish_is_done_and_those_between_are_dropped():
-    jobs, begun, go_on = Jobs(), threading.Event(), threading.Event()
+    jobs, begun, go_on = Jobs(Server()), threading.Event(), threading.Event()
     worked, told = [], []
 
     def wish(number):
@@ -151,7 +152,7 @@ def test_in_a_live_slot_the_newest_wish_is_done_and_those_between_are_dropped():
 
 
 def test_what_waits_for_rest_is_done_once_no_newer_wish_comes():
-    jobs, done = Jobs(), []
+    jobs, done = Jobs(Server()), []
 
     async def main():
         for k in range(4):
@@ -171,7 +172,7 @@ def test_what_waits_for_rest_is_done_once_no_newer_wish_comes():
 
 
 def test_a_displaced_live_job_that_stops_tells_nothing():
-    jobs, told = Jobs(), []
+    jobs, told = Jobs(Server()), []
 
     async def main():
         jobs.live("a", "Counting", until_stopped, lambda *_: told.append("first"))
@@ -184,7 +185,7 @@ def test_a_displaced_live_job_that_stops_tells_nothing():
 
 
 def test_idle_work_gives_way_to_an_action_and_begins_again_once_it_is_over():
-    jobs, again = Jobs(), threading.Event()
+    jobs, again = Jobs(Server()), threading.Event()
     starts, told = [], []
 
     def check(job):
@@ -210,7 +211,7 @@ def test_idle_work_gives_way_to_an_action_and_begins_again_once_it_is_over():
 
 
 def test_idle_work_never_starts_while_actions_wait():
-    jobs, gate = Jobs(), threading.Event()
+    jobs, gate = Jobs(Server()), threading.Event()
     order = []
 
     async def main():
@@ -231,7 +232,7 @@ def test_idle_work_never_starts_while_actions_wait():
 
 
 def test_cancelled_idle_work_is_told_as_cancelled_and_stays_so():
-    jobs, told = Jobs(), []
+    jobs, told = Jobs(Server()), []
 
     async def main():
         jobs.idle("check", "Checking", until_stopped, lambda _, e: told.append(e))
@@ -246,7 +247,7 @@ def test_cancelled_idle_work_is_told_as_cancelled_and_stays_so():
 
 
 def test_a_newer_idle_wish_takes_the_place_of_the_older_one():
-    jobs, told = Jobs(), []
+    jobs, told = Jobs(Server()), []
 
     async def main():
         jobs.idle("check", "Checking", until_stopped, lambda *_: told.append("old"))
@@ -260,7 +261,7 @@ def test_a_newer_idle_wish_takes_the_place_of_the_older_one():
 
 @pytest.mark.parametrize("long", [False, True])
 def test_idle_work_waits_for_what_the_screen_waits_for_not_for_long_work(long):
-    jobs, order, go_on = Jobs(), [], threading.Event()
+    jobs, order, go_on = Jobs(Server()), [], threading.Event()
 
     def draw(job):
         go_on.wait()
@@ -284,7 +285,7 @@ def test_idle_work_waits_for_what_the_screen_waits_for_not_for_long_work(long):
 
 
 def test_idle_work_that_rests_begins_once_no_newer_wish_comes():
-    jobs, begun, told = Jobs(), [], []
+    jobs, begun, told = Jobs(Server()), [], []
 
     def check(job, k):
         begun.append(k)
@@ -308,7 +309,7 @@ def test_idle_work_that_rests_begins_once_no_newer_wish_comes():
 
 
 def test_the_same_notice_is_shown_once_until_it_is_dismissed():
-    jobs = Jobs()
+    jobs = Jobs(Server())
     jobs.notify("info", "a")
     jobs.notify("info", "a")
     assert len(jobs.notices) == 1
@@ -317,7 +318,7 @@ def test_the_same_notice_is_shown_once_until_it_is_dismissed():
 
 
 def test_a_closed_session_stops_its_work_and_shows_nothing():
-    jobs = Jobs()
+    jobs = Jobs(Server())
 
     async def main():
         running = asyncio.create_task(jobs.act("Fitting", lambda: until_stopped))
@@ -342,7 +343,7 @@ def test_an_error_holds_nothing_of_what_it_was_told_to(lane, error):
         raise error
 
     async def main():
-        jobs, told = Jobs(), Told()
+        jobs, told = Jobs(Server()), Told()
         gone = weakref.ref(told)
         getattr(jobs, lane)("slot", "Computing", fail, told)
         del told
@@ -357,7 +358,7 @@ def test_an_error_holds_nothing_of_what_it_was_told_to(lane, error):
 
 
 def test_idle_work_does_not_begin_between_two_actions_in_a_row():
-    jobs, order = Jobs(), []
+    jobs, order = Jobs(Server()), []
 
     async def main():
         jobs.idle("check", "Checking", until_stopped, lambda *_: None)
@@ -377,7 +378,7 @@ def test_idle_work_does_not_begin_between_two_actions_in_a_row():
 
 
 def test_idle_work_that_waits_never_begins_after_the_session_has_closed():
-    jobs, gate, begun = Jobs(), threading.Event(), []
+    jobs, gate, begun = Jobs(Server()), threading.Event(), []
 
     async def main():
         running = asyncio.create_task(jobs.act("one", lambda: lambda _: gate.wait(20)))
@@ -393,7 +394,7 @@ def test_idle_work_that_waits_never_begins_after_the_session_has_closed():
 
 
 def test_an_outcome_that_cannot_be_drawn_does_not_stop_the_next(caplog):
-    jobs, told = Jobs(), []
+    jobs, told = Jobs(Server()), []
 
     def draw(value, error):
         if value == 1:
@@ -412,7 +413,7 @@ def test_an_outcome_that_cannot_be_drawn_does_not_stop_the_next(caplog):
 
 
 def test_work_stops_when_its_server_ends():
-    jobs, begun, ended = Jobs(), threading.Event(), threading.Event()
+    jobs, begun, ended = Jobs(Server()), threading.Event(), threading.Event()
 
     def work(job):
         begun.set()
@@ -431,7 +432,7 @@ def test_work_stops_when_its_server_ends():
 
 @pytest.mark.parametrize("lane", ["idle", "live"])
 def test_what_is_in_sight_does_not_wait_behind_idle_work_of_another_page(lane):
-    jobs, seen = Jobs(), threading.Event()
+    jobs, seen = Jobs(Server()), threading.Event()
     order = []
 
     def check(job):
@@ -458,7 +459,7 @@ def test_what_is_in_sight_does_not_wait_behind_idle_work_of_another_page(lane):
 
 
 def test_idle_work_of_another_page_goes_on_while_nothing_in_sight_waits():
-    jobs, go_on, told = Jobs(), threading.Event(), []
+    jobs, go_on, told = Jobs(Server()), threading.Event(), []
 
     async def main():
         jobs.idle(

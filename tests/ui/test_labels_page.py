@@ -19,6 +19,7 @@ from clusterlens.ui.nodes.verdict import weigh
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
 from clusterlens.ui.pages.labels.nodes import Judged, pair_frame
 from clusterlens.ui.pages.labels.page import LabelsPage
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
@@ -34,7 +35,7 @@ class Opened:
     """A session looked at through the page."""
 
     def __init__(self):
-        self.session = Session()
+        self.session = Session(Server())
         self.page = LabelsPage(self.session)
         self.look = self.session.look
         self.page.look(True)

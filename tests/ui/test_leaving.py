@@ -15,6 +15,8 @@ from tornado.httpclient import AsyncHTTPClient
 from benchmarks.memory import made
 from benchmarks.sessions import Visitor
 from clusterlens.ui import cli, shell
+from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.state.history import Step
 from tests.folders import ROOT
 from tests.ui.loop import run
@@ -58,7 +60,8 @@ def opened(monkeypatch, tmp_path):
             shells.append(weakref.ref(self))
 
     monkeypatch.setattr(shell, "Shell", Shell)
-    monkeypatch.setenv("CLUSTERLENS_HOME", str(tmp_path))
+    server = Server(Store(tmp_path))
+    monkeypatch.setattr(cli, "the_server", lambda: server)
     check = "check_unused_sessions_milliseconds"
     monkeypatch.setitem(cli.SERVER_SETTINGS, check, CHECK_MILLISECONDS)
     return shells

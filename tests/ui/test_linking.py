@@ -17,6 +17,7 @@ from clusterlens.ui.nodes.links import differences, spreads
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.parts import panel
 from clusterlens.ui.parts.moves import link_from, press
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Run
 from clusterlens.ui.state.history import Step
@@ -47,7 +48,7 @@ class Opened:
     """A session with a run of iris, looked at through the Consensus page."""
 
     def __init__(self) -> None:
-        self.session = Session()
+        self.session = Session(Server())
         self.page = ConsensusPage(self.session)
         self.page.look(True)
         named = {type(panel).__name__: panel for panel in self.page.panels}

@@ -40,6 +40,7 @@ from clusterlens.ui.pages.new_rows.row import NewRowCard, _apart, _value
 from clusterlens.ui.pages.new_rows.rows import AssignedRows
 from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard, _cluster
 from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import Upload
 from clusterlens.ui.session import Session
 from clusterlens.ui.shell import _taker
@@ -272,7 +273,7 @@ def test_a_refit_keeps_names_and_colours_says_what_is_gone_and_is_undone():
     now = pd.DataFrame({"x": np.repeat([20, 0, 45], 15) + rng.normal(size=45)})
 
     async def main():
-        session = Session()
+        session = Session(Server())
         key = session.keep_file(then.to_csv(index=False).encode())
         assert await session.act("load file", name="then.csv", sha256=key)
         pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
@@ -584,10 +585,10 @@ def test_what_separates_the_cells_of_the_new_table_is_chosen():
 
 
 def test_what_is_kept_is_found_again_when_the_analysis_is_opened(tmp_path):
-    store = Store(tmp_path)
+    server = Server(store := Store(tmp_path))
 
     async def main():
-        session = Session(store)
+        session = Session(server)
         session.history.do(planted().history.steps[-1])
         assert await kept(session)
         await taken(session, rows())
@@ -595,7 +596,7 @@ def test_what_is_kept_is_found_again_when_the_analysis_is_opened(tmp_path):
         before = session.analysis
         (entry,) = store.entries()
         assert entry.about["segmentations"] == [NAME]
-        other = Session(store)
+        other = Session(server)
         recent = Recent(other)
         recent.look(True)
         await recent._task
@@ -613,13 +614,13 @@ def test_what_is_kept_is_found_again_when_the_analysis_is_opened(tmp_path):
 
 
 def test_undo_of_a_refit_brings_back_run_links_and_names_in_another_process(tmp_path):
-    store = Store(tmp_path)
+    server = Server(Store(tmp_path))
     rng = np.random.default_rng(3)
     then = pd.DataFrame({"x": np.repeat([0, 10, 20], 20) + rng.normal(size=60)})
     now = pd.DataFrame({"x": np.repeat([20, 0, 45], 15) + rng.normal(size=45)})
 
     async def main():
-        session = Session(store)
+        session = Session(server)
         key = session.keep_file(then.to_csv(index=False).encode())
         assert await session.act("load file", name="then.csv", sha256=key)
         pool = [{"clusterer": "k-means", "n_clusters": [3, 4]}]
@@ -635,7 +636,7 @@ def test_undo_of_a_refit_brings_back_run_links_and_names_in_another_process(tmp_
         assert not session.analysis.links
         await session.memory.settled()
 
-        other = Session(store)
+        other = Session(server)
         assert await other.open(session.memory.analysis)
         assert other.analysis.segmentations[0].name == NAME
         assert other.analysis.table.name == "new.csv"

@@ -13,6 +13,7 @@ from clusterlens.ui.nodes.partition_verdict import (
     partition_grounds,
     weigh_partition,
 )
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.work.jobs import Job
 
 SIZES = np.array([50, 30, 20])
@@ -61,8 +62,8 @@ def test_what_was_not_measured_is_said():
 def test_the_choice_of_the_judge_can_be_cancelled():
     ensemble = Ensemble([[0, 0, 1], [0, 1, 1]], seconds=[0.1, 0.1])
     partition = np.array([0, 1, 1])
-    assert choose_judge(Job(""), partition, ensemble).model == 1
-    job = Job("")
+    assert choose_judge(Job("", Server()), partition, ensemble).model == 1
+    job = Job("", Server())
     job.stop.set()
     with pytest.raises(Cancelled):
         choose_judge(job, partition, ensemble)

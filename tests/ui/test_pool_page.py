@@ -13,6 +13,7 @@ from clusterlens.compute.pool.specs import POOLS
 from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.pages.pool.page import PoolPage
 from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
@@ -24,7 +25,7 @@ class Opened:
     """A session with a table, looked at through the Pool page."""
 
     def __init__(self, store: Store | None = None) -> None:
-        self.session = Session(store)
+        self.session = Session(Server(store))
         self.page = PoolPage(self.session)
         self.page.look(True)
         named = {type(panel).__name__: panel for panel in self.page.panels}

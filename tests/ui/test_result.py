@@ -23,6 +23,7 @@ from clusterlens.ui.pages.report.take_away import FILES
 from clusterlens.ui.parts.findings import NEEDED, WELCOME, gather
 from clusterlens.ui.parts.moves import choose_result
 from clusterlens.ui.parts.result_chip import ResultChip
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.looking import Brush, Viewport
 from tests.ui.loop import rest, run
@@ -159,7 +160,7 @@ def test_another_model_is_beside_the_result_and_leaves_no_trace_in_files():
 
 
 def test_a_name_leaves_with_its_rows_in_rows_report_and_script():
-    session = Session()
+    session = Session(Server())
 
     async def main():
         await session.act("load example", name="iris")
@@ -221,7 +222,7 @@ def test_a_name_is_of_its_rows_and_other_clusters_are_like_it():
 
 
 def test_a_result_outlives_its_run_and_is_there_in_a_run_of_some_of_its_rows():
-    session = Session()
+    session = Session(Server())
 
     async def main():
         await session.act("load example", name="iris")
@@ -264,7 +265,7 @@ def test_changed_links_are_told_and_change_nothing():
 
 @pytest.mark.parametrize("kind", ["tree", "kmeans with links", "noise", "group"])
 def test_the_script_makes_the_result_again(kind):
-    session = Session()
+    session = Session(Server())
     looks = {
         "tree": {"partition": "consensus", "partition_k": 4},
         "kmeans with links": {

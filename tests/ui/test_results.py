@@ -3,6 +3,7 @@
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from clusterlens.compute.pool.nulls import null_agreement
 from clusterlens.compute.ranking.ranking import rank_partitions
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.ui.nodes import agreement, nulls
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.work import results as results_module
 from clusterlens.ui.work.jobs import Job
 from clusterlens.ui.work.results import Results, content_key, ensemble_key
@@ -77,6 +79,21 @@ def test_what_failed_or_was_stopped_is_computed_by_the_next():
     assert made(results, "a", seed=2) is whole
 
 
+def test_nobody_waits_for_the_codes_of_what_is_kept():
+    results, waited = Results(10**6), []
+
+    class Found:
+        @cached_property
+        def codes_and_gaps(self):
+            waited.append(results._lock.locked())
+            return np.zeros(10**6, np.uint8)
+
+    for key in "ab":
+        results.get(key, lambda: (Found(), True), never)
+    assert waited == [False, False]
+    assert list(results._kept) == ["b"]  # their bytes count
+
+
 def test_waiting_for_another_can_be_cancelled():
     results, begun, go_on = Results(10**6), threading.Event(), threading.Event()
 
@@ -109,8 +126,7 @@ def test_the_latest_used_are_kept_within_the_bytes():
 
 
 def test_a_class_that_asks_about_structureless_data_computes_it_once(monkeypatch):
-    monkeypatch.setattr(nulls, "RESULTS", Results(10**6))
-    drawn, together = [], threading.Barrier(8)
+    drawn, together, job = [], threading.Barrier(8), Job("", Server())
 
     def compare(X, pool, **options):
         drawn.append(options["random_state"])
@@ -120,7 +136,7 @@ def test_a_class_that_asks_about_structureless_data_computes_it_once(monkeypatch
         pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
         samples = prepare(np.random.default_rng(0).normal(size=(40, 2)))
         together.wait()
-        return nulls.null_check(Job(""), samples, tuple(pool), seed, "cluster")
+        return nulls.null_check(job, samples, tuple(pool), seed, "cluster")
 
     monkeypatch.setattr(nulls, "null_agreement", compare)
     with ThreadPoolExecutor(8) as pool:
@@ -138,8 +154,7 @@ def folder(tmp_path, monkeypatch):
 
 def arrays_in(folder, key, value, n_bytes=10**6):
     """Arrays as a new process finds them."""
-    results = Results(n_bytes)
-    results.folder = folder
+    results = Results(n_bytes, folder)
     return results.arrays(key, lambda: {"table": np.full((2, 3), value)}, never)
 
 
@@ -205,8 +220,7 @@ def test_a_reopened_run_is_ranked_by_the_tables_counted_before(
     labels = np.random.default_rng(0).integers(0, 3, (5, 90))
     missing = np.arange(450).reshape(5, 90) % 7 == 0 if partial else None
     run = [Ensemble(labels, missing=missing) for _ in range(2)]
-    results, counted = Results(10**6), []
-    results.folder = folder
+    counted = []
 
     def count(ensemble, **options):
         counted.append(ensemble)
@@ -215,11 +229,11 @@ def test_a_reopened_run_is_ranked_by_the_tables_counted_before(
     monkeypatch.setattr(agreement, "count_agreements", count)
     found = []
     for ensemble in run:
-        monkeypatch.setattr(agreement, "RESULTS", results)
-        cost = agreement.cost(Job(""), ensemble)
-        found.append(agreement.agreement(Job(""), ensemble, cost, False))
-        results = Results(10**6)  # of another process
-        results.folder = folder
+        server = Server()  # of another process
+        server.results = Results(folder=folder)
+        job = Job("", server)
+        cost = agreement.cost(job, ensemble)
+        found.append(agreement.agreement(job, ensemble, cost, False))
     assert counted == run[:1]
     first, again = found
     assert again.ensemble is run[1]

@@ -17,6 +17,7 @@ from clusterlens.ui.actions import ACTIONS, merge, pools
 from clusterlens.ui.actions.action import Action
 from clusterlens.ui.parts.moves import MOVES
 from clusterlens.ui.parts.panel import Panel
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.shell import _notices
 from clusterlens.ui.state.analysis import Analysis, Run
@@ -37,7 +38,7 @@ def made_run(number: int, n_models: int = 5) -> Run:
 
 
 def session_with(*runs: Run) -> Session:
-    session = Session()
+    session = Session(Server())
     analysis = Analysis(
         table=runs[0].dataset,
         dataset=runs[0].dataset,
@@ -50,7 +51,7 @@ def session_with(*runs: Run) -> Session:
 
 
 def test_from_a_file_to_a_run_and_back_by_undo():
-    session = Session()
+    session = Session(Server())
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
     content = io.StringIO()
@@ -72,7 +73,7 @@ def test_from_a_file_to_a_run_and_back_by_undo():
 
 @pytest.mark.parametrize("content", [b"PAR1 no table PAR1", b""])
 def test_a_bad_file_changes_nothing_and_says_why(content):
-    session = Session()
+    session = Session(Server())
     key = session.keep_file(content)
 
     async def main():
@@ -84,7 +85,7 @@ def test_a_bad_file_changes_nothing_and_says_why(content):
 
 
 def test_a_table_that_cannot_be_prepared_is_kept_with_a_notice():
-    session = Session()
+    session = Session(Server())
     key = session.keep_file(b"name\na\nb\nc\nd\ne\n")
 
     async def main():
@@ -216,7 +217,7 @@ def test_values_that_are_not_plain_are_refused_before_any_work():
 
 
 def test_two_roles_changed_at_once_are_both_kept():
-    session = Session()
+    session = Session(Server())
     frame = pd.DataFrame(
         np.random.default_rng(0).normal(size=(30, 3)), columns=[*"abc"]
     )
@@ -257,7 +258,7 @@ class ScorePanel(Panel):
 
 
 def test_a_control_shows_the_state_after_undo_and_writes_nothing_by_itself():
-    session = Session()
+    session = Session(Server())
 
     async def main():
         panel = ScorePanel(session)
@@ -309,7 +310,7 @@ def test_undo_stops_at_the_step_that_an_action_under_way_builds_on(monkeypatch):
 
 
 def test_a_pool_of_one_model_is_refused_before_it_is_fitted():
-    session = Session()
+    session = Session(Server())
 
     async def main():
         await session.act("load example", name="iris")
@@ -322,7 +323,7 @@ def test_a_pool_of_one_model_is_refused_before_it_is_fitted():
 
 
 def test_a_refused_wish_puts_the_control_back():
-    session = Session()
+    session = Session(Server())
 
     async def main():
         panel = ScorePanel(session)
@@ -354,7 +355,7 @@ def test_uploads_are_kept_as_long_as_a_step_names_them():
 
 
 def test_the_size_of_text_is_looked_at_and_not_logged():
-    session = Session()
+    session = Session(Server())
     MOVES["a"].make(session)
     assert session.look.large
     assert len(session.history.steps) == 1
@@ -370,7 +371,8 @@ def test_two_sessions_with_one_table_and_pool_fit_it_once(monkeypatch):
         return run_pool(X, pool, random_state=options["random_state"], n_jobs=1)
 
     monkeypatch.setattr(pools, "run_pool", fit)
-    sessions = [Session(), Session()]
+    server = Server()
+    sessions = [Session(server), Session(server)]
 
     async def main():
         for session in sessions:
@@ -385,6 +387,6 @@ def test_two_sessions_with_one_table_and_pool_fit_it_once(monkeypatch):
 
 
 def test_what_was_told_before_the_page_was_made_is_on_it():
-    session = Session()
+    session = Session(Server())
     session.jobs.notify("warning", "Nothing is kept: made by a newer version.")
     assert "made by a newer version" in _notices(session).body

@@ -9,6 +9,8 @@ from panel.io.state import set_curdoc
 from benchmarks.sessions import Visitor
 from clusterlens.ui import cli, shell
 from clusterlens.ui.pages.report.page import ReportPage
+from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.work import turns
 from tests.ui.loop import run
 
@@ -32,10 +34,10 @@ def test_steps_end_when_they_are_not_wanted_and_go_on_later(wanted):
             yield
 
     async def work():
-        made = steps()
-        await turns.take(made, lambda: len(taken) < wanted)
+        made, own = steps(), turns.Turns()
+        await own.take(made, lambda: len(taken) < wanted)
         assert taken == list(range(wanted))
-        await turns.take(made, lambda: True)
+        await own.take(made, lambda: True)
         assert taken == list(range(5))
 
     run(work())
@@ -56,7 +58,8 @@ def test_all_take_turns_and_the_loop_is_free_after_each_step():
 
     async def work():
         ticking = asyncio.create_task(tick())
-        await asyncio.gather(*(turns.take(steps(k), lambda: True) for k in "ab"))
+        own = turns.Turns()
+        await asyncio.gather(*(own.take(steps(k), lambda: True) for k in "ab"))
         ticking.cancel()
 
     run(work())
@@ -75,7 +78,8 @@ def test_short_steps_are_taken_some_at_once(monkeypatch):
             yield
 
     async def work():
-        await asyncio.gather(*(turns.take(steps(k), lambda: True) for k in "ab"))
+        own = turns.Turns()
+        await asyncio.gather(*(own.take(steps(k), lambda: True) for k in "ab"))
 
     run(work())
     assert taken == ["a"] * 3 + ["b"] * 3
@@ -92,7 +96,8 @@ def shells(monkeypatch, tmp_path):
             made.append((self, shell.pn.state.curdoc))
 
     monkeypatch.setattr(shell, "Shell", Shell)
-    monkeypatch.setenv("CLUSTERLENS_HOME", str(tmp_path))
+    server = Server(Store(tmp_path))
+    monkeypatch.setattr(cli, "the_server", lambda: server)
     monkeypatch.setattr(shell, "MAKE_AFTER_SECONDS", 10_000)
     return made
 

@@ -8,6 +8,7 @@ import pytest
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.ui.server import uploads
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.server.uploads import FileTaker, Upload
 from clusterlens.ui.session import Session
 from clusterlens.ui.work.jobs import Job
@@ -101,15 +102,15 @@ def test_stalled_uploads_leave_uploads_and_actions_of_others_alone():
     table = b"a,b\n1,2\n3,4\n5,7\n8,9\n"
 
     async def main():
-        stalled = [Session() for _ in range(20)]
-        waits = []
+        server, waits = Server(), []
+        stalled = [Session(server) for _ in range(20)]
         for session in stalled:
             upload = Upload("t.csv", len(table))
             upload.take(pieces(table[:5], 5)[0])
             waits.append(asyncio.create_task(session.receive(upload)))
         while not all(s.jobs.shown for s in stalled):
             await asyncio.sleep(0.01)
-        one, other = Session(), Session()
+        one, other = Session(server), Session(server)
         upload = Upload("t.csv", len(table))
         for piece in pieces(table, 7):
             upload.take(piece)

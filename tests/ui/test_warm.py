@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from clusterlens.ui import shell
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.work import warm
 from clusterlens.ui.work.jobs import Progress
@@ -28,6 +29,7 @@ from clusterlens.compute.warm import N_FIRST, STEPS
 from clusterlens.ui.state.analysis import Analysis, Run
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.pages.consensus.page import ConsensusPage
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from tests.ui.loop import rest, run
 
@@ -45,7 +47,7 @@ async def look(X):
     pool = cl.pool_grids("default", len(X))[0]
     ensemble = cl.run_pool(dataset.X, pool, n_jobs=1)
     made = Run("r1", "run 1", dataset, tuple(pool), 0, ensemble)
-    session = Session()
+    session = Session(Server())
     page = ConsensusPage(session)
     page.look(True)
     session.look.page = "consensus"
@@ -71,16 +73,15 @@ def steps(monkeypatch):
     made = {name: (lambda: None) for name in ("one", "two", "three")}
     monkeypatch.setattr(warm, "_steps", lambda: (made, 2))
     monkeypatch.setattr(warm, "all_on_disk", lambda: True)
-    for name in ("_start_workers", "_read_colours", "_calibrate"):
-        monkeypatch.setattr(warm, name, lambda: None)
-    warm._begin.cache_clear()
-    yield made
-    warm._begin.cache_clear()
+    for name in ("_start", "_read_colours", "_calibrate"):
+        monkeypatch.setattr(warm, name, lambda *workers: None)
+    return made
 
 
 def begun():
-    warm.start()
-    return warm._begin()
+    warming = Server().warming
+    warming.start()
+    return warming
 
 
 def test_all_is_made_ready_without_an_error(caplog):
@@ -91,10 +92,11 @@ def test_all_is_made_ready_without_an_error(caplog):
 def test_the_thread_starts_once_however_many_sessions_ask(steps):
     runs = []
     steps["one"] = lambda: runs.append(threading.current_thread().name)
+    warming = Server().warming
     with ThreadPoolExecutor(8) as pool:
         for _ in range(50):
-            pool.submit(warm.start)
-    begun().ended.wait()
+            pool.submit(warming.start)
+    warming.ended.wait()
     assert runs == ["warm"]
 
 
@@ -113,12 +115,12 @@ def test_a_step_that_fails_is_left_to_its_first_user_and_logged(steps, caplog):
 def test_a_step_is_loaded_once_it_is_compiled_and_the_wait_has_words(
     steps, monkeypatch
 ):
-    begins, order, said = threading.Event(), [], []
+    warming, begins, order, said = Server().warming, threading.Event(), [], []
 
     def compile_beside():
         begins.wait()
         for name in ("one", "two", "three"):
-            said.append(warm.said())
+            said.append(warming.said)
             order.append(f"{name} compiled")
             yield
 
@@ -126,7 +128,7 @@ def test_a_step_is_loaded_once_it_is_compiled_and_the_wait_has_words(
         steps[name] = partial(order.append, f"{name} loaded")
     monkeypatch.setattr(warm, "all_on_disk", lambda: False)
     monkeypatch.setattr(warm, "_compile_beside", compile_beside)
-    warming = begun()
+    warming.start()
     begins.set()
     warming.ended.wait()
     assert order == [f"{name} {did}" for name in steps for did in DONE]
@@ -135,9 +137,11 @@ def test_a_step_is_loaded_once_it_is_compiled_and_the_wait_has_words(
 
 
 def test_nothing_is_said_where_all_is_on_disk(steps):
-    assert warm.said() == ""
-    begun().ended.wait()
-    assert warm.said() == ""
+    warming = Server().warming
+    assert warming.said == ""
+    warming.start()
+    warming.ended.wait()
+    assert warming.said == ""
 
 
 def test_another_process_compiles_and_says_when_a_step_is_done(monkeypatch):
@@ -156,13 +160,13 @@ def test_the_first_steps_are_enough_for_the_first_consensus():
     assert more == ["", "", ""]
 
 
-def test_the_bar_of_the_work_says_that_kernels_are_compiled(monkeypatch):
-    session = Session()
+def test_the_bar_of_the_work_says_that_kernels_are_compiled():
+    session = Session(Server())
     bar = shell._job_bar(session)
     text = bar.objects[0]
-    monkeypatch.setattr(warm, "said", lambda: "compiling once: 1 of 2")
+    session.server.warming.said = "compiling once: 1 of 2"
     session.jobs.shown = Progress("Run the pool", 3, 56, 4)
     assert "3 of 56 · 4 s · compiling once: 1 of 2" in text.body
-    monkeypatch.setattr(warm, "said", lambda: "")
+    session.server.warming.said = ""
     session.jobs.shown = Progress("Run the pool", 3, 56, 5)
     assert "compiling" not in text.body

@@ -43,8 +43,7 @@ from clusterlens.ui.state.shapes import (
     record,
     sequence,
 )
-from clusterlens.ui.work.jobs import WORKERS
-from clusterlens.ui.work.results import RESULTS, content_key
+from clusterlens.ui.work.results import content_key
 
 # A consensus is that of several.
 LEAST_COMPARED = 2
@@ -80,12 +79,13 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
             on_plan=planned,
             on_start=forming.started,
             on_model=forming.ended,
-            workers=WORKERS,
+            workers=job.server.workers,
         )
         # A worker that died, or memory that was short, is of this run alone.
         return ensemble, not (job.kept() or forming.has_failed)
 
-    ensemble = RESULTS.get(content_key(dataset.X, pool, seed), fit, job.cancelled)
+    key = content_key(dataset.X, pool, seed)
+    ensemble = job.server.results.get(key, fit, job.cancelled)
     preset = preset_of(pool, len(dataset.X))
     stopped_of = forming.n_asked if forming.is_unfinished and job.kept() else 0
     if stopped_of:
@@ -348,7 +348,7 @@ def fitted(X: FloatArray, pool: list[Any], run: Run, job: Any) -> Ensemble:
         random_state=run.random_state,
         progress=job.report,
         cancel=job.cancelled,
-        workers=WORKERS,
+        workers=job.server.workers,
     )
     return ensemble.replace(noise=run.ensemble.noise)
 

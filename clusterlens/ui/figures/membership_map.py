@@ -39,7 +39,6 @@ class MembershipMap(PictureFrame):
             css="cl-membership-figure",
             tools=["box_zoom", "tap", "save"],
         )
-        self._tapped = tapped
         self._walks = ColumnDataSource(
             {key: [] for key in ("x0", "y0", "x1", "y1", "colour", "width")}
         )
@@ -48,7 +47,7 @@ class MembershipMap(PictureFrame):
             {key: [] for key in ("x", "y", "text", "right", "down")}
         )
         self._draw()
-        self.on_click(self._on_click)
+        self.on_click(lambda x, y: tapped(x, y, self.pixel()))
 
     def _draw(self) -> None:
         self.draw_image()
@@ -138,9 +137,6 @@ class MembershipMap(PictureFrame):
         }
         self.fill(self._ring, ring)
         self.fill(self._walks, walks)
-
-    def _on_click(self, x: float, y: float) -> None:
-        self._tapped(x, y, self.pixel())
 
 
 def _aside(places: np.ndarray) -> np.ndarray:

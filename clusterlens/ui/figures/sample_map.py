@@ -91,7 +91,7 @@ class MapFigure(PictureFrame):
             css="cl-map-figure",
             tools=["box_zoom", BoxSelectTool(), LassoSelectTool(), "tap", "save"],
         )
-        self._tapped, self._boxed, self._lassoed = tapped, boxed, lassoed
+        self._boxed, self._lassoed = boxed, lassoed
         self._rings = ColumnDataSource({"x": [], "y": [], "letter": []})
         self._links = {
             kind: ColumnDataSource({"x0": [], "y0": [], "x1": [], "y1": []})
@@ -102,7 +102,7 @@ class MapFigure(PictureFrame):
         self._numbers = ColumnDataSource({"x": [], "y": [], "text": []})
         self._draw()
         self.figure.toolbar.active_drag = self.figure.select_one(BoxSelectTool)
-        self.on_click(self._on_click)
+        self.on_click(lambda x, y: tapped(x, y, self.pixel()))
         self.figure.on_event(SelectionGeometry, self._on_selection)
 
     def _draw(self) -> None:
@@ -175,9 +175,6 @@ class MapFigure(PictureFrame):
         """Write the number of each cluster at its place, shape (n, 2)."""
         data = {"x": places[:, 0], "y": places[:, 1], "text": list(texts)}
         self.fill(self._numbers, data)
-
-    def _on_click(self, x: float, y: float) -> None:
-        self._tapped(x, y, self.pixel())
 
     def _on_selection(self, event: Any) -> None:
         shape = event.geometry

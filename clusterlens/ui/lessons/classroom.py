@@ -15,6 +15,7 @@ import param
 
 from clusterlens.ui.lessons import LESSONS
 from clusterlens.ui.lessons.lesson import Lesson, Task, Way
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.history import History, Step
 from clusterlens.ui.state.looking import Viewport
@@ -41,9 +42,9 @@ class Classroom(param.Parameterized):
     )
     opening = param.Boolean(False, doc="Whether a lesson or a step is being set up.")
 
-    def __init__(self) -> None:
+    def __init__(self, server: Server) -> None:
         super().__init__()
-        self.session = Session()
+        self.session = Session(server)
         self._places: list[_Place] = []
         self._stop: Callable[[], None] = lambda: None
 

@@ -11,8 +11,7 @@ POOL = (
     {"clusterer": "agglomerative", "linkage": "ward", "n_clusters": 4},
     {"clusterer": "Gaussian mixture", "n_components": 4},
 )
-RESULT = "k-means k=4"
-# Its clusters by label, the largest first on screen.
+# Clusters of k-means with k = 4 by label, the largest first on screen.
 NUMBERS = ((1, 0), (0, 1), (2, 2), (3, 3))
 KINDS = ("regulars", "families", "students", "occasional")
 FIRMS = 40

@@ -42,8 +42,8 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import AnalysisResult, Link
 from clusterlens.ui.state.links import PlainId, as_constraints, named_alike, plain_ids
 from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import KERNELS, Job
-from clusterlens.ui.work.results import RESULTS, ensemble_key
+from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.work.results import ensemble_key
 
 SEED = 0
 LEADERS = 3
@@ -77,7 +77,8 @@ def agreement(
         return {name: table for name, table in tables.items() if table is not None}
 
     what = "all agreements" if counts_all else "estimated agreements"
-    tables = RESULTS.arrays(ensemble_key(ensemble, what), count, job.cancelled)
+    key = ensemble_key(ensemble, what)
+    tables = job.server.results.arrays(key, count, job.cancelled)
     levels = share_levels(ensemble) if ensemble.is_partial else None
     is_exact = "samples" not in tables
     return Agreement(ensemble, exact=is_exact, levels=levels, **tables)
@@ -161,7 +162,7 @@ def robustness(makeups: Makeups, ranking: Ranking) -> Robustness:
 @node("live", "Matching the clusters")
 def reference(job: Job, agreement: Agreement) -> int:
     """The model whose clusters give all others their colours, without a result."""
-    return int(rank_partitions(agreement, executor=KERNELS).order[0])
+    return int(rank_partitions(agreement, executor=job.server.kernels).order[0])
 
 
 @node()
@@ -238,11 +239,11 @@ def disagreement(job: Job, ensemble: Ensemble) -> np.ndarray:
     """Disagreement of the pool about each sample, in [0, 1], shape (n_samples,)."""
 
     def measure() -> dict[str, np.ndarray]:
-        kernels = {"executor": KERNELS, "cancel": job.cancelled}
+        kernels = {"executor": job.server.kernels, "cancel": job.cancelled}
         return {"samples": sample_disagreement(ensemble, **kernels)}
 
     key = ensemble_key(ensemble, "disagreement")
-    return RESULTS.arrays(key, measure, job.cancelled)["samples"]
+    return job.server.results.arrays(key, measure, job.cancelled)["samples"]
 
 
 @node("live", "Ordering the samples")
@@ -253,7 +254,7 @@ def tree_order(job: Job, ensemble: Ensemble) -> np.ndarray:
         return {"order": order_samples(ensemble, "tree", random_state=SEED)}
 
     key = ensemble_key(ensemble, f"order by the tree, seed {SEED}")
-    return RESULTS.arrays(key, order, job.cancelled)["order"]
+    return job.server.results.arrays(key, order, job.cancelled)["order"]
 
 
 @dataclass(frozen=True, eq=False)

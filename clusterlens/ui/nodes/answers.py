@@ -22,7 +22,7 @@ from clusterlens.ui.actions.pools import MOST_OBEYING
 from clusterlens.ui.state.analysis import EVIDENCE, Link, Run
 from clusterlens.ui.state.links import PlainId, as_constraints, rows_without
 from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import KERNELS, Job
+from clusterlens.ui.work.jobs import Job
 
 VOTES = 1000
 # Numbers of answers after which models are weighed, for their curves.
@@ -71,7 +71,9 @@ def answers(
         return None
     used = threshold_asked if SCORES[score].uses_threshold else None
     found, before = (
-        answer_posterior(agreement, some, score=score, threshold=used, executor=KERNELS)
+        answer_posterior(
+            agreement, some, score=score, threshold=used, executor=job.server.kernels
+        )
         for some in (constraints, None)
     )
     return Answers(
@@ -201,7 +203,7 @@ def by_answer(
         job.report(at, len(counts))
         known = as_constraints(here[:n], row_positions)
         found = answer_posterior(
-            agreement, known, score=score, threshold=used, executor=KERNELS
+            agreement, known, score=score, threshold=used, executor=job.server.kernels
         )
         fits[at] = np.bincount(copies, found.values)[copies]
     return ByAnswer(counts, fits)

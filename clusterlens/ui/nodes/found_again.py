@@ -24,8 +24,8 @@ from clusterlens.compute.pool.stability import (
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.pages.labels.nodes import Judged
 from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import WORKERS, Job
-from clusterlens.ui.work.results import RESULTS, content_key
+from clusterlens.ui.work.jobs import Job
+from clusterlens.ui.work.results import content_key
 
 BOOTSTRAPS = 100
 COPIES = 2
@@ -100,14 +100,14 @@ def find_again(
             n_copies=COPIES,
             progress=job.report,
             cancel=job.cancelled,
-            workers=WORKERS,
+            workers=job.server.workers,
         )
         return found, True
 
     digest = hashlib.sha256(np.ascontiguousarray(clusters, np.int64)).hexdigest()
     what = f"stability {BOOTSTRAPS} {COPIES} {digest}"
     key = content_key(samples.X, [dict(spec)], random_state, what)
-    return RESULTS.get(key, measure, job.cancelled)
+    return job.server.results.get(key, measure, job.cancelled)
 
 
 @node("live", "Looking for the closest model", keep=8)

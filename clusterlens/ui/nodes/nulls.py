@@ -13,7 +13,7 @@ from clusterlens.compute.pool.nulls import (
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
-from clusterlens.ui.work.results import RESULTS, content_key
+from clusterlens.ui.work.results import content_key
 
 DRAWS = 19
 
@@ -49,4 +49,4 @@ def null_check(
         return found, True
 
     key = content_key(samples.X, pool, random_state, f"null check {DRAWS} {noise}")
-    return RESULTS.get(key, compare, job.cancelled)
+    return job.server.results.get(key, compare, job.cancelled)

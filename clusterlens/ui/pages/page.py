@@ -17,8 +17,6 @@ from clusterlens.ui.kit.style import COLUMN, COMING
 from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.session import Session
-from clusterlens.ui.work.collector import give_back, settle
-from clusterlens.ui.work.turns import take
 
 Steps = Generator[None, None, Any]
 
@@ -98,9 +96,10 @@ class Page:
 
     async def prepare(self, wanted: Callable[[], bool] = lambda: True) -> None:
         """Make the panels in steps, as long as they are wanted."""
-        await take(self._making, wanted)
-        settle()
-        give_back()
+        server = self.session.server
+        await server.turns.take(self._making, wanted)
+        server.collector.settle()
+        server.collector.give_back()
 
     def look(self, seen: bool) -> None:
         """Show or hide the page."""

@@ -13,30 +13,35 @@ import sys
 
 # After the last of many sessions or pages that come or end together.
 _REST_SECONDS = 1.0
-_RESTS: list[asyncio.TimerHandle] = []
 
 
-def settle() -> None:
-    """Let later collections pass over all that is there now."""
-    gc.collect()
-    gc.freeze()
+class Collector:
+    """The garbage collector of a process, and the memory that it frees."""
 
+    def __init__(self) -> None:
+        self._rest: asyncio.TimerHandle | None = None
 
-def sweep() -> None:
-    """Go through everything once; for times at which nobody waits."""
-    gc.unfreeze()
-    settle()
+    def settle(self) -> None:
+        """Let later collections pass over all that is there now."""
+        gc.collect()
+        gc.freeze()
 
+    def sweep(self) -> None:
+        """Go through everything once; for times at which nobody waits."""
+        gc.unfreeze()
+        self.settle()
 
-def give_back() -> None:
-    """Give free memory back to the system when this was not asked for a moment.
+    def give_back(self) -> None:
+        """Give free memory back to the system when this was not asked for a moment.
 
-    Python's own allocator keeps most of it for the next sessions; that of the system
-    (`PYTHONMALLOC=malloc`) gives it back, where it can be asked to: with glibc.
-    """
-    while _RESTS:
-        _RESTS.pop().cancel()
-    _RESTS.append(asyncio.get_running_loop().call_later(_REST_SECONDS, _trim))
+        Python's own allocator keeps most of it for the next sessions; that of the
+        system (`PYTHONMALLOC=malloc`) gives it back, where it can be asked to: with
+        glibc.
+        """
+        if self._rest is not None:
+            self._rest.cancel()
+        loop = asyncio.get_running_loop()
+        self._rest = loop.call_later(_REST_SECONDS, _trim)
 
 
 def _trim() -> None:

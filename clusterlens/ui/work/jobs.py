@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -24,15 +23,7 @@ from typing import Any, Literal
 import param
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute._run.processes import Workers
 
-# Kernels of all sessions share this executor and so take turns.
-KERNELS = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="kernel")
-# Fits run in processes, as those can be ended; these wait for the next run of anyone.
-WORKERS = Workers(os.cpu_count() or 1)
-_ACTIONS = ThreadPoolExecutor(16, thread_name_prefix="action")
-_LIVE = ThreadPoolExecutor(8, thread_name_prefix="live")
-_IDLE = ThreadPoolExecutor(8, thread_name_prefix="idle")
 _POLL_SECONDS = 0.1
 # Work in the background shows only when it takes longer than this.
 _SHOWN_AFTER_SECONDS = 0.7
@@ -69,10 +60,12 @@ class Progress:
 class Job:
     """One piece of work under way: what it has done, and whether it should stop.
 
-    Its methods are called on the thread of the work.
+    Its methods are called on the thread of the work. `server` has what all sessions
+    share (`ui/server/server.py`).
     """
 
     title: str
+    server: Any = None
     done: int = 0
     total: int = 0
     started: float = field(default_factory=time.monotonic)
@@ -115,7 +108,7 @@ class Job:
     def kernels(self) -> dict[str, Any]:
         """Keywords of a long computation: shared kernels, progress and cancel."""
         return {
-            "executor": KERNELS,
+            "executor": self.server.kernels,
             "progress": self.report,
             "cancel": self.cancelled,
         }
@@ -133,7 +126,13 @@ class _Wish:
 
 
 class Jobs(param.Parameterized):
-    """Runs the work of a session and says how it goes."""
+    """Runs the work of a session and says how it goes.
+
+    Parameters
+    ----------
+    server : Server
+        Has the threads that it runs on.
+    """
 
     shown = param.ClassSelector(
         class_=Progress, default=None, allow_None=True, doc="The work on screen."
@@ -145,8 +144,9 @@ class Jobs(param.Parameterized):
         None, doc="What the action under way has so far; None where it does not say."
     )
 
-    def __init__(self, **params: Any) -> None:
-        super().__init__(**params)
+    def __init__(self, server: Any) -> None:
+        super().__init__()
+        self._server = server
         self._action: Job | None = None
         self._asked = 0
         self._turn = asyncio.Lock()
@@ -198,7 +198,7 @@ class Jobs(param.Parameterized):
             async with self._turn:
                 if self._closed:
                     return None
-                job = self._action = Job(title, kind=kind)
+                job = self._action = Job(title, self._server, kind=kind)
                 try:
                     return await self._carry_out(job, begin(), seen)
                 finally:
@@ -216,7 +216,7 @@ class Jobs(param.Parameterized):
         """Do an action; once it is done, what was said before it was asked for goes."""
         title = job.title
         try:
-            result = await self._carry_on(_ACTIONS, job, work)
+            result = await self._carry_on(self._server.actions, job, work)
         except Cancelled:
             self.notify("info", f"Cancelled: {title}. Nothing was changed.")
         except Exception as error:
@@ -261,8 +261,9 @@ class Jobs(param.Parameterized):
                     await asyncio.sleep(wish.rests)
                     if slot in self._next_live:
                         continue
-                job = self._live[slot] = Job(wish.title)
-                await self._attend(_IDLE if wish.long else _LIVE, job, wish)
+                job = self._live[slot] = Job(wish.title, self._server)
+                lane = self._server.idle if wish.long else self._server.live
+                await self._attend(lane, job, wish)
         finally:
             del self._live[slot]
             self._draws(slot, False)
@@ -313,9 +314,9 @@ class Jobs(param.Parameterized):
                     self._idle_job, rested = ("", Job("")), wish
                     await asyncio.sleep(wish.rests)
                     continue
-                job = Job(wish.title)
+                job = Job(wish.title, self._server)
                 self._idle_job = (slot, job)
-                await self._attend(_IDLE, job, wish)
+                await self._attend(self._server.idle, job, wish)
                 # What gave way begins again; a newer wish of the slot has replaced it.
                 if not job.displaced and self._idle.get(slot) is wish:
                     del self._idle[slot]

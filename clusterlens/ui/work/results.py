@@ -30,7 +30,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 
 # Bytes of all results that are kept, in memory and on the disk.
-_MOST_BYTES = 500_000_000
+MOST_BYTES = 500_000_000
 # What is found sooner is not worth a file.
 _LONG_SECONDS = 0.3
 _VERSIONS = {
@@ -59,19 +59,16 @@ class Results:
     n_bytes : int
         Most bytes that are kept, in memory and on the disk each; a larger result is
         handed on but not kept.
-
-    Attributes
-    ----------
-    folder : Path or None
-        Where arrays are kept on the disk; nowhere if None.
-    writer : str
+    folder : Path, optional
+        Where arrays are kept on the disk; nowhere without it.
+    writer : str, default ""
         Name of this process there, for files that it is writing.
     """
 
-    def __init__(self, n_bytes: int) -> None:
-        self.n_bytes = n_bytes
-        self.folder: Path | None = None
-        self.writer = ""
+    def __init__(
+        self, n_bytes: int = MOST_BYTES, folder: Path | None = None, writer: str = ""
+    ) -> None:
+        self.n_bytes, self.folder, self.writer = n_bytes, folder, writer
         self._kept: OrderedDict[str, Any] = OrderedDict()
         self._under_way: dict[str, threading.Event] = {}
         self._lock = threading.Lock()
@@ -162,6 +159,8 @@ class Results:
 
     def _keep(self, key: str, found: Any) -> None:
         """Keep a result, and as many of the latest others as there is room for."""
+        # An ensemble makes them at their first use and keeps them: nobody waits for it.
+        getattr(found, "codes_and_gaps", None)
         with self._lock:
             self._kept[key] = found
             while sum(map(_n_bytes, self._kept.values())) > self.n_bytes:
@@ -192,11 +191,7 @@ def ensemble_key(ensemble: Ensemble, what: str) -> str:
 
 def _n_bytes(found: Any) -> int:
     """Bytes of a result: nearly all are in its arrays and mappings to arrays."""
-    getattr(found, "codes_and_gaps", None)  # of an ensemble: kept from its first use on
     parts = list(vars(found).values())
     for part in [part for part in parts if isinstance(part, Mapping)]:
         parts += part.values()
     return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
-
-
-RESULTS = Results(_MOST_BYTES)

@@ -5,33 +5,36 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from time import perf_counter
-from weakref import WeakKeyDictionary
 
 # Steps are shorter than others may wait; some are taken at once for so long.
 _TURN_SECONDS = 0.015
 # An answer to a browser takes several rounds of the loop; they fit in here.
 _PAUSE_SECONDS = 0.01
-_TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
-async def take(steps: Iterator[None], wanted: Callable[[], bool]) -> None:
-    """Take steps as long as they are wanted; the loop is free after each of anybody.
+class Turns:
+    """The turns of all sessions of an event loop."""
 
-    Parameters
-    ----------
-    steps : iterator
-        Each step is short; the rest may be taken later, or by another call meanwhile.
-        The shortest are taken some at once.
-    wanted : callable
-        Asked before each step whether to go on.
-    """
-    turn = _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Lock())
-    while True:
-        async with turn:
-            begun = perf_counter()
-            while True:
-                if not wanted() or next(steps, steps) is steps:
-                    return
-                if perf_counter() - begun >= _TURN_SECONDS:
-                    break
-            await asyncio.sleep(_PAUSE_SECONDS)
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+
+    async def take(self, steps: Iterator[None], wanted: Callable[[], bool]) -> None:
+        """Take steps while they are wanted; the loop is free after each of anybody.
+
+        Parameters
+        ----------
+        steps : iterator
+            Each step is short; the rest may be taken later, or by another call
+            meanwhile. The shortest are taken some at once.
+        wanted : callable
+            Asked before each step whether to go on.
+        """
+        while True:
+            async with self._turn:
+                begun = perf_counter()
+                while True:
+                    if not wanted() or next(steps, steps) is steps:
+                        return
+                    if perf_counter() - begun >= _TURN_SECONDS:
+                        break
+                await asyncio.sleep(_PAUSE_SECONDS)

@@ -1,6 +1,6 @@
 """Kernels of the server: made ready by one thread, while the first page is in use.
 
-`start` may be called by every session; the thread starts once in a process. Where not
+`start` may be called by every session; the thread starts once. Where not
 all kernels are on disk, a process beside the server compiles them, those of a first
 consensus first, so that pages stay quick meanwhile, and the thread loads what it has
 compiled. Nobody waits for the thread: who uses a kernel before its turn loads or
@@ -17,10 +17,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 
 from clusterlens.compute._run.kernels import all_on_disk
-from clusterlens.ui.work.jobs import WORKERS
+from clusterlens.compute._run.processes import Workers
 
 _LOG = logging.getLogger(__name__)
 # Writes a line after each step.
@@ -30,21 +30,39 @@ clusterlens.compile_kernels(progress=lambda *counts: print(*counts, flush=True))
 """
 # Below other processes, once what is needed first is there.
 _NICENESS = 19
-_LOCK = threading.Lock()
 _SAID = "compiling for this machine, once"
 
 
 class Warming:
-    """What makes kernels ready, on a thread, and how far it is."""
+    """What makes kernels and worker processes ready, on a thread.
 
-    def __init__(self) -> None:
-        self.said = ""
-        self.ended = threading.Event()
-        threading.Thread(target=self._work, name="warm", daemon=True).start()
+    Parameters
+    ----------
+    workers : Workers
+        Are started first, and show how fast they are last.
+
+    Attributes
+    ----------
+    said : str
+        What a first consensus may have to wait for, in words; empty where nothing.
+    ended : threading.Event
+        Set when all is ready.
+    """
+
+    def __init__(self, workers: Workers) -> None:
+        self.said, self.ended = "", threading.Event()
+        self._workers, self._lock = workers, threading.Lock()
+        self._thread = threading.Thread(target=self._work, name="warm", daemon=True)
+
+    def start(self) -> None:
+        """Begin to load or compile, in the background, if nobody has begun yet."""
+        with self._lock:
+            if self._thread.ident is None:
+                self._thread.start()
 
     def _work(self) -> None:
         """Do one thing after the other; what fails is left to its first user."""
-        _try("Worker processes", _start_workers)
+        _try("Worker processes", _start, self._workers)
         compiled = None if all_on_disk() else _compile_beside()
         if compiled:
             self.said = _SAID
@@ -53,48 +71,32 @@ class Warming:
         for done, (name, step) in enumerate(steps.items()):
             if compiled:
                 self.said = f"{_SAID}: {done} of {n_first}" if done < n_first else ""
-                _try("The compiler", partial(next, compiled, None))
+                _try("The compiler", next, compiled, None)
             _try(f"The kernels of {name}", step)
-        _try("The pace of this machine", _calibrate)
+        _try("The pace of this machine", _calibrate, self._workers)
         self.ended.set()
 
 
-def start() -> None:
-    """Begin to load or compile, in the background, if nobody has begun yet."""
-    with _LOCK:
-        _begin()
-
-
-def said() -> str:
-    """What a first consensus may have to wait for, in words; empty where nothing."""
-    return _begin().said if _begin.cache_info().currsize else ""
-
-
-@cache
-def _begin() -> Warming:
-    return Warming()
-
-
-def _try(what: str, make_ready: Callable[[], object]) -> None:
+def _try(what: str, make_ready: Callable[..., object], *given: object) -> None:
     try:
-        make_ready()
+        make_ready(*given)
     except Exception as error:
         if "shutdown" not in str(error):  # of the server
             _LOG.exception("%s could not be made ready", what)
 
 
-def _start_workers() -> None:
+def _start(workers: Workers) -> None:
     """Let worker processes wait for the first run."""
     from clusterlens.compute.pool.pool import start_workers
 
-    start_workers(WORKERS)
+    start_workers(workers)
 
 
-def _calibrate() -> None:
+def _calibrate(workers: Workers) -> None:
     """See how fast a worker is, where no pool has shown it yet."""
     from clusterlens.compute.pool.calibration import calibrate
 
-    calibrate(workers=WORKERS)
+    calibrate(workers=workers)
 
 
 def _compile_beside() -> Iterator[None]:

@@ -29,6 +29,7 @@ from clusterlens.ui.pages.report.preview import ReportPreview
 from clusterlens.ui.pages.report.take_away import FILES, TakeAway
 from clusterlens.ui.pages.report.timeline import Timeline
 from clusterlens.ui.parts.findings import NEEDED, gather
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import EVIDENCE, Analysis, Link, Run
 from clusterlens.ui.state.history import Step
@@ -69,7 +70,7 @@ def hostile(n: int = 40) -> Analysis:
 
 async def on_screen(analysis: Analysis, model: int = 0):
     """The session of an analysis, and what is found in it."""
-    session = Session()
+    session = Session(Server())
     session.history.do(Step("test", BAD, analysis))
     session.look.model = model
     session.derived.watch((*NEEDED, "robustness", "profiles"), lambda results: None)
@@ -237,7 +238,7 @@ def test_a_click_makes_the_file_on_a_thread_and_hands_it_over():
 
 def test_the_timeline_leads_back_and_forth():
     async def main():
-        session = Session()
+        session = Session(Server())
         panel = Timeline(session)
         await session.act("load example", name="iris")
         session.act_now("set score", score="aari")
@@ -303,7 +304,7 @@ def test_a_step_is_told_in_words(kind, values, words):
 
 
 def test_a_note_that_is_too_long_is_refused():
-    session = Session()
+    session = Session(Server())
     assert not session.act_now("write note", text="x" * 2001)
     assert "shorten" in session.jobs.notices[0].text
 

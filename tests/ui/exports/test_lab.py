@@ -12,6 +12,7 @@ from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.fuzzy.nodes import MODELS
 from clusterlens.ui.pages.report.preview import ReportPreview
 from clusterlens.ui.parts.findings import gather
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from tests.ui.exports.test_files import BAD, hostile, on_screen
 from tests.ui.loop import rest, run
@@ -25,7 +26,7 @@ LAB = ("cns", "fuzzy", "labels")
 
 async def iris():
     """A session with a saved pair, its report in sight."""
-    session = Session()
+    session = Session(Server())
     await session.act("load example", name="iris")
     await session.act("run pool", pool=POOL, random_state=0)
     u, v = (f"model {name}" for name in session.analysis.ensemble.names[1:3])

@@ -20,6 +20,7 @@ from clusterlens.ui.pages.fuzzy.nodes import Pair, fuzzy_choices
 from clusterlens.ui.pages.labels.headline import LabelsHeadline
 from clusterlens.ui.pages.labels.nodes import judged
 from clusterlens.ui.pages.new_rows.nodes import segmentation
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.links import as_constraints
 from clusterlens.ui.state.looking import Brush
@@ -27,7 +28,7 @@ from clusterlens.ui.state.partitions import clusters_of_result, number_of
 from tests.ui.exports.test_script import said_by
 from tests.ui.loop import run
 
-JOB = Some(kernels={}, cancelled=None)
+JOB = Some(kernels={}, cancelled=None, server=Server())
 N = 48
 K_MEANS = {"clusterer": "k-means", "n_clusters": [2, 3], "copies": 2}
 POOL = [
@@ -122,7 +123,7 @@ class Worked:
     """
 
     def __init__(self):
-        self.session, self.texts, self.shown = Session(), {}, {}
+        self.session, self.texts, self.shown = Session(Server()), {}, {}
 
     async def act(self, kind, /, **values):
         done = await self.session.act(kind, **values)

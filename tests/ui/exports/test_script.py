@@ -7,7 +7,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace as Some
 
 import numpy as np
 import pytest
@@ -19,8 +18,10 @@ from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import ScriptError, write_script
 from clusterlens.ui.nodes.result import Told, told
 from clusterlens.ui.pages.new_rows.nodes import segmentation
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.links import as_constraints
+from clusterlens.ui.work.jobs import Job
 from tests.folders import ROOT
 from tests.ui.loop import run
 
@@ -50,7 +51,7 @@ async def analysed(*, distinct: bool, again: bool = False) -> Session:
     The run is one of some of its rows where they are clustered `again`; noise says
     nothing in one with `distinct` partitions.
     """
-    session = Session()
+    session = Session(Server())
     rng = np.random.default_rng(0)
     lines = ["row,x,y,<b>,kind"] + [
         f"r{k},{a:.4f},{b:.4f},{c},k{k % 3}"
@@ -173,7 +174,7 @@ def test_a_fresh_process_places_new_rows_as_the_page_does(tmp_path):
     found = dict(said_by("assign.py", tmp_path))
     assert len(found) == 2
     for one in session.analysis.segmentations:
-        made = segmentation(Some(cancelled=None), one)
+        made = segmentation(Job("", session.server), one)
         shown = made.assign(new).to_json(orient="split")
         assert "'" in shown
         assert found[one.name] == shown
@@ -210,7 +211,7 @@ def test_a_run_that_the_log_does_not_make_is_refused_with_the_reason():
 
 
 def test_without_a_run_there_is_no_script():
-    session = Session()
+    session = Session(Server())
     run(session.act("load example", name="iris"))
     with pytest.raises(ScriptError, match="no run"):
         write_script(session.history.done, None)

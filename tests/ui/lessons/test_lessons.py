@@ -13,7 +13,7 @@ from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.table.dataset import prepare
 from clusterlens.compute.table.examples import load_example
-from clusterlens.ui.actions import ACTIONS, pools
+from clusterlens.ui.actions import ACTIONS
 from clusterlens.ui.lessons import (
     LESSONS,
     answers,
@@ -25,24 +25,18 @@ from clusterlens.ui.lessons import (
 )
 from clusterlens.ui.lessons.classroom import Classroom
 from clusterlens.ui.pages.lessons.page import PLACES
-from clusterlens.ui.work.results import Results
+from clusterlens.ui.server.server import Server
 from tests.ui.loop import run
 
-# What pools found, for all tests of this file, as for a class.
-SHARED = Results(10**8)
-
-
-@pytest.fixture(autouse=True)
-def no_results(monkeypatch):
-    """Fit no pool twice, unlike other tests."""
-    monkeypatch.setattr(pools, "RESULTS", SHARED)
+# Pools are fitted once for all tests of this file, as for a class.
+SERVER = Server()
 
 
 class Pupil:
     """Somebody who takes a lesson; gives what its claims are about."""
 
     def __init__(self, key):
-        self.room, self.key = Classroom(), key
+        self.room, self.key = Classroom(SERVER), key
         self.session = self.room.session
 
     async def rest(self):
@@ -376,7 +370,7 @@ def test_claims_about_random_models():
 def test_claims_about_the_same_customers_later():
     async def scenario(pupil):
         names = pupil.session.analysis.ensemble.names
-        assert names[1] == later.RESULT
+        assert names[1] == "k-means k=4"
         result = pupil.session.analysis.result
         sizes = np.bincount(result.clusters)
         assert (np.diff(sizes) < 0).all()

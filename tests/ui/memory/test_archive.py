@@ -13,9 +13,10 @@ from clusterlens.ui.server.memory.archive import (
     import_analysis,
 )
 from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from tests.ui.loop import run
-from tests.ui.memory.test_memory import assert_same_history, begun, forget, opened
+from tests.ui.memory.test_memory import assert_same_history, begun, opened
 
 
 @pytest.fixture
@@ -47,7 +48,6 @@ def changed(data: bytes, **changes) -> bytes:
 
 def test_an_analysis_goes_to_another_machine_and_is_the_same(saved, tmp_path):
     session, data = saved
-    forget()
     store = Store(tmp_path / "two")
     name = import_analysis(store, data)
     assert_same_history(session, run(opened(tmp_path / "two", name)))
@@ -98,7 +98,6 @@ def test_truncated_and_damaged_files_are_refused(saved, tmp_path):
         copy = bytearray(data)
         copy[offset] ^= 0xFF
         broken.append(bytes(copy))
-    forget()
     for bad in broken:
         with pytest.raises(ArchiveError):
             import_analysis(store, bad)
@@ -120,7 +119,7 @@ def test_a_file_that_leads_out_of_the_store_is_refused(saved, tmp_path):
 
 def test_hostile_names_travel_as_they_are(tmp_path):
     async def main():
-        session = Session(Store(tmp_path / "one"))
+        session = Session(Server(Store(tmp_path / "one")))
         name = "<script>alert(1)</script>'; DROP TABLE step; --.csv"
         key = session.keep_file(b"a,b\n1,2\n3,4\n5,7\n8,9\n")
         assert await session.act("load file", name=name, sha256=key)

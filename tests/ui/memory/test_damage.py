@@ -17,6 +17,7 @@ from clusterlens.ui.server.memory.database import StoreError
 from clusterlens.ui.server.memory.presence import Presence, is_there
 from clusterlens.ui.server.memory.rows import Lost
 from clusterlens.ui.server.memory.store import FILE, Row, Store, Stored
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.work.results import Results
 from tests.ui.loop import run
@@ -58,7 +59,7 @@ def test_a_file_that_cannot_be_read_is_set_aside_and_the_page_goes_on(base, fold
     assert store.entries() == []
 
     async def main():
-        session = Session(store)
+        session = Session(Server(store))
         assert await session.act("load example", name="iris")
         return session.memory.state
 
@@ -150,7 +151,7 @@ def test_the_start_page_says_where_a_damaged_store_lies(folder):
     (folder / FILE).write_bytes(b"x" * 5000)
 
     async def main():
-        session = Session(Store(folder))
+        session = Session(Server(Store(folder)))
         panel = Recent(session)
         panel.show(None)
         await panel._task
@@ -162,7 +163,7 @@ def test_the_start_page_says_where_a_damaged_store_lies(folder):
 
 def test_an_error_of_the_file_is_told_in_words(folder):
     async def main():
-        session = Session(Store(folder))
+        session = Session(Server(Store(folder)))
         analysis = session.memory.store.entries()[0].id
         with sqlite3.connect(folder / FILE) as db:
             db.execute("DROP TABLE holds")
@@ -184,7 +185,7 @@ def test_a_damaged_note_of_what_was_under_way_is_told(base, folder, note):
     db.close()
 
     async def main():
-        session = Session(Store(folder))
+        session = Session(Server(Store(folder)))
         assert await session.open(next(iter(base.digests)))
         assert session.memory.interrupted == ()
         return session.jobs.notices

@@ -19,6 +19,7 @@ from clusterlens.ui.parts.interrupted import interrupted
 from clusterlens.ui.server.memory import memory as module
 from clusterlens.ui.server.memory.presence import Presence, is_there
 from clusterlens.ui.server.memory.store import FILE, Intent, Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from tests.ui.loop import rest, run
 from tests.ui.memory.test_store import FIRST_VERSION
@@ -31,6 +32,7 @@ from pathlib import Path
 from clusterlens.ui.actions import pools
 from clusterlens.ui.server.memory import memory
 from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 
 memory._NOTE_SECONDS = 0.0
@@ -42,7 +44,7 @@ def endless(X, pool, *, progress, **options):
 async def main():
     pools.run_pool = endless
     store = Store(Path(sys.argv[1]))
-    session = Session(store)
+    session = Session(Server(store))
     await session.act("load example", name="iris")
     pool = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
     running = asyncio.create_task(session.act("run pool", pool=pool, random_state=7))
@@ -98,14 +100,14 @@ def held_pool(monkeypatch, quick_pool):
 
 
 async def opened(folder, analysis) -> Session:
-    session = Session(Store(folder))
+    session = Session(Server(Store(folder)))
     assert await session.open(analysis), session.jobs.notices
     return session
 
 
 async def running(folder) -> tuple[Session, asyncio.Task]:
     """A session with a run that the store knows of, and its task."""
-    session = Session(Store(folder))
+    session = Session(Server(Store(folder)))
     assert await session.act("load example", name="iris")
     task = asyncio.create_task(session.act("run pool", pool=POOL, random_state=3))
     while not session.memory.store.under_way(session.memory.analysis)[0]:
@@ -141,7 +143,7 @@ def test_a_killed_run_is_offered_with_its_pool_and_gives_the_same_again(
         assert intent.given == {"pool": POOL, "random_state": 7}
         assert await session.again(intent)
         assert session.memory.interrupted == session.memory.under_way == ()
-        direct = Session()
+        direct = Session(Server())
         await direct.act("load example", name="iris")
         await direct.act("run pool", pool=POOL, random_state=7)
         labels = [s.analysis.ensemble.labels for s in (session, direct)]
@@ -172,7 +174,7 @@ def test_what_is_under_way_on_another_page_is_told_until_it_is_here(
     async def main():
         session, task = await running(tmp_path)
         await session.memory.settled()
-        other = Session(session.memory.store)
+        other = Session(session.server)
         assert await other.open(session.memory.analysis)
         (notice,) = other.jobs.notices
         assert "Run the pool is under way on another page" in notice.text
@@ -233,7 +235,7 @@ def test_a_run_whose_page_was_gone_for_too_long_is_offered(tmp_path, held_pool):
         session, task = await running(tmp_path)
         session.close()
         assert not await task
-        again = Session(session.memory.store)
+        again = Session(session.server)
         while not again.memory.interrupted:
             assert await again.open(session.memory.analysis)
         assert again.memory.interrupted[0].given["random_state"] == 3
@@ -245,8 +247,8 @@ def test_of_two_pages_and_two_servers_one_does_it_again(killed, quick_pool):
     folder, analysis = killed
 
     async def main():
-        store = Store(folder)
-        one, beside = Session(store), Session(store)
+        server = Server(Store(folder))
+        one, beside = Session(server), Session(server)
         elsewhere = await opened(folder, analysis)
         for session in (one, beside):
             assert await session.open(analysis)
@@ -267,8 +269,8 @@ def test_what_is_dismissed_is_gone_for_good_and_on_every_page(killed):
     folder, analysis = killed
 
     async def main():
-        store = Store(folder)
-        one, other = Session(store), Session(store)
+        server = Server(Store(folder))
+        one, other = Session(server), Session(server)
         assert await one.open(analysis)
         assert await other.open(analysis)
         await one.memory.dismiss(one.memory.interrupted[0])
@@ -300,7 +302,7 @@ def test_the_offer_says_how_far_it_was_and_what_about(killed):
 
 def test_data_borne_words_of_the_offer_are_escaped_and_a_lost_file_is_said(tmp_path):
     async def main():
-        session = Session(Store(tmp_path))
+        session = Session(Server(Store(tmp_path)))
         assert await session.act("load example", name="iris")
         given = {"name": "<img src=x>", "sha256": "0" * 64}
         session.memory.interrupted = (
@@ -332,7 +334,7 @@ def test_a_check_that_was_asked_for_is_offered_and_begins_again(
     monkeypatch.setitem(NODES, "null_check", check)
 
     async def main():
-        session = Session(Store(tmp_path))
+        session = Session(Server(Store(tmp_path)))
         assert await session.act("load example", name="iris")
         assert await session.act("run pool", pool=POOL)
         store, analysis = session.memory.store, session.memory.analysis

@@ -13,10 +13,11 @@ from benchmarks.pages import PATIENCE, Served
 from benchmarks.sessions import Visitor
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
-from clusterlens.ui import shell
+from clusterlens.ui import cli, shell
 from clusterlens.ui.actions import pools
 from clusterlens.ui.cli import make_server
 from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from tests.ui.conftest import IDLE
 from tests.ui.loop import run
@@ -70,7 +71,7 @@ socket.close();
 def test_a_run_goes_on_without_its_page_and_is_there_when_it_opens_again(
     tmp_path, monkeypatch
 ):
-    store, sessions = Store(tmp_path), []
+    server, sessions = Server(Store(tmp_path)), []
     begun, may_end = threading.Event(), threading.Event()
 
     def slow_pool(X, pool, **options):
@@ -84,7 +85,7 @@ def test_a_run_goes_on_without_its_page_and_is_there_when_it_opens_again(
             sessions.append(self)
 
     monkeypatch.setattr(pools, "run_pool", slow_pool)
-    monkeypatch.setattr(shell, "shared_store", lambda: store)
+    monkeypatch.setattr(cli, "the_server", lambda: server)
     monkeypatch.setattr(shell, "Session", Watched)
 
     async def main():
@@ -107,7 +108,7 @@ def test_a_run_goes_on_without_its_page_and_is_there_when_it_opens_again(
             assert session.memory.state == "saved"
         finally:
             server.stop()
-        again = Session(Store(tmp_path))
+        again = Session(Server(Store(tmp_path)))
         assert await again.open(session.memory.analysis)
         assert again.analysis.ensemble.n_partitions == 6
 
@@ -187,7 +188,7 @@ def test_a_page_keeps_its_session_over_a_cut_and_offers_the_run_of_a_killed_serv
     expect(page.locator(".cl-headline")).to_contain_text("Closest to", timeout=PATIENCE)
     expect(offer).to_have_count(0)
 
-    session = Session(Store(held.home))
+    session = Session(Server(Store(held.home)))
     (entry,) = session.memory.store.entries()
     assert run(session.open(entry.id))
     assert session.memory.interrupted == ()

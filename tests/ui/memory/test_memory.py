@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from clusterlens.ui.actions import pools
-from clusterlens.ui.server.memory import memory as module
-from clusterlens.ui.server.memory import records
 from clusterlens.ui.server.memory.contents import Contents
 from clusterlens.ui.server.memory.store import Store
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from tests.ui.loop import run
 from tests.ui.memory.test_records import assert_same
@@ -26,14 +25,14 @@ POOL = [{"clusterer": "k-means", "n_clusters": [2, 3]}]
 
 
 async def begun(folder) -> Session:
-    session = Session(Store(folder))
+    session = Session(Server(Store(folder)))
     assert await session.act("load example", name="iris")
     assert await session.act("run pool", pool=POOL)
     return session
 
 
 async def opened(folder, analysis) -> Session:
-    session = Session(Store(folder))
+    session = Session(Server(Store(folder)))
     assert await session.open(analysis), session.jobs.notices
     return session
 
@@ -42,7 +41,6 @@ async def two_apart(folder) -> tuple[Session, Session]:
     """Two pages on one analysis that do not hear of each other, as in two servers."""
     one = await begun(folder)
     other = await opened(folder, one.memory.analysis)
-    module._MEMORIES.clear()
     return one, other
 
 
@@ -157,8 +155,7 @@ def test_another_table_begins_another_analysis_and_leaves_the_first(
 def test_two_pages_on_one_analysis_see_what_the_other_did(tmp_path, quick_pool):
     async def main():
         one = await begun(tmp_path)
-        store = one.memory.store
-        other = Session(store)
+        other = Session(one.server)
         await other.open(one.memory.analysis)
         await one.act("set score", score="aari")
         await asyncio.sleep(0)
@@ -275,7 +272,8 @@ def test_a_page_that_is_opened_during_a_run_says_so_and_gets_the_run(
         running = asyncio.create_task(session.act("run pool", pool=other_pool))
         while session.jobs.shown is None:
             await asyncio.sleep(0.01)
-        again = await opened(tmp_path, session.memory.analysis)
+        again = Session(session.server)
+        assert await again.open(session.memory.analysis)
         assert "Run the pool is under way" in again.jobs.notices[-1].text
         assert len(again.analysis.runs) == 1
         go_on.set()
@@ -350,7 +348,7 @@ def test_a_full_disk_under_sqlite_is_told_and_survived(tmp_path, quick_pool):
 
 def test_uploaded_files_are_kept_and_leave_the_memory(tmp_path):
     async def main():
-        session = Session(Store(tmp_path))
+        session = Session(Server(Store(tmp_path)))
         key = session.keep_file(b"a,b\n1,2\n3,4\n5,7\n8,9\n")
         assert await session.act("load file", name="<b>.csv", sha256=key)
         assert key not in set(session.files)
@@ -372,8 +370,7 @@ def test_a_lost_or_damaged_result_is_told_when_an_analysis_is_opened(
         contents = session.memory.store.contents
         for path in contents.folder.iterdir():
             path.write_bytes(b"damaged")
-        forget()
-        again = Session(Store(tmp_path))
+        again = Session(Server(Store(tmp_path)))
         assert not await again.open(analysis)
         assert "damaged" in again.jobs.notices[0].text
         assert again.analysis.table is None
@@ -381,15 +378,9 @@ def test_a_lost_or_damaged_result_is_told_when_an_analysis_is_opened(
     run(main())
 
 
-def forget():
-    """Let nothing be found in memory, as after a new start."""
-    records._ALIVE.clear()
-    records._KEYS.clear()
-
-
 def test_an_unknown_analysis_is_told(tmp_path):
     async def main():
-        session = Session(Store(tmp_path))
+        session = Session(Server(Store(tmp_path)))
         assert not await session.open("no such")
         return session.jobs.notices
 
@@ -408,7 +399,7 @@ def test_saving_does_not_hold_up_the_event_loop(tmp_path, quick_pool, monkeypatc
     monkeypatch.setattr(Store, "write", slow)
 
     async def main():
-        session = Session(Store(tmp_path))
+        session = Session(Server(Store(tmp_path)))
 
         async def tick():
             while True:
@@ -433,7 +424,7 @@ class History(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         # That of the browser may be running in this thread.
         self.thread = ThreadPoolExecutor(1)
-        self.session = Session(Store(self.folder))
+        self.session = Session(Server(Store(self.folder)))
         self.done, self.undone = [], []
         self._act("load example", name="iris")
 
@@ -484,7 +475,7 @@ class History(RuleBasedStateMachine):
     def reopen(self):
         analysis = self.session.memory.analysis
         self.session.close()
-        self.session = Session(Store(self.folder))
+        self.session = Session(Server(Store(self.folder)))
         assert self._run(self.session.open(analysis))
 
     @invariant()

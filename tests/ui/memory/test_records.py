@@ -32,19 +32,6 @@ from clusterlens.ui.state.history import Step
 from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 
 
-@pytest.fixture
-def forgotten(monkeypatch):
-    """Let nothing be found in memory, as after a new start."""
-
-    def forget():
-        module._ALIVE.clear()
-        module._KEYS.clear()
-
-    forget()
-    yield forget
-    forget()
-
-
 def table(n: int = 30) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
@@ -209,33 +196,32 @@ def written(step, before, contents):
     return Records(contents).write(step, before, {})
 
 
-def there_and_back(steps, folder, forget):
+def there_and_back(steps, folder, *, anew=True):
     contents = Contents(folder)
     rows = [
         written(step, steps[k - 1].analysis if k else None, contents)
         for k, step in enumerate(steps)
     ]
-    forget()
-    reader = Records(contents)
+    reader = Records(Contents(folder) if anew else contents)
     return reader.read(rows), reader
 
 
-def test_every_field_comes_back_as_it_was(tmp_path, forgotten):
+def test_every_field_comes_back_as_it_was(tmp_path):
     before = analysis()
     default = Analysis()
     for field in fields(Analysis):
         assert getattr(before, field.name) != getattr(default, field.name), field.name
-    found, reader = there_and_back([Step("start", "X", before)], tmp_path, forgotten)
+    found, reader = there_and_back([Step("start", "X", before)], tmp_path)
     assert_same(found[0].analysis, before)
     assert reader.notes == []
 
 
-def test_what_steps_share_is_shared_again(tmp_path, forgotten):
+def test_what_steps_share_is_shared_again(tmp_path):
     first = analysis()
     second = replace(first, score="anmi")
     third = replace(second, runs=(replace(first.runs[0], name="other"),))
     steps = [Step("start", str(k), one) for k, one in enumerate((first, second, third))]
-    found, _ = there_and_back(steps, tmp_path, forgotten)
+    found, _ = there_and_back(steps, tmp_path)
     a, b, c = (step.analysis for step in found)
     assert a.table is b.table is c.table
     assert a.dataset is c.dataset is a.runs[0].dataset
@@ -248,7 +234,7 @@ def test_what_steps_share_is_shared_again(tmp_path, forgotten):
 
 def test_what_is_still_in_memory_is_not_read_again(tmp_path):
     before = analysis()
-    found, _ = there_and_back([Step("start", "X", before)], tmp_path, lambda: None)
+    found, _ = there_and_back([Step("start", "X", before)], tmp_path, anew=False)
     assert found[0].analysis.table is before.table
     assert found[0].analysis.ensemble is before.ensemble
 
@@ -301,13 +287,12 @@ def test_damaged_tables_are_refused():
             dataset_from_parquet(data[:end])
 
 
-def test_a_table_that_is_prepared_differently_now_is_noted(tmp_path, forgotten):
+def test_a_table_that_is_prepared_differently_now_is_noted(tmp_path):
     before = analysis()
     contents = Contents(tmp_path)
     row = written(Step("start", "X", before), None, contents)
     row.changes["dataset"]["fingerprint"]["sums"][0] *= 1.01
-    forgotten()
-    reader = Records(contents)
+    reader = Records(Contents(tmp_path))
     reader.read([row])
     assert "differently" in reader.notes[0]
 
@@ -344,7 +329,7 @@ def test_a_record_of_before_a_field_was_added_has_its_default(tmp_path):
 
 
 @pytest.mark.parametrize("pool", ["quick", "default"])
-def test_a_run_of_before_presets_had_versions_has_the_first(tmp_path, forgotten, pool):
+def test_a_run_of_before_presets_had_versions_has_the_first(tmp_path, pool):
     made = analysis()
     grids, _ = pool_grids(pool, len(made.dataset.X))
     older = replace(made.runs[0], pool=tuple(grids), preset=None)
@@ -354,7 +339,6 @@ def test_a_run_of_before_presets_had_versions_has_the_first(tmp_path, forgotten,
     )
     for record in row.changes["runs"]:
         del record["preset"]
-    forgotten()
     first, second = Records(Contents(tmp_path)).read([row])[0].analysis.runs
     assert first.preset_words == f"preset {pool}, version 1"
     assert second.preset is None

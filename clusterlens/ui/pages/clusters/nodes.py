@@ -55,7 +55,7 @@ from clusterlens.ui.state.partitions import (
     names_of,
 )
 from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import KERNELS, Job
+from clusterlens.ui.work.jobs import Job
 
 SHOWN_COLUMNS = 6
 LEFT_OUT = "left out by this model"
@@ -226,7 +226,7 @@ def chosen(
     cluster_names: tuple[ClusterName, ...],
 ) -> Chosen:
     """Make the partition and number its clusters."""
-    kernels = {"executor": KERNELS, "cancel": job.cancelled}
+    kernels = {"executor": job.server.kernels, "cancel": job.cancelled}
     labels = labels_of(
         choice, ensemble, samples, constraints, partition_tree.tree, result, **kernels
     )
@@ -322,7 +322,9 @@ def _with(every: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
 @node("live", "Measuring what the pool keeps together", keep=8)
 def chosen_held(job: Job, heard: Ensemble, settled: Chosen) -> ClusterConsensus:
     """How well the pool keeps the clusters together."""
-    return held_groups(heard, settled.clusters, executor=KERNELS, cancel=job.cancelled)
+    return held_groups(
+        heard, settled.clusters, executor=job.server.kernels, cancel=job.cancelled
+    )
 
 
 @dataclass(frozen=True, eq=False)

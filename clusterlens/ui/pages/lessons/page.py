@@ -53,7 +53,7 @@ class LessonsPage(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self.room = Classroom()
+        self.room = Classroom(session.server)
         self.places = {key: page(self.room.session) for key, page in PLACES.items()}
 
     def build(self) -> Steps:

@@ -21,7 +21,7 @@ from clusterlens.ui.state.analysis import KeptPartition
 from clusterlens.ui.state.partitions import number_of
 from clusterlens.ui.work.derived import node
 from clusterlens.ui.work.jobs import Job
-from clusterlens.ui.work.results import RESULTS, content_key
+from clusterlens.ui.work.results import content_key
 
 LISTED_ROWS = 200
 NOISE = -1
@@ -67,7 +67,8 @@ def segmentation(job: Job, kept_partition: KeptPartition) -> Segmentation:
         )
         return _Shared(made, made.assigner.rows), True
 
-    return RESULTS.get(_key(kept_partition), learn, job.cancelled).segmentation
+    key = _key(kept_partition)
+    return job.server.results.get(key, learn, job.cancelled).segmentation
 
 
 def _key(kept: KeptPartition) -> str:

@@ -16,7 +16,7 @@ from clusterlens.compute.table.dataset import Dataset
 from clusterlens.ui.state.analysis import Run
 from clusterlens.ui.state.drafts import Entries, PoolDraft, draft_entries
 from clusterlens.ui.work.derived import node
-from clusterlens.ui.work.jobs import WORKERS, Job
+from clusterlens.ui.work.jobs import Job
 
 
 @node()
@@ -81,7 +81,9 @@ def pool_cost(
     try:
         seed = look_pool_draft.random_state
         X = dataset.X
-        return Cost(estimate_pool(X, grids, random_state=seed, workers=WORKERS))
+        return Cost(
+            estimate_pool(X, grids, random_state=seed, workers=job.server.workers)
+        )
     except ValueError as error:
         return Cost(None, str(error))
 

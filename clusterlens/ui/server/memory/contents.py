@@ -14,6 +14,8 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 _NAME = re.compile(r"[0-9a-f]{64}")
 # What is being written now belongs to no analysis yet.
@@ -35,10 +37,18 @@ class Contents:
         Made if it is not there.
     writer : str
         Name of the process, for what it is writing.
+
+    Attributes
+    ----------
+    alive, keys : weak mappings
+        Things in memory by the key of their content, and back: none of them is written
+        or read twice, whichever session it belongs to.
     """
 
     def __init__(self, folder: Path, writer: str = "") -> None:
         self.folder, self._writer = folder, writer
+        self.alive: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        self.keys: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, key: str) -> Path:

@@ -15,10 +15,8 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
-from weakref import WeakSet
 
 import param
 
@@ -33,6 +31,7 @@ from clusterlens.ui.server.memory.store import (
     StoreError,
     new_id,
 )
+from clusterlens.ui.server.server import Server
 from clusterlens.ui.state.address import plain_look
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import History, Step
@@ -41,11 +40,8 @@ from clusterlens.ui.state.shapes import choice
 
 _EXPECTED = (OSError, ValueError, MemoryError)
 _LOG = logging.getLogger(__name__)
-_THREADS = ThreadPoolExecutor(4, thread_name_prefix="memory")
 # How far work is is noted at most this often, after the first time.
 _NOTE_SECONDS = 2.0
-# The memories of this process, so that pages on one analysis see each other's actions.
-_MEMORIES: WeakSet[Memory] = WeakSet()
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +70,12 @@ class Files(dict[str, bytes]):
 
 
 class Memory(param.Parameterized):
-    """Keeps a history in a store.
+    """Keeps a history in the store of a server.
 
     Parameters
     ----------
-    store : Store or None
-        None keeps nothing.
+    server : Server
+        Keeps nothing where it has no store.
     history : History
         What is kept.
     look : Look
@@ -105,13 +101,14 @@ class Memory(param.Parameterized):
 
     def __init__(
         self,
-        store: Store | None,
+        server: Server,
         history: History,
         look: Look,
         notify: Callable[[str, str], Any],
     ) -> None:
+        store = server.store
         super().__init__(state="off" if store is None else "empty")
-        self.store, self.files = store, Files(store)
+        self.store, self.files, self._server = store, Files(store), server
         self._history, self._look, self._notify = history, look, notify
         self._kept = Kept(steps=history.steps)
         self._writer: asyncio.Task[None] | None = None
@@ -126,7 +123,7 @@ class Memory(param.Parameterized):
         if store is not None:
             history.param.watch(self._wake, ["steps", "cursor"])
             look.param.watch(self._wake, ["page"])
-            _MEMORIES.add(self)
+            server.memories.add(self)
 
     @property
     def revision(self) -> int:
@@ -158,6 +155,9 @@ class Memory(param.Parameterized):
         """Wait until the present history is saved, or cannot be."""
         while self._writer is not None and not self._writer.done():
             await asyncio.wait({self._writer})
+
+    def _on_thread(self, work: Callable[[], Any]) -> Awaitable[Any]:
+        return asyncio.get_running_loop().run_in_executor(self._server.writing, work)
 
     def _is_kept(self) -> bool:
         kept, history = self._kept, self._history
@@ -214,9 +214,9 @@ class Memory(param.Parameterized):
     async def _note(self) -> None:
         """Write what is under way."""
         (intents, ended), analysis = self._to_note(), self.analysis
-        await _on_thread(lambda: self.store.note(analysis, intents, ended))
+        await self._on_thread(lambda: self.store.note(analysis, intents, ended))
         if self._is_over:  # since this was asked for
-            await _on_thread(lambda: self.store.leave([i.id for i in intents]))
+            await self._on_thread(lambda: self.store.leave([i.id for i in intents]))
             return
         self._noted_at = time.monotonic()
         self._noted |= {i.id: i for i in intents}
@@ -229,7 +229,9 @@ class Memory(param.Parameterized):
         """Find what was interrupted; return titles of what is under way elsewhere."""
         store, analysis = self.store, self.analysis
         try:
-            alive, interrupted = await _on_thread(lambda: store.under_way(analysis))
+            alive, interrupted = await self._on_thread(
+                lambda: store.under_way(analysis)
+            )
             for intent in interrupted:
                 _check(intent)
         except _EXPECTED as error:
@@ -244,7 +246,7 @@ class Memory(param.Parameterized):
 
     async def take(self, intent: Intent) -> bool:
         """Put what was interrupted under way here; False where another page did."""
-        is_taken = await _on_thread(lambda: self.store.take(intent.id))
+        is_taken = await self._on_thread(lambda: self.store.take(intent.id))
         self._settle(intent)
         if is_taken:
             self.under_way = (*self.under_way, intent)
@@ -253,12 +255,12 @@ class Memory(param.Parameterized):
 
     async def dismiss(self, intent: Intent) -> None:
         """Forget what was interrupted."""
-        await _on_thread(lambda: self.store.note(self.analysis, (), {intent.id}))
+        await self._on_thread(lambda: self.store.note(self.analysis, (), {intent.id}))
         self._settle(intent)
 
     def _settle(self, intent: Intent) -> None:
         """Offer no more, on any page, to do again what was interrupted."""
-        for memory in list(_MEMORIES):
+        for memory in list(self._server.memories):
             left = (i for i in memory.interrupted if i.id != intent.id)
             memory.interrupted = tuple(left)
 
@@ -289,7 +291,7 @@ class Memory(param.Parameterized):
     async def _write_look(self) -> None:
         """Write what is looked at, for when the analysis is opened again."""
         analysis, page, look = self.analysis, self._look.page, plain_look(self._look)
-        await _on_thread(lambda: self.store.write_look(analysis, look))
+        await self._on_thread(lambda: self.store.write_look(analysis, look))
         self._page = page
 
     async def _write(self) -> None:
@@ -298,7 +300,7 @@ class Memory(param.Parameterized):
         page = self._look.page
         steps, cursor, kept = history.steps, history.cursor, self._kept
         _, ended = self._to_note()
-        self._kept = await _on_thread(
+        self._kept = await self._on_thread(
             lambda: _write(self.store, kept, steps, cursor, look, self.files, ended)
         )
         self._forget(ended)
@@ -308,7 +310,7 @@ class Memory(param.Parameterized):
         self.param.update(analysis=self._kept.id, saved_at=time.time())
         for key in [key for key in self.files if key in self.store.contents]:
             self.files.pop(key, None)
-        for other in list(_MEMORIES):
+        for other in list(self._server.memories):
             if other is not self and other.analysis == self.analysis:
                 other.hear()
 
@@ -328,7 +330,7 @@ class Memory(param.Parameterized):
             _first_difference(kept.steps, self._history.steps),
         )
         try:
-            theirs, notes, _ = await _on_thread(lambda: read(store, kept.id))
+            theirs, notes, _ = await self._on_thread(lambda: read(store, kept.id))
         except StoreError:
             raise
         except ValueError:
@@ -338,7 +340,7 @@ class Memory(param.Parameterized):
         steps, lost = theirs.steps[: theirs.cursor + 1], []
         for before, step in zip(mine[at - 1 :], mine[at:], strict=False):
             try:
-                made = _on_top(before.analysis, step, steps[-1].analysis)
+                made = _on_top(before.analysis, step, steps[-1].analysis, store)
                 steps = (*steps, replace(step, analysis=made))
             except ValueError as error:
                 lost.append(f"{step.title}: {error}")
@@ -378,11 +380,11 @@ class Memory(param.Parameterized):
 
     def forget(self) -> None:
         """Keep nothing any more: the session has ended, and what it has under way."""
-        _MEMORIES.discard(self)
+        self._server.memories.discard(self)
         self._is_over = True
         left, self._noted, self.under_way = list(self._noted), {}, ()
         if left:
-            _THREADS.submit(self.store.leave, left)
+            self._server.writing.submit(self.store.leave, left)
 
 
 def read(
@@ -483,11 +485,11 @@ def _is_same(mine: tuple[Step, ...], theirs: tuple[Step, ...]) -> bool:
     return len(mine) == len(theirs) and len(told) == 1
 
 
-def _on_top(before: Analysis, step: Step, current: Analysis) -> Analysis:
+def _on_top(before: Analysis, step: Step, current: Analysis, store: Store) -> Analysis:
     """Do a step again on top of another analysis; a slow one keeps its result."""
     action = ACTIONS.get(step.kind)
     if action is None or action.slow:
-        if same_table(before.table, current.table):
+        if same_table(store.contents, before.table, current.table):
             current = replace(current, table=before.table)
         return merge(before, step.analysis, current)
     return action.apply(current, step.values, None)
@@ -501,7 +503,3 @@ def _why(error: BaseException, store: Store | None) -> str:
         "see that it can be written, then press “try again”; or save the analysis as "
         "a file on the Report page."
     )
-
-
-def _on_thread(work: Callable[[], Any]) -> Awaitable[Any]:
-    return asyncio.get_running_loop().run_in_executor(_THREADS, work)

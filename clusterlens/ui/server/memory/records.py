@@ -13,7 +13,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, fields, replace
 from typing import Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
@@ -40,9 +39,6 @@ from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.partitions import refuse_large_labels
 from clusterlens.ui.work.arrays import arrays_from_bytes, arrays_to_bytes
 
-# What is in memory is not written or read twice, whichever session it belongs to.
-_ALIVE: WeakValueDictionary[str, Any] = WeakValueDictionary()
-_KEYS: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 _CLOSE = 1e-6
 
 
@@ -68,6 +64,7 @@ class Records:
 
     def __init__(self, contents: Contents, *, max_bytes: int = 2_000_000_000) -> None:
         self.contents, self._max_bytes = contents, max_bytes
+        self._alive, self._keys = contents.alive, contents.keys
         self.notes: list[str] = []
         self._held: set[str] = set()
 
@@ -173,9 +170,9 @@ class Records:
     def _read_dataset(self, record: Any, known: Mapping[str, Any]) -> Dataset:
         rules = json.dumps(record, sort_keys=True)
         name = hashlib.sha256(rules.encode()).hexdigest()
-        table, found = self._read_table(record["table"], known), _ALIVE.get(name)
+        table, found = self._read_table(record["table"], known), self._alive.get(name)
         if found is None or found.table is not table.table:
-            found = _ALIVE[name] = prepare(table, **record["settings"])
+            found = self._alive[name] = prepare(table, **record["settings"])
         if not _same(_fingerprint(found), record["fingerprint"]):
             self.notes.append(
                 "A table is prepared differently by the versions installed now; what "
@@ -323,18 +320,18 @@ class Records:
 
     def _keep(self, thing: Any, pack: Callable[[], bytes]) -> str:
         """Keep a table or a result, unless it is kept already; return its key."""
-        key = _KEYS.get(thing)
+        key = self._keys.get(thing)
         if key is None or key not in self.contents:
-            key = _KEYS[thing] = self.contents.put(pack())
-            _ALIVE[key] = thing
+            key = self._keys[thing] = self.contents.put(pack())
+            self._alive[key] = thing
         self._held.add(key)
         return key
 
     def _find(self, key: str, unpack: Callable[[bytes], Any]) -> Any:
-        found = _ALIVE.get(key)
+        found = self._alive.get(key)
         if found is None:
-            found = _ALIVE[key] = unpack(self.contents.get(key))
-            _KEYS[found] = key
+            found = self._alive[key] = unpack(self.contents.get(key))
+            self._keys[found] = key
         return found
 
 
@@ -389,11 +386,11 @@ def _links(records: Iterable[Any]) -> tuple[Link, ...]:
     return tuple(Link(*record) for record in records)
 
 
-def same_table(one: Dataset | None, other: Dataset | None) -> bool:
+def same_table(contents: Contents, one: Dataset | None, other: Dataset | None) -> bool:
     """Whether two tables are the same, or are stored as the same."""
     if one is None or other is None or one is other:
         return one is other
-    keys = [_KEYS.get(table) for table in (one, other)]
+    keys = [contents.keys.get(table) for table in (one, other)]
     return keys[0] is not None and keys[0] == keys[1]
 
 

@@ -22,7 +22,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +53,6 @@ from clusterlens.ui.server.memory.rows import (
     read_values,
     seal,
 )
-
-OFF = "off"
 
 
 class Conflict(Exception):
@@ -113,23 +110,6 @@ def home() -> Path:
     if chosen:
         return Path(chosen).expanduser()
     return Path(platformdirs.user_data_dir("clusterlens", appauthor=False))
-
-
-@cache
-def shared_store() -> Store | str | None:
-    """Return the store of this process.
-
-    Returns
-    -------
-    store : Store, str or None
-        A text says why there is none; None where CLUSTERLENS_HOME is "off".
-    """
-    if os.environ.get(HOME) == OFF:
-        return None
-    try:
-        return Store(home())
-    except (StoreError, OSError) as error:
-        return f"Nothing is kept: {error}"
 
 
 def new_id() -> str:

@@ -1,0 +1,96 @@
+"""Server: the one owner of what all sessions share.
+
+It is made once at start (`ui/cli.py`; `explore` makes one for a notebook), handed to
+every session, and closed when the process ends. Work reaches it by its job
+(`job.server`). Tests make their own.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self
+from weakref import WeakSet
+
+from clusterlens.compute._run.processes import Workers
+from clusterlens.ui.server.memory.database import HOME, StoreError
+from clusterlens.ui.server.memory.store import Store, home
+from clusterlens.ui.work.collector import Collector
+from clusterlens.ui.work.results import Results
+from clusterlens.ui.work.turns import Turns
+from clusterlens.ui.work.warm import Warming
+
+# Of CLUSTERLENS_HOME: nothing is kept.
+OFF = "off"
+
+
+class Server:
+    """What the sessions of a process share.
+
+    Parameters
+    ----------
+    store : Store, optional
+        Where analyses are kept; without one they end with their sessions.
+    told : str, default ""
+        What every analyst is told of the store.
+
+    Attributes
+    ----------
+    kernels : ThreadPoolExecutor
+        Kernels of all sessions take turns on it.
+    workers : Workers
+        Fits run in these processes, which can be ended; they wait for the next run.
+    actions, live, idle : ThreadPoolExecutor
+        Threads of the lanes of `Jobs`.
+    writing : ThreadPoolExecutor
+        Threads on which the store is written and read.
+    results : Results
+        What took long and others may ask for, too.
+    warming : Warming
+        Makes kernels and workers ready.
+    turns : Turns
+        Steps of long work on the event loop.
+    collector : Collector
+        The garbage collector.
+    pages : WeakSet of Shell
+        Those that are open.
+    memories : WeakSet of Memory
+        Those of all sessions, so that pages on one analysis see each other's actions.
+    """
+
+    def __init__(self, store: Store | None = None, told: str = "") -> None:
+        n_cores = os.cpu_count() or 1
+        self.store, self.told = store, told
+        self.kernels = ThreadPoolExecutor(n_cores, thread_name_prefix="kernel")
+        self.workers = Workers(n_cores)
+        self.actions = ThreadPoolExecutor(16, thread_name_prefix="action")
+        self.live = ThreadPoolExecutor(8, thread_name_prefix="live")
+        self.idle = ThreadPoolExecutor(8, thread_name_prefix="idle")
+        self.writing = ThreadPoolExecutor(4, thread_name_prefix="memory")
+        self.results = Results()
+        if store is not None:
+            self.results = Results(folder=store.found, writer=store.name)
+        self.warming = Warming(self.workers)
+        self.turns, self.collector = Turns(), Collector()
+        self.pages: WeakSet[Any] = WeakSet()
+        self.memories: WeakSet[Any] = WeakSet()
+
+    @classmethod
+    def at_home(cls) -> Self:
+        """Make one that keeps analyses where CLUSTERLENS_HOME says, if it can."""
+        if os.environ.get(HOME) == OFF:
+            return cls()
+        try:
+            store = Store(home())
+        except (StoreError, OSError) as error:
+            return cls(told=f"Nothing is kept: {error}")
+        return cls(store, store.told)
+
+    def close(self) -> None:
+        """End its processes and threads, which finish what they do, and its store."""
+        self.workers.close()
+        threads = self.actions, self.live, self.idle, self.kernels, self.writing
+        for executor in threads:
+            executor.shutdown(cancel_futures=True)
+        if self.store is not None:
+            self.store.close()
