@@ -26,7 +26,7 @@ from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.estimators.features import FeatureLinkage
 from clusterlens.compute.estimators.genie import Genie
 from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
-from clusterlens.compute.estimators.neighbors import TREE_DIMENSIONS, neighbor_table
+from clusterlens.compute.estimators.neighbors import neighbor_table
 from clusterlens.compute.estimators.spuds import SPUDS
 from clusterlens.compute.estimators.torque import TorqueClustering
 from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
@@ -127,11 +127,9 @@ def _draw(n_clusters: int) -> None:
 
 
 def _find_neighbors() -> None:
-    """Find neighbours among few and among many features, and order by them."""
-    for n_features in (TREE_DIMENSIONS + 1, 3):
-        X = read_only(_table(n_features))  # as pools have it
-        table = neighbor_table(X, 4)
-    make_ordering(X, 0, table, min_samples=5)
+    """Find neighbours, and order by them."""
+    X = read_only(_table(3))  # as pools have it
+    make_ordering(X, 0, neighbor_table(X, 4), min_samples=5)
 
 
 def _partition() -> None:
