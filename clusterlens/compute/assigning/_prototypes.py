@@ -161,6 +161,9 @@ def add_misplaced(
 ) -> IntArray:
     """Add rows that lose their cluster, until few do (Hart 1968, from a sample on).
 
+    Rows that lie among those of another cluster mislead those around them, so that more
+    may lose theirs than before: of all rounds the one after which fewest do is taken.
+
     Parameters
     ----------
     chosen : array of int
@@ -183,8 +186,11 @@ def add_misplaced(
     """
     n = len(codes)
     asked = np.arange(n) if n <= ASKED else rng.choice(n, ASKED, replace=False)
+    best, fewest = chosen, n + 1
     for _ in range(ROUNDS):
         lost = asked[assigned(chosen, asked) != codes[asked]]
+        if len(lost) < fewest:
+            best, fewest = chosen, len(lost)
         free = most - len(chosen)
         if len(lost) <= (1 - least_kept) * len(asked) or free <= 0:
             break
@@ -194,7 +200,7 @@ def add_misplaced(
         if len(lost) > free:
             lost = rng.choice(lost, free, replace=False)
         chosen = np.concatenate([chosen, lost])
-    return chosen
+    return best
 
 
 def _places(members: IntArray, own: IntArray) -> IntArray:

@@ -64,7 +64,8 @@ def fit_assigner(
     taken before neighbours where they are right as often and keep 99 % of the rows.
     Up to 20,000 rows all are prototypes; of more 5,000 are drawn, 100 of each cluster
     at least, and rows that lose their cluster are added until 99 % keep it, 20,000 in
-    all at most. Time of a neighbour search of n_samples among the prototypes.
+    all at most; where that makes more lose it, they are left out again. Time of a
+    neighbour search of n_samples among the prototypes.
     """
     rng = np.random.default_rng(random_state)
     known = np.ones(len(X), np.bool_) if rows else labels != UNLABELLED
