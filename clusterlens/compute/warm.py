@@ -11,6 +11,7 @@ from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.kernels import mark_all_on_disk
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import FloatArray, IntArray, read_only
+from clusterlens.compute.assigning.fitting import fit_assigner
 from clusterlens.compute.consensus.cohesion import cluster_consensus
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
 from clusterlens.compute.consensus.maximum_tree import agreement_tree
@@ -211,6 +212,13 @@ def _compare_fuzzy() -> None:
             adjusted_ndc(U, V, model=model)
 
 
+def _assign_rows() -> None:
+    """Assign rows of clusters that only their neighbours tell apart."""
+    X = _table(2)
+    labels = (np.abs(X[:, 0]) > X[:, 1]).astype(np.int64)
+    fit_assigner(X, labels).assign(X)
+
+
 # Numbers of clusters whose codes take one byte, and two.
 _ONE, _TWO = 100, 300
 # What is used first comes first; the first pool and its consensus need no more than
@@ -229,5 +237,6 @@ STEPS: dict[str, Callable[[], None]] = {
     "smoothing": _smooth,
     "partial partitions": _use_partial,
     "memberships": _compare_fuzzy,
+    "new rows": _assign_rows,
 }
 N_FIRST = 6
