@@ -161,8 +161,9 @@ def add_misplaced(
 ) -> IntArray:
     """Add rows that lose their cluster, until few do (Hart 1968, from a sample on).
 
-    Rows that lie among those of another cluster mislead those around them, so that more
-    may lose theirs than before: of all rounds the one after which fewest do is taken.
+    Rows that lie among those of another cluster keep their own once they are added, and
+    mislead those around them. Where too many rows are like that, the round is taken
+    after which most get their cluster from the others.
 
     Parameters
     ----------
@@ -171,7 +172,8 @@ def add_misplaced(
     codes : array of int, shape (n_samples,)
         Clusters of all rows.
     assigned : callable
-        From chosen rows and rows asked to the clusters that those assign to these.
+        From chosen rows and rows asked to the clusters that those assign to these, each
+        without itself.
     least_kept : float
         Share of the rows that is to keep its cluster.
     most : int
@@ -191,11 +193,11 @@ def add_misplaced(
         lost = asked[assigned(chosen, asked) != codes[asked]]
         if len(lost) < fewest:
             best, fewest = chosen, len(lost)
+        lost = np.setdiff1d(lost, chosen)
+        if len(lost) <= (1 - least_kept) * len(asked):
+            return chosen
         free = most - len(chosen)
-        if len(lost) <= (1 - least_kept) * len(asked) or free <= 0:
-            break
-        lost = np.setdiff1d(lost, chosen)  # exact copies may be in two clusters
-        if not len(lost):
+        if free <= 0:
             break
         if len(lost) > free:
             lost = rng.choice(lost, free, replace=False)
