@@ -11,6 +11,7 @@ from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.kernels import mark_all_on_disk
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import FloatArray, IntArray, read_only
+from clusterlens.compute.assigning.fitting import fit_assigner
 from clusterlens.compute.consensus.cohesion import cluster_consensus
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
 from clusterlens.compute.consensus.maximum_tree import agreement_tree
@@ -26,7 +27,7 @@ from clusterlens.compute.estimators.cns.graph import CNSGraph
 from clusterlens.compute.estimators.features import FeatureLinkage
 from clusterlens.compute.estimators.genie import Genie
 from clusterlens.compute.estimators.knn_mean_shift import KNNMeanShift
-from clusterlens.compute.estimators.neighbors import TREE_DIMENSIONS, neighbor_table
+from clusterlens.compute.estimators.neighbors import neighbor_table
 from clusterlens.compute.estimators.spuds import SPUDS
 from clusterlens.compute.estimators.torque import TorqueClustering
 from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
@@ -127,11 +128,9 @@ def _draw(n_clusters: int) -> None:
 
 
 def _find_neighbors() -> None:
-    """Find neighbours among few and among many features, and order by them."""
-    for n_features in (TREE_DIMENSIONS + 1, 3):
-        X = read_only(_table(n_features))  # as pools have it
-        table = neighbor_table(X, 4)
-    make_ordering(X, 0, table, min_samples=5)
+    """Find neighbours, and order by them."""
+    X = read_only(_table(3))  # as pools have it
+    make_ordering(X, 0, neighbor_table(X, 4), min_samples=5)
 
 
 def _partition() -> None:
@@ -213,6 +212,13 @@ def _compare_fuzzy() -> None:
             adjusted_ndc(U, V, model=model)
 
 
+def _assign_rows() -> None:
+    """Assign rows of clusters that only their neighbours tell apart."""
+    X = _table(2)
+    labels = (np.abs(X[:, 0]) > X[:, 1]).astype(np.int64)
+    fit_assigner(X, labels).assign(X)
+
+
 # Numbers of clusters whose codes take one byte, and two.
 _ONE, _TWO = 100, 300
 # What is used first comes first; the first pool and its consensus need no more than
@@ -231,5 +237,6 @@ STEPS: dict[str, Callable[[], None]] = {
     "smoothing": _smooth,
     "partial partitions": _use_partial,
     "memberships": _compare_fuzzy,
+    "new rows": _assign_rows,
 }
 N_FIRST = 6

@@ -82,6 +82,7 @@ def use_tables(rng):
     for table in (X, cl.prepare(cl.make_dataset(X)).X):
         cl.run_pool(table, [{"clusterer": name} for name in OWN], n_jobs=1)
         cl.TorqueClustering().fit(table)
+    cl.Segmentation(cl.prepare(cl.make_dataset(X)), labels).assign(X)
 
 
 def use_memberships(rng):

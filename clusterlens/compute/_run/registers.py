@@ -1,10 +1,11 @@
-"""Registers: equal codes, summed and booked a whole vector register at a time.
+"""Registers: what is equal or near, found a whole vector register at a time.
 
-The two inner loops behind every count of agreements, as vector instructions. Written as
-plain loops they are vectorised, but the compiler, to which any two arrays may overlap,
-checks that before each and leaves sums in memory: half the speed. Vectors have
-REGISTER_BYTES whatever the processor; narrower registers take several. They are parts
-of kernels and not for calls from Python.
+The two inner loops behind every count of agreements, and the one behind every search of
+neighbours, as vector instructions. Written as plain loops they are vectorised, but the
+compiler, to which any two arrays may overlap, checks that before each and leaves sums
+in memory: half the speed. Vectors have REGISTER_BYTES, or LANES numbers, whatever the
+processor; narrower registers take several. They are parts of kernels and not for calls
+from Python.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 REGISTER_BYTES = 64
+# Numbers of single precision that are compared at a time, a bit for each.
+LANES = 64
 
 
 def register_zeros(shape: tuple[int, int], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -190,6 +193,80 @@ def book_seen(typingctx, counters, codes, pairs, first, last):  # type: ignore[n
         return context.get_dummy_value()
 
     return signature, generate
+
+
+@intrinsic
+def lanes_within(typingctx, values, bounds):  # type: ignore[no-untyped-def]
+    """Bits of the lanes whose value is not above the bound; NaN is not.
+
+    values and bounds (LANES,) are float32.
+    """
+    signature = types.uint64(values, bounds)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        arrays = _arrays(context, builder, signature, arguments)
+        start = ir.Constant(ir.IntType(64), 0)
+        return _bits_within(
+            builder, *(_load(builder, a.data, start, _SINGLES) for a in arrays)
+        )
+
+    return signature, generate
+
+
+@intrinsic
+def products_within(  # type: ignore[no-untyped-def]
+    typingctx, chunks, offsets, chunk, factors, column, bound
+):
+    """Bits of the lanes of a chunk whose sum of products is not above bound.
+
+    The sum of lane j is offsets[chunk, j] plus chunks[chunk, f, j] * factors[f, column]
+    over f; it stays in registers. chunks (n_chunks, n_factors, LANES), offsets
+    (n_chunks, LANES), factors (n_factors, LANES) and bound are float32. A sum that is
+    NaN counts as within.
+    """
+    signature = types.uint64(chunks, offsets, chunk, factors, column, bound)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        terms, starts, given = _arrays(context, builder, signature, arguments)
+        chunk, column, bound = arguments[2], arguments[4], arguments[5]
+        n_factors = cgutils.unpack_tuple(builder, terms.shape)[1]
+        lanes = n_factors.type(LANES)
+        first = builder.mul(chunk, lanes)
+        own = builder.mul(first, n_factors)
+        offset = _load(builder, starts.data, first, _SINGLES)
+        sums = cgutils.alloca_once_value(builder, offset)
+        with cgutils.for_range(builder, n_factors) as loop:
+            row = builder.mul(loop.index, lanes)
+            term = _load(builder, terms.data, builder.add(own, row), _SINGLES)
+            at = builder.gep(given.data, [builder.add(row, column)])
+            factor = _filled(builder, _SINGLES, builder.load(at))
+            more = builder.fmul(term, factor, flags=("contract",))
+            total = builder.fadd(builder.load(sums), more, flags=("contract",))
+            builder.store(total, sums)
+        limit = _filled(builder, _SINGLES, bound)
+        return _bits_within(builder, builder.load(sums), limit)
+
+    return signature, generate
+
+
+@intrinsic
+def lowest_bit(typingctx, bits):  # type: ignore[no-untyped-def]
+    """Place of the lowest bit that is set; there must be one."""
+    signature = types.int64(types.uint64)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return signature, generate
+
+
+_SINGLES = ir.VectorType(ir.FloatType(), LANES)
+
+
+def _bits_within(builder: Any, values: Any, bounds: Any) -> Any:
+    """Bits of the lanes that are not above their bound."""
+    within = builder.fcmp_unordered("<=", values, bounds)
+    return builder.bitcast(within, ir.IntType(LANES))
 
 
 def _arrays(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:

@@ -161,6 +161,10 @@ def add_misplaced(
 ) -> IntArray:
     """Add rows that lose their cluster, until few do (Hart 1968, from a sample on).
 
+    Rows that lie among those of another cluster keep their own once they are added, and
+    mislead those around them. Where too many rows are like that, the round is taken
+    after which most get their cluster from the others.
+
     Parameters
     ----------
     chosen : array of int
@@ -168,7 +172,8 @@ def add_misplaced(
     codes : array of int, shape (n_samples,)
         Clusters of all rows.
     assigned : callable
-        From chosen rows and rows asked to the clusters that those assign to these.
+        From chosen rows and rows asked to the clusters that those assign to these, each
+        without itself.
     least_kept : float
         Share of the rows that is to keep its cluster.
     most : int
@@ -183,18 +188,21 @@ def add_misplaced(
     """
     n = len(codes)
     asked = np.arange(n) if n <= ASKED else rng.choice(n, ASKED, replace=False)
+    best, fewest = chosen, n + 1
     for _ in range(ROUNDS):
         lost = asked[assigned(chosen, asked) != codes[asked]]
+        if len(lost) < fewest:
+            best, fewest = chosen, len(lost)
+        lost = np.setdiff1d(lost, chosen)
+        if len(lost) <= (1 - least_kept) * len(asked):
+            return chosen
         free = most - len(chosen)
-        if len(lost) <= (1 - least_kept) * len(asked) or free <= 0:
-            break
-        lost = np.setdiff1d(lost, chosen)  # exact copies may be in two clusters
-        if not len(lost):
+        if free <= 0:
             break
         if len(lost) > free:
             lost = rng.choice(lost, free, replace=False)
         chosen = np.concatenate([chosen, lost])
-    return chosen
+    return best
 
 
 def _places(members: IntArray, own: IntArray) -> IntArray:

@@ -6,10 +6,11 @@ within one rule: held-out rows tell how often the rule is right where it has tha
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
 
 # Neighbours that say how clear a row is where the vote of fewer decides.
@@ -34,12 +35,8 @@ def read_neighbors(
     of the weight that the cluster has.
     """
     weights = _inverse(distances)
-    votes = _votes(codes[:, :n_neighbors], weights[:, :n_neighbors], n_clusters)
-    rows = np.arange(len(codes))
-    enough = votes.max(axis=1) * (1 - 1e-12)
-    cluster = codes[:, 0].astype(np.int64)
-    for j in reversed(range(min(n_neighbors, codes.shape[1]))):
-        cluster = np.where(votes[rows, codes[:, j]] >= enough, codes[:, j], cluster)
+    votes = _votes(codes, weights, min(n_neighbors, codes.shape[1]), n_clusters)
+    cluster = _first_of_most(codes, votes)
     return read_votes(codes, distances, n_neighbors, n_clusters, cluster)
 
 
@@ -52,8 +49,8 @@ def read_votes(
 ) -> Reading:
     """Say how clear the cluster of each row is by the votes, and which is the next."""
     weights, rows = _inverse(distances), np.arange(len(codes))
-    shown = max(n_neighbors, LEAST_SHOWN)
-    votes = _votes(codes[:, :shown], weights[:, :shown], n_clusters)
+    shown = min(max(n_neighbors, LEAST_SHOWN), codes.shape[1])
+    votes = _votes(codes, weights, shown, n_clusters)
     clearness = votes[rows, cluster] / votes.sum(axis=1)
     votes[rows, cluster] = 0.0
     other = np.where(votes.max(axis=1) > 0, votes.argmax(axis=1), -1)
@@ -132,10 +129,26 @@ def _inverse(distances: FloatArray) -> FloatArray:
     return np.divide(nearest, distances, out=copies, where=nearest > 0)
 
 
-def _votes(codes: IntArray, weights: FloatArray, n_clusters: int) -> FloatArray:
-    """Weight of each cluster among the neighbours of each row: (n_rows, n_clusters)."""
+@kernel()
+def _votes(codes: Any, weights: Any, n_voting: int, n_clusters: int) -> Any:
+    """Weight of each cluster among the first of each row: (n_rows, n_clusters)."""
     votes = np.zeros((len(codes), n_clusters))
-    rows = np.arange(len(codes))
-    for j in range(codes.shape[1]):
-        votes[rows, codes[:, j]] += weights[:, j]
+    for row in range(len(codes)):
+        for j in range(n_voting):
+            votes[row, codes[row, j]] += weights[row, j]
     return votes
+
+
+@kernel()
+def _first_of_most(codes: Any, votes: Any) -> Any:
+    """Of the clusters with most votes, up to rounding, the nearest one: (n_rows,)."""
+    cluster = np.empty(len(codes), np.int64)
+    for row in range(len(codes)):
+        most = 0.0
+        for c in range(votes.shape[1]):
+            most = max(most, votes[row, c])
+        j = 0
+        while votes[row, codes[row, j]] < most * (1 - 1e-12):
+            j += 1
+        cluster[row] = codes[row, j]
+    return cluster

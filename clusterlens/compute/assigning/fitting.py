@@ -64,7 +64,8 @@ def fit_assigner(
     taken before neighbours where they are right as often and keep 99 % of the rows.
     Up to 20,000 rows all are prototypes; of more 5,000 are drawn, 100 of each cluster
     at least, and rows that lose their cluster are added until 99 % keep it, 20,000 in
-    all at most. Time of a neighbour search of n_samples among the prototypes.
+    all at most; where these mislead more than they help, they are left out again. Time
+    of a neighbour search of n_samples among the prototypes.
     """
     rng = np.random.default_rng(random_state)
     known = np.ones(len(X), np.bool_) if rows else labels != UNLABELLED
@@ -189,8 +190,10 @@ def _condensed(
     """Add to the drawn rows what keeps 99 % of all in their cluster."""
 
     def assigned(chosen: IntArray, asked: IntArray) -> IntArray:
+        own = np.full(len(X), -1)
+        own[chosen] = np.arange(len(chosen))
         one = replace(assigner, rows=X[chosen], codes=codes[chosen])
-        found = one.prototypes.nearest(X[asked], one.n_neighbors)
+        found = one.prototypes.nearest(X[asked], one.n_neighbors, own[asked])
         return read_neighbors(*found, one.n_neighbors, len(one.sizes)).cluster
 
     return add_misplaced(judged, codes, assigned, LEAST_KEPT, MOST_PROTOTYPES, rng)

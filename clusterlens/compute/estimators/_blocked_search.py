@@ -1,8 +1,9 @@
-"""Nearest rows where many features leave little to a k-d tree: all pairs, in blocks.
+"""Nearest rows: all pairs in blocks, but those that are too far from each other.
 
-Samples lie in chunks of near ones, feature by feature, so that distances are computed
-for many at a time. A block of queries visits the chunks from the nearest box on, and
-stops where a box is farther than what it has found.
+Samples lie in chunks of near ones, feature by feature, so that a query is compared with
+a whole chunk at a time: whether its box, then which of its samples may be nearer than
+what was found. That is done in single precision, relative to the middle of the chunk,
+with a bound on the rounding; exact distances are computed of what passes.
 """
 
 from __future__ import annotations
@@ -13,13 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from clusterlens.compute._run.kernels import kernel
-from clusterlens.compute._validation import FloatArray
+from clusterlens.compute._run.registers import (
+    LANES,
+    lanes_within,
+    lowest_bit,
+    products_within,
+)
+from clusterlens.compute._validation import FloatArray, IntArray
 
-# Samples in a chunk, and queries that visit it together while it is in the cache.
-_CHUNK = 64
-_QUERIES = 64
-# Samples of a chunk that are compared with the farthest one found at a time.
-_AT_A_TIME = 32
+# Rounding of a number of single precision, relative to it.
+_UNIT = 2.0**-24
+# More than one, by more than a few roundings.
+_ABOVE = 1 + 2.0**-20
+# More than what is lost where squares are too small for single precision.
+_TINY = 1e-37
 
 
 class BlockedSearch:
@@ -34,42 +42,61 @@ class BlockedSearch:
     """
 
     def __init__(self, X: FloatArray, order: npt.NDArray[np.int64]) -> None:
-        n_samples, n_features = X.shape
-        n_chunks = -(-n_samples // _CHUNK)
-        rows = np.full((n_chunks * _CHUNK, n_features), np.inf)
-        rows[:n_samples] = X[order]
-        rows = rows.reshape(n_chunks, _CHUNK, n_features)
-        self._order = order
-        self._low = rows.min(axis=1)
-        self._high = np.where(np.isfinite(rows), rows, -np.inf).max(axis=1)
-        self._chunks = np.ascontiguousarray(rows.transpose(0, 2, 1))
+        self._n_samples, n_features = X.shape
+        n_chunks = -(-self._n_samples // LANES)
+        # Samples come into [-1, 1] without rounding, so that no square overflows.
+        exponent = np.frexp(np.abs(X).max())[1]
+        self._scale = 2.0 ** -float(np.clip(exponent, -1000, 1000))
+        n_empty = n_chunks * LANES - self._n_samples
+        self._order = np.pad(order, (0, n_empty), mode="edge")
+        self._rows = np.ascontiguousarray(X[self._order])
+        scaled = (self._rows * self._scale).reshape(n_chunks, LANES, n_features)
+        self._low, self._high = scaled.min(axis=1), scaled.max(axis=1)
+        self._middle = (self._low + self._high) / 2
+        scaled -= self._middle[:, None]
+        norms = (scaled**2).sum(axis=2)
+        self._radii = np.sqrt(norms.max(axis=1))
+        self._terms = np.array(-2 * scaled.transpose(0, 2, 1), np.float32, order="C")
+        self._norms = norms.astype(np.float32)
 
-    def nearest(self, queries: FloatArray, n_found: int) -> npt.NDArray[np.int64]:
+    def nearest(
+        self, queries: FloatArray, own: IntArray, n_found: int
+    ) -> tuple[npt.NDArray[np.int32], FloatArray]:
         """Find the nearest rows of each query, near queries next to each other.
 
         Parameters
         ----------
         queries : array of float64, shape (n_queries, n_features)
             Where to search.
+        own : array of int, shape (n_queries,)
+            A row that each query leaves out, -1 for none.
         n_found : int
-            Rows to find, 1 to n_samples.
+            Rows to find, at most those there are without the own one.
 
         Returns
         -------
-        found : array of int, shape (n_queries, n_found)
-            Rows of X in no order; rounding decides between equally distant ones. -1
-            where squared distances overflow.
+        table : array of int32, shape (n_queries, n_found)
+            Rows of X by distance and, where equal, by index.
+        squares : array of float64, shape (n_queries, n_found)
+            Squared distances.
         """
+        table = np.full((len(queries), n_found), self._n_samples, np.int32)
         squares = np.full((len(queries), n_found), np.inf)
-        places = np.full((len(queries), n_found), -1)
-        starts = range(0, len(queries), _QUERIES)
-        least = np.minimum.reduceat(queries, starts)
-        most = np.maximum.reduceat(queries, starts)
-        box = self._low, self._high
-        gaps = _gaps(least, most, *box)
-        order = gaps.argsort(axis=1, kind="stable")
-        _visit(queries, self._chunks, *box, gaps, order, squares, places)
-        return np.where(places >= 0, self._order[places], -1)
+        queries = np.ascontiguousarray(queries)
+        scaled = queries * self._scale
+        starts = np.arange(0, len(queries), LANES)
+        sizes = np.diff(starts, append=len(queries))
+        means = np.add.reduceat(scaled, starts) / sizes[:, None]
+        least = np.minimum.reduceat(scaled, starts)
+        most = np.maximum.reduceat(scaled, starts)
+        far = _gaps(means, means, self._middle, self._middle)
+        visits = far.argsort(axis=1)
+        gaps = _gaps(least, most, self._low, self._high)
+        asked = queries, own, scaled, self._scale
+        kept = self._rows, self._order, self._n_samples, self._terms, self._norms
+        boxes = self._middle, self._low, self._high, self._radii
+        _visit(asked, kept, boxes, visits, gaps, table, squares)
+        return table, squares
 
 
 @kernel(fast_sums=True)
@@ -87,87 +114,118 @@ def _gaps(least: Any, most: Any, low: Any, high: Any) -> Any:
     return gaps
 
 
-@kernel(fast_sums=True)
+@kernel()
 def _visit(
+    asked: Any, kept: Any, boxes: Any, visits: Any, gaps: Any, table: Any, squares: Any
+) -> None:
+    """Fill in the nearest of all queries, which visit the chunks a block at a time."""
+    queries, own, scaled, scale = asked
+    rows, order, n_samples, terms, norms = kept
+    middle, low, high, radii = boxes
+    n_features, last = queries.shape[1], table.shape[1] - 1
+    at_once = np.empty((n_features, LANES))
+    relative = np.empty((n_features, LANES), np.float32)
+    found, lengths = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
+    to_box, bounds = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
+    one = np.uint64(1)
+    for block in range(len(visits)):
+        start = block * LANES
+        n_queries = min(LANES, len(queries) - start)
+        there = ~np.uint64(0) >> np.uint64(LANES - n_queries)
+        found[:n_queries], found[n_queries:] = np.inf, 0.0
+        for q in range(LANES):
+            for f in range(n_features):
+                at_once[f, q] = scaled[start + min(q, n_queries - 1), f]
+        farthest = np.inf
+        for chunk in visits[block]:
+            if gaps[block, chunk] > farthest:
+                continue
+            _reach(at_once, middle, low, high, chunk, relative, lengths, to_box)
+            _bounds(found, radii[chunk], n_features, bounds)
+            visiting = lanes_within(to_box, bounds) & there
+            while visiting:
+                q = lowest_bit(visiting)
+                visiting &= visiting - one
+                query, bound = start + q, bounds[q] - lengths[q]
+                near = products_within(terms, norms, chunk, relative, q, bound)
+                while near:
+                    place = chunk * LANES + lowest_bit(near)
+                    near &= near - one
+                    if place < n_samples and order[place] != own[query]:
+                        square = _square(queries, query, rows, place)
+                        if square <= squares[query, last]:
+                            _insert(table, squares, query, order[place], square)
+                root = np.float32(np.sqrt(squares[query, last]) * scale)
+                found[q] = root * np.float32(_ABOVE)
+            farthest = np.float64(found.max()) ** 2 + _TINY
+
+
+@kernel(fast_sums=True)
+def _reach(
     queries: Any,
-    chunks: Any,
+    middle: Any,
     low: Any,
     high: Any,
-    gaps: Any,
-    order: Any,
-    squares: Any,
-    places: Any,
+    chunk: int,
+    relative: Any,
+    lengths: Any,
+    to_box: Any,
 ) -> None:
-    """Fill in the heaps of the queries: squared distances and places of samples."""
-    distances = np.empty(_CHUNK)
-    for block in range(len(order)):
-        start = block * _QUERIES
-        stop = min(start + _QUERIES, len(queries))
-        for chunk in order[block]:
-            farthest = 0.0
-            for q in range(start, stop):
-                farthest = max(farthest, squares[q, 0])
-            if gaps[block, chunk] > farthest:
-                break
-            for q in range(start, stop):
-                far = _square_to_box(queries[q], low[chunk], high[chunk])
-                if far > squares[q, 0]:
-                    continue
-                _squares_to(queries[q], chunks[chunk], distances)
-                for first in range(0, _CHUNK, _AT_A_TIME):
-                    n_nearer, farthest = 0, squares[q, 0]
-                    for j in range(first, first + _AT_A_TIME):
-                        n_nearer += distances[j] < farthest
-                    if n_nearer == 0:
-                        continue
-                    for j in range(first, first + _AT_A_TIME):
-                        if distances[j] < squares[q, 0]:
-                            place = chunk * _CHUNK + j
-                            _replace_farthest(
-                                squares[q], places[q], distances[j], place
-                            )
+    """See queries from the middle of a chunk: squared lengths, and how far its box is.
 
-
-@kernel(fast_sums=True)
-def _square_to_box(x: Any, low: Any, high: Any) -> float:
-    """Return the squared distance of a query to a box, 0 inside."""
-    total = 0.0
-    for f in range(len(x)):
-        outside = max(low[f] - x[f], x[f] - high[f], 0.0)
-        total += outside * outside
-    return total
-
-
-@kernel(fast_sums=True)
-def _squares_to(x: Any, chunk: Any, squares: Any) -> None:
-    """Squared distances of a query to the samples of a chunk (n_features, _CHUNK)."""
-    squares[:] = 0.0
-    f, n_features = 0, len(x)
-    while f + 4 <= n_features:  # four at a time, as storing takes as long as adding
-        x0, x1, x2, x3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-        for j in range(_CHUNK):
-            d0, d1 = chunk[f, j] - x0, chunk[f + 1, j] - x1
-            d2, d3 = chunk[f + 2, j] - x2, chunk[f + 3, j] - x3
-            squares[j] += d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3
-        f += 4
-    while f < n_features:
-        x0 = x[f]
-        for j in range(_CHUNK):
-            d0 = chunk[f, j] - x0
-            squares[j] += d0 * d0
-        f += 1
+    queries and relative are (n_features, LANES), lengths and to_box (LANES,).
+    """
+    lengths[:] = 0.0
+    to_box[:] = 0.0
+    for f in range(len(queries)):
+        origin = middle[chunk, f]
+        least = np.float32(low[chunk, f] - origin)
+        most = np.float32(high[chunk, f] - origin)
+        for q in range(LANES):
+            value = np.float32(queries[f, q] - origin)
+            outside = max(least - value, value - most, np.float32(0.0))
+            relative[f, q] = value
+            lengths[q] += value * value
+            to_box[q] += outside * outside
 
 
 @kernel()
-def _replace_farthest(squares: Any, places: Any, square: float, place: int) -> None:
-    """Put a sample in the place of the farthest one, the root of the heap."""
-    at, size = 0, len(squares)
-    while True:
-        child = 2 * at + 1
-        if child + 1 < size and squares[child + 1] > squares[child]:
-            child += 1
-        if child >= size or squares[child] <= square:
-            break
-        squares[at], places[at] = squares[child], places[child]
-        at = child
-    squares[at], places[at] = square, place
+def _bounds(found: Any, radius: float, n_features: int, bounds: Any) -> None:
+    """Bounds of squared distances in single precision, for those up to found.
+
+    What is at most as far as found is, with all rounding, within them: samples lie up
+    to radius from the middle, the query up to found + radius, and products of features
+    are rounded to a unit of the squared sum of both, some 2 d times.
+    """
+    slack = np.float32((2 * n_features + 16) * _UNIT)
+    both = np.float32(2 * radius)
+    for q in range(LANES):
+        reach = found[q] + both
+        bounds[q] = found[q] * found[q] + slack * reach * reach + np.float32(_TINY)
+
+
+@kernel(fast_sums=True)
+def _square(queries: Any, query: int, rows: Any, row: int) -> float:
+    """Squared distance of a query and a row."""
+    total = 0.0
+    for f in range(queries.shape[1]):
+        difference = queries[query, f] - rows[row, f]
+        total += difference * difference
+    return total
+
+
+@kernel()
+def _insert(table: Any, squares: Any, query: int, index: int, square: float) -> None:
+    """Insert a neighbour of a query, kept sorted by (distance, index)."""
+    place = table.shape[1]
+    while place > 0 and (
+        square < squares[query, place - 1]
+        or (square == squares[query, place - 1] and index < table[query, place - 1])
+    ):
+        place -= 1
+        if place + 1 < table.shape[1]:
+            table[query, place + 1] = table[query, place]
+            squares[query, place + 1] = squares[query, place]
+    if place < table.shape[1]:
+        table[query, place] = index
+        squares[query, place] = square

@@ -1,23 +1,20 @@
 """Nearest neighbours with a defined order: by distance, ties by sample index.
 
 Methods on neighbour graphs depend on which of several equally distant samples is taken,
-and library searches leave that open. Here a search finds the neighbourhood, exact
-distances settle the order, and rows whose last place is tied are searched in full. So
-the tables are a function of the data alone, at the cost of the search plus O(n d) for
-each tied row.
+and library searches leave that open. Here exact distances and indices decide, so that
+the tables are a function of the data alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.neighbors import KDTree, NearestNeighbors
+from sklearn.neighbors import KDTree
 
 from clusterlens.compute._run.kernels import kernel, library_kernels
 from clusterlens.compute._run.options import (
@@ -29,14 +26,10 @@ from clusterlens.compute._run.options import (
 from clusterlens.compute._validation import FloatArray, IntArray
 from clusterlens.compute.estimators._blocked_search import BlockedSearch
 
-TREE_DIMENSIONS = 4
 _BLOCK = 4096
 _LEAF = 64
-# Rounding of the squared distances of a search, relative to them.
-_SLACK = 1e-11
 
 Table = npt.NDArray[np.int32]
-Finder = Callable[[FloatArray, int], npt.NDArray[np.int64]]
 # Data whose table is known, the table and its distances.
 _KNOWN: ContextVar[tuple[FloatArray, Table, FloatArray] | None] = ContextVar(
     "known neighbours", default=None
@@ -97,8 +90,8 @@ def neighbor_table(
 
     Notes
     -----
-    k-d tree up to 4 features; above, all pairs in blocks, those left out that lie in
-    boxes too far away: up to O(n² d) time, O(n (k + d)) memory.
+    All pairs in blocks, those left out that lie in boxes too far away: up to O(n² d)
+    time, O(n (k + d)) memory.
     """
     known = _KNOWN.get()
     if known is not None and n_neighbors <= known[1].shape[1]:
@@ -106,8 +99,8 @@ def neighbor_table(
         if np.array_equal(X, data):
             return table[:, :n_neighbors].copy(), distances[:, :n_neighbors].copy()
     own, order = np.arange(len(X)), local_order(X)
-    find = _finder(X, order)
-    return _search(X, X, own, n_neighbors, find, order, progress, cancel)
+    search = BlockedSearch(X, order)
+    return _search(X, own, n_neighbors, search, order, progress, cancel)
 
 
 def neighbors_of(
@@ -127,8 +120,7 @@ class NeighborSearch:
     """
 
     def __init__(self, X: FloatArray) -> None:
-        self._X = X
-        self._find = _finder(X, local_order(X))
+        self._search = BlockedSearch(X, local_order(X))
 
     def nearest(
         self,
@@ -157,8 +149,7 @@ class NeighborSearch:
         if own is None:
             own = np.full(len(queries), -1)
         order = local_order(queries)
-        find = self._find
-        return _search(queries, self._X, own, n_neighbors, find, order, None, None)
+        return _search(queries, own, n_neighbors, self._search, order, None, None)
 
 
 def with_self_first(table: Table, n_neighbors: int) -> Table:
@@ -230,79 +221,23 @@ def approximate_neighbor_table(
 
 def _search(
     queries: FloatArray,
-    X: FloatArray,
     own: IntArray,
     n_neighbors: int,
-    find: Finder,
+    search: BlockedSearch,
     order: npt.NDArray[np.int64],
     progress: Progress | None,
     cancel: Cancel | None,
 ) -> tuple[Table, FloatArray]:
-    """Search X for queries (q, d) in their order, without row own[q] (-1 for none)."""
-    n_found = min(len(X), n_neighbors + 2)
+    """Search for queries (q, d) in their order, without row own[q] (-1 for none)."""
     table = np.empty((len(queries), n_neighbors), dtype=np.int32)
     squares = np.empty((len(queries), n_neighbors))
     for start in range(0, len(queries), _BLOCK):
         raise_if_cancelled(cancel)
         rows = order[start : start + _BLOCK]
-        asked = queries[rows]
-        found = find(asked, n_found)
-        table[rows], squares[rows] = _settle(X, asked, own[rows], found, n_neighbors)
+        found = search.nearest(queries[rows], own[rows], n_neighbors)
+        table[rows], squares[rows] = found
         report(progress, min(start + _BLOCK, len(queries)), len(queries))
     return table, np.sqrt(squares)
-
-
-def _finder(X: FloatArray, order: npt.NDArray[np.int64]) -> Finder:
-    """Return what finds the nearest rows of X for queries, up to rounding."""
-    if X.shape[1] > TREE_DIMENSIONS:
-        return BlockedSearch(X, order).nearest
-    index = NearestNeighbors(algorithm="kd_tree").fit(X)
-    return partial(index.kneighbors, return_distance=False)
-
-
-@kernel()
-def _settle(
-    X: Any, queries: Any, own: Any, found: Any, n_neighbors: int
-) -> tuple[Any, Any]:
-    """Sort the rows found by exact distance; search in full where the end is tied."""
-    table = np.full((len(queries), n_neighbors), len(X), np.int32)
-    squares = np.full((len(queries), n_neighbors), np.inf)
-    for row in range(len(queries)):
-        farthest = 0.0
-        for j in found[row]:
-            if j < 0:
-                continue
-            square = squared_distance(queries[row], X[j])
-            farthest = max(farthest, square)
-            if j != own[row]:
-                _insert(table[row], squares[row], j, square)
-        if table[row, -1] == len(X) or (
-            found.shape[1] < len(X) and squares[row, -1] >= farthest * (1 - _SLACK)
-        ):
-            table[row] = len(X)
-            squares[row] = np.inf
-            for j in range(len(X)):
-                if j != own[row]:
-                    square = squared_distance(queries[row], X[j])
-                    _insert(table[row], squares[row], j, square)
-    return table, squares
-
-
-@kernel()
-def _insert(indices: Any, squares: Any, index: int, square: float) -> None:
-    """Insert a neighbour into one row, kept sorted by (distance, index)."""
-    place = len(indices)
-    while place > 0 and (
-        square < squares[place - 1]
-        or (square == squares[place - 1] and index < indices[place - 1])
-    ):
-        if place < len(indices):
-            indices[place] = indices[place - 1]
-            squares[place] = squares[place - 1]
-        place -= 1
-    if place < len(indices):
-        indices[place] = index
-        squares[place] = square
 
 
 @kernel(fast_sums=True)

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from clusterlens.compute._validation import FloatArray, IntArray
-from clusterlens.compute.estimators.neighbors import (
-    TREE_DIMENSIONS,
-    known_neighbors,
-    neighbor_table,
-)
+from clusterlens.compute.estimators.neighbors import known_neighbors, neighbor_table
 from clusterlens.compute.pool.sharing import Arrays, Step
 
 
@@ -34,10 +28,8 @@ def make_neighbors(X: FloatArray, n_neighbors: int) -> Arrays:
 
 
 def _seconds(n: int, d: int, k: int) -> float:
-    """Time of the search: a k-d tree, or all pairs but those in boxes far away."""
-    if d <= TREE_DIMENSIONS:
-        return 0.01 + 6.5e-9 * n * np.log2(n) * (k + 30) * 1.3**d
-    return 0.01 + 3e-9 * n ** (2 - 2 / d) + 4e-7 * n * (d + k)
+    """Time of the search: all pairs but those in boxes far away."""
+    return 0.01 + 1.2e-9 * n ** (2 - 2 / d) + 2.5e-7 * n * (d + k)
 
 
 class WithNeighbors:

@@ -73,6 +73,19 @@ def test_few_of_many_rows_are_kept_and_nearly_all_keep_their_cluster(large):
     assert assigner.reproduced >= 0.99
 
 
+def test_rows_among_those_of_another_cluster_mislead_no_others(monkeypatch):
+    monkeypatch.setattr(module, "MOST_PROTOTYPES", 600)
+    monkeypatch.setattr(_prototypes, "FIRST_DRAWN", 300)
+    X, labels = groups(6000)
+    rng = np.random.default_rng(1)
+    mixed = np.where(rng.random(6000) < 0.3, rng.integers(3, size=6000), labels)
+    assigner = fit_assigner(X, mixed)
+    assert assigner.rule == "neighbours"
+    assert assigner.reproduced > 0.95 * (mixed == labels).mean()
+    Y, truth = groups(3000, seed=2)
+    assert (assigner.assign(Y).cluster == truth).mean() > 0.98
+
+
 def test_prototypes_are_rows_of_the_table_with_their_labels(large):
     X, labels, assigner = large
     where = [np.flatnonzero((row == X).all(axis=1))[0] for row in assigner.rows[::50]]

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import make_blobs
 
 from clusterlens.compute._run.options import Cancelled
-from clusterlens.compute.estimators import neighbors
 from clusterlens.compute.estimators.neighbors import (
+    NeighborSearch,
     approximate_neighbor_table,
     in_local_order,
     local_order,
@@ -45,19 +44,42 @@ def test_table_is_ordered_by_distance_then_index(seed, n_samples, n_features, le
         np.testing.assert_allclose(distances[i], expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("n_features", [5, 8, 31])
-@pytest.mark.parametrize("decimals", [0, 9])
-def test_blocks_and_a_tree_find_the_same_table(monkeypatch, n_features, decimals):
-    centers = 300 * np.random.default_rng(0).normal(size=(6, n_features))
-    X = make_blobs(1500, centers=centers, cluster_std=3, random_state=1)[0]
-    X = X.round(decimals)  # ties
-    X[:400] = X[0]  # more duplicates than a chunk holds
-    found = []
-    for most in (0, 99):
-        monkeypatch.setattr(neighbors, "TREE_DIMENSIONS", most)
-        found.append((*neighbor_table(X, 40), *neighbors_of(X[::7] + 0.5, X, 300)))
-    for blocks, tree in zip(*found, strict=True):
-        np.testing.assert_array_equal(blocks, tree)
+@settings(deadline=None, max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    n_features=st.sampled_from([1, 3, 10, 33]),
+    levels=st.sampled_from([2, 50, 10**6]),
+    exponent=st.sampled_from([-400, -30, 0, 30, 400]),
+    away=st.sampled_from([1, 50, 10**6]),
+)
+def test_queries_find_what_all_pairs_give(seed, n_features, levels, exponent, away):
+    rng = np.random.default_rng(seed)
+    X, queries = rng.integers(-levels, levels, (2, 400, n_features)).astype(float)
+    X[:100] = X[0]  # more duplicates than a chunk holds
+    X[100:200] += X[0] * 1000  # a group of its own
+    queries = np.vstack([X[:40], queries[:40], queries[40:80] * away])
+    own = np.where(np.arange(120) % 3, -1, np.arange(120))
+    n_found = int(rng.integers(1, 399))
+    scale = 2.0**exponent
+    search = NeighborSearch(X * scale)
+    table, distances = search.nearest(queries * scale, n_found, own)
+    for query, left_out, found, far in zip(queries, own, table, distances, strict=True):
+        assert found.tolist() == nearest(query, X, left_out, n_found)
+        expected = np.linalg.norm(X[found] - query, axis=1) * scale
+        np.testing.assert_allclose(far, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("outlier", [1.0, 1e12, 1e30, 1e37, 1e200])
+def test_samples_closer_than_single_precision_tells_are_told_apart(outlier):
+    rng = np.random.default_rng(0)
+    corners = rng.integers(0, 2, (2000, 6)).astype(float)
+    X = corners + rng.integers(0, 9, corners.shape) * 2.0**-26
+    X[0] = outlier
+    for i in range(1, 2000, 50):
+        table, distances = neighbors_of(X[i : i + 1], X, 30)
+        with np.errstate(over="ignore"):
+            assert table[0].tolist() == nearest(X[i], X, -1, 30)
+        assert distances[0, 0] == 0
 
 
 @pytest.mark.parametrize("n_features", [2, 7])
