@@ -127,11 +127,12 @@ def _draw(n_clusters: int) -> None:
 
 
 def _find_neighbors() -> None:
-    """Find neighbours among few and among many features, and order by them."""
+    """Find neighbours among few and among many features, order and join by them."""
     for n_features in (TREE_DIMENSIONS + 1, 3):
         X = read_only(_table(n_features))  # as pools have it
         table = neighbor_table(X, 4)
     make_ordering(X, 0, table, min_samples=5)
+    Genie(min_samples=5).fit(X)
 
 
 def _partition() -> None:
