@@ -249,7 +249,9 @@ def cost(names: Sequence[str]) -> None:
         start = sum(os.times()[:4])
         ensemble = run_pool(X, PRESETS[name], n_jobs=1)
         seconds = sum(os.times()[:4]) - start
-        print(f"{name:32s} {ensemble.n_partitions:4d} models {seconds:6.1f} s")
+        print(
+            f"{name:32s} {ensemble.n_partitions:4d} models {seconds:6.1f} s", flush=True
+        )
 
 
 def main() -> None:
