@@ -39,7 +39,7 @@ from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
-from clusterlens.compute.pool.preset_versions import FORMER_PRESETS
+from clusterlens.compute.pool.preset_versions import FORMER_PRESETS, sized_grids
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.compute.ranking.ranking import rank_partitions
 
@@ -165,7 +165,13 @@ def fit(data: Path, keep: Path, most: int) -> None:
         )
 
 
-def takes_part(spec: Mapping[str, Any], preset: Sequence[Mapping[str, Any]]) -> bool:
+def voters(found: Any, name: str) -> list[bool]:
+    """Which models of the union a preset has for a set of that size."""
+    preset = sized_grids(PRESETS[name], len(found["labels_true"]))
+    return [_takes_part(json.loads(spec), preset) for spec in found["specs"]]
+
+
+def _takes_part(spec: Mapping[str, Any], preset: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a model of the union is one of a preset's."""
     own = ("Genie", "communities", "spherical k-means")
     for grid in preset:
@@ -181,9 +187,9 @@ def takes_part(spec: Mapping[str, Any], preset: Sequence[Mapping[str, Any]]) -> 
     return False
 
 
-def judge(found: Any, preset: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def judge(found: Any, name: str) -> dict[str, float]:
     """Return the columns of a preset on one set."""
-    rows = [takes_part(json.loads(s), preset) for s in found["specs"]]
+    rows = voters(found, name)
     labels, families = found["labels"][rows], found["families"][rows].tolist()
     truth = found["labels_true"]
     values = np.array([adjusted_rand_score(truth, one) for one in labels])
@@ -221,7 +227,7 @@ def compare(keep: Path, names: Sequence[str], chosen: str) -> None:
             with np.load(places[at]) as file:
                 found = dict(file)
             for name in compared:
-                tables[name].append(judge(found, PRESETS[name]))
+                tables[name].append(judge(found, name))
         print_half(title, {name: pd.DataFrame(t) for name, t in tables.items()})
 
 
@@ -247,7 +253,7 @@ def cost(names: Sequence[str]) -> None:
     run_pool(X[:500], UNION, n_jobs=1)
     for name in names:
         start = sum(os.times()[:4])
-        ensemble = run_pool(X, PRESETS[name], n_jobs=1)
+        ensemble = run_pool(X, sized_grids(PRESETS[name], len(X)), n_jobs=1)
         seconds = sum(os.times()[:4]) - start
         print(
             f"{name:32s} {ensemble.n_partitions:4d} models {seconds:6.1f} s", flush=True

@@ -33,7 +33,7 @@ from scipy.stats import spearmanr
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
-from benchmarks.crowd import HALVES_SEED, PRESETS, read, takes_part
+from benchmarks.crowd import HALVES_SEED, read, voters
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -99,7 +99,7 @@ def measure(data: Path, keep: Path, out: Path, most: int, preset: str) -> None:
 
 def judge(X: Any, found: Any, preset: str) -> dict[str, Any]:
     """Return the columns of a set."""
-    taken = [takes_part(json.loads(spec), PRESETS[preset]) for spec in found["specs"]]
+    taken = voters(found, preset)
     labels, truth = found["labels"][taken].astype(int), found["labels_true"]
     ensemble = Ensemble(labels, families=found["families"][taken].tolist())
     values = np.array([adjusted_rand_score(truth, one) for one in labels])

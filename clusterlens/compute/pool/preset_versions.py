@@ -84,13 +84,13 @@ def preset_of(pool: Sequence[Mapping[str, Any]], n_samples: int) -> PresetUsed |
         if list(map(_listed, grids)) == entries:
             return PresetUsed(name, version, len(entries))
     for (name, version), specs in FORMER_PRESETS.items():
-        if list(map(_listed, former_grids(specs, n_samples))) == entries:
+        if list(map(_listed, sized_grids(specs, n_samples))) == entries:
             return PresetUsed(name, version, len(entries))
     return None
 
 
-def former_grids(specs: Sequence[Spec], n_samples: int) -> list[dict[str, Any]]:
-    """Return the grids of an earlier version of a preset for a number of samples."""
+def sized_grids(specs: Sequence[Spec], n_samples: int) -> list[dict[str, Any]]:
+    """Return the grids that the entries of a preset stand for at a size."""
     forms = [form for spec in specs for form in preset_forms(spec, n_samples, [])]
     return pool_grids(forms, n_samples)[0]
 

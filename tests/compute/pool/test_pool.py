@@ -34,8 +34,8 @@ from clusterlens.compute.pool.pool import (
 from clusterlens.compute.pool.preset_versions import (
     FORMER_PRESETS,
     PRESET_VERSIONS,
-    former_grids,
     preset_of,
+    sized_grids,
 )
 from clusterlens.compute.pool.specs import plan_pool
 from tests.bad_estimators import (
@@ -176,7 +176,7 @@ def test_a_preset_that_changes_gets_another_version(name, version, digest):
 )
 def test_a_former_preset_is_known_by_its_models(name, version, digest):
     grids = [
-        former_grids(FORMER_PRESETS[name, version], n) for n in (500, 20_000, 200_000)
+        sized_grids(FORMER_PRESETS[name, version], n) for n in (500, 20_000, 200_000)
     ]
     text = json.dumps(grids, sort_keys=True).encode()
     assert hashlib.sha256(text).hexdigest()[:16] == digest

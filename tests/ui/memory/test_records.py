@@ -13,7 +13,7 @@ from clusterlens.compute.notes import Note
 from clusterlens.compute.pool.preset_versions import (
     FORMER_PRESETS,
     PresetUsed,
-    former_grids,
+    sized_grids,
 )
 from clusterlens.compute.pool.specs import pool_grids
 from clusterlens.compute.table.dataset import make_dataset, prepare
@@ -352,7 +352,7 @@ def test_a_run_of_before_presets_had_versions_has_the_first(tmp_path, forgotten,
     made = analysis()
     n = len(made.dataset.X)
     if (pool, 1) in FORMER_PRESETS:
-        grids = former_grids(FORMER_PRESETS[pool, 1], n)
+        grids = sized_grids(FORMER_PRESETS[pool, 1], n)
     else:
         grids, _ = pool_grids(pool, n)
     older = replace(made.runs[0], pool=tuple(grids), preset=None)
