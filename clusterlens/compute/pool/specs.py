@@ -69,21 +69,20 @@ def _paper_fixed_k(n_clusters: int) -> list[Spec]:
 # Mean shift is not in the default: it is either slow or, with binned seeds, finds
 # nothing in more than a few dimensions.
 POOLS: dict[str, Sequence[Spec] | Callable[[int], Sequence[Spec]]] = {
-    "default": [
-        *_default_grids(
-            "k-means",
-            "mini-batch k-means",
-            "bisecting k-means",
-            "agglomerative",
-            "Birch",
-            "DBSCAN",
-            "DBSCAN on a sample",
-            "HDBSCAN",
-        ),
-        {"clusterer": "Genie", **CLUSTERERS["Genie"].grid, "min_samples": [5]},
-        *_default_grids("Gaussian mixture", "spectral"),
-        {"clusterer": "communities", "resolution": [0.05, 0.1, 0.2]},
-    ],
+    "default": _default_grids(
+        "k-means",
+        "mini-batch k-means",
+        "bisecting k-means",
+        "agglomerative",
+        "Birch",
+        "DBSCAN",
+        "DBSCAN on a sample",
+        "HDBSCAN",
+        "Genie",
+        "Gaussian mixture",
+        "spectral",
+        "communities",
+    ),
     "quick": [
         {"clusterer": "k-means", "n_clusters": [2, 3, 4, 6, 8]},
         {
