@@ -90,7 +90,20 @@ def preset_of(pool: Sequence[Mapping[str, Any]], n_samples: int) -> PresetUsed |
 
 
 def sized_grids(specs: Sequence[Spec], n_samples: int) -> list[dict[str, Any]]:
-    """Return the grids that the entries of a preset stand for at a size."""
+    """Return the grids that the entries of a preset stand for at a size.
+
+    Parameters
+    ----------
+    specs : sequence of mapping
+        Entries of a preset, also of an earlier version.
+    n_samples : int
+        Number of samples; what is too slow there is replaced or left out.
+
+    Returns
+    -------
+    grids : list of dict
+        As `pool_grids` gives them for the name of a preset.
+    """
     forms = [form for spec in specs for form in preset_forms(spec, n_samples, [])]
     return pool_grids(forms, n_samples)[0]
 
