@@ -2,12 +2,14 @@
 
     python -m benchmarks.crowd fit --data FOLDER --keep FOLDER --most 2000
     python -m benchmarks.crowd compare --keep FOLDER
+    python -m benchmarks.crowd compare --keep FOLDER --chosen "version 2"
     python -m benchmarks.crowd cost
 
 `fit` runs all candidate models on every set once and keeps their labels; it resumes.
 `compare` takes each preset from them. A fixed seed splits the sets into halves: presets
-are chosen on one of them, and the other one tells what the choice is worth. For each
-preset and half it prints means over the sets of adjusted Rand indices with the labels:
+are chosen on one of them, and the other one, printed for the chosen preset alone, tells
+what the choice is worth. For each preset it prints means over the sets of adjusted Rand
+indices with the labels:
 of the leader (the model closest to the consensus, number of clusters unknown), with
 equal votes and with equal votes of the families, of the best model, of the mean model,
 and of the consensus partition at the leader's number of clusters; then on which share
@@ -37,6 +39,7 @@ from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
+from clusterlens.compute.pool.preset_versions import FORMER_PRESETS, sized_grids
 from clusterlens.compute.pool.specs import POOLS
 from clusterlens.compute.ranking.ranking import rank_partitions
 
@@ -44,7 +47,7 @@ HALVES_SEED = 28
 FEWEST = 30  # rows without missing values
 NUMBERS = [2, 3, 4, 5, 6, 8, 10]
 THRESHOLDS = [0.1, 0.3, 0.5]
-TODAY = [dict(grid) for grid in POOLS["default"]]
+FIRST = [dict(grid) for grid in FORMER_PRESETS["default", 1]]
 
 
 def genie(
@@ -70,30 +73,30 @@ def spherical(*numbers: int) -> dict[str, Any]:
 
 
 def without(*clusterers: str) -> list[dict[str, Any]]:
-    """Return today's preset without some clusterers."""
-    return [grid for grid in TODAY if grid["clusterer"] not in clusterers]
+    """Return the first preset without some clusterers."""
+    return [grid for grid in FIRST if grid["clusterer"] not in clusterers]
 
 
 FEW = [2, 3, 5, 8]
 PRESETS: dict[str, list[dict[str, Any]]] = {
-    "today": TODAY,
-    "+ Genie": [*TODAY, genie(FEW)],
-    "+ Genie, all k": [*TODAY, genie(NUMBERS)],
-    "+ Genie 0.3, all k": [*TODAY, genie(NUMBERS, 1, [0.3])],
-    "+ Genie, core of 5": [*TODAY, genie(FEW, 5)],
-    "+ communities": [*TODAY, communities(0.05, 0.1, 0.2, 0.5, 1.0)],
-    "+ few communities": [*TODAY, communities(0.05, 0.1, 0.2)],
-    "+ spherical": [*TODAY, spherical(*FEW)],
-    "+ Genie, communities": [*TODAY, genie(FEW), communities(0.05, 0.1, 0.2, 0.5, 1.0)],
-    "+ Genie, few communities": [*TODAY, genie(FEW), communities(0.05, 0.1, 0.2)],
+    "version 1": FIRST,
+    "+ Genie": [*FIRST, genie(FEW)],
+    "+ Genie, all k": [*FIRST, genie(NUMBERS)],
+    "+ Genie 0.3, all k": [*FIRST, genie(NUMBERS, 1, [0.3])],
+    "+ Genie, core of 5": [*FIRST, genie(FEW, 5)],
+    "+ communities": [*FIRST, communities(0.05, 0.1, 0.2, 0.5, 1.0)],
+    "+ few communities": [*FIRST, communities(0.05, 0.1, 0.2)],
+    "+ spherical": [*FIRST, spherical(*FEW)],
+    "+ Genie, communities": [*FIRST, genie(FEW), communities(0.05, 0.1, 0.2, 0.5, 1.0)],
+    "+ Genie, few communities": [*FIRST, genie(FEW), communities(0.05, 0.1, 0.2)],
     "+ Genie core of 5, communities": [
-        *TODAY,
+        *FIRST,
         genie(FEW, 5),
         communities(0.05, 0.1, 0.2, 0.5, 1.0),
     ],
-    "+ all k, communities": [*TODAY, genie(NUMBERS), communities(0.05, 0.1, 0.2)],
+    "+ all k, communities": [*FIRST, genie(NUMBERS), communities(0.05, 0.1, 0.2)],
     "+ Genie, communities, spherical": [
-        *TODAY,
+        *FIRST,
         genie(FEW),
         communities(0.05, 0.1, 0.2),
         spherical(*FEW),
@@ -103,11 +106,25 @@ PRESETS: dict[str, list[dict[str, Any]]] = {
         genie(FEW),
         communities(0.05, 0.1, 0.2),
     ],
+    "version 2": [dict(grid) for grid in POOLS["default"]],
+    "version 2, no communities": [
+        dict(grid) for grid in POOLS["default"] if grid["clusterer"] != "communities"
+    ],
+    "version 2, Bayesian mixture": [
+        *without("OPTICS", "affinity propagation"),
+        genie(FEW, 5),
+        communities(0.05, 0.1, 0.2),
+    ],
+    "version 2, Genie at all k": [
+        *without("OPTICS", "affinity propagation", "Bayesian mixture"),
+        genie(NUMBERS, 5),
+        communities(0.05, 0.1, 0.2),
+    ],
 }
 UNION = [
-    *TODAY,
+    *FIRST,
     genie(NUMBERS),
-    genie(FEW, 5),
+    genie(NUMBERS, 5),
     communities(0.05, 0.1, 0.2, 0.5, 1.0),
     spherical(*FEW),
 ]
@@ -148,7 +165,13 @@ def fit(data: Path, keep: Path, most: int) -> None:
         )
 
 
-def takes_part(spec: Mapping[str, Any], preset: Sequence[Mapping[str, Any]]) -> bool:
+def voters(found: Any, name: str) -> list[bool]:
+    """Which models of the union a preset has for a set of that size."""
+    preset = sized_grids(PRESETS[name], len(found["labels_true"]))
+    return [_takes_part(json.loads(spec), preset) for spec in found["specs"]]
+
+
+def _takes_part(spec: Mapping[str, Any], preset: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a model of the union is one of a preset's."""
     own = ("Genie", "communities", "spherical k-means")
     for grid in preset:
@@ -164,9 +187,9 @@ def takes_part(spec: Mapping[str, Any], preset: Sequence[Mapping[str, Any]]) -> 
     return False
 
 
-def judge(found: Any, preset: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def judge(found: Any, name: str) -> dict[str, float]:
     """Return the columns of a preset on one set."""
-    rows = [takes_part(json.loads(s), preset) for s in found["specs"]]
+    rows = voters(found, name)
     labels, families = found["labels"][rows], found["families"][rows].tolist()
     truth = found["labels_true"]
     values = np.array([adjusted_rand_score(truth, one) for one in labels])
@@ -188,21 +211,23 @@ def judge(found: Any, preset: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     }
 
 
-def compare(keep: Path, names: Sequence[str]) -> None:
-    """Print every preset on both halves."""
+def compare(keep: Path, names: Sequence[str], chosen: str) -> None:
+    """Print presets on the half that chooses, and the chosen one on the other half."""
     places = sorted(keep.glob("*.npz"))
     order = np.random.default_rng(HALVES_SEED).permutation(len(places))
-    halves = {
-        "the half that chooses": order[: len(places) // 2],
-        "the other half": order[len(places) // 2 :],
-    }
-    for title, half in halves.items():
-        tables = {name: [] for name in names}
+    halves = [("the half that chooses", order[: len(places) // 2], names)]
+    if chosen:
+        first = next(iter(PRESETS))
+        halves.append(
+            ("the other half", order[len(places) // 2 :], [first, chosen]),
+        )
+    for title, half, compared in halves:
+        tables = {name: [] for name in compared}
         for at in half:
             with np.load(places[at]) as file:
                 found = dict(file)
-            for name in names:
-                tables[name].append(judge(found, PRESETS[name]))
+            for name in compared:
+                tables[name].append(judge(found, name))
         print_half(title, {name: pd.DataFrame(t) for name, t in tables.items()})
 
 
@@ -215,6 +240,8 @@ def print_half(title: str, tables: dict[str, pd.DataFrame]) -> None:
         rows[name] = table.mean()
         rows[name]["worse"] = (table["leader"] < first["leader"] - 0.05).mean()
         rows[name]["better"] = (table["leader"] > first["leader"] + 0.05).mean()
+        behind = table["consensus"] < first["consensus"] - 0.05
+        rows[name]["consensus worse"] = behind.mean()
     print(pd.DataFrame(rows).T.round(3).to_string(), flush=True)
 
 
@@ -226,9 +253,11 @@ def cost(names: Sequence[str]) -> None:
     run_pool(X[:500], UNION, n_jobs=1)
     for name in names:
         start = sum(os.times()[:4])
-        ensemble = run_pool(X, PRESETS[name], n_jobs=1)
+        ensemble = run_pool(X, sized_grids(PRESETS[name], len(X)), n_jobs=1)
         seconds = sum(os.times()[:4]) - start
-        print(f"{name:32s} {ensemble.n_partitions:4d} models {seconds:6.1f} s")
+        print(
+            f"{name:32s} {ensemble.n_partitions:4d} models {seconds:6.1f} s", flush=True
+        )
 
 
 def main() -> None:
@@ -239,13 +268,14 @@ def main() -> None:
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--most", type=int, default=10_000, help="rows of a set")
     parser.add_argument("--presets", nargs="*", default=list(PRESETS))
-    chosen = parser.parse_args()
-    if chosen.what == "fit":
-        fit(chosen.data, chosen.keep, chosen.most)
-    elif chosen.what == "compare":
-        compare(chosen.keep, chosen.presets)
+    parser.add_argument("--chosen", default="", help="a preset")
+    given = parser.parse_args()
+    if given.what == "fit":
+        fit(given.data, given.keep, given.most)
+    elif given.what == "compare":
+        compare(given.keep, given.presets, given.chosen)
     else:
-        cost(chosen.presets)
+        cost(given.presets)
 
 
 if __name__ == "__main__":

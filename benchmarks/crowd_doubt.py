@@ -33,7 +33,7 @@ from scipy.stats import spearmanr
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
-from benchmarks.crowd import HALVES_SEED, TODAY, read, takes_part
+from benchmarks.crowd import HALVES_SEED, read, voters
 from clusterlens.compute.consensus.partition import consensus_partition
 from clusterlens.compute.ensemble.agreement import count_agreements
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -76,7 +76,7 @@ def _voting(ensemble: Ensemble, by: Any) -> Ensemble:
     return ensemble.with_weights(vote_weights(ensemble, by))
 
 
-def measure(data: Path, keep: Path, out: Path, most: int) -> None:
+def measure(data: Path, keep: Path, out: Path, most: int, preset: str) -> None:
     """Write what the treatments give on every set, and what is seen without labels."""
     done = set()
     if out.exists():
@@ -91,15 +91,15 @@ def measure(data: Path, keep: Path, out: Path, most: int) -> None:
             found = dict(file)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            line = {"set": name, "n": len(X), **judge(X, found)}
+            line = {"set": name, "n": len(X), **judge(X, found, preset)}
         with out.open("a") as rows:
             rows.write(json.dumps(line) + "\n")
         print(name, X.shape, f"{sum(os.times()[:2]):.0f} s", flush=True)
 
 
-def judge(X: Any, found: Any) -> dict[str, Any]:
+def judge(X: Any, found: Any, preset: str) -> dict[str, Any]:
     """Return the columns of a set."""
-    taken = [takes_part(json.loads(spec), TODAY) for spec in found["specs"]]
+    taken = voters(found, preset)
     labels, truth = found["labels"][taken].astype(int), found["labels_true"]
     ensemble = Ensemble(labels, families=found["families"][taken].tolist())
     values = np.array([adjusted_rand_score(truth, one) for one in labels])
@@ -215,10 +215,11 @@ def main() -> None:
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--most", type=int, default=2000, help="rows of a set")
+    parser.add_argument("--preset", default="version 1", help="one of benchmarks.crowd")
     parser.add_argument("--chosen", default="", help="a treatment")
     given = parser.parse_args()
     if given.what == "measure":
-        measure(given.data, given.keep, given.out, given.most)
+        measure(given.data, given.keep, given.out, given.most, given.preset)
     else:
         compare(given.out, given.chosen)
 

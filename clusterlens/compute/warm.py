@@ -128,9 +128,10 @@ def _draw(n_clusters: int) -> None:
 
 
 def _find_neighbors() -> None:
-    """Find neighbours, and order by them."""
+    """Find neighbours, order and join by them."""
     X = read_only(_table(3))  # as pools have it
     make_ordering(X, 0, neighbor_table(X, 4), min_samples=5)
+    Genie(min_samples=5).fit(X)
 
 
 def _partition() -> None:

@@ -43,7 +43,7 @@ def test_a_preset_makes_the_models_that_it_makes_in_a_script(preset, n):
 def test_methods_beyond_their_limit_start_switched_off_before_what_takes_over():
     entries = draft_entries(PoolDraft(), 100_000)
     off = {e.clusterer: e.settings for e in entries if not e.on}
-    assert {"affinity propagation", "Birch", "agglomerative", "spectral"} == set(off)
+    assert {"Birch", "agglomerative", "spectral"} == set(off)
     assert "single" not in off["agglomerative"]["linkage"]
     names = [e.clusterer for e in entries]
     assert names.index("spectral on landmarks") == names.index("spectral") + 1

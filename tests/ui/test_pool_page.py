@@ -72,11 +72,11 @@ def test_without_a_table_the_page_leads_to_one():
 
 def test_a_clusterer_says_what_groups_it_finds():
     async def scenario(opened):
-        finds = safe(CLUSTERERS["Genie"].meaning)
-        assert f'aria-label="add Genie: {finds}"' in opened.grid._form.body
-        opened.grid._form._handle_msg("add Genie")
+        finds = safe(CLUSTERERS["OPTICS"].meaning)
+        assert f'aria-label="add OPTICS: {finds}"' in opened.grid._form.body
+        opened.grid._form._handle_msg("add OPTICS")
         await opened.rest()
-        assert f"title='{finds}'>Genie</span>" in opened.grid._form.body
+        assert f"title='{finds}'>OPTICS</span>" in opened.grid._form.body
 
     looked_at(scenario)
 
@@ -206,15 +206,16 @@ def test_what_is_left_out_at_this_size_says_why_and_can_be_run():
     async def scenario(opened):
         body = opened.grid._form.body
         assert (
-            "presets run it up to 2\u202f000 samples, this table has 5\u202f000" in body
+            "presets run it up to 50\u202f000 samples, this table has 100\u202f000"
+            in body
         )
         names = [entry.clusterer for entry in opened.grid._entries]
-        at = names.index("affinity propagation")
+        at = names.index("Birch")
         assert not opened.grid._entries[at].on
         opened.grid._form._handle_msg(f"switch {at}")
         assert opened.grid._entries[at].on
 
-    looked_at(scenario, "customers")
+    looked_at(scenario, "large")
 
 
 @pytest.mark.parametrize("text", ["[{]", '[{"clusterer": "<img src=x>"}]'])

@@ -9,9 +9,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clusterlens.compute.pool.specs import POOLS, pool_grids
+from clusterlens.compute.pool.catalogue import CLUSTERERS
+from clusterlens.compute.pool.specs import POOLS, Spec, pool_grids, preset_forms
 
-PRESET_VERSIONS: dict[str, int] = dict.fromkeys(POOLS, 1)
+PRESET_VERSIONS: dict[str, int] = {**dict.fromkeys(POOLS, 1), "default": 2}
+
+# What a name stood for in earlier versions, so that runs of them are known.
+FORMER_PRESETS: dict[tuple[str, int], Sequence[Spec]] = {
+    ("default", 1): [
+        {"clusterer": name, **CLUSTERERS[name].grid}
+        for name in (
+            "k-means",
+            "mini-batch k-means",
+            "bisecting k-means",
+            "agglomerative",
+            "Birch",
+            "DBSCAN",
+            "DBSCAN on a sample",
+            "HDBSCAN",
+            "OPTICS",
+            "Gaussian mixture",
+            "Bayesian mixture",
+            "spectral",
+            "affinity propagation",
+        )
+    ],
+}
 
 
 class PresetUsed(NamedTuple):
@@ -50,8 +73,9 @@ def preset_of(pool: Sequence[Mapping[str, Any]], n_samples: int) -> PresetUsed |
     Returns
     -------
     preset : PresetUsed or None
-        The preset whose entries these are, in the same order; None for a pool of one's
-        own, and for a preset of which something was changed.
+        The preset whose entries these are, in the same order, now or in an earlier
+        version; None for a pool of one's own, and for a preset of which something was
+        changed.
     """
     entries = list(map(_listed, pool))
     for name, version in PRESET_VERSIONS.items():
@@ -59,7 +83,29 @@ def preset_of(pool: Sequence[Mapping[str, Any]], n_samples: int) -> PresetUsed |
         grids, _ = pool_grids(asked, n_samples)
         if list(map(_listed, grids)) == entries:
             return PresetUsed(name, version, len(entries))
+    for (name, version), specs in FORMER_PRESETS.items():
+        if list(map(_listed, sized_grids(specs, n_samples))) == entries:
+            return PresetUsed(name, version, len(entries))
     return None
+
+
+def sized_grids(specs: Sequence[Spec], n_samples: int) -> list[dict[str, Any]]:
+    """Return the grids that the entries of a preset stand for at a size.
+
+    Parameters
+    ----------
+    specs : sequence of mapping
+        Entries of a preset, also of an earlier version.
+    n_samples : int
+        Number of samples; what is too slow there is replaced or left out.
+
+    Returns
+    -------
+    grids : list of dict
+        As `pool_grids` gives them for the name of a preset.
+    """
+    forms = [form for spec in specs for form in preset_forms(spec, n_samples, [])]
+    return pool_grids(forms, n_samples)[0]
 
 
 def _listed(grid: Mapping[str, Any]) -> dict[str, Any]:

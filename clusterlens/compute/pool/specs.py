@@ -78,11 +78,10 @@ POOLS: dict[str, Sequence[Spec] | Callable[[int], Sequence[Spec]]] = {
         "DBSCAN",
         "DBSCAN on a sample",
         "HDBSCAN",
-        "OPTICS",
+        "Genie",
         "Gaussian mixture",
-        "Bayesian mixture",
         "spectral",
-        "affinity propagation",
+        "communities",
     ),
     "quick": [
         {"clusterer": "k-means", "n_clusters": [2, 3, 4, 6, 8]},

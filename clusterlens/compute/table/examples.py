@@ -154,7 +154,7 @@ def _digits() -> pd.DataFrame:
 @_example(
     "rings",
     "Three nested rings",
-    "Few models see the rings; outvoted by the others, they rank in the lower half.",
+    "Few models see the rings, and the others, who agree more, outvote them.",
     900,
     2,
 )

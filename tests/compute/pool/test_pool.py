@@ -31,7 +31,12 @@ from clusterlens.compute.pool.pool import (
     pool_specs,
     run_pool,
 )
-from clusterlens.compute.pool.preset_versions import PRESET_VERSIONS
+from clusterlens.compute.pool.preset_versions import (
+    FORMER_PRESETS,
+    PRESET_VERSIONS,
+    preset_of,
+    sized_grids,
+)
 from clusterlens.compute.pool.specs import plan_pool
 from tests.bad_estimators import (
     Constant,
@@ -152,7 +157,7 @@ def test_the_grids_of_a_preset_are_plain_and_give_its_specs(name):
 @pytest.mark.parametrize(
     ("name", "version", "digest"),
     [
-        ("default", 1, "b256fe393faa7a6a"),
+        ("default", 2, "c0af985303a1c535"),
         ("quick", 1, "d8a7f2b427272120"),
         ("paper", 1, "352b050d2a33616e"),
         ("paper-fixed-k", 1, "d472b37f43b5306c"),
@@ -166,17 +171,27 @@ def test_a_preset_that_changes_gets_another_version(name, version, digest):
     assert hashlib.sha256(text).hexdigest()[:16] == digest
 
 
-def test_default_pool_has_five_families_of_similar_size(X):
-    ensemble = run_pool(X, n_jobs=1)
-    families, counts = np.unique(ensemble.families, return_counts=True)
-    assert families.tolist() == [
-        "affinity",
-        "agglomerative",
-        "density",
-        "k-means",
-        "mixture",
+@pytest.mark.parametrize(
+    ("name", "version", "digest"), [("default", 1, "b256fe393faa7a6a")]
+)
+def test_a_former_preset_is_known_by_its_models(name, version, digest):
+    grids = [
+        sized_grids(FORMER_PRESETS[name, version], n) for n in (500, 20_000, 200_000)
     ]
-    assert counts.max() <= 2 * counts.min()
+    text = json.dumps(grids, sort_keys=True).encode()
+    assert hashlib.sha256(text).hexdigest()[:16] == digest
+    for n, pool in zip((500, 20_000, 200_000), grids, strict=True):
+        assert preset_of(pool, n) == (name, version, len(pool))
+        assert preset_of(pool[1:], n) is None
+    assert (name, PRESET_VERSIONS[name]) not in FORMER_PRESETS
+
+
+@pytest.mark.parametrize("n", [500, 5_000, 20_000, 200_000])
+def test_no_family_of_the_default_pool_has_more_than_a_third_of_the_votes(n):
+    families = estimate_pool((n, 10)).families
+    assert {"spanning tree", "neighbour graph"} < set(families)
+    assert len(set(families)) == 7
+    assert max(map(families.count, families)) <= len(families) / 3
 
 
 @pytest.mark.parametrize("name", CLUSTERERS)
@@ -537,9 +552,9 @@ def test_large_data_replace_slow_clusterers_of_a_preset_with_a_note():
     names = {name.rsplit(" ", 1)[0] for name in estimate.names}
     assert {"ward linkage on features", "single linkage"} <= names
     assert not {"ward linkage", "spectral"} & names
-    starts = ("agglomerative replaced by", "affinity propagation left out")
-    for start in starts:
-        assert any(note.startswith(start) for note in estimate.notes)
+    assert any(n.startswith("agglomerative replaced by") for n in estimate.notes)
+    larger = estimate_pool((60_000, 5), "default").notes
+    assert any(note.startswith("Birch left out") for note in larger)
 
 
 def test_large_data_add_what_small_data_do_not_need():

@@ -118,13 +118,12 @@ def test_what_fails_or_warns_reaches_all_who_need_it(tmp_path):
 def test_the_plan_names_each_step_and_whom_it_serves():
     plan = {step.title: step for step in estimate_pool((500, 3)).plan}
     tables = [title for title in plan if "every sample" in title]
-    assert tables == ["9 nearest neighbours of every sample"]
+    assert tables == ["15 nearest neighbours of every sample"]
     served = plan[tables[0]].models
-    for family in ("DBSCAN", "HDBSCAN", "OPTICS", "spectral"):
-        if family != "HDBSCAN":
-            assert any(name.startswith(family) for name in served)
+    for family in ("DBSCAN", "spectral"):
+        assert any(name.startswith(family) for name in served)
     tree = plan["tree of nearest neighbours (spanning tree, min_samples=5)"]
-    assert {name.split()[0] for name in tree.models} == {"DBSCAN", "HDBSCAN"}
+    assert {name.split()[0] for name in tree.models} == {"DBSCAN", "HDBSCAN", "Genie"}
     embedding = plan["spectral embedding of 10 dimensions, 10 neighbours"]
     assert len(embedding.models) == 7
     assert len(plan["tree of ward linkage (euclidean)"].models) == 3

@@ -10,7 +10,11 @@ from clusterlens.compute._validation import DataError
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.fuzzy.partition import FuzzyPartition
 from clusterlens.compute.notes import Note
-from clusterlens.compute.pool.preset_versions import PresetUsed
+from clusterlens.compute.pool.preset_versions import (
+    FORMER_PRESETS,
+    PresetUsed,
+    sized_grids,
+)
 from clusterlens.compute.pool.specs import pool_grids
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.storing import dataset_from_parquet, dataset_to_parquet
@@ -331,7 +335,11 @@ def test_a_record_of_before_a_field_was_added_has_its_default(tmp_path):
 @pytest.mark.parametrize("pool", ["quick", "default"])
 def test_a_run_of_before_presets_had_versions_has_the_first(tmp_path, pool):
     made = analysis()
-    grids, _ = pool_grids(pool, len(made.dataset.X))
+    n = len(made.dataset.X)
+    if (pool, 1) in FORMER_PRESETS:
+        grids = sized_grids(FORMER_PRESETS[pool, 1], n)
+    else:
+        grids, _ = pool_grids(pool, n)
     older = replace(made.runs[0], pool=tuple(grids), preset=None)
     own = replace(older, id="r2", pool=made.runs[0].pool)
     row = written(
