@@ -128,9 +128,9 @@ def _draw(n_clusters: int) -> None:
 
 
 def _find_neighbors() -> None:
-    """Find neighbours, order and join by them."""
-    X = read_only(_table(3))  # as pools have it
-    make_ordering(X, 0, neighbor_table(X, 4), min_samples=5)
+    """Find neighbours, and join by them."""
+    X = read_only(_table())  # as pools have it
+    neighbor_table(X, 4)
     Genie(min_samples=5).fit(X)
 
 
@@ -188,6 +188,7 @@ def _use_features() -> None:
         SPUDS(n_init=1).fit(X[:40])
         FeatureLinkage(n_features=20).fit(X)
         table = neighbor_table(X, 4)
+        make_ordering(X, 0, table, min_samples=5)
         make_graph_ordering(X, 0, table, min_samples=5)
         grown_tree(X, 0, table, min_samples=5)
         select_k(X, [2], n_resamples=2, n_draws=19, n_jobs=1)
