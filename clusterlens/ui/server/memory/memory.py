@@ -23,6 +23,7 @@ from weakref import WeakSet
 import param
 
 from clusterlens.ui.actions import ACTIONS, merge
+from clusterlens.ui.server.memory.contents import is_key
 from clusterlens.ui.server.memory.records import Records, same_table
 from clusterlens.ui.server.memory.schema import ABOUT, INTENTS
 from clusterlens.ui.server.memory.store import (
@@ -71,6 +72,11 @@ class Files(dict[str, bytes]):
         if self._store is None:
             raise KeyError(key)
         return self._store.contents.get(key)
+
+    def __contains__(self, key: object) -> bool:
+        if super().__contains__(key):
+            return True
+        return self._store is not None and is_key(key) and key in self._store.contents
 
 
 class Memory(param.Parameterized):
