@@ -108,6 +108,9 @@ class Memory(param.Parameterized):
     interrupted = param.ClassSelector(
         class_=tuple, default=(), doc="Intents of what ended before it was done."
     )
+    elsewhere = param.ClassSelector(
+        class_=tuple, default=(), doc="Intents of other pages of the analysis."
+    )
 
     def __init__(
         self,
@@ -227,12 +230,14 @@ class Memory(param.Parameterized):
         self._noted_at = time.monotonic()
         self._noted |= {i.id: i for i in intents}
         self._forget(ended)
+        if ended:
+            self._tell_others()
 
     def _forget(self, ended: Collection[str]) -> None:
         self._noted = {k: i for k, i in self._noted.items() if k not in ended}
 
-    async def look_around(self) -> list[str]:
-        """Find what was interrupted; return titles of what is under way elsewhere."""
+    async def look_around(self) -> None:
+        """Find what was interrupted, and what is under way elsewhere."""
         store, analysis = self.store, self.analysis
         try:
             alive, interrupted = await _on_thread(lambda: store.under_way(analysis))
@@ -243,10 +248,12 @@ class Memory(param.Parameterized):
                 "warning",
                 f"What was under way here cannot be read, nor done again: {error}.",
             )
-            return []
-        self.interrupted = tuple(interrupted)
-        mine = {intent.id for intent in self.under_way}
-        return [intent.title for intent in alive if intent.id not in mine]
+            return
+        mine = {*self._noted, *(intent.id for intent in self.under_way)}
+        self.param.update(
+            interrupted=tuple(interrupted),
+            elsewhere=tuple(intent for intent in alive if intent.id not in mine),
+        )
 
     async def take(self, intent: Intent) -> bool:
         """Put what was interrupted under way here; False where another page did."""
@@ -274,6 +281,8 @@ class Memory(param.Parameterized):
                 if self._behind:
                     self._behind = False
                     await self._follow()
+                    if self.analysis is not None:
+                        await self.look_around()
                 if not self._is_kept():
                     self.state = "saving"
                     await self._write()
@@ -310,10 +319,14 @@ class Memory(param.Parameterized):
         self._forget(ended)
         self._page = page
         if self._kept.id != kept.id:
-            self.interrupted = ()
+            self.param.update(interrupted=(), elsewhere=())
         self.param.update(analysis=self._kept.id, saved_at=time.time())
         for key in [key for key in self.files if key in self.store.contents]:
             self.files.pop(key, None)
+        self._tell_others()
+
+    def _tell_others(self) -> None:
+        """Let other pages of the analysis see what has changed."""
         for other in list(_MEMORIES):
             if other is not self and other.analysis == self.analysis:
                 other.hear()
@@ -379,6 +392,7 @@ class Memory(param.Parameterized):
             analysis=kept.id,
             saved_at=time.time(),
             interrupted=(),
+            elsewhere=(),
         )
         self._history.replace(kept.steps, kept.cursor)
 
@@ -388,7 +402,11 @@ class Memory(param.Parameterized):
         self._is_over = True
         left, self._noted, self.under_way = list(self._noted), {}, ()
         if left:
-            _THREADS.submit(self.store.leave, left)
+            loop = asyncio.get_running_loop()
+            leaving = loop.run_in_executor(_THREADS, self.store.leave, left)
+            leaving.add_done_callback(
+                lambda done: done.exception() or self._tell_others()
+            )
 
 
 def read(
