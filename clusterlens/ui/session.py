@@ -267,6 +267,7 @@ class Session:
             )
             return False
         await self.memory.settled()
+        page = self.look.page
 
         def begin() -> Callable[[Job], Any]:
             return lambda job: read(store, analysis, job.report)
@@ -275,7 +276,9 @@ class Session:
         if found is None:
             return False
         kept, notes, looked = found
-        wanted = looked if look is None else look
+        wanted = dict(looked if look is None else look)
+        if self.look.page != page:  # the analyst has turned to another one meanwhile
+            wanted["page"] = self.look.page
         # A page that is left at once would be made and computed for nothing.
         restore_look(
             self.look, {name: wanted[name] for name in wanted if name == "page"}
