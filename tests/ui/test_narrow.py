@@ -217,6 +217,7 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     reasons = dict(app.locator(".cl-roles .reason").evaluate_all(heights))
     assert len(max(reasons, key=len)) > 50
     assert max(reasons.values()) <= 1
+    assert not within(app, ".cl-pca .MuiSelect-select")[0]["cut"]
 
 
 def test_the_pool_is_laid_out_on_a_page_of_800_pixels(app, tmp_path):

@@ -95,7 +95,7 @@ class Preparation(Panel):
             styles={
                 "display": "grid",
                 "grid-template-columns": "repeat(auto-fit, "
-                "minmax(calc(150px * var(--cl-scale, 1)), 1fr))",
+                "minmax(max(calc(150px * var(--cl-scale, 1)), 34%), 1fr))",
                 "gap": "4px 10px",
                 "flex": "none",
             },
