@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -69,9 +68,7 @@ class Session:
         self.jobs.param.watch(self._form, "partial")
         self.look.param.watch(self._form, ["page", "so_far"])
         self.jobs.param.watch(self._tell_memory, "shown")
-        # What is told of work of other pages, by title, until what came of it is here.
-        self._elsewhere: dict[str, Notice] = {}
-        self.history.param.watch(self._arrived, "steps")
+        self.memory.param.watch(self._tell_elsewhere, "elsewhere")
 
     @property
     def analysis(self) -> Analysis:
@@ -271,6 +268,7 @@ class Session:
             )
             return False
         await self.memory.settled()
+        page = self.look.page
 
         def begin() -> Callable[[Job], Any]:
             return lambda job: read(store, analysis, job.report)
@@ -279,7 +277,9 @@ class Session:
         if found is None:
             return False
         kept, notes, looked = found
-        wanted = looked if look is None else look
+        wanted = dict(looked if look is None else look)
+        if self.look.page != page:  # the analyst has turned to another one meanwhile
+            wanted["page"] = self.look.page
         # A page that is left at once would be made and computed for nothing.
         restore_look(
             self.look, {name: wanted[name] for name in wanted if name == "page"}
@@ -288,22 +288,19 @@ class Session:
         restore_look(self.look, wanted, self._ends())
         for text in notes:
             self.jobs.notify("warning", text)
-        for title in await self.memory.look_around():
-            notice = self._elsewhere[title] = Notice(
-                "info",
-                f"{title} is under way on another page of this analysis, or on one "
-                "that was closed; what comes of it will be here as soon as it is done.",
-            )
-            self.jobs.notify(notice.severity, notice.text)
+        await self.memory.look_around()
         return True
 
-    def _arrived(self, event: Any) -> None:
-        """Say no more that what has come is under way."""
+    def _tell_elsewhere(self, event: Any) -> None:
+        """Say what is under way on other pages, as long as it is."""
         before, now = (
-            Counter(step.title for step in steps) for steps in (event.old, event.new)
+            dict.fromkeys(_elsewhere(intent) for intent in intents)
+            for intents in (event.old, event.new)
         )
-        for title in [t for t in self._elsewhere if now[t] > before[t]]:
-            self.jobs.dismiss(self._elsewhere.pop(title))
+        self.jobs.dismiss(*(notice for notice in before if notice not in now))
+        for notice in now:
+            if notice not in before:
+                self.jobs.notify(notice.severity, notice.text)
 
     def _ends(self) -> dict[str, int]:
         """How many models and samples there are to look at."""
@@ -413,3 +410,12 @@ class Session:
                 self.look.param.update(cns_preview=None, cns_step=None, cns_version="")
             if (self.analysis.ensemble, self.analysis.dataset) != (before, dataset):
                 self.look.forget(*Look.kept_until("either"))
+
+
+def _elsewhere(intent: Intent) -> Notice:
+    """Say that something is under way on another page."""
+    return Notice(
+        "info",
+        f"{intent.title} is under way on another page of this analysis, or on one that "
+        "was closed; what comes of it will be here as soon as it is done.",
+    )

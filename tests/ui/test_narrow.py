@@ -91,6 +91,8 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     path = write_blobs(tmp_path, name=NAME)
     frame = pd.read_csv(path)
     frame["smokes"] = [1, 0, 0, 0] * (len(frame) // 4)
+    frame["class"] = [f"sort {k % 8}" for k in range(len(frame))]
+    del frame["kind"]
     frame = frame.rename(columns={"length": LONG_COLUMN, "width": "petal length"})
     frame.to_csv(path, index=False)
     load(app, path)
@@ -109,6 +111,11 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     for bar, height in enumerate(("15px", "5px")):
         expect(two.locator(".bar").nth(bar)).to_have_css("height", height)
     expect(two).to_have_text("0: 75%1: 25%")
+    [chosen] = within(app, ".cl-pca .MuiSelect-select")
+    assert chosen["text"] == "no, keep all features"
+    assert not chosen["cut"]
+    [ready] = within(app, ".cl-prepared")
+    assert ready["box"][2] - ready["box"][0] > 250
 
     run_pool(app)
     app.set_viewport_size({"width": 1440, "height": 900})
@@ -122,6 +129,12 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     assert not pill["cut"]
     app.locator(".leader .told-apart").nth(2).wait_for()
     assert [one["cut"] for one in parts(app, ".leader .told-apart")] == [False] * 3
+    # What is cut all the same keeps its beginning.
+    lead = app.locator(".leader .told-apart > span").first
+    expect(lead).to_have_css("direction", "ltr")
+    [votes] = within(app, ".cl-votes .MuiInputBase-root")
+    assert inside(votes, within(app, ".cl-ranking.cl-card")[0])
+    assert not within(app, ".cl-votes .MuiSelect-select")[0]["cut"]
     assert_controls_are_inside(app)
     [score] = within(app, ".cl-score .MuiSelect-select")
     end = app.locator(".cl-score .MuiSelect-select").evaluate(ENDS, SCORE)
@@ -142,6 +155,22 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     for picture in within(app, ".cl-distributions svg")[1:3]:
         low, high = picture["box"][1], min(picture["box"][3], place["box"][3])
         assert high - low >= 25
+    [card] = within(app, ".cl-profile.cl-card")
+    rows = within(app, ".cl-profile-table tr")
+    assert len(rows) >= 5
+    assert all(low["box"][3] <= card["box"][3] for low in rows)
+    titles = app.locator(".cl-compare p.cut")
+    for title in titles.all():
+        expect(title).to_have_attribute("title", title.inner_text())
+    assert titles.count() == 2
+    turn_to(app, "labels")
+    app.locator(".cl-pair-columns tr").last.wait_for()
+    for part, place in (
+        (".cl-label-pairs .pairs", ".cl-label-pairs"),
+        (".cl-pair-columns table", ".cl-class-pair.cl-card"),
+    ):
+        assert inside(within(app, part)[0], within(app, place)[0]), part
+    assert len(within(app, ".cl-label-pairs button")) == 28
     turn_to(app, "fuzzy")
     app.locator(".cl-fuzzy-pairs th button").first.wait_for()
     cells = within(app, ".cl-fuzzy-pairs th.name:has(button)")
@@ -167,6 +196,28 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     titles = parts(app, "nav button")
     assert len(titles) == len(PAGES)
     assert not any(one["cut"] for one in titles)
+    notes = [
+        note
+        for css in (".cl-map", ".cl-consensus-matrix", ".cl-binarised-matrix")
+        for kind in (".cut.whole", ".whole > .cut")
+        for note in within(app, f"{css} {kind}")
+    ]
+    assert len(notes) == 3
+    assert not any(note["cut"] for note in notes)
+    turn_to(app, "data")
+    [place] = within(app, ".cl-variance")
+    bars = within(app, ".cl-variance .bars > div")
+    seen = [one["box"] for one in bars if one["box"][0] < place["box"][2]]
+    assert seen
+    assert all(low <= place["box"][3] for *_, low in seen)
+    app.keyboard.press("a")
+    app.set_viewport_size({"width": 1440, "height": 900})
+    app.locator(".cl-roles .reason").last.wait_for()
+    heights = "all => all.map(e => [e.textContent, e.scrollHeight - e.clientHeight])"
+    reasons = dict(app.locator(".cl-roles .reason").evaluate_all(heights))
+    assert len(max(reasons, key=len)) > 50
+    assert max(reasons.values()) <= 1
+    assert not within(app, ".cl-pca .MuiSelect-select")[0]["cut"]
 
 
 def test_the_pool_is_laid_out_on_a_page_of_800_pixels(app, tmp_path):

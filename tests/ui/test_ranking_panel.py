@@ -10,7 +10,7 @@ import pytest
 import clusterlens as cl
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.ranking import SCORES
-from clusterlens.ui.kit.words import telling
+from clusterlens.ui.kit.words import differing, telling
 from clusterlens.ui.pages.consensus.ranked_rows import HEADS, ROW_CSS, RankedRows
 from clusterlens.ui.pages.consensus.ranking import FITTING, RankingTable, short
 from tests.ui.loop import rest, run
@@ -166,7 +166,9 @@ def test_a_narrow_ranking_cuts_what_names_share_and_usual_names_not_at_all(app):
     rows = [[1, name, "×2", 4, 1, 0, "", None, "1", 0, 0, 0, "1", ""] for name in names]
     found = app.evaluate(SHOW_ROWS, [RankedRows._esm, ROW_CSS, HEADS, json.dumps(rows)])
     assert found == [["average", True, False], ["ward", True, False]]
-    usual = [short(name) for name in cl.estimate_pool((2310, 18)).names]
+    usual = differing([short(name) for name in cl.estimate_pool((2310, 18)).names])
+    orders = [f"OPTICS min_samples=5 xi={xi}" for xi in (0.02, 0.05)]
+    assert "OPTICS xi=0.02" in differing([*usual, *orders])
     usual = [name for name in usual if not name.startswith("DBSCAN")]
     names = telling([*usual, "DBSCAN eps=1.378", "DBSCAN eps=2.05"])
     after = ["", 10, 0.1, 0, "", 30, "87%", None, None, 0, "2", "", 0.1]

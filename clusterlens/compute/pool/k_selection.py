@@ -24,6 +24,7 @@ import pandas as pd
 from scipy.stats import skew
 from sklearn.cluster import KMeans
 
+from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.cluster import run_on_workers
 from clusterlens.compute._run.context import takes_running
@@ -167,7 +168,8 @@ class KSelection(Frozen):
             )
         at = int(np.flatnonzero(self.n_clusters == self.k)[0])
         spans = " and ".join(
-            f"{curves.pac[:, at].min():.0%} to {curves.pac[:, at].max():.0%} in {kind}"
+            f"{percent(curves.pac[:, at].min())} to "
+            f"{percent(curves.pac[:, at].max())} in {kind}"
             for kind, curves in self.references.items()
         )
         others = self.n_clusters[_stands_out(self.p_value, self.gain, self.level)]
@@ -176,7 +178,7 @@ class KSelection(Frozen):
             f" Less clearly: k = {', '.join(map(str, others))}." if len(others) else ""
         )
         return (
-            f"k = {self.k} stands out: {self.data.pac[at]:.0%} of the pairs are "
+            f"k = {self.k} stands out: {percent(self.data.pac[at])} of the pairs are "
             f"ambiguous, against {spans} copies (p = {self.p_value[at]:.2g})." + also
         )
 
@@ -193,8 +195,8 @@ class KSelection(Frozen):
         )
         return (
             f" The closest is k = {self.n_clusters[at]}, which leaves "
-            f"{self.data.pac[at]:.0%} ambiguous, but {reached} copies are as clear at "
-            f"some k (p = {self.p_value[at]:.2g}); more draws may tell."
+            f"{percent(self.data.pac[at])} ambiguous, but {reached} copies are as "
+            f"clear at some k (p = {self.p_value[at]:.2g}); more draws may tell."
         )
 
     def to_frame(self) -> pd.DataFrame:

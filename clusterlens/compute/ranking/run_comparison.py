@@ -97,7 +97,7 @@ class RunComparison(Frozen):
         """Say how alike they are."""
         return (
             f"RunComparison({self.n_shared} shared samples, leaders' ARI "
-            f"{self.leader_ari:.2f}, consensus correlation {self.correlation:.2f})"
+            f"{self.leader_ari:z.2f}, consensus correlation {self.correlation:z.2f})"
         )
 
 

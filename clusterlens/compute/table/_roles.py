@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
 from clusterlens.compute._validation import FloatArray, read_only
 from clusterlens.compute.table._cells import to_numbers
@@ -178,8 +179,8 @@ def _guess(name: str, facts: ColumnFacts) -> tuple[str, str]:
     if facts.n_distinct == 1 and len(values) > 1:
         return "ignore", "constant: every value is the same"
     if present < 0.5 * len(values):
-        share = facts.n_missing / len(values)
-        return "ignore", f"{share:.0%} missing; filling would invent most of the column"
+        share = percent(facts.n_missing / len(values))
+        return "ignore", f"{share} missing; filling would invent most of the column"
     if facts.kind == "date":
         return "ignore", "dates; as numeric they would count as days"
     if facts.kind == "number":
@@ -219,7 +220,10 @@ def _guess_text(name: str, facts: ColumnFacts) -> tuple[str, str]:
             return "ignore", "numbers with leading zeros are codes, not quantities"
         words = pd.unique(values[np.isnan(facts.numbers) & values.notna()])[:3]
         shown = ", ".join(repr(word) for word in words)
-        return "numeric", f"{share:.0%} of the cells are numbers; others, like {shown}"
+        return (
+            "numeric",
+            f"{percent(share)} of the cells are numbers; others, like {shown}",
+        )
     if _has_local_dates(values):
         return "ignore", "dates in a local form; written as 2020-12-31 they can be used"
     if ordered_levels(values) is not None:

@@ -603,6 +603,8 @@ def step_words(step: Step) -> str:
         kind = TITLES.get(step.values.get("kind"))
         rows = f"rows {step.values['a']} and {step.values['b']}"
         return f"{kind}: {rows}" if kind else rows
+    if {"u", "v"} <= step.values.keys():
+        return " and ".join(_side_words(step.values[side]) for side in "uv")
     for name, value in step.values.items():
         if name == "pool":
             models = analysis.run.ensemble.n_partitions if analysis.run else 0
@@ -625,6 +627,18 @@ def step_words(step: Step) -> str:
             told = told if len(told) <= 60 else f"{told[:59]}…"
             parts.append(f"{name.replace('_', ' ')} {told}")
     return ", ".join(part for part in parts if part)
+
+
+def _side_words(key: str) -> str:
+    """Name a side of a pair of Fuzzy as its list does."""
+    kind, _, name = key.partition(" ")
+    titles = {
+        "model": name,
+        "hard": f"{name} (hard)",
+        "upload": f"{name} (upload)",
+        "labels": "label column",
+    }
+    return titles.get(kind, key)
 
 
 def _partition_words(made: Mapping[str, Any], analysis: Analysis) -> str:

@@ -74,6 +74,7 @@ h2 { font-size: 15px; font-weight: 700; margin: 0; white-space: nowrap; }
 @media (max-width: 1350px) { h2 { font-size: 13.5px; } }
 @media (max-width: 1150px) { h2 { font-size: 12.5px; } }
 @media (max-height: 800px) { .spare, .how { display: none; } }
+@media (max-width: 1150px) { .detail { display: none; } }
 h2 small { font-weight: 400; }
 p { margin: 2px 0; }
 .muted, .how { font-size: 12px;
@@ -166,14 +167,16 @@ table.profile td.number { font-size: 13px; }
 .cut { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .cut > button.link { display: inline-block; max-width: 100%; overflow: hidden;
   text-overflow: ellipsis; vertical-align: bottom; }
+/* Larger text has room below, where a page then scrolls. */
+@container style(--cl-scale: 1.3) { .stack > .whole { flex-wrap: wrap; }
+  .cut.whole, .whole > .cut { white-space: normal; } }
 .told-apart { display: flex; gap: 0 .3em; min-width: 0; max-width: 100%; }
 .told-apart > span { flex: 0 1 auto; min-width: 0; overflow: hidden;
   text-overflow: ellipsis; white-space: pre; }
 /* What two names share gives way first, what tells them apart last. */
-.told-apart > span:first-child { flex-shrink: 100000; min-width: 1.6em;
-  direction: rtl; unicode-bidi: isolate; text-align: left; }
+.told-apart > span:first-child { flex-shrink: 100000; min-width: 1.6em; }
 .told-apart > span:first-child:has(+ span:empty) { flex-shrink: 1; }
-.told-apart > span:empty, .told-apart > span:has(> bdi:empty) { display: none; }
+.told-apart > span:empty { display: none; }
 td.cut { max-width: 110px; } table.rows .cut { max-width: 180px; }
 .brief { display: inline-block; max-width: 150px; vertical-align: bottom; }
 .sides { display: flex; justify-content: space-between; gap: 6px; }
@@ -243,6 +246,7 @@ table.heat { border-collapse: separate; border-spacing: 2px; font-size: 12.5px;
   width: auto; min-width: 100%; }
 table.heat td, table.heat th { border: 0; padding: 4px 5px; white-space: nowrap;
   vertical-align: middle; }
+@media (max-height: 800px) { table.heat td { padding: 2px 5px; } }
 table.heat th { font-size: 11.5px; vertical-align: bottom; line-height: 1.15; }
 table.heat td.cell { text-align: center; border-radius: 3px; min-width: 38px; }
 table.heat th.cell { text-align: center; white-space: normal;

@@ -125,8 +125,8 @@ def mark(colour: str, name: str) -> str:
 
 
 def told_apart(lead: str, tail: str) -> str:
-    """Return markup of a name in two parts; the first gives way, at its beginning."""
-    ends = f"<span><bdi>{safe(lead)}</bdi></span><span>{safe(tail)}</span>"
+    """Return markup of a name in two parts; the first gives way, at its end."""
+    ends = f"<span>{safe(lead)}</span><span>{safe(tail)}</span>"
     return f"<span class='told-apart'>{ends}</span>"
 
 

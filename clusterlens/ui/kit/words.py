@@ -23,6 +23,10 @@ NOISE_WORDS: dict[NoiseMeans, str] = {
 }
 
 
+# How names begin, and how they do where there is little room.
+_BRIEFLY = {"Birch threshold=": "Birch ", "Gaussian mixture": "Gaussian mix"}
+
+
 def score_words(key: str) -> str:
     """Name a score in plain words, if it has any, then as experts do."""
     score = SCORES[key]
@@ -73,6 +77,31 @@ def fixed(value: float, digits: int = 2, *, signed: bool = False) -> str:
     if float(text) == 0:
         text = text.lstrip("+-")
     return text.replace("-", "−")
+
+
+def brief(name: str) -> str:
+    """Shorten how the name of a model begins, where there is little room for it."""
+    for begin, brief_begin in _BRIEFLY.items():
+        if name.startswith(begin):
+            return brief_begin + name.removeprefix(begin)
+    return name
+
+
+def differing(names: Sequence[str]) -> list[str]:
+    """Leave out settings that all models of a clusterer have, where it made several."""
+    made: dict[str, list[set[str]]] = {}
+    for name in names:
+        clusterer, *words = name.split(" ")
+        made.setdefault(clusterer, []).append({word for word in words if "=" in word})
+    shared = {key: set.intersection(*all_) for key, all_ in made.items() if all_[1:]}
+    return [
+        " ".join(
+            word
+            for word in name.split(" ")
+            if word not in shared.get(name.partition(" ")[0], ())
+        )
+        for name in names
+    ]
 
 
 def telling(names: Sequence[str]) -> list[tuple[str, str]]:

@@ -220,7 +220,7 @@ def test_what_is_clear_enough_but_reached_by_copies_says_so(planted, monkeypatch
     found = select_k(planted, [2, 3], **FAST)
     assert found.k is None
     assert found.sentence.endswith(
-        " The closest is k = 3, which leaves 0% ambiguous, but 2 of 19 gaussian and 0 "
+        " The closest is k = 3, which leaves <1% ambiguous, but 2 of 19 gaussian and 0 "
         "of 19 uniform copies are as clear at some k (p = 0.15); more draws may tell."
     )
 

@@ -1,5 +1,7 @@
 """Two runs side by side follow from their consensus matrices."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -129,6 +131,12 @@ def test_a_run_is_itself():
     assert found.difference == pytest.approx(0, abs=1e-7)
     assert found.correlation == pytest.approx(1)
     assert found.leader_ari == 1
+
+
+def test_likeness_a_little_below_chance_is_written_without_a_sign():
+    run = random_run(np.random.default_rng(1), 25)
+    found = replace(cl.compare_runs(run, run), leader_ari=-0.004, correlation=-0.004)
+    assert "ARI 0.00, consensus correlation 0.00)" in repr(found)
 
 
 def test_runs_without_shared_rows_are_refused():

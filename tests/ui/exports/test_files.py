@@ -295,6 +295,17 @@ def test_the_timeline_leads_back_and_forth():
         ("load file", {"name": "n.xlsx", "sha256": "0", "part": None}, "name n.xlsx"),
         ("add memberships", {"name": "n", "normalize": True}, "name n, normalize"),
         ("import partitions", {"name": "n", "mixed": False}, "name n"),
+        (
+            "save pair",
+            {"u": "model fuzzy c-means k=3", "v": "hard k-means k=3"},
+            "fuzzy c-means k=3 and k-means k=3 (hard)",
+        ),
+        (
+            "drop pair",
+            {"u": "upload a b.csv", "v": "labels"},
+            "a b.csv (upload) and label column",
+        ),
+        ("save pair", {"u": "EvenH", "v": "EvenLF"}, "EvenH and EvenLF"),
     ],
 )
 def test_a_step_is_told_in_words(kind, values, words):

@@ -170,8 +170,8 @@ def test_hostile_names_are_escaped_in_the_lab():
 
 def test_steps_of_the_report_say_what_they_were_about(told):
     text = section(told[1], "Steps")
-    u, v = told[0].fuzzy_pairs[0]
-    assert f"Save the pair (u {u}, v {v})" in text
+    names = [key.removeprefix("model ") for key in told[0].fuzzy_pairs[0]]
+    assert f"Save the pair ({names[0]} and {names[1]})" in text
 
 
 def test_clusters_are_told_beside_copies_and_not_by_their_pool():

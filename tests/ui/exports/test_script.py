@@ -18,6 +18,7 @@ from clusterlens.ui.exports.replay import replay
 from clusterlens.ui.exports.script import ScriptError, write_script
 from clusterlens.ui.nodes.result import Told, told
 from clusterlens.ui.pages.new_rows.nodes import segmentation
+from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
 from clusterlens.ui.state.links import as_constraints
@@ -45,13 +46,15 @@ SMALL = cl.Ensemble([[0, 1], [0, 0], [1, 1]], names=list("abc"))
 NAME = "a \"b\"\n{0} 'c'.csv"
 
 
-async def analysed(*, distinct: bool, again: bool = False) -> Session:
+async def analysed(
+    *, distinct: bool, again: bool = False, store: Store | None = None
+) -> Session:
     """A file with row ids, a preparation, a run, links by id, a threshold.
 
     The run is one of some of its rows where they are clustered `again`; noise says
     nothing in one with `distinct` partitions.
     """
-    session = Session(Server())
+    session = Session(Server(store))
     rng = np.random.default_rng(0)
     lines = ["row,x,y,<b>,kind"] + [
         f"r{k},{a:.4f},{b:.4f},{c},k{k % 3}"
@@ -229,8 +232,9 @@ def ranked(session: Session) -> cl.Ranking:
     )
 
 
-def test_a_replay_of_a_file_whatever_its_name_gives_the_same():
-    session = run(analysed(distinct=False), 300)
+def test_a_replay_of_a_stored_file_whatever_its_name_gives_the_same(tmp_path):
+    session = run(analysed(distinct=False, store=Store(tmp_path)), 300)
+    assert not list(session.files)
     steps = session.history.done
     what = told_of(session, 1)
     script, clusters = write_script(steps, what), what.clusters

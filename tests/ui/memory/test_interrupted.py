@@ -187,6 +187,33 @@ def test_what_is_under_way_on_another_page_is_told_until_it_is_here(
     run(main())
 
 
+@pytest.mark.parametrize(
+    ("stop", "offered"),
+    [
+        (lambda session: session.jobs.cancel(), []),
+        (lambda session: session.close(), ["Run the pool"]),
+    ],
+    ids=["cancelled", "closed"],
+)
+def test_what_stops_on_another_page_is_told_no_longer_and_offered_if_that_has_ended(
+    tmp_path, held_pool, stop, offered
+):
+    async def main():
+        session, task = await running(tmp_path)
+        await session.memory.settled()
+        other = Session(session.server)
+        assert await other.open(session.memory.analysis)
+        assert "under way on another page" in other.jobs.notices[0].text
+        stop(session)
+        while other.jobs.notices:
+            await asyncio.sleep(0.01)
+        assert [one.title for one in other.memory.interrupted] == offered
+        task.cancel()
+        held_pool.set()
+
+    run(main(), 30)
+
+
 def test_a_run_that_ended_or_was_cancelled_or_failed_is_not_offered(
     tmp_path, monkeypatch, held_pool
 ):

@@ -52,6 +52,22 @@ def assert_same_history(one: Session, other: Session):
         assert_same(a.analysis, b.analysis)
 
 
+def test_a_page_that_is_turned_to_while_an_analysis_opens_stays(tmp_path):
+    async def main():
+        left = Session(Server(Store(tmp_path)))
+        assert await left.act("load example", name="iris")
+        left.look.page = "fuzzy"
+        await left.memory.settled()
+        session = Session(left.server)
+        opening = asyncio.create_task(session.open(left.memory.analysis))
+        await asyncio.sleep(0)
+        session.look.page = "clusters"
+        assert await opening
+        assert session.look.page == "clusters"
+
+    run(main())
+
+
 def test_an_analysis_is_opened_where_it_was_left_without_running_its_pool(
     tmp_path, quick_pool, monkeypatch
 ):

@@ -128,7 +128,8 @@ class Comparison(Panel):
         for text, steering, one in zip(
             self._titles, self._steerings, (chosen, other), strict=True
         ):
-            text.body = f"<p class='cut'><b>{safe(one.title)}</b></p>"
+            title = safe(one.title)
+            text.body = f"<p class='cut' title='{title}'><b>{title}</b></p>"
             steering.words = _spoken(one)
         if comparison.ready:
             self._text.body = (
@@ -239,8 +240,9 @@ def _table(
         for k in table.columns.tolist()
     )
     rows = "".join(
-        f"<tr><td class='name cut'>{mark(cluster_colour(own), safe(chosen.names[own]))}"
-        f"</td>{_cells(own, counts, brush)}"
+        f"<tr><td class='name cut' title='{safe(chosen.names[own])}'>"
+        f"{mark(cluster_colour(own), safe(chosen.names[own]))}</td>"
+        f"{_cells(own, counts, brush)}"
         f"<td class='muted'>{whole(counts.sum())}</td></tr>"
         for own, counts in table.iterrows()
     )

@@ -264,7 +264,8 @@ def _total(
 def _scale() -> str:
     bar = f"linear-gradient(90deg,{BELOW},transparent,{ABOVE})"
     return (
-        f"colour: difference from all samples, −{WIDEST_EFFECT:g} sd <span "
+        "colour: difference<span class='detail'> from all samples</span>, "
+        f"−{WIDEST_EFFECT:g} sd <span "
         f"style='display:inline-block;width:60px;height:8px;background:{bar}'></span> "
         f"+{WIDEST_EFFECT:g} sd"
     )
@@ -294,9 +295,11 @@ def _stability_note(chosen: Chosen, judge: Result, stability: Result) -> str:
     if stability.state == "failed":
         again = link("try again", "stability")
         return f"stability: {safe(explain(stability.error))} {again}"
+    takes, copies = duration(found.seconds), f"{TABLES - 1} copies without groups"
+    of = f": {BOOTSTRAPS} resamples of the table and of {copies}"
     return link(
-        f"Check stability: {BOOTSTRAPS} resamples of the table and of {TABLES - 1} "
-        f"copies without groups, {duration(found.seconds)}",
+        f"Check stability<span class='detail'>{of}</span>, {takes}",
         "stability",
         css="cl-check-stability",
+        name=f"Check stability{of}, {takes}",
     )

@@ -168,7 +168,7 @@ class ConsensusMatrix(Matrix):
     ) -> None:
         """Show the matrix in view."""
         self._note.body = (
-            "<p class='muted sides'><span class='cut' title='share of the "
+            "<p class='muted sides whole'><span class='cut' title='share of the "
             f"{voters(heard)}; the co-association matrix'>Models that put two "
             f"rows together</span>{_scale(consensus.palette)}</p>"
             f"{_votes(ensemble, heard, answers)}"
@@ -246,7 +246,7 @@ class BinarisedMatrix(Matrix):
         needed = f"Together in at least {binarised_at} of {voters(heard)}"
         if heard is not ensemble:
             needed = "Together by half of the votes, or more"
-        self._note.body = f"<p class='muted cut'>{_FILLED}{needed}{sampled}</p>"
+        self._note.body = f"<p class='muted cut whole'>{_FILLED}{needed}{sampled}</p>"
         if answers is not None:
             # As high as the note beside it, so that both squares are alike.
             whose = "your answers" if heard is not ensemble else "the pool alone"

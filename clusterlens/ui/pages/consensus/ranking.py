@@ -16,7 +16,14 @@ from clusterlens.compute.ensemble.make_up import pool_make_up
 from clusterlens.compute.ranking.ranking import SCORES, Ranking
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import card, link, pn, safe, select
-from clusterlens.ui.kit.words import fixed, score_words, span, telling
+from clusterlens.ui.kit.words import (
+    brief,
+    differing,
+    fixed,
+    score_words,
+    span,
+    telling,
+)
 from clusterlens.ui.nodes.answers import Answers
 from clusterlens.ui.nodes.links import links_broken
 from clusterlens.ui.pages.consensus.ranked_rows import HEADS, RankedRows
@@ -26,8 +33,6 @@ from clusterlens.ui.state.analysis import Link
 from clusterlens.ui.work.derived import Result
 
 _NUMBER_OF_CLUSTERS = re.compile(r" k=\d+(?= |$)")
-# How names begin, and how they do in a list.
-_BRIEFLY = {"Birch threshold=": "Birch ", "Gaussian mixture": "Gaussian mix"}
 VOTES = {
     "each model": "models",
     "each family": "families",
@@ -50,6 +55,7 @@ _NARROW = """
 @media (max-width: 1150px) {
   :host { --votes: calc(100px * var(--cl-scale, 1)); width: var(--votes) !important;
     min-width: var(--votes) !important; flex-basis: var(--votes) !important; }
+  .select { min-width: 0 !important; width: 100% !important; }
 }
 """
 
@@ -335,7 +341,7 @@ def ranked(
         ranges = majorities = [word] * len(rows)
     return {
         "rank": ranks.tolist(),
-        "model": telling([short(ensemble.names[t]) for t in rows]),
+        "model": telling(differing([short(ensemble.names[t]) for t in rows])),
         "times": [f"×{n}" if n > 1 else "" for n in times],
         "k": ensemble.n_clusters[rows].tolist(),
         "bar": bar,
@@ -391,11 +397,7 @@ def _brief(numbers: np.ndarray) -> list[float | None]:
 
 def short(name: str) -> str:
     """Leave out what need not be said in a list; the hover text has all."""
-    name = _NUMBER_OF_CLUSTERS.sub("", name)
-    for begin, brief in _BRIEFLY.items():
-        if name.startswith(begin):
-            return brief + name.removeprefix(begin)
-    return name
+    return brief(_NUMBER_OF_CLUSTERS.sub("", name))
 
 
 def _bars(

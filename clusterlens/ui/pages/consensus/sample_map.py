@@ -319,7 +319,7 @@ def _described(
         ask += link(words, "labels", kind="pill", css="cl-to-labels")
     first, second = map(percent, projection.explained)
     return (
-        f"<p class='sides' style='{_SEEN[not covered]}'><span class='cut' "
+        f"<p class='sides whole' style='{_SEEN[not covered]}'><span class='cut' "
         f"title='{safe(every)}'>{entries}</span><span style='flex:none'>{ask}"
         "<span class='muted' title='principal components, with their shares of the "
         f"variance'>→ PC 1, {first} · ↑ PC 2, {second}</span></span></p>"

@@ -9,7 +9,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import COLUMN, scaled
 from clusterlens.ui.kit.widgets import card, link, pn, safe, told_apart
-from clusterlens.ui.kit.words import telling, voters
+from clusterlens.ui.kit.words import brief, telling, voters
 from clusterlens.ui.nodes.agreement import Leaders
 from clusterlens.ui.pages.consensus.threshold_figure import ThresholdFigure, legend
 from clusterlens.ui.parts.panel import Panel
@@ -102,7 +102,9 @@ class Threshold(Panel):
             "<line x1='0' y1='4' x2='26' y2='4' stroke='currentColor' "
             f"stroke-dasharray='{_STROKES[dash]}' stroke-width='1.6'/></svg>"
             f"{told_apart(*parts)}</p>"
-            for (name, dash), parts in zip(legend(names), telling(names), strict=False)
+            for (name, dash), parts in zip(
+                legend(names), telling([brief(name) for name in names]), strict=False
+            )
         )
         self._legend.body = f"<p class='muted'>rank of the leaders</p>{lines}"
 

@@ -126,6 +126,19 @@ DRAW_TEXT = JSCode("""function (cell) {
   text.dir = 'auto';
   return text;
 }""")
+# A reason has two lines where one is not enough, and all of it is its title.
+DRAW_REASON = JSCode("""function (cell) {
+  const box = document.createElement('div'), text = document.createElement('span');
+  box.style.cssText = 'display:flex;align-items:center;height:26px;margin:-4px 0';
+  text.style.cssText = 'display:-webkit-box;-webkit-box-orient:vertical;' +
+    '-webkit-line-clamp:2;overflow:hidden;white-space:normal;font-size:11px;' +
+    'line-height:12px';
+  text.className = 'reason';
+  text.textContent = text.title = cell.getValue();
+  text.dir = 'auto';
+  box.append(text);
+  return box;
+}""")
 DRAW_ROLE = JSCode("""function (cell) {
   const box = document.createElement('span');
   const chosen = cell.getRow().getData().chosen;
@@ -190,7 +203,7 @@ class Columns(Panel):
                 "distinct": DRAW_TEXT,
                 "weight": DRAW_TEXT,
                 "taken": DRAW_TEXT,
-                "why": DRAW_TEXT,
+                "why": DRAW_REASON,
             },
             editors={
                 **dict.fromkeys((*TITLES, "chosen")),

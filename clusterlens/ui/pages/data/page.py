@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.style import COLUMN
+from clusterlens.ui.kit.style import COLUMN, ROOM
 from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.pages.data.columns import Columns
 from clusterlens.ui.pages.data.first_rows import FirstRows
@@ -20,7 +20,8 @@ from clusterlens.ui.session import Session
 GRID = {
     "display": "grid",
     "grid-template-columns": "minmax(570px, 3fr) minmax(0, 2fr)",
-    "grid-template-rows": "minmax(0, 2.2fr) minmax(0, 1fr)",
+    "grid-template-rows": f"minmax(calc(3 * {ROOM}), 2.2fr) minmax({ROOM}, 1fr)",
+    "overflow": "hidden auto",
     "gap": "8px",
     "height": "100%",
 }

@@ -16,7 +16,7 @@ from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import SHADES
-from clusterlens.ui.kit.widgets import badge, card, pmu, pn, safe
+from clusterlens.ui.kit.widgets import badge, card, pmu, pn, safe, select
 from clusterlens.ui.kit.words import size_in_bytes
 from clusterlens.ui.pages.data.nodes import Axes, Shading
 from clusterlens.ui.pages.data.prepared_map import PreparedMap
@@ -38,6 +38,15 @@ RULES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+# A bar is whole or, beside the others, out of sight.
+_BARS = """
+.text > div { display: flex; flex-direction: column; height: 100%; }
+.bars { flex: 1 1 0; min-height: 0; display: flex; flex-flow: column wrap;
+  overflow: hidden; }
+.bars > div { width: 100%; }
+"""
+
+
 class Preparation(Panel):
     """Selects, the map, and the way to the next page."""
 
@@ -52,8 +61,12 @@ class Preparation(Panel):
             sizing_mode="stretch_height",
             css_classes=["cl-variance"],
             styles={"overflow": "hidden"},
+            stylesheets=[_BARS],
         )
-        self._result = Text(css_classes=["cl-prepared"])
+        self._result = Text(
+            css_classes=["cl-prepared"],
+            styles={"flex": "1 1 calc(210px * var(--cl-scale, 1))"},
+        )
         # As wide as the card, so that it leaves the map its height.
         self._more = Text(
             does=lambda what: answer(self.session, what),
@@ -81,7 +94,8 @@ class Preparation(Panel):
             sizing_mode="stretch_width",
             styles={
                 "display": "grid",
-                "grid-template-columns": "1fr 1fr",
+                "grid-template-columns": "repeat(auto-fit, "
+                "minmax(max(calc(150px * var(--cl-scale, 1)), 34%), 1fr))",
                 "gap": "4px 10px",
                 "flex": "none",
             },
@@ -91,7 +105,7 @@ class Preparation(Panel):
             self._next,
             margin=0,
             sizing_mode="stretch_width",
-            styles={"flex": "none"},
+            styles={"flex": "none", "flex-wrap": "wrap"},
         )
         return card(
             "Preparation",
@@ -116,16 +130,15 @@ class Preparation(Panel):
             if self.session.analysis.table is not None:
                 await self.session.act("prepare", **{rule: choices[name]})
 
-        select = pmu.Select(
-            label=title,
-            options=list(choices),
+        chosen = select(
+            title,
+            list(choices),
             value=next(iter(choices)),
-            size="small",
             margin=(6, 0, 0, 0),
             sizing_mode="stretch_width",
-            css_classes=[f"cl-{rule}"],
+            css=f"cl-{rule}",
         )
-        return self.control(select, read, write)
+        return self.control(chosen, read, write)
 
     def prepare(self, results: Mapping[str, Result]) -> None:
         """Say what goes into the pool as soon as it is known, before it is drawn."""
@@ -214,5 +227,6 @@ def _bars(axes: Axes) -> str:
     )
     return (
         f"<p><b style='font-size:16px'>{percent(axes.explained[:2].sum())}</b></p>"
-        f"<p class='muted'>of the variance is in this map</p>{rows}"
+        "<p class='muted'>of the variance is in this map</p>"
+        f"<div class='bars'>{rows}</div>"
     )

@@ -45,11 +45,13 @@ PAIRS_CSS = """
   font-size: min(.82em, .95 * var(--row)); }
 @media (max-width: 1150px) {
   .pairs { --gap: 1px; }
-  .pairs.some td { min-width: 0; }
-  .pairs.some td.size { font-size: 0; }
-  .pairs.some th { max-width: 70px; padding-right: 3px; }
-  .pairs.some button { font-size: min(9.5px, var(--row)); }
-  .pairs.many td.size { font-size: 0; }
+  .pairs:not(.few) { table-layout: fixed; }
+  .pairs:not(.few) td { min-width: 0; }
+  .pairs:not(.few) th { width: 56px; padding-right: 3px; }
+  .pairs:not(.few) td.size { font-size: min(9.5px, var(--row)); }
+  .pairs:not(.few) button { font-size: min(9.5px, var(--row)); font-weight: 400;
+    letter-spacing: -.2px; }
+  .pairs.some button, .pairs.some td.size, .pairs.many td.size { font-size: 0; }
 }
 """
 # Up to so many classes cells are large, middling, small; then they hold only

@@ -21,6 +21,7 @@ from typing import Any
 import param
 
 from clusterlens.ui.actions import ACTIONS, merge
+from clusterlens.ui.server.memory.contents import is_key
 from clusterlens.ui.server.memory.records import Records, same_table
 from clusterlens.ui.server.memory.schema import ABOUT, INTENTS
 from clusterlens.ui.server.memory.store import (
@@ -68,6 +69,11 @@ class Files(dict[str, bytes]):
             raise KeyError(key)
         return self._store.contents.get(key)
 
+    def __contains__(self, key: object) -> bool:
+        if super().__contains__(key):
+            return True
+        return self._store is not None and is_key(key) and key in self._store.contents
+
 
 class Memory(param.Parameterized):
     """Keeps a history in the store of a server.
@@ -97,6 +103,9 @@ class Memory(param.Parameterized):
     )
     interrupted = param.ClassSelector(
         class_=tuple, default=(), doc="Intents of what ended before it was done."
+    )
+    elsewhere = param.ClassSelector(
+        class_=tuple, default=(), doc="Intents of other pages of the analysis."
     )
 
     def __init__(
@@ -221,12 +230,14 @@ class Memory(param.Parameterized):
         self._noted_at = time.monotonic()
         self._noted |= {i.id: i for i in intents}
         self._forget(ended)
+        if ended:
+            self._tell_others()
 
     def _forget(self, ended: Collection[str]) -> None:
         self._noted = {k: i for k, i in self._noted.items() if k not in ended}
 
-    async def look_around(self) -> list[str]:
-        """Find what was interrupted; return titles of what is under way elsewhere."""
+    async def look_around(self) -> None:
+        """Find what was interrupted, and what is under way elsewhere."""
         store, analysis = self.store, self.analysis
         try:
             alive, interrupted = await self._on_thread(
@@ -239,10 +250,12 @@ class Memory(param.Parameterized):
                 "warning",
                 f"What was under way here cannot be read, nor done again: {error}.",
             )
-            return []
-        self.interrupted = tuple(interrupted)
-        mine = {intent.id for intent in self.under_way}
-        return [intent.title for intent in alive if intent.id not in mine]
+            return
+        mine = {*self._noted, *(intent.id for intent in self.under_way)}
+        self.param.update(
+            interrupted=tuple(interrupted),
+            elsewhere=tuple(intent for intent in alive if intent.id not in mine),
+        )
 
     async def take(self, intent: Intent) -> bool:
         """Put what was interrupted under way here; False where another page did."""
@@ -270,6 +283,8 @@ class Memory(param.Parameterized):
                 if self._behind:
                     self._behind = False
                     await self._follow()
+                    if self.analysis is not None:
+                        await self.look_around()
                 if not self._is_kept():
                     self.state = "saving"
                     await self._write()
@@ -306,10 +321,14 @@ class Memory(param.Parameterized):
         self._forget(ended)
         self._page = page
         if self._kept.id != kept.id:
-            self.interrupted = ()
+            self.param.update(interrupted=(), elsewhere=())
         self.param.update(analysis=self._kept.id, saved_at=time.time())
         for key in [key for key in self.files if key in self.store.contents]:
             self.files.pop(key, None)
+        self._tell_others()
+
+    def _tell_others(self) -> None:
+        """Let other pages of the analysis see what has changed."""
         for other in list(self._server.memories):
             if other is not self and other.analysis == self.analysis:
                 other.hear()
@@ -375,6 +394,7 @@ class Memory(param.Parameterized):
             analysis=kept.id,
             saved_at=time.time(),
             interrupted=(),
+            elsewhere=(),
         )
         self._history.replace(kept.steps, kept.cursor)
 
@@ -384,7 +404,12 @@ class Memory(param.Parameterized):
         self._is_over = True
         left, self._noted, self.under_way = list(self._noted), {}, ()
         if left:
-            self._server.writing.submit(self.store.leave, left)
+            loop = asyncio.get_running_loop()
+            writing = self._server.writing
+            leaving = loop.run_in_executor(writing, self.store.leave, left)
+            leaving.add_done_callback(
+                lambda done: done.exception() or self._tell_others()
+            )
 
 
 def read(
