@@ -9,8 +9,8 @@ questions, answered rightly by the classes. Compared are the adjusted Rand indic
   *share*, *random*, *farthest first*: the same with other questions (farthest-first
   traversal asks each next sample, the one farthest from those asked about, about one of
   each group found so far; Basu et al. 2004);
-- *made*: the leader of `models_for_answers`, questions as for *pool*; *linkage* is the
-  first linkage that is made, whatever its probability;
+- *made*: the leader of `models_for_answers`, questions as for *pool*, without and with
+  the features; *linkage* is the first linkage that is made, whatever its probability;
 - *COBS*: the model of the pool that keeps most of as many random links, the mean where
   several do (Van Craenendonck & Blockeel 2017);
 - *COBRAS*: super-instances by k-means, questions of its own (Van Craenendonck,
