@@ -117,6 +117,8 @@ def test_what_is_taught_by_clicks_keys_and_a_lasso_outlives_a_kill(page, served)
     served.kill()
     assert is_sound(served.home)
     assert held(served.home) == known
+    # A page that has lost its server loads itself again as soon as there is one.
+    page.goto("about:blank")
     served.start()
     page.goto(f"{served.address}/app", timeout=PATIENCE)
     page.locator(".cl-recent .cl-open").first.click(timeout=PATIENCE)

@@ -240,7 +240,7 @@ def models_for_answers_seconds(
     Examples
     --------
     >>> round(models_for_answers_seconds(1000, 50, n_numbers=2), 1)
-    3.4
+    3.5
     """
     thousands = check_range(n_samples, 1, np.inf, name="n_samples", integer=True) / 1e3
     fifties = check_range(n_partitions, 1, np.inf, name="n_partitions") / 50
