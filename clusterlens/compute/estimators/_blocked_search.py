@@ -152,7 +152,7 @@ def _visit(
                     place = chunk * LANES + lowest_bit(near)
                     near &= near - one
                     if place < n_samples and order[place] != own[query]:
-                        square = _square(queries, query, rows, place)
+                        square = squared_distance(queries[query], rows[place])
                         if square <= squares[query, last]:
                             _insert(table, squares, query, order[place], square)
                 root = np.float32(np.sqrt(squares[query, last]) * scale)
@@ -205,11 +205,11 @@ def _bounds(found: Any, radius: float, n_features: int, bounds: Any) -> None:
 
 
 @kernel(fast_sums=True)
-def _square(queries: Any, query: int, rows: Any, row: int) -> float:
-    """Squared distance of a query and a row."""
+def squared_distance(a: Any, b: Any) -> float:
+    """Squared Euclidean distance of two rows; the order of the two does not matter."""
     total = 0.0
-    for f in range(queries.shape[1]):
-        difference = queries[query, f] - rows[row, f]
+    for f in range(len(a)):
+        difference = a[f] - b[f]
         total += difference * difference
     return total
 

@@ -22,11 +22,11 @@ from sklearn.neighbors import KDTree
 
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
+from clusterlens.compute.estimators._blocked_search import squared_distance
 from clusterlens.compute.estimators._joining import find
 from clusterlens.compute.estimators.neighbors import (
     Table,
     in_local_order,
-    squared_distance,
 )
 
 _LEAF = 32

@@ -8,7 +8,7 @@ import numpy as np
 
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import IntArray
-from clusterlens.compute.estimators.neighbors import squared_distance
+from clusterlens.compute.estimators._blocked_search import squared_distance
 
 
 @kernel()

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array, csr_array, diags_array
+from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import k_means
@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from clusterlens.compute._validation import FloatArray, IntArray, check_range
 from clusterlens.compute.ensemble.constraints import Constraints, PairArray
 from clusterlens.compute.estimators._random import legacy_random_state
-from clusterlens.compute.estimators.graph_embedding import embed_graph
+from clusterlens.compute.estimators.graph_embedding import embed_graph, smoothed_walk
 from clusterlens.compute.estimators.neighbors import neighbor_table
 
 # Links that are spread at a time, and the part of a weight that no link takes away, so
@@ -184,8 +184,7 @@ def spread_links(graph: csr_array, links: Constraints, reach: float) -> csr_arra
     pairs = np.concatenate([links.must_link, links.cannot_link])
     signs = np.repeat([1.0, -1.0], [len(links.must_link), len(links.cannot_link)])
     a, b = _pairs_heard(graph, pairs)
-    roots = np.sqrt(graph.sum(axis=1))
-    walk = csr_array(diags_array(1 / roots) @ graph @ diags_array(1 / roots))
+    walk, _ = smoothed_walk(graph)
     heard = np.zeros(len(a))
     for at in range(0, len(pairs), _BLOCK):
         some, sign = pairs[at : at + _BLOCK], signs[at : at + _BLOCK]

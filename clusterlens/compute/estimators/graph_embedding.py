@@ -49,6 +49,12 @@ def embed_graph(affinity: csr_array, part: IntArray, size: int) -> FloatArray:
     )
 
 
+def smoothed_walk(graph: csr_array) -> tuple[csr_array, FloatArray]:
+    """Return D^-1/2 W D^-1/2 (n, n) of weights W, and the roots (n,) of degrees D."""
+    roots = np.sqrt(graph.sum(axis=1))
+    return csr_array(diags_array(1 / roots) @ graph @ diags_array(1 / roots)), roots
+
+
 def _by_lanczos(affinity: csr_array, part: IntArray, size: int) -> FloatArray:
     """Embedding (n, size) by a bounded number of Lanczos steps.
 
@@ -58,8 +64,7 @@ def _by_lanczos(affinity: csr_array, part: IntArray, size: int) -> FloatArray:
     n = len(part)
     links = affinity.copy()
     links.setdiag(0)
-    roots = np.sqrt(links.sum(axis=1))
-    walk = csr_array(diags_array(1 / roots) @ links @ diags_array(1 / roots))
+    walk, roots = smoothed_walk(links)
     known = np.zeros((n, int(part.max()) + 1))
     known[np.arange(n), part] = roots
     known /= np.linalg.norm(known, axis=0)

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.neighbors import KDTree
 
-from clusterlens.compute._run.kernels import kernel, library_kernels
+from clusterlens.compute._run.kernels import library_kernels
 from clusterlens.compute._run.options import (
     Cancel,
     Progress,
@@ -238,13 +237,3 @@ def _search(
         table[rows], squares[rows] = found
         report(progress, min(start + _BLOCK, len(queries)), len(queries))
     return table, np.sqrt(squares)
-
-
-@kernel(fast_sums=True)
-def squared_distance(a: Any, b: Any) -> float:
-    """Squared Euclidean distance of two rows; the order of the two does not matter."""
-    total = 0.0
-    for f in range(len(a)):
-        difference = a[f] - b[f]
-        total += difference * difference
-    return total

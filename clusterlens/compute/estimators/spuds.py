@@ -29,8 +29,9 @@ from clusterlens.compute._validation import (
     check_memory,
     check_range,
 )
+from clusterlens.compute.estimators._blocked_search import squared_distance
 from clusterlens.compute.estimators._random import legacy_random_state
-from clusterlens.compute.estimators.neighbors import neighbors_of, squared_distance
+from clusterlens.compute.estimators.neighbors import neighbors_of
 
 MEMORY_LIMIT = 4_000_000_000
 _START, _MOST = 20, 49

@@ -29,7 +29,8 @@ from clusterlens.compute._validation import (
     check_range,
     is_auto,
 )
-from clusterlens.compute.estimators.neighbors import neighbor_table, squared_distance
+from clusterlens.compute.estimators._blocked_search import squared_distance
+from clusterlens.compute.estimators.neighbors import neighbor_table
 
 LISTED = 32
 

@@ -9,31 +9,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clusterlens.compute.pool.catalogue import CLUSTERERS
-from clusterlens.compute.pool.specs import POOLS, Spec, pool_grids, preset_forms
+from clusterlens.compute.pool.specs import (
+    POOLS,
+    Spec,
+    default_grids,
+    pool_grids,
+    preset_forms,
+)
 
 PRESET_VERSIONS: dict[str, int] = {**dict.fromkeys(POOLS, 1), "default": 2}
 
 # What a name stood for in earlier versions, so that runs of them are known.
 FORMER_PRESETS: dict[tuple[str, int], Sequence[Spec]] = {
-    ("default", 1): [
-        {"clusterer": name, **CLUSTERERS[name].grid}
-        for name in (
-            "k-means",
-            "mini-batch k-means",
-            "bisecting k-means",
-            "agglomerative",
-            "Birch",
-            "DBSCAN",
-            "DBSCAN on a sample",
-            "HDBSCAN",
-            "OPTICS",
-            "Gaussian mixture",
-            "Bayesian mixture",
-            "spectral",
-            "affinity propagation",
-        )
-    ],
+    ("default", 1): default_grids(
+        "k-means",
+        "mini-batch k-means",
+        "bisecting k-means",
+        "agglomerative",
+        "Birch",
+        "DBSCAN",
+        "DBSCAN on a sample",
+        "HDBSCAN",
+        "OPTICS",
+        "Gaussian mixture",
+        "Bayesian mixture",
+        "spectral",
+        "affinity propagation",
+    ),
 }
 
 

@@ -46,7 +46,7 @@ Spec = Mapping[str, Any]
 Pool = str | tuple[str, int] | Spec | Sequence[Any]
 
 
-def _default_grids(*clusterers: str) -> list[Spec]:
+def default_grids(*clusterers: str) -> list[Spec]:
     """Return the grid that each clusterer brings along."""
     return [{"clusterer": name, **CLUSTERERS[name].grid} for name in clusterers]
 
@@ -69,7 +69,7 @@ def _paper_fixed_k(n_clusters: int) -> list[Spec]:
 # Mean shift is not in the default: it is either slow or, with binned seeds, finds
 # nothing in more than a few dimensions.
 POOLS: dict[str, Sequence[Spec] | Callable[[int], Sequence[Spec]]] = {
-    "default": _default_grids(
+    "default": default_grids(
         "k-means",
         "mini-batch k-means",
         "bisecting k-means",

@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._validation import FloatArray, IntArray
+from clusterlens.compute.estimators._blocked_search import squared_distance
 from clusterlens.compute.estimators.neighbors import (
     Table,
     neighbor_table,
-    squared_distance,
 )
 
 MAX_LOCAL_MAXIMA = 300
