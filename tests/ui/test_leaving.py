@@ -8,6 +8,7 @@ import sys
 import weakref
 from functools import wraps
 
+import panel as pn
 import pytest
 from panel.io.state import set_curdoc
 from tornado.httpclient import AsyncHTTPClient
@@ -160,6 +161,19 @@ def test_page_that_is_left_while_it_comes_is_let_go(opened, monkeypatch):
         assert all(model.document is None for model in models)
         parts = [weakref.ref(part) for part in (*views, *models)]
         del shown, document, page, views, models
+        visitor.close()
+        await end(server.get_sessions()[-1])
+        await gone(parts)
+
+    serve(visit)
+
+
+def test_what_panel_keeps_of_a_session_is_let_go_while_another_stays(opened):
+    async def visit(server, address):
+        visitor = await Visitor.open(address)
+        await visitor.load()
+        with set_curdoc(server.get_sessions()[-1].document):
+            parts = [weakref.ref(pn.state.location), weakref.ref(pn.state.browser_info)]
         visitor.close()
         await end(server.get_sessions()[-1])
         await gone(parts)

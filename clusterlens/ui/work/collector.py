@@ -20,6 +20,7 @@ class Collector:
 
     def __init__(self) -> None:
         self._rest: asyncio.TimerHandle | None = None
+        self._sweeps = False
 
     def settle(self) -> None:
         """Let later collections pass over all that is there now."""
@@ -31,8 +32,11 @@ class Collector:
         gc.unfreeze()
         self.settle()
 
-    def give_back(self) -> None:
+    def give_back(self, *, sweep: bool = False) -> None:
         """Give free memory back to the system when this was not asked for a moment.
+
+        With `sweep` everything is gone through once before, as what has come to stay
+        and ends in circles is never found otherwise.
 
         Python's own allocator keeps most of it for the next sessions; that of the
         system (`PYTHONMALLOC=malloc`) gives it back, where it can be asked to: with
@@ -40,8 +44,15 @@ class Collector:
         """
         if self._rest is not None:
             self._rest.cancel()
+        self._sweeps |= sweep
         loop = asyncio.get_running_loop()
-        self._rest = loop.call_later(_REST_SECONDS, _trim)
+        self._rest = loop.call_later(_REST_SECONDS, self._give_back)
+
+    def _give_back(self) -> None:
+        if self._sweeps:
+            self._sweeps = False
+            self.sweep()
+        _trim()
 
 
 def _trim() -> None:
