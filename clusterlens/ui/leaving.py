@@ -42,7 +42,7 @@ def enter(page: Any) -> None:
 
 
 def leave(page: Any) -> None:
-    """Take a page apart that nobody will use again; what is left is cleaned up when few are.
+    """Take a page apart that nobody will use again; with few left, all is swept.
 
     Parameters
     ----------

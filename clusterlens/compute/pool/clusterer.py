@@ -64,8 +64,8 @@ class Clusterer:
     grid : mapping of str to sequence, optional
         The parameter values of the default pool, combined with each other.
     seconds : callable, optional
-        Fit time law, a function of n_samples, n_features and the parameters. Without it
-        the time is unknown and no estimate counts it.
+        Fit time law, a function of n_samples, n_features and the parameters, beside
+        what the pool shares. Without it the time is unknown and no estimate counts it.
     n_bytes : callable, optional
         Peak memory law, a function of the same. Default: a few copies of the data.
     max_samples : int, optional

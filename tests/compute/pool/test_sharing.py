@@ -188,3 +188,9 @@ def test_the_embedding_is_that_of_the_largest_values(kind, parts):
     vectors = embedding * roots[:, None]
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(5), atol=1e-8)
     np.testing.assert_allclose(walk @ vectors, vectors * values[:5], atol=1e-8)
+
+
+def test_the_law_of_communities_leaves_the_search_for_neighbours_to_its_step():
+    law, step = CLUSTERERS["communities"].seconds, estimate_pool((100_000, 10)).plan
+    assert law(100_000, 10, {}) == law(100_000, 100, {})
+    assert any("neighbours of every sample" in made.title for made in step)
