@@ -158,9 +158,9 @@ dd { margin: 0; overflow-wrap: anywhere; }
   background: currentColor; outline: 1px solid rgba(255, 255, 255, .7); }
 table.profile { table-layout: fixed; } table.profile td, table.profile th {
   border: 0; padding: 2px 4px; }
-table.profile td:nth-child(1), table.profile th:nth-child(1) { width: 37%; }
+table.profile td:nth-child(1), table.profile th:nth-child(1) { width: 35%; }
 table.profile td:nth-child(3), table.profile th:nth-child(3),
-table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 19%; }
+table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 22%; }
 table.profile td.number { font-size: 13px; }
 .stack { display: grid; align-items: center; }
 .stack > * { grid-area: 1 / 1; min-width: 0; }
@@ -311,6 +311,9 @@ EXCERPT_CSS = """
 .told .line > * { flex: 0 1 auto; margin: 0; min-width: 0; overflow: hidden;
   text-overflow: ellipsis; white-space: nowrap; }
 .told .line > :first-child:not(:only-child) { flex-shrink: 0; }
+/* Larger text has room below, where a page then scrolls. */
+@container style(--cl-scale: 1.3) { .told .line { height: auto; flex-wrap: wrap; }
+  .told .line > * { white-space: normal; } }
 .whole { position: relative; }
 .shortened .line { margin-right: 62px; }
 .more { display: none !important; }
@@ -336,6 +339,8 @@ TABLE_CSS = scaled("""
   height: 27px !important; }
 .pnx-tabulator .tabulator-row .tabulator-cell { padding: 4px 6px !important;
   height: 27px !important; font-variant-numeric: tabular-nums; }
+/* Panel's last column is a pixel wide; with room around it, it would scroll. */
+.pnx-tabulator .tabulator-row .tabulator-cell.empty { padding: 0 !important; }
 .pnx-tabulator .tabulator-row, .pnx-tabulator .tabulator-row.tabulator-row-even {
   background: transparent !important; color: inherit !important; }
 .pnx-tabulator .tabulator-row.tabulator-selectable:hover {

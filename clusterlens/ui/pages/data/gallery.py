@@ -151,7 +151,8 @@ def _card(name: str) -> str:
     return (
         f"<div class='card cl-example {'first' if first else ''}'>"
         f"<div class='picture'>{picture}</div><div class='told'><b>{title} {start}</b>"
-        f"<p class='muted'>{whole(entry.n)} × {entry.d} · {_models(name)} models</p>"
+        f"<p class='muted'>{whole(entry.n)} × {entry.d} · tries {_models(name)} models"
+        "</p>"
         f"<p>{safe(entry.teaches)}</p></div>"
         f'<button class="example" data-do="open {safe(name)}" '
         f'aria-label="Open {title} with its run"></button>'
@@ -161,6 +162,6 @@ def _card(name: str) -> str:
 
 @cache
 def _models(name: str) -> int:
-    """Number of models of the default pool of an example."""
+    """Number of models of the default pool of an example; some may come to nothing."""
     entry = EXAMPLES[name]
     return len(pool_specs("default", (entry.n, entry.d)))
