@@ -34,6 +34,7 @@ from clusterlens.ui.pages import PAGES
 from clusterlens.ui.parts.interrupted import how_far, interrupted
 from clusterlens.ui.parts.moves import MOVES, press, toggle_help, toggle_large
 from clusterlens.ui.parts.result_chip import ResultChip
+from clusterlens.ui.server.holding import hold
 from clusterlens.ui.server.lean import make_lean
 from clusterlens.ui.server.manual import MISSING, manual_address
 from clusterlens.ui.server.memory.memory import Memory
@@ -680,6 +681,7 @@ def serve_page(
     # Panel reads no addresses with two question marks, or of IPv6; here Query does.
     shell.view.servable(location=False)
     pn.state.on_session_destroyed(lambda context: shell.close())
+    hold(session.jobs, pn.state.curdoc.session_context)
     pn.state.onload(shell.begin)
     given = {name: values[0] for name, values in pn.state.session_args.items()}
     try:
