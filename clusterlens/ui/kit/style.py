@@ -72,7 +72,7 @@ div:focus-visible { outline-offset: -2px; }
 b, span, button, td, th, dd, figcaption { unicode-bidi: plaintext; }
 h2 { font-size: 15px; font-weight: 700; margin: 0; white-space: nowrap; }
 @media (max-width: 1350px) { h2 { font-size: 13.5px; } }
-@media (max-width: 1150px) { h2 { font-size: 12.5px; } }
+@media (max-width: 1150px) { h2 { font-size: 12px; } }
 @media (max-height: 800px) { .spare, .how { display: none; } }
 @media (max-width: 1150px) { .detail { display: none; } }
 h2 small { font-weight: 400; }
@@ -112,7 +112,7 @@ button.chip:focus-visible { outline-color: #fff !important; outline-offset: -2px
   vertical-align: middle; }
 .scale-of { display: inline-block; width: 40px; height: 9px; }
 @media (max-width: 1150px) { .scale-of { width: 20px; }
-  .sides:has(> .cl-scale) { font-size: 11px; gap: 2px; } }
+  .sides:has(> .cl-scale), .cut.whole { font-size: 11px; gap: 2px; } }
 .dot { display: inline-block; width: 10px; height: 10px; border-radius: 50%;
   margin-right: 6px; flex: none; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
