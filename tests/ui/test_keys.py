@@ -291,3 +291,11 @@ def test_the_pool_is_run_after_sixty_tabs_and_arrow_keys_reach_each_of_its_value
     assert focused(app) == "take 6 out"
     app.locator(".cl-pool-state").get_by_text("Back to default").click()
     expect(few).to_have_count(2)
+
+
+def test_escape_closes_what_was_opened_over_the_page(app):
+    app.locator(".cl-ranking button.about").click()
+    opened = app.locator(".cl-ranking div.about:popover-open")
+    expect(opened).to_be_visible()
+    app.keyboard.press("Escape")
+    expect(opened).to_have_count(0)
