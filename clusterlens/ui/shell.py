@@ -34,6 +34,7 @@ from clusterlens.ui.pages import PAGES
 from clusterlens.ui.parts.interrupted import how_far, interrupted
 from clusterlens.ui.parts.moves import MOVES, press, toggle_help, toggle_large
 from clusterlens.ui.parts.result_chip import ResultChip
+from clusterlens.ui.server.holding import hold
 from clusterlens.ui.server.lean import make_lean
 from clusterlens.ui.server.manual import MISSING, manual_address
 from clusterlens.ui.server.memory.memory import Memory
@@ -91,6 +92,7 @@ nav button { all: unset; box-sizing: border-box; width: 100%; min-height: 52px;
   padding: 6px 2px; line-height: 1.2; cursor: pointer; }
 nav button:hover { background: color-mix(in srgb, currentColor 7%, transparent); }
 nav button:focus-visible { outline-offset: -2px; }
+nav button.pale { color: color-mix(in srgb, currentColor 64%, transparent); }
 nav button[aria-current] { color: color-mix(in srgb, #0b8a8a 78%, currentColor);
   background: color-mix(in srgb, #0b8a8a 10%, transparent); font-weight: 700; }
 nav span { display: block; font: 20px/1.2 "Material Icons";
@@ -211,7 +213,8 @@ class Shell:
         session.look.param.watch(self._turn, ["page"])
         # What the page shows is made when the browser has drawn what is around it.
         self.pages[session.look.page].view.visible = True
-        self._rail.body = _rail(session.look.page)
+        session.history.param.watch(self._mark, ["steps", "cursor"])
+        self._mark()
 
     def _go(self, page: str) -> None:
         if page != self.session.look.page:
@@ -359,7 +362,12 @@ class Shell:
             if key != shown:
                 page.look(False)
         self.pages[shown].look(True)
-        self._rail.body = _rail(shown)
+        self._mark()
+
+    def _mark(self, *events: Any) -> None:
+        """Mark the page that is shown in the rail, and those that need a table."""
+        session = self.session
+        self._rail.body = _rail(session.look.page, session.analysis.table is not None)
 
 
 def _named(name: str, size: str) -> str:
@@ -384,15 +392,19 @@ def _of(step: Step | None) -> str:
     return f": {step.title}" if step else ""
 
 
-def _rail(shown: str) -> str:
-    """Return the navigation: one button per page, the current one marked."""
+def _rail(shown: str, loaded: bool) -> str:
+    """Return the navigation: one button per page, the current one marked.
+
+    Those that need a table are pale before one is loaded; they say what they need.
+    """
     rows = []
     for key, title, icon, heading in PAGES:
         if heading:
             rows.append(f"<p>{heading}</p>")
         current = 'aria-current="page"' if key == shown else ""
+        pale = "" if loaded or key in ("data", "lessons") else ' class="pale"'
         rows.append(
-            f'<div class="cl-nav-{key}"><button data-do="{key}" {current}>'
+            f'<div class="cl-nav-{key}"><button data-do="{key}"{pale} {current}>'
             f'<span aria-hidden="true">{icon}</span>{title}</button></div>'
         )
     title = "<h1 class='said'>ClusterLens</h1>"
@@ -680,6 +692,7 @@ def serve_page(
     # Panel reads no addresses with two question marks, or of IPv6; here Query does.
     shell.view.servable(location=False)
     pn.state.on_session_destroyed(lambda context: shell.close())
+    hold(session.jobs, pn.state.curdoc.session_context)
     pn.state.onload(shell.begin)
     given = {name: values[0] for name, values in pn.state.session_args.items()}
     try:

@@ -55,16 +55,25 @@ class Runs:
     def take(self) -> Page:
         """Return the page, which shows the run as it came."""
         if self._page is None:
-            self._page = self._context.new_page()
-            self._page.goto(f"{self._server.address}/app", timeout=PATIENCE)
-            load(self._page, self.path)
-            run_pool(self._page)
+            self._page = self._open()
         else:
             back_to_run(self._page)
         self._page.wait_for_function(
             WHOLE, arg=list(FIGURES), timeout=PATIENCE, polling=PAUSE
         )
         return self._page
+
+    def _open(self) -> Page:
+        """Open a page with a run; one that comes to nothing is closed."""
+        page = self._context.new_page()
+        try:
+            page.goto(f"{self._server.address}/app", timeout=PATIENCE)
+            load(page, self.path)
+            run_pool(page)
+        except Exception:
+            page.close()
+            raise
+        return page
 
     def close(self) -> None:
         """Close the page; who is next has another."""

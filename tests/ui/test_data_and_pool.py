@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from playwright.sync_api import expect
 
+from clusterlens.ui.pages import PAGES
+
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 LONG = 90_000
 
@@ -35,9 +37,12 @@ def choose(app, css, text):
 
 
 def test_from_the_gallery_to_a_run(app):
+    pale = app.locator("nav button.pale")
+    expect(pale).to_have_count(len(PAGES) - 2)  # all but Data and Lessons
     app.locator(".cl-example", has_text="Iris").locator(".cl-load-example").click()
     prepared(app).to_contain_text("150 samples × 4 features", timeout=LONG)
     expect(app.locator(".cl-gallery")).to_be_hidden()
+    expect(pale).to_have_count(0)
     app.get_by_role("button", name="Next: choose a pool").click()
     estimate = expect(app.locator(".cl-estimate"))
     choose(app, ".cl-preset", "quick")

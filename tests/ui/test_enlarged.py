@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.ui.runs import ROWS
-from tests.ui.test_main_job import FIGURE, LONG, picture
+from tests.ui.test_main_job import FIGURE, IDLE, LONG, picture
 
 SIZE = f"""css => {{
   const figure = ({FIGURE})(css);
@@ -40,3 +40,13 @@ def test_map_and_matrices_are_enlarged_and_escape_takes_it_back(blobs):
             arg=[css, ",".join(map(str, before))],
             timeout=LONG,
         )
+
+
+def test_the_button_that_enlarges_stands_beside_the_title_on_a_small_page(blobs):
+    app = blobs
+    app.set_viewport_size({"width": 1280, "height": 720})
+    app.wait_for_function(IDLE, timeout=LONG)
+    for css in (".cl-consensus-matrix", ".cl-binarised-matrix"):
+        title = app.locator(f"{css} h2").bounding_box()
+        button = app.locator(f"{css} .cl-enlarge button").bounding_box()
+        assert button["y"] < title["y"] + title["height"], css

@@ -244,3 +244,58 @@ def test_an_analysis_opens_on_the_page_that_was_left(app, server):
         again.locator(".cl-recent .cl-open").first.click()
         expect(again.locator(".cl-page-report").first).to_be_visible()
     store.close()
+
+
+def focused(app: Page) -> str:
+    """The name of what has the focus."""
+    return app.evaluate(
+        """() => {
+          let part = document.activeElement;
+          while (part?.shadowRoot?.activeElement) part = part.shadowRoot.activeElement;
+          return part.ariaLabel ?? part.textContent;
+        }"""
+    )
+
+
+def test_the_pool_is_run_after_sixty_tabs_and_arrow_keys_reach_each_of_its_values(app):
+    app.locator(".cl-nav-pool button").click()
+    run = app.locator(".cl-run-pool button")
+    expect(run).to_be_enabled(timeout=LONG)
+    app.locator("header button").first.focus()
+    tabs = 0
+    while not run.evaluate("e => e === e.getRootNode().activeElement") and tabs < 200:
+        app.keyboard.press("Tab")
+        tabs += 1
+    assert tabs <= 60
+
+    values = app.locator("[aria-label^='settings of agglomerative,']")
+    names = values.locator("button, input").evaluate_all(
+        "all => all.map(e => e.ariaLabel)"
+    )
+    assert len(names) > 8
+    values.locator("button").first.focus()
+    reached = {focused(app)}
+    for _ in names:
+        app.keyboard.press("ArrowRight")
+        reached.add(focused(app))
+    assert reached == set(names)
+
+    app.keyboard.press("Tab")
+    assert focused(app) == "Birch"
+    app.keyboard.press("Shift+Tab")
+    assert focused(app) in names
+    few = app.locator("[aria-label^='settings of mini-batch k-means,'] button")
+    few.first.focus()
+    app.keyboard.press("Enter")
+    expect(few).to_have_count(1)
+    assert focused(app) == "take 6 out"
+    app.locator(".cl-pool-state").get_by_text("Back to default").click()
+    expect(few).to_have_count(2)
+
+
+def test_escape_closes_what_was_opened_over_the_page(app):
+    app.locator(".cl-ranking button.about").click()
+    opened = app.locator(".cl-ranking div.about:popover-open")
+    expect(opened).to_be_visible()
+    app.keyboard.press("Escape")
+    expect(opened).to_have_count(0)

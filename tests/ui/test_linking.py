@@ -13,6 +13,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.ranking.robustness import rank_robustness
 from clusterlens.compute.table.dataset import make_dataset, prepare
 from clusterlens.compute.table.examples import load_example
+from clusterlens.ui.figures.frame import DIMMED
 from clusterlens.ui.nodes.links import differences, spreads
 from clusterlens.ui.pages.consensus.page import ConsensusPage
 from clusterlens.ui.parts import panel
@@ -90,8 +91,11 @@ def looked_at(scenario):
 
 def test_clicks_pick_a_pair_and_escape_drops_it_from_the_end():
     async def scenario(opened):
-        look = opened.session.look
+        look, glyph = opened.session.look, opened.map._figure._glyph
+        assert glyph.global_alpha == 1
         await opened.press("l")
+        await opened.rest()
+        assert glyph.global_alpha == DIMMED
         for sample, pair in ((0, (0,)), (60, (0, 60)), (70, (0, 70)), (0, (0, 70))):
             await opened.tap(sample)
             assert look.pair == pair
@@ -101,6 +105,8 @@ def test_clicks_pick_a_pair_and_escape_drops_it_from_the_end():
         assert (look.pair, look.linking) == ((0,), True)
         await opened.press("escape", "escape")
         assert (look.pair, look.linking) == ((), False)
+        await opened.rest()
+        assert glyph.global_alpha == 1
         await opened.tap(60)
         assert (look.pair, look.inspected) == ((), 60)
 

@@ -7,6 +7,7 @@ import pandas as pd
 from playwright.sync_api import Page, expect
 
 from clusterlens.ui.pages import PAGES
+from clusterlens.ui.pages.data.columns import TITLES
 from tests.ui.test_main_job import IDLE, LONG, choose, load, run_pool, write_blobs
 
 NAME = "customers of spring.csv"
@@ -17,6 +18,13 @@ ENDS = """(e, words) => {
   range.setStart(e.firstChild, 0);
   range.setEnd(e.firstChild, words.length);
   return range.getBoundingClientRect().right;
+}"""
+# Where the text of an element begins and ends, from the left of the page.
+REACH = """e => {
+  const range = document.createRange();
+  range.selectNodeContents(e);
+  const {left, right} = range.getBoundingClientRect();
+  return [left, right];
 }"""
 LONG_COLUMN = "circumference_of_the_widest_stem"
 # Of the elements of a class, through shadow roots: their texts, whether these are cut,
@@ -85,12 +93,25 @@ def assert_controls_are_inside(app: Page) -> None:
         assert not chosen["cut"], chosen
 
 
+def assert_heads_are_whole(app: Page) -> None:
+    """All heads of the list of columns are in its card, which then does not scroll."""
+    app.wait_for_function(IDLE, timeout=LONG)
+    [card] = parts(app, ".cl-columns.cl-card")
+    titles = within(app, ".cl-roles .tabulator-col-title")
+    heads = [one for one in titles if one["text"].strip()]
+    assert [one["text"] for one in heads] == list(TITLES.values())
+    assert all(inside(one, card) and not one["cut"] for one in heads)
+    reach = "e => e.scrollWidth - e.clientWidth"
+    assert app.locator(".cl-roles .tabulator-tableholder").evaluate(reach) <= 0
+
+
 def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_path):
     app.set_default_timeout(LONG)
     app.set_viewport_size({"width": 1024, "height": 768})
     path = write_blobs(tmp_path, name=NAME)
     frame = pd.read_csv(path)
     frame["smokes"] = [1, 0, 0, 0] * (len(frame) // 4)
+    frame["salary"] = 52_000 + 30 * np.arange(len(frame))
     frame["class"] = [f"sort {k % 8}" for k in range(len(frame))]
     del frame["kind"]
     frame = frame.rename(columns={"length": LONG_COLUMN, "width": "petal length"})
@@ -99,14 +120,9 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     [name] = [one for one in parts(app, ".chips bdi") if one["text"] in NAME]
     assert not name["cut"]
     app.locator(".cl-roles .tabulator-col-title").get_by_text("weight").wait_for()
-    [card] = parts(app, ".cl-columns.cl-card")
-    heads = [
-        one
-        for one in parts(app, ".tabulator-col-title")
-        if one["text"] in ("column", "role", "values", "missing", "taken", "weight")
-    ]
-    assert len(heads) == 6
-    assert all(inside(one, card) and not one["cut"] for one in heads)
+    assert_heads_are_whole(app)
+    [way] = within(app, ".cl-next button")
+    assert way["box"][3] <= 768
     two = app.locator(".cl-roles [aria-label='0: 75%, 1: 25%']")
     for bar, height in enumerate(("15px", "5px")):
         expect(two.locator(".bar").nth(bar)).to_have_css("height", height)
@@ -124,6 +140,11 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     petals = [one["cut"] for one in cells if one["text"] == "petal length"]
     assert petals
     assert not any(petals)
+    row = ".cl-model table.profile tr:has(td:text-is('salary'))"
+    here, of_all = (
+        app.locator(f"{row} td:nth-child({k})").first.evaluate(REACH) for k in (3, 4)
+    )
+    assert of_all[0] - here[1] >= 8
     app.set_viewport_size({"width": 1024, "height": 768})
     [pill] = parts(app, "button.cl-null-check")
     assert not pill["cut"]
@@ -190,6 +211,8 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     app.wait_for_function("() => document.documentElement.style.cssText.includes(1.3)")
     app.wait_for_function(IDLE, timeout=LONG)
     assert_controls_are_inside(app)
+    [pill] = parts(app, "button.cl-null-check")
+    assert not pill["cut"]
     figure = app.locator(".cl-map [role=application]").bounding_box()
     assert figure["height"] > 100
     assert_inside(app, ".cl-threshold-majority", ".cl-threshold.cl-card")
@@ -205,6 +228,7 @@ def test_names_columns_and_buttons_are_whole_where_a_page_is_narrow(app, tmp_pat
     assert len(notes) == 3
     assert not any(note["cut"] for note in notes)
     turn_to(app, "data")
+    assert_heads_are_whole(app)
     [place] = within(app, ".cl-variance")
     bars = within(app, ".cl-variance .bars > div")
     seen = [one["box"] for one in bars if one["box"][0] < place["box"][2]]
@@ -243,7 +267,7 @@ def test_pairs_of_many_classes_are_all_in_sight(app, tmp_path):
     app.set_default_timeout(LONG)
     app.set_viewport_size({"width": 1024, "height": 768})
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(160, 2)), columns=["x", "y"])
+    frame = pd.DataFrame(rng.normal(size=(160, 6)), columns=list("uvwxyz"))
     frame["class"] = [f"sort {k}" for k in range(16)] * 10
     path = tmp_path / "many.csv"
     frame.to_csv(path, index=False)
@@ -257,3 +281,9 @@ def test_pairs_of_many_classes_are_all_in_sight(app, tmp_path):
     assert len(cells) == 120
     low, high = cells[0]["box"][1::2]
     assert high - low >= 8
+    app.set_viewport_size({"width": 1440, "height": 900})
+    app.wait_for_function(IDLE, timeout=LONG)
+    [place] = within(app, ".cl-pair-columns")
+    rows = within(app, ".cl-pair-columns tr")
+    assert len(rows) == 7
+    assert all(inside(row, place) for row in rows)

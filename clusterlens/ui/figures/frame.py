@@ -467,6 +467,10 @@ class Frame:
         )
 
 
+# How strong a picture is behind what is drawn over it.
+DIMMED = 0.45
+
+
 class PictureFrame(Frame):
     """A frame without axes around one picture that fills it."""
 
@@ -479,10 +483,21 @@ class PictureFrame(Frame):
             **options,
         )
         self._image = no_image()
+        self._glyph = ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh")
 
     def draw_image(self) -> None:
         """Draw the picture over what was drawn before."""
-        self.draw(self._image, ImageRGBA(image="image", x="x", y="y", dw="dw", dh="dh"))
+        self.draw(self._image, self._glyph)
+
+    def dim(self, dimmed: bool) -> None:
+        """Let the picture fade behind what is drawn over it, or be as it was."""
+        alpha = DIMMED if dimmed else 1.0
+
+        def change() -> None:
+            if self._glyph.global_alpha != alpha:
+                self._glyph.global_alpha = alpha
+
+        self.put(change)
 
     def show(self, picture: Picture, port: Viewport) -> None:
         """Show a picture of what is looked at."""

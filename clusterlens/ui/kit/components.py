@@ -136,9 +136,10 @@ export function render({model}) {
     || (part.tagName === 'INPUT' && !NO_TEXT.test(part.type));
   const steers = (part) => has(part, STEERED) || /^(radio|range)$/.test(part.type);
   // What has the focus takes the keys that it answers to, and no others: a select that
-  // was just used keeps the focus.
+  // was just used keeps the focus. The browser closes what was opened over the page.
   const takes = (event, key, name) => event.composedPath().some((part) =>
     writes(part) || has(part, OPEN) || (steers(part) && STEERS.test(key))
+    || (key === 'escape' && part.querySelector?.(':popover-open'))
     || (part.dataset?.roving === 'map' && /^arrow/.test(key))
     || ('roving' in (part.dataset ?? {}) && /^arrow(left|right)$/.test(key))
     || (part.tagName === 'SELECT' && name === key));

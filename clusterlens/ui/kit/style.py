@@ -71,8 +71,7 @@ TEXT_CSS = scaled("""
 div:focus-visible { outline-offset: -2px; }
 b, span, button, td, th, dd, figcaption { unicode-bidi: plaintext; }
 h2 { font-size: 15px; font-weight: 700; margin: 0; white-space: nowrap; }
-@media (max-width: 1350px) { h2 { font-size: 13.5px; } }
-@media (max-width: 1150px) { h2 { font-size: 12.5px; } }
+@media (max-width: 1350px) { h2 { font-size: 12px; } }
 @media (max-height: 800px) { .spare, .how { display: none; } }
 @media (max-width: 1150px) { .detail { display: none; } }
 h2 small { font-weight: 400; }
@@ -112,7 +111,7 @@ button.chip:focus-visible { outline-color: #fff !important; outline-offset: -2px
   vertical-align: middle; }
 .scale-of { display: inline-block; width: 40px; height: 9px; }
 @media (max-width: 1150px) { .scale-of { width: 20px; }
-  .sides:has(> .cl-scale) { font-size: 11px; gap: 2px; } }
+  .sides:has(> .cl-scale), .cut.whole { font-size: 11px; gap: 2px; } }
 .dot { display: inline-block; width: 10px; height: 10px; border-radius: 50%;
   margin-right: 6px; flex: none; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -158,9 +157,9 @@ dd { margin: 0; overflow-wrap: anywhere; }
   background: currentColor; outline: 1px solid rgba(255, 255, 255, .7); }
 table.profile { table-layout: fixed; } table.profile td, table.profile th {
   border: 0; padding: 2px 4px; }
-table.profile td:nth-child(1), table.profile th:nth-child(1) { width: 37%; }
+table.profile td:nth-child(1), table.profile th:nth-child(1) { width: 33%; }
 table.profile td:nth-child(3), table.profile th:nth-child(3),
-table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 19%; }
+table.profile td:nth-child(4), table.profile th:nth-child(4) { width: 21%; }
 table.profile td.number { font-size: 13px; }
 .stack { display: grid; align-items: center; }
 .stack > * { grid-area: 1 / 1; min-width: 0; }
@@ -181,6 +180,8 @@ td.cut { max-width: 110px; } table.rows .cut { max-width: 180px; }
 .brief { display: inline-block; max-width: 150px; vertical-align: bottom; }
 .sides { display: flex; justify-content: space-between; gap: 6px; }
 table.profile th { font-size: 11.5px; }
+@media (max-width: 1350px) { table.profile th { font-size: 10px; }
+  table.profile td { font-size: 12.5px; } }
 .tabs { display: flex; border-bottom: 1px solid
   color-mix(in srgb, currentColor 16%, transparent); margin: 0 -12px 8px; }
 .tab { all: unset; cursor: pointer; flex: 1; text-align: center; padding: 10px 2px 8px;
@@ -280,7 +281,7 @@ table.cross button.front { outline: 2px solid currentColor; }
 .small-multiples svg { flex: 1 1 0; min-height: 0; width: 100%; }
 table.rows td, table.rows th { white-space: nowrap; }
 .title { display: flex; align-items: center; padding-right: 6px; }
-@media (max-width: 1150px) { .title { padding-right: 2px; } }
+@media (max-width: 1350px) { .title { padding-right: 2px; } }
 button.about { all: unset; cursor: pointer; display: inline-block; width: 16px;
   height: 16px; line-height: 16px; margin-left: 7px; border-radius: 50%; flex: none;
   font-size: 11px; text-align: center; font-weight: 700; font-style: italic;
@@ -311,6 +312,9 @@ EXCERPT_CSS = """
 .told .line > * { flex: 0 1 auto; margin: 0; min-width: 0; overflow: hidden;
   text-overflow: ellipsis; white-space: nowrap; }
 .told .line > :first-child:not(:only-child) { flex-shrink: 0; }
+/* Larger text has room below, where a page then scrolls. */
+@container style(--cl-scale: 1.3) { .told .line { height: auto; flex-wrap: wrap; }
+  .told .line > * { white-space: normal; } }
 .whole { position: relative; }
 .shortened .line { margin-right: 62px; }
 .more { display: none !important; }
@@ -336,6 +340,8 @@ TABLE_CSS = scaled("""
   height: 27px !important; }
 .pnx-tabulator .tabulator-row .tabulator-cell { padding: 4px 6px !important;
   height: 27px !important; font-variant-numeric: tabular-nums; }
+/* Panel's last column is a pixel wide; with room around it, it would scroll. */
+.pnx-tabulator .tabulator-row .tabulator-cell.empty { padding: 0 !important; }
 .pnx-tabulator .tabulator-row, .pnx-tabulator .tabulator-row.tabulator-row-even {
   background: transparent !important; color: inherit !important; }
 .pnx-tabulator .tabulator-row.tabulator-selectable:hover {
@@ -384,7 +390,7 @@ DENSE = {
         "padding": "4px 26px 4px 9px !important",
         "fontSize": "calc(13px * var(--cl-scale, 1))",
     },
-    "@media (max-width: 1150px)": {
+    "@media (max-width: 1350px)": {
         "& .MuiInputLabel-root": {"maxWidth": "133%"},
         "& .MuiSelect-select": {"padding": "4px 18px 4px 6px !important"},
         "& .MuiSelect-icon": {"right": 0, "fontSize": "18px"},

@@ -17,16 +17,36 @@ const tellClicks = (box, model) => {
   });
 };
 
-// Lets arrow keys lead from one to the next of buttons that Tab enters once: those of a
-// row, or scattered ones (`data-roving="map"`), where up and down lead, too.
+// Lets arrow keys lead from one to the next of buttons and fields that Tab enters once,
+// where it left them: those of a row, in the order of reading (`data-roving="line"`), or
+// scattered ones (`data-roving="map"`), where up and down lead, too. In a field with
+// something in it they are the field's own.
 const STEPS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1],
   ArrowDown: [0, 1]};
-const leadAlong = (box) => box.addEventListener('keydown', (event) => {
+const stopsOf = (place) => [...place.querySelectorAll('button, [role=button], input')];
+const enterAt = (stops, at) => stops.forEach((one) => {
+  one.tabIndex = one === at ? 0 : -1;
+});
+const leadAlong = (box) => {
+  box.addEventListener('keydown', leadOn);
+  box.addEventListener('focusin', ({target}) => {
+    const place = target.closest('[data-roving]');
+    if (place) enterAt(stopsOf(place), target);
+  });
+};
+const leadOn = (event) => {
   const part = event.target, place = part.closest('[data-roving]');
   if (!place) return;
-  if (event.key === 'Enter' && part.tagName !== 'BUTTON') part.click();
+  const isField = part.tagName === 'INPUT';
+  if (event.key === 'Enter' && part.tagName !== 'BUTTON' && !isField) part.click();
   const step = STEPS[event.key];
-  if (!step) return;
+  if (!step || (isField && part.value)) return;
+  if (place.dataset.roving === 'line') {
+    const stops = stopsOf(place), next = stops[stops.indexOf(part) + step[0]];
+    if (step[0] && next) next.focus();
+    if (step[0]) event.preventDefault();
+    return;
+  }
   const middle = (one) => {
     const {left, right, top, bottom} = one.getBoundingClientRect();
     return [(left + right) / 2, (top + bottom) / 2];
@@ -37,11 +57,11 @@ const leadAlong = (box) => box.addEventListener('keydown', (event) => {
     const along = x * step[0] + y * step[1];
     return along < 1 ? Infinity : along + 2 * Math.abs(x * step[1] + y * step[0]);
   };
-  const others = [...place.querySelectorAll('button, [role=button]')]
+  const others = stopsOf(place)
     .map((one) => [far(one), one]).filter(([length]) => length < Infinity);
   if (others.length) others.reduce((a, b) => (b[0] < a[0] ? b : a))[1].focus();
   event.preventDefault();
-});
+};
 
 const Text = {
   render({model}) {
@@ -134,20 +154,28 @@ const Form = {
   render({model}) {
     const box = document.createElement('div');
     const fields = () => [...box.querySelectorAll('[data-enter]')];
+    const places = () => [...box.querySelectorAll('[data-roving]')];
     const write = () => {
       const active = box.getRootNode().activeElement;
       const held = active?.dataset?.enter ?? active?.dataset?.do;
       const typing = active?.dataset?.enter && !active.sent ? active.value : null;
+      const place = active?.closest('[data-roving]'), nth = places().indexOf(place);
+      const within = place && box.contains(place) ? stopsOf(place).indexOf(active) : -1;
       box.innerHTML = model.body;
+      for (const one of places()) enterAt(stopsOf(one), stopsOf(one)[0]);
       if (held == null) return;
+      // Where a button takes itself out, the one in its place has the focus.
+      const beside = within < 0 ? [] : stopsOf(places()[nth] ?? box);
       const again = fields().find((e) => e.dataset.enter === held)
-        ?? [...box.querySelectorAll('[data-do]')].find((e) => e.dataset.do === held);
+        ?? [...box.querySelectorAll('[data-do]')].find((e) => e.dataset.do === held)
+        ?? beside[Math.min(within, beside.length - 1)];
       if (!again) return;
       if (typing) again.value = typing;
       again.focus();
     };
     box.style.cssText = model.scrolls ? 'height:100%;overflow-y:auto' : '';
     tellClicks(box, model);
+    leadAlong(box);
     box.addEventListener('change', (event) => {
       const field = event.target.closest('[data-enter]');
       if (!field || !field.value.trim()) return;

@@ -99,7 +99,7 @@ def enlarger(clicked: Callable[[Any], Any], **params: Any) -> pmu.IconButton:
         on_click=clicked,
         description="Enlarge, or as it was (Esc)",
         css_classes=["cl-enlarge"],
-        sx={"@media (max-width: 1150px)": {"padding": "2px"}},
+        sx={"@media (max-width: 1350px)": {"padding": "2px"}},
         **params,
     )
 

@@ -131,6 +131,25 @@ def test_the_first_that_is_known_of_how_far_a_run_is_is_noted_at_once(
     run(main())
 
 
+def test_a_session_that_ends_tells_nothing_more_and_stops_what_it_has_under_way(
+    tmp_path, held_pool
+):
+    async def main():
+        session, task = await running(tmp_path)
+        told = []
+        session.memory.param.watch(told.append, ["under_way"])
+        session.close()
+        assert not await task
+        await session.ended()
+        assert not told
+        assert session.memory.under_way == ()
+        again = await opened(tmp_path, session.memory.analysis)
+        (intent,) = again.memory.interrupted
+        assert intent.kind == "run pool"
+
+    run(main())
+
+
 def test_a_killed_run_is_offered_with_its_pool_and_gives_the_same_again(
     killed, quick_pool
 ):

@@ -11,11 +11,13 @@ from playwright.sync_api import expect
 
 from benchmarks.pages import PATIENCE, Served
 from benchmarks.sessions import Visitor
+from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.ui import cli, shell
 from clusterlens.ui.actions import pools
 from clusterlens.ui.cli import make_server
+from clusterlens.ui.server import holding
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
 from clusterlens.ui.session import Session
@@ -68,15 +70,17 @@ socket.close();
 """
 
 
-def test_a_run_goes_on_without_its_page_and_is_there_when_it_opens_again(
-    tmp_path, monkeypatch
-):
+@pytest.fixture
+def slow(tmp_path, monkeypatch):
+    """Sessions of a server whose pool waits; events that it began, that it may end."""
     server, sessions = Server(Store(tmp_path)), []
     begun, may_end = threading.Event(), threading.Event()
 
-    def slow_pool(X, pool, **options):
+    def slow_pool(X, pool, *, cancel, **options):
         begun.set()
-        assert may_end.wait(60)
+        while not may_end.wait(0.01):
+            if cancel():
+                raise Cancelled
         return Ensemble(np.random.default_rng(0).integers(0, 3, (6, len(X))))
 
     class Watched(Session):
@@ -87,22 +91,35 @@ def test_a_run_goes_on_without_its_page_and_is_there_when_it_opens_again(
     monkeypatch.setattr(pools, "run_pool", slow_pool)
     monkeypatch.setattr(cli, "the_server", lambda: server)
     monkeypatch.setattr(shell, "Session", Watched)
+    return sessions, begun, may_end
+
+
+async def begin_and_leave(server, sessions, begun):
+    """Begin a run on a page and close that; return its session, the run, the page."""
+    visitor = await Visitor.open(f"http://127.0.0.1:{server.port}/")
+    await visitor.ping()
+    session = sessions[0]
+    assert await session.act("load example", name="iris")
+    running = asyncio.create_task(session.act("run pool", pool=POOL))
+    while not (begun.is_set() and session.jobs.shown):
+        await asyncio.sleep(0.01)
+    visitor.close()
+    (connected,) = server.get_sessions()
+    while connected.connection_count:
+        await asyncio.sleep(0.01)
+    return session, running, connected
+
+
+def test_a_run_goes_on_without_its_page_and_is_there_when_it_opens_again(
+    tmp_path, slow
+):
+    sessions, begun, may_end = slow
 
     async def main():
         server = make_server(0, "127.0.0.1")
         server.start()
         try:
-            visitor = await Visitor.open(f"http://127.0.0.1:{server.port}/")
-            await visitor.ping()
-            session = sessions[0]
-            assert await session.act("load example", name="iris")
-            running = asyncio.create_task(session.act("run pool", pool=POOL))
-            while not begun.is_set():
-                await asyncio.sleep(0.01)
-            visitor.close()
-            (connected,) = server.get_sessions()
-            while connected.connection_count:
-                await asyncio.sleep(0.01)
+            session, running, _ = await begin_and_leave(server, sessions, begun)
             may_end.set()
             assert await running
             assert session.memory.state == "saved"
@@ -111,6 +128,36 @@ def test_a_run_goes_on_without_its_page_and_is_there_when_it_opens_again(
         again = Session(Server(Store(tmp_path)))
         assert await again.open(session.memory.analysis)
         assert again.analysis.ensemble.n_partitions == 6
+
+    run(main())
+
+
+@pytest.mark.parametrize("held_for", [600_000, 200])
+def test_a_page_is_given_up_when_its_run_has_ended_or_nobody_came_for_long(
+    held_for, slow, monkeypatch
+):
+    sessions, begun, may_end = slow
+    often = {"check_unused_sessions_milliseconds": 15}
+    monkeypatch.setattr(cli, "SERVER_SETTINGS", often)
+    monkeypatch.setattr(holding, "HELD_MILLISECONDS", held_for)
+    monkeypatch.setattr(holding, "_LOOK_SECONDS", 0.01)
+
+    async def main():
+        server = make_server(0, "127.0.0.1")
+        server.start()
+        try:
+            _, running, page = await begin_and_leave(server, sessions, begun)
+            page.request_expiration()
+            while page.milliseconds_since_last_unsubscribe < min(held_for, 300):
+                assert not page.destroyed
+                await asyncio.sleep(0.01)
+            if held_for > 300:
+                may_end.set()
+            assert bool(await running) == may_end.is_set()
+            while not page.destroyed:
+                await asyncio.sleep(0.01)
+        finally:
+            server.stop()
 
     run(main())
 

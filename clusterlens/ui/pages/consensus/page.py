@@ -20,7 +20,7 @@ from clusterlens.ui.pages.page import Page, Steps, share
 GRID = """
 :host { display: grid; grid-template-columns: 374px minmax(0, 1fr) 312px;
   grid-template-rows: minmax(0, 1fr); gap: 8px; height: 100%; overflow: hidden;
-  min-height: calc((var(--cl-scale, 1) - 1) * 3200px); }
+  min-height: calc((var(--cl-scale, 1) - 1) * 3400px); }
 @container (max-width: 1262px) {
   :host { grid-template-columns: 352px minmax(0, 1fr) 284px; }
 }

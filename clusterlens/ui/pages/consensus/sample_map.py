@@ -142,6 +142,7 @@ class SampleMap(Panel):
             self._figure.contradict(projection.coordinates[contradiction.value])
         self._link.variant = "contained" if linking.value else "outlined"
         self._figure.number(legend.places, legend.numbers)
+        self._figure.dim(bool(linking.value))
         self._steering.words = _spoken(map_picture, legend, projection, states)
         self._offer(samples.value)
         bar = _linking_bar(linking.value, pair.value, samples.value)

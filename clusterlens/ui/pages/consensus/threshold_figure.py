@@ -76,7 +76,7 @@ class ThresholdFigure(Frame):
         self._wire()
         for mark in (*self._marks, self._line):
             self.figure.add_layout(mark)
-        self.figure.xaxis.ticker.desired_num_ticks = 4
+        self.figure.xaxis.ticker.desired_num_ticks = 3
         self.figure.yaxis.ticker = FixedTicker(ticks=[1, 10, SHOWN_RANKS])
         # As wide for 1 as for 20: of numbers that move, Bokeh leaves a part behind.
         self.figure.min_border_left = 28

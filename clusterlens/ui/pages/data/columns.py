@@ -32,17 +32,17 @@ TITLES = {
 }
 CHOOSE = "choose a role"
 WIDTHS = {
-    "role": 108,
-    "missing": 60,
-    "distinct": 54,
+    "missing": 68,
+    "distinct": 64,
     "taken": 54,
-    "weight": 47,
+    "weight": 60,
 }
 # What is not so wide shares the room that there is, down to what a narrow card has.
 SHARED = (
-    {"field": "column", "minWidth": 98, "widthGrow": 1.5},
-    {"field": "values", "minWidth": 120, "widthGrow": 2},
-    {"field": "why", "minWidth": 130, "widthGrow": 2.5},
+    {"field": "column", "minWidth": 98, "widthGrow": 1.4},
+    {"field": "role", "minWidth": 108, "widthGrow": 1.8},
+    {"field": "values", "minWidth": 120, "widthGrow": 1.8},
+    {"field": "why", "minWidth": 130, "widthGrow": 3},
 )
 # How numbers can be taken before they are scaled, and what the log calls it.
 TAKEN = {"": "as is", "log": "log", "log1p": "log 1+x", "rank": "rank"}

@@ -122,6 +122,10 @@ first.</span></p><p class='muted'>share of models that put two samples together:
 <span class='shares'></span> 1</p></div>"""
 
 
+# Of the models of an example: which of them come to nothing shows when they are run.
+LEFT_OUT = "At most so many: one that finds no clusters is left out, and said to be."
+
+
 def _sections() -> Iterator[str]:
     """Write the groups, each as wide as its cards."""
     for title, names in _groups().items():
@@ -151,7 +155,8 @@ def _card(name: str) -> str:
     return (
         f"<div class='card cl-example {'first' if first else ''}'>"
         f"<div class='picture'>{picture}</div><div class='told'><b>{title} {start}</b>"
-        f"<p class='muted'>{whole(entry.n)} × {entry.d} · {_models(name)} models</p>"
+        f"<p class='muted'>{whole(entry.n)} × {entry.d} · <span title='{LEFT_OUT}'>≤ "
+        f"{_models(name)} models</span></p>"
         f"<p>{safe(entry.teaches)}</p></div>"
         f'<button class="example" data-do="open {safe(name)}" '
         f'aria-label="Open {title} with its run"></button>'

@@ -17,14 +17,17 @@ from clusterlens.ui.pages.data.welcome import Welcome
 from clusterlens.ui.pages.page import Page, Steps, share
 from clusterlens.ui.session import Session
 
-GRID = {
-    "display": "grid",
-    "grid-template-columns": "minmax(570px, 3fr) minmax(0, 2fr)",
-    "grid-template-rows": f"minmax(calc(3 * {ROOM}), 2.2fr) minmax({ROOM}, 1fr)",
-    "overflow": "hidden auto",
-    "gap": "8px",
-    "height": "100%",
-}
+GRID = f"""
+:host {{ display: grid; grid-template-columns: minmax(570px, 3fr) minmax(0, 2fr);
+  grid-template-rows: minmax(calc(3 * {ROOM}), 2.2fr) minmax({ROOM}, 1fr);
+  overflow: hidden auto; gap: 8px; height: 100%; }}
+/* Columns and preparation fill the page, with the way on; the rest is below. */
+@container (max-width: 1062px) {{
+  :host {{ grid-template-columns: minmax(0, 1fr);
+    grid-template-rows: max(240px + {ROOM}, 48% - 4px) max(300px + {ROOM}, 52% - 4px)
+      repeat(2, max(200px, 32%)); }}
+}}
+"""
 LOAD_HEIGHT = 206
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 
@@ -86,7 +89,7 @@ class LoadedTable(Page):
 
     def build(self) -> Steps:
         cards = yield from self.each(Columns, Preparation, Notes, FirstRows)
-        return pn.Column(*(card.view for card in cards), styles=GRID, **FILL)
+        return pn.Column(*(card.view for card in cards), stylesheets=[GRID], **FILL)
 
 
 PAGE = DataPage

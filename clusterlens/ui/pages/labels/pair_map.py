@@ -21,6 +21,7 @@ COLUMNS_CSS = """
 table { table-layout: fixed; font-size: .93em; }
 th:first-child { width: 34%; }
 th, td { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+th, td { padding: 1px 6px; }
 @media (max-width: 1150px) { td, th { padding: 1px 3px; } table { font-size: .86em; } }
 """
 
@@ -39,7 +40,7 @@ class ClassPair(Panel):
             stylesheets=[COLUMNS_CSS],
             scrolls=True,
             sizing_mode="stretch_width",
-            styles={"flex": "0 1 auto", "min-height": "38%", "max-height": "50%"},
+            styles={"flex": "0 1 auto", "min-height": "38%", "max-height": "54%"},
         )
         place, self._steering = steered(self._figure)
         return card(

@@ -27,6 +27,7 @@ td, th { padding: 3px 2px; font-size: .95em; }
 td:nth-child(4), th:nth-child(4) { padding-left: 8px; }
 .badge { padding: 1px 6px; margin: 0; }
 td { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+td:first-child { white-space: normal; overflow-wrap: anywhere; }
 .track i { position: absolute; top: 0; bottom: 0; width: 0;
   border-left: 2px solid currentColor; }
 """

@@ -25,8 +25,7 @@ SHOWN_FOR, SHOWN_AGAINST, SHOWN_CHANGES = 4, 2, 4
 CSS = """
 table { table-layout: fixed; }
 td, th { overflow-wrap: anywhere; padding: 3px 2px; }
-td.number { white-space: nowrap; }
-.why .number { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.near td.number { white-space: nowrap; }
 @media (max-width: 1150px) { table { font-size: .86em; } }
 .why th:nth-child(1) { width: 24%; } .why th:nth-child(5) { width: 12%; }
 .why td { font-size: .95em; }

@@ -391,7 +391,9 @@ class _Blocks:
         ]
         if offers:
             lines.append(
-                f"<div></div><div style='grid-column:span 4'>{''.join(offers)}</div>"
+                f"<div></div><div style='grid-column:span 4' data-roving='line' "
+                f"role='group' aria-label='more of the family {safe(family)}, by arrow "
+                f"keys'>{''.join(offers)}</div>"
             )
         body = "".join(
             f"<div style='{ROW}'>{title if k == 0 else '<div></div>'}"
@@ -418,7 +420,9 @@ class _Blocks:
         return (
             f"<div style='display:flex;gap:8px;align-items:center'>{toggle}"
             f"<span class='{off}' title='{_finds(entry.clusterer)}'>{name}</span></div>"
-            f"<div><div class='{off}'>{self._settings(at, entry)}</div>{note}</div>"
+            f"<div><div class='{off}' data-roving='line' role='group' aria-label='"
+            f"settings of {name}, by arrow keys'>{self._settings(at, entry)}</div>"
+            f"{note}</div>"
             f"<div class='number {'warn' if beyond else 'muted'}'>{limit}</div>"
             f"<div class='number {off}'><b>{models}</b></div>"
         )

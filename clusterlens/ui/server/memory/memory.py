@@ -399,10 +399,15 @@ class Memory(param.Parameterized):
         self._history.replace(kept.steps, kept.cursor)
 
     def forget(self) -> None:
-        """Keep nothing any more: the session has ended, and what it has under way."""
+        """Keep nothing any more: the session has ended, and what it has under way.
+
+        Nothing is told of it: what would show it may have gone before.
+        """
         self._server.memories.discard(self)
         self._is_over = True
-        left, self._noted, self.under_way = list(self._noted), {}, ()
+        left, self._noted = list(self._noted), {}
+        with param.discard_events(self):
+            self.under_way = ()
         if left:
             loop = asyncio.get_running_loop()
             writing = self._server.writing
