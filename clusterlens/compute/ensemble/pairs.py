@@ -22,11 +22,7 @@ import pandas as pd
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
-from clusterlens.compute._run.registers import (
-    book_equal,
-    register_zeros,
-    sum_votes,
-)
+from clusterlens.compute._run.registers import book_equal, register_zeros, sum_votes
 from clusterlens.compute._validation import IntArray, check_memory
 from clusterlens.compute.ensemble._co_members import (
     co_members,
@@ -89,17 +85,9 @@ class PairLayout:
 
 
 def joined_pairs(ensemble: Ensemble) -> CountArray:
-    """Count the pairs of samples that each partition joins.
+    """Count the ordered pairs, (i, i) included, that each partition joins.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions of n samples.
-
-    Returns
-    -------
-    joined : array of int64, shape (n_partitions,)
-        Sum of squared cluster sizes: ordered pairs, the pairs (i, i) included.
+    Shape (n_partitions,), int64: sums of squared cluster sizes.
     """
     rows = zip(ensemble.codes_and_gaps, ensemble.n_codes.tolist(), strict=True)
     sizes = (np.bincount(codes, minlength=count)[:count] for codes, count in rows)
@@ -370,18 +358,6 @@ def _count_between(
 def count_items(ensemble: Ensemble) -> int:
     """Count the items that `pair_layout` lays out: identical samples merged or not.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions of n samples.
-
-    Returns
-    -------
-    n_items : int
-        At most n.
-
-    Notes
-    -----
     O(n T) time.
     """
     merged = _identical_samples(ensemble.codes[distinct_partitions(ensemble)[0]])

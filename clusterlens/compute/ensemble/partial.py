@@ -19,11 +19,7 @@ import numpy.typing as npt
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import RunOptions
-from clusterlens.compute._run.registers import (
-    book_seen,
-    register_zeros,
-    sum_seen_votes,
-)
+from clusterlens.compute._run.registers import book_seen, register_zeros, sum_seen_votes
 from clusterlens.compute._validation import (
     DataError,
     FloatArray,
@@ -73,22 +69,9 @@ class Levels:
 
 
 def share_levels(ensemble: Ensemble) -> Levels:
-    """Enumerate the shares that the pairs of an ensemble can have.
+    """Enumerate the shares that the pairs of an ensemble can have, O(V²) for V votes.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions.
-
-    Returns
-    -------
-    levels : Levels
-        O(V²) of them for V votes.
-
-    Raises
-    ------
-    MemoryError
-        If there are too many votes for tables of a row per model.
+    MemoryError if there are too many votes for tables of a row per model.
     """
     n_votes = ensemble.n_votes
     check_memory(
@@ -131,15 +114,7 @@ class SeenCodes:
 
 
 def seen_codes(ensemble: Ensemble, samples: npt.ArrayLike | None = None) -> SeenCodes:
-    """Lay out the codes of an ensemble with gaps for the passes over pairs.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions.
-    samples : array-like of int, shape (n_items,), optional
-        Samples to compare with each other. Default all.
-    """
+    """Lay out the codes of an ensemble with gaps, of some samples or of all."""
     first, votes = distinct_votes(ensemble)
     codes = ensemble.codes_and_gaps[first]
     if samples is not None:

@@ -312,24 +312,7 @@ class LandmarkSpectral(ClusterMixin, BaseEstimator):
 def landmark_labels(
     embedding: FloatArray, n_clusters: int, n_init: int, random_state: Any
 ) -> IntArray:
-    """Cluster the leading dimensions of an embedding by k-means.
-
-    Parameters
-    ----------
-    embedding : array of float64, shape (n_samples, n_components)
-        Samples embedded by `landmark_embedding`.
-    n_clusters : int
-        Number of clusters, at most n_components.
-    n_init : int
-        Starts of k-means.
-    random_state : int, RandomState or None
-        Seed.
-
-    Returns
-    -------
-    labels : array of int, shape (n_samples,)
-        Cluster of each sample.
-    """
+    """Cluster samples (n,) by k-means on the leading dimensions of an embedding."""
     leading = embedding[:, :n_clusters]
     return k_means(leading, n_clusters, n_init=n_init, random_state=random_state)[1]
 

@@ -183,24 +183,7 @@ def approximate_neighbor_table(
 ) -> Table:
     """Find nearly all nearest other samples by NN-descent (extra `large`).
 
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_features)
-        The samples.
-    n_neighbors : int
-        Neighbours per sample, 1 to n_samples - 1.
-    random_state : int, default 0
-        Seed of the search.
-
-    Returns
-    -------
-    table : array of int32, shape (n_samples, n_neighbors)
-        Indices by ascending distance, the sample itself left out.
-
-    Raises
-    ------
-    ImportError
-        If pynndescent is not installed.
+    Indices (n_samples, n_neighbors) by ascending distance, the sample itself left out.
 
     References
     ----------
