@@ -41,7 +41,6 @@ from clusterlens.compute._validation import (
     check_mapping,
     check_random_state,
     check_range,
-    read_only,
 )
 from clusterlens.compute.consensus.cohesion import CONSENSUS_GRID
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -399,9 +398,7 @@ def select_k(
         for kind in ["data", *kinds]
     }
     data = Curves(*(column[0] for column in curves.pop("data")))
-    p_values = {
-        kind: read_only(_p_values(data.pac, one.pac)) for kind, one in curves.items()
-    }
+    p_values = {kind: _p_values(data.pac, one.pac) for kind, one in curves.items()}
     gain = np.min([_gain(data.pac, one.pac) for one in curves.values()], axis=0)
     notes = [] if "permuted" in kinds else _skewed(features)
     if size < len(features):
@@ -410,11 +407,11 @@ def select_k(
     p_value = np.max(list(p_values.values()), axis=0)
     return KSelection(
         _choose(numbers, data.pac, gain, _stands_out(p_value, gain, level)),
-        read_only(numbers),
+        numbers,
         data,
         curves,
         p_values,
-        read_only(gain),
+        gain,
         level,
         title,
         n_resamples,
@@ -662,10 +659,8 @@ def _curves(labels: IntArray) -> Curves:
 
 
 def _stack(curves: Sequence[Curves]) -> Curves:
-    """Put the measures of several tables together, read-only."""
-    return Curves(
-        *(read_only(np.array(column)) for column in zip(*curves, strict=True))
-    )
+    """Put the measures of several tables together."""
+    return Curves(*(np.array(column) for column in zip(*curves, strict=True)))
 
 
 def _p_values(pac: FloatArray, reference: FloatArray) -> FloatArray:

@@ -31,7 +31,6 @@ from clusterlens.compute._validation import (
     check_features,
     check_random_state,
     check_range,
-    read_only,
 )
 from clusterlens.compute.consensus.cohesion import (
     CONSENSUS_GRID,
@@ -312,14 +311,14 @@ def _summarise(
         np.array(column) for column in zip(*measures, strict=True)
     )
     return ResampledConsensus(
-        read_only(numbers),
-        read_only(cdf),
-        read_only(area),
-        read_only(area_growth(area, numbers)),
-        read_only(pac),
+        numbers,
+        cdf,
+        area,
+        area_growth(area, numbers),
+        pac,
         ensembles,
         ensemble.notes,
-        read_only(stability),
+        stability,
     )
 
 

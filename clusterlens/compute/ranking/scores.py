@@ -173,13 +173,8 @@ def average_ari(
     [0.25, 0.25, -0.5]
     """
     partitions = _several(ensemble)
-    overlaps = partition_overlaps(
-        partitions,
-        n_jobs=n_jobs,
-        progress=progress,
-        cancel=cancel,
-        executor=executor,
-    )
+    run = RunOptions(n_jobs, progress, cancel, executor)
+    overlaps = partition_overlaps(partitions, **run.threads)
     return _mean_over_others(overlaps.adjusted_rand, partitions.votes)
 
 
@@ -221,13 +216,8 @@ def average_nmi(
     [0.5, 0.5, 0.0]
     """
     partitions = _several(ensemble)
-    overlaps = partition_overlaps(
-        partitions,
-        n_jobs=n_jobs,
-        progress=progress,
-        cancel=cancel,
-        executor=executor,
-    )
+    run = RunOptions(n_jobs, progress, cancel, executor)
+    overlaps = partition_overlaps(partitions, **run.threads)
     return _mean_over_others(overlaps.normalized_information, partitions.votes)
 
 

@@ -13,13 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t
 
-from clusterlens.compute._validation import (
-    FloatArray,
-    Frozen,
-    IntArray,
-    check_range,
-    read_only,
-)
+from clusterlens.compute._validation import FloatArray, Frozen, IntArray, check_range
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import distinct_partitions
 from clusterlens.compute.ranking.scores import Variant, pair_costs
@@ -53,16 +47,6 @@ class Uncertainty(Frozen):
     half_widths: FloatArray
     difference_half_widths: FloatArray
     rank_ranges: npt.NDArray[np.int64]
-
-    def __post_init__(self) -> None:
-        """Make the arrays read-only."""
-        for name in (
-            "standard_errors",
-            "half_widths",
-            "difference_half_widths",
-            "rank_ranges",
-        ):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
 def check_confidence(confidence: float) -> None:
