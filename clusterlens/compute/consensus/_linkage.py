@@ -20,7 +20,7 @@ from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import DataError, FloatArray, IntArray
 from clusterlens.compute.consensus._links import LinkedRows
 from clusterlens.compute.consensus._lloyd import Gaps, OneHotRows, sums_by_centre
-from clusterlens.compute.consensus.maximum_tree import join_edges
+from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.ensemble.constraints import ConstraintError
 
 _LINES_PER_BLOCK = 8
@@ -102,7 +102,7 @@ def linkage_partition(
     edges = np.concatenate(
         [np.stack([merges[:kept, side], made], axis=1) for side in (0, 1)]
     )
-    return join_edges(edges, n_samples + kept)[:n_samples]
+    return components(edges, n_samples + kept)[:n_samples]
 
 
 def _impose(distances: FloatArray, linked: LinkedRows) -> None:
@@ -237,27 +237,13 @@ def column_jaccard(rows: OneHotRows) -> FloatArray:
 
 
 def ecpcs_similarity(rows: OneHotRows, *, steps: int = ECPCS_STEPS) -> FloatArray:
-    """Similarity of clusters by random walks between overlapping clusters.
+    """Similarity of clusters by random walks between overlapping clusters, (d, d).
 
-    Parameters
-    ----------
-    rows : OneHotRows
-        Distinct rows of the ensemble.
-    steps : int, default 20
-        Length of the walks.
-
-    Returns
-    -------
-    similarity : array of float64, shape (n_columns, n_columns)
-        In [0, 1]; 1 on the diagonal, 0 between clusters of different partitions, whose
-        pairs are never asked for.
-
-    Notes
-    -----
     P holds the Jaccard coefficients, rows divided by their sums. The similarity of two
     clusters is the cosine of their trajectories, the rows of P, P², ..., P^steps set
-    side by side. A cluster that overlaps no other has similarity 0. O(d³ steps) time
-    and 48 d² bytes for d clusters in all.
+    side by side: in [0, 1], 1 on the diagonal, 0 between clusters of different
+    partitions, whose pairs are never asked for, and for a cluster that overlaps no
+    other. O(d³ steps) time and 48 d² bytes for d clusters in all.
 
     References
     ----------
@@ -277,24 +263,11 @@ def ecpcs_similarity(rows: OneHotRows, *, steps: int = ECPCS_STEPS) -> FloatArra
 
 
 def wct_similarity(rows: OneHotRows, *, decay: float = WCT_DECAY) -> FloatArray:
-    """Similarity of clusters by weighted connected triples.
+    """Similarity of clusters by weighted connected triples, (d, d).
 
-    Parameters
-    ----------
-    rows : OneHotRows
-        Distinct rows of the ensemble.
-    decay : float, default 0.9
-        Similarity of the most similar pair of different clusters.
-
-    Returns
-    -------
-    similarity : array of float64, shape (n_columns, n_columns)
-        In [0, 1]; 1 on the diagonal, 0 between clusters of different partitions.
-
-    Notes
-    -----
-    decay sum_w min(J_uw, J_vw) / (largest such sum), J the Jaccard coefficients.
-    O(d sum_t k_t²) time and 16 d² bytes for d clusters in all, k_t in partition t.
+    decay sum_w min(J_uw, J_vw) / (largest such sum), J the Jaccard coefficients: in [0,
+    1], 1 on the diagonal, 0 between clusters of different partitions. O(d sum_t k_t²)
+    time and 16 d² bytes for d clusters in all, k_t in partition t.
 
     References
     ----------
