@@ -46,43 +46,19 @@ def linkage_partition(
 ) -> IntArray:
     """Cluster the samples by linkage on one minus the co-association matrix.
 
-    Parameters
-    ----------
-    rows : OneHotRows
-        Distinct rows of the ensemble.
-    group : array of int, shape (n_samples,)
-        Row of each sample.
-    n_clusters : int
-        Number of clusters, at most n_samples; exactly so many are returned, also where
-        merges tie.
-    linkage_method : {"single", "average", "complete"}
-        Average is unweighted: each sample counts once.
-    similarity : array of float64, shape (n_columns, n_columns), optional
-        Similarity of the clusters of each partition, 1 on the diagonal and 0 between
-        partitions, of rows with one vote each. Default: the plain matrix.
-    linked : LinkedRows, optional
-        Links to obey, with "average" and "complete".
-    run : RunOptions
-        Progress counts samples.
+    Exactly n_clusters, also where merges tie, numbered in order of first appearance
+    (n_samples,). Average linkage is unweighted: each sample counts once. `similarity`
+    (n_columns, n_columns) of the clusters of each partition, 1 on the diagonal and 0
+    between partitions, of rows with one vote each, in place of the plain matrix. O(n²
+    T) time for the matrix and O(n²) for the linkage; 8 n² bytes; progress counts
+    samples.
 
-    Returns
-    -------
-    labels : array of int64, shape (n_samples,)
-        Numbered in order of first appearance.
-
-    Raises
-    ------
-    ConstraintError
-        If no two clusters may be merged any more before n_clusters are left.
-
-    Notes
-    -----
-    O(n² T) time for the matrix and O(n²) for the linkage; 8 n² bytes.
-
-    Links are distances: -1 inside a unit, so that it is merged first, and n² between
-    units that are kept apart, so that the mean over two clusters is at least 4 where
-    one such pair is in it. All others, and means of them, stay in [0, 1]: the merges
-    are those of a linkage that may never join what is apart.
+    Links, obeyed with "average" and "complete", are distances: -1 inside a unit, so
+    that it is merged first, and n² between units that are kept apart, so that the mean
+    over two clusters is at least 4 where one such pair is in it. All others, and means
+    of them, stay in [0, 1]: the merges are those of a linkage that may never join what
+    is apart. ConstraintError if no two clusters may be merged any more before
+    n_clusters are left.
     """
     lines = plain_lines(rows) if similarity is None else enhanced_lines(similarity)
     columns = rows.columns[group]

@@ -133,29 +133,10 @@ def partition_overlaps(
 ) -> Overlaps:
     """Compare every pair of partitions through its contingency table.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions of n samples.
-    n_jobs, progress, cancel, executor
-        As in `count_agreements`; progress counts look-ups of labels.
-
-    Returns
-    -------
-    overlaps : Overlaps
-        Sums over the contingency tables. They are kept for as long as the ensemble
-        lives, so that a second call costs nothing.
-
-    Raises
-    ------
-    Cancelled
-        If `cancel` said so.
-
-    Notes
-    -----
-    O(n T²) time and O(n + T²) memory for T distinct partitions, for any number of
-    clusters. Two partial partitions are compared on the samples that both saw; without
-    such samples they count as equal.
+    The sums are kept for as long as the ensemble lives, so that a second call costs
+    nothing. O(n T²) time and O(n + T²) memory for T distinct partitions, for any number
+    of clusters; progress counts look-ups of labels. Two partial partitions are compared
+    on the samples that both saw; without such samples they count as equal.
 
     Examples
     --------

@@ -135,27 +135,9 @@ def count_seen_pairs(
 ) -> tuple[CountArray, CountArray, CountArray]:
     """Count ordered pairs of different samples by level, and by the model that saw it.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions.
-    levels : Levels
-        As from `share_levels`.
-    samples : array-like of int, shape (n_compared,), or None
-        Samples to compare with each other; None for all.
-    run : RunOptions
-        Threads, progress in pairs, cancel.
-
-    Returns
-    -------
-    pairs : array of int64, shape (n_levels,)
-        Pairs that a vote saw.
-    joint, seen : array of int64, shape (n_partitions, n_levels)
-        Those of them that each model joins, and that it saw.
-
-    Notes
-    -----
-    O(n² T) time; O(T V²) memory.
+    Of some samples (n_compared,) or all: pairs that a vote saw, (n_levels,), and those
+    of them that each model joins and that it saw, (n_partitions, n_levels) each, all
+    int64. O(n² T) time; O(T V²) memory.
     """
     layout = seen_codes(ensemble, samples)
     n_items, width = layout.by_sample.shape

@@ -334,27 +334,11 @@ class ConsensusMeasures(NamedTuple):
 def measure_consensus(
     ensemble: Ensemble, cancel: Cancel | None = None, *, n_jobs: int | None = None
 ) -> ConsensusMeasures:
-    """Read how clear the consensus of an ensemble is.
+    """Read how clear the consensus is of partitions into about as many clusters each.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        Partitions into about the same number of clusters.
-    cancel : callable, optional
-        Returns True to stop.
-    n_jobs : int, optional
-        Number of threads; None means all cores.
-
-    Returns
-    -------
-    measures : ConsensusMeasures
-        As in `ResampledConsensus`.
-
-    Notes
-    -----
     O(n² T) comparisons of bytes, O(n T) memory. The stability follows from the same
-    counts: with q_t the pairs that vote t joins, N all pairs, E the mean over t != u
-    of q_t q_u / N, it is (mean of pairs joined by t and u - E) / (mean q_t - E).
+    counts: with q_t the pairs that vote t joins, N all pairs, E the mean over t != u of
+    q_t q_u / N, it is (mean of pairs joined by t and u - E) / (mean q_t - E).
     """
     agreement = count_agreements(ensemble, cancel=cancel, n_jobs=n_jobs)
     shares = consensus_cdf(agreement)

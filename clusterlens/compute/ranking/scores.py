@@ -259,21 +259,10 @@ def pair_costs(
 ) -> tuple[FloatArray, FloatArray]:
     """Cost of a pair for a partition that joins it, and for one that separates it.
 
-    Parameters
-    ----------
-    variant : {"binary", "kl", "tv", "hellinger"}
-        Distance.
-    votes : int
-        Votes of all partitions.
-    threshold : int
-        Votes from which "binary" takes a pair as joined.
-
-    Returns
-    -------
-    joined, apart : array of float, shape (votes + 1,)
-        Costs by the votes that join the pair. Only a partition without a vote joins a
-        pair of 0 votes or separates one of all; "kl" then charges, as otherwise at
-        most, what a single vote on its side costs.
+    Both (votes + 1,), by the votes that join the pair; `threshold` are those from which
+    "binary" takes it as joined. Only a partition without a vote joins a pair of 0 votes
+    or separates one of all; "kl" then charges, as otherwise at most, what a single vote
+    on its side costs.
     """
     counts = np.arange(votes + 1)
     if variant == "binary":
