@@ -29,7 +29,7 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.estimators.neighbors import neighbor_table, neighbors_of
-from clusterlens.compute.pool.k_selection import REFERENCES
+from clusterlens.compute.pool._k_curves import REFERENCES
 from clusterlens.compute.pool.stability import KINDS, stands_out
 
 MAX_COMPARED = 5_000

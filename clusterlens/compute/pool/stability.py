@@ -35,8 +35,8 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.ensemble.contingency import contingency_table
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.pool._k_curves import REFERENCES
 from clusterlens.compute.pool.catalogue import CLUSTERERS
-from clusterlens.compute.pool.k_selection import REFERENCES
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.specs import Spec, pool_specs
 
