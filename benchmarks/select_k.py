@@ -20,7 +20,7 @@ from sklearn.cluster import KMeans
 
 from clusterlens import select_k
 from clusterlens.compute._validation import FloatArray
-from clusterlens.compute.pool.k_selection import uniform_box
+from clusterlens.compute.pool._k_curves import uniform_box
 
 KS = range(2, 11)
 PLANTED = [  # k, columns, ratio of the sizes of successive groups, least distance

@@ -72,3 +72,11 @@ def label_matrices(draw, min_partitions=3, max_partitions=7, max_samples=24):
     if draw(st.booleans()):
         labels = labels[:, rng.integers(n_samples, size=n_samples)]
     return labels
+
+
+def planted(n, p, k, keep=0.7, seed=0):
+    """Partitions (p, n) that keep a share of the true labels (n,) and redraw others."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, k, n)
+    kept = rng.random((p, n)) < keep
+    return np.where(kept, truth, rng.integers(0, k, (p, n))), truth

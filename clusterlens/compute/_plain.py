@@ -113,24 +113,9 @@ class Record:
 
 
 def read_json(data: bytes, name: str) -> Record:
-    """Return the record that JSON text holds.
+    """Return the record that JSON text (UTF-8) holds, called by a name in messages.
 
-    Parameters
-    ----------
-    data : bytes
-        UTF-8 text.
-    name : str
-        What it is called in messages.
-
-    Returns
-    -------
-    record : Record
-        Its fields.
-
-    Raises
-    ------
-    DataError
-        If it is no JSON, or nested too deeply.
+    DataError if it is no JSON, or nested too deeply.
     """
     try:
         return Record(json.loads(data), name)

@@ -218,7 +218,7 @@ def check_range(
     return number
 
 
-def check_random_state(random_state: Any, *, name: str = "random_state") -> int:
+def check_random_state(random_state: Any) -> int:
     """Return the seed that random_state stands for.
 
     A whole number is its own seed, a Generator gives its next one, None a new one.
@@ -230,7 +230,7 @@ def check_random_state(random_state: Any, *, name: str = "random_state") -> int:
     seed = as_number(random_state, integer=True)
     if seed is None or not 0 <= seed <= _LARGEST_SEED:
         raise ValueError(
-            f"{name} is {random_state!r}; give a whole number from 0 to "
+            f"random_state is {random_state!r}; give a whole number from 0 to "
             f"{_LARGEST_SEED}, a numpy.random.Generator, or None for a new draw each "
             "time."
         )
@@ -265,7 +265,11 @@ MOST_SHOWN = 20  # rows of a table in a notebook
 
 
 class Frozen:
-    """A record whose arrays still refuse writes once it is copied or unpickled."""
+    """A record whose arrays refuse writes, also once it is copied or unpickled."""
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only, those in a dict or tuple too."""
+        self.__setstate__(vars(self))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the state of another record; NumPy gives copies of arrays writable."""

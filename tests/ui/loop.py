@@ -14,6 +14,18 @@ def run(coroutine, seconds=120):
         return thread.submit(work).result()
 
 
+def taking(make):
+    """Return what runs a scenario, a coroutine function, with what `make` makes."""
+
+    def take(scenario):
+        async def main():
+            await scenario(make())
+
+        run(main())
+
+    return take
+
+
 async def rest(owner):
     """Return when no job of a session, or of another owner of jobs, is under way."""
     await asyncio.sleep(0)

@@ -22,7 +22,7 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Viewport
-from tests.ui.loop import rest, run
+from tests.ui.loop import rest, taking
 from tests.ui.test_main_job import assert_changes, picture
 
 LONG = 90_000
@@ -69,11 +69,7 @@ class Opened:
         return self.session.derived.get(name).value
 
 
-def looked_at(scenario):
-    async def main():
-        await scenario(Opened())
-
-    run(main())
+looked_at = taking(Opened)
 
 
 def test_without_a_table_the_page_leads_to_data():

@@ -30,7 +30,7 @@ from clusterlens.ui.nodes.pictures import number_places
 from clusterlens.ui.pages.consensus import threshold_figure as threshold
 from clusterlens.ui.pages.data.prepared_map import PreparedMap
 from clusterlens.ui.state.looking import Viewport
-from tests.ui.loop import run
+from tests.ui.loop import run, taking
 
 PORT = Viewport(width=24, height=24)
 
@@ -280,11 +280,7 @@ class Hand:
         return self.told[-1]
 
 
-def in_hand(scenario) -> None:
-    async def main():
-        await scenario(Hand())
-
-    run(main())
+in_hand = taking(Hand)
 
 
 def test_before_there_is_anything_to_zoom_in_only_the_size_is_told():

@@ -24,7 +24,7 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Viewport
-from tests.ui.loop import rest, run
+from tests.ui.loop import rest, taking
 
 LONG = 90_000
 
@@ -78,11 +78,7 @@ class Opened:
         return tuple(f"{kind} {names[at]}" for at in models)
 
 
-def looked_at(scenario):
-    async def main():
-        await scenario(Opened())
-
-    run(main())
+looked_at = taking(Opened)
 
 
 def test_without_soft_partitions_they_are_one_click_away():

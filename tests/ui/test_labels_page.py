@@ -24,7 +24,7 @@ from clusterlens.ui.session import Session
 from clusterlens.ui.state.analysis import Analysis
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.looking import Brush, Viewport
-from tests.ui.loop import rest, run
+from tests.ui.loop import rest, taking
 
 LONG = 90_000
 
@@ -62,11 +62,7 @@ class Opened:
         return self.session.derived.get(name).value
 
 
-def looked_at(scenario):
-    async def main():
-        await scenario(Opened())
-
-    run(main())
+looked_at = taking(Opened)
 
 
 def labelled(gaps=False, **columns):

@@ -113,6 +113,27 @@ def test_clicks_pick_a_pair_and_escape_drops_it_from_the_end():
     looked_at(scenario)
 
 
+def test_a_box_and_a_lasso_brush_the_samples_within_them():
+    async def scenario(opened):
+        look, figure = opened.session.look, opened.map._figure
+        xy = opened.session.derived.get("projection").value.coordinates
+        low, high = np.quantile(xy, [0.2, 0.6], axis=0)
+        within = np.flatnonzero(((xy >= low) & (xy <= high)).all(axis=1))
+        figure._boxed(tuple(zip(low, high, strict=True)))
+        await opened.rest()
+        assert 0 < len(within) < len(xy)
+        np.testing.assert_array_equal(look.brush.positions, within)
+        assert (look.brush.source, look.tab) == ("box on the map", "selection")
+        (left, bottom), (right, top) = low, high
+        corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
+        figure._lassoed(np.array(corners))
+        await opened.rest()
+        np.testing.assert_array_equal(look.brush.positions, within)
+        assert look.brush.source == "lasso on the map"
+
+    looked_at(scenario)
+
+
 def test_a_key_does_what_it_is_for_on_its_pages_only():
     async def scenario(opened):
         look = opened.session.look

@@ -26,25 +26,8 @@ def cspa(
 ) -> IntArray:
     """Divide the graph of samples, weighted by agreement counts, by METIS.
 
-    Parameters
-    ----------
-    rows : OneHotRows
-        Distinct rows of the ensemble.
-    group : array of int, shape (n_samples,)
-        Row of each sample.
-    n_clusters : int
-        Number of parts.
-    random_state : int
-        Seed.
-
-    Returns
-    -------
-    labels : array of int64, shape (n_samples,)
-        Parts of nearly equal size (about 3 % slack), whatever the sizes in the data.
-
-    Notes
-    -----
-    O(n² T) time; about 40 n² bytes.
+    Parts (n_samples,) have nearly equal size (about 3 % slack), whatever the sizes in
+    the data. `group` is the row of each sample. O(n² T) time; about 40 n² bytes.
 
     References
     ----------
@@ -59,25 +42,8 @@ def cspa_spectral(
 ) -> IntArray:
     """Divide the graph of samples, weighted by agreement counts, by its spectrum.
 
-    Parameters
-    ----------
-    rows : OneHotRows
-        Distinct rows of the ensemble.
-    group : array of int, shape (n_samples,)
-        Row of each sample.
-    n_clusters : int
-        Number of clusters.
-    random_state : int
-        Seed.
-
-    Returns
-    -------
-    labels : array of int64, shape (n_samples,)
-        Clusters; unlike those of CSPA their sizes are not balanced.
-
-    Notes
-    -----
-    O(n² T) time; about 40 n² bytes. Normalised cut, k-means on the eigenvectors.
+    Normalised cut, k-means on the eigenvectors: unlike those of `cspa` the sizes of the
+    clusters (n_samples,) are not balanced. O(n² T) time; about 40 n² bytes.
 
     References
     ----------
@@ -96,27 +62,10 @@ def mcla(
 ) -> IntArray:
     """Divide the clusters of all partitions into meta-clusters that samples join.
 
-    Parameters
-    ----------
-    rows : OneHotRows
-        Distinct rows of the ensemble.
-    group : array of int, shape (n_samples,)
-        Row of each sample.
-    n_clusters : int
-        Number of meta-clusters.
-    random_state : int
-        Seed.
-
-    Returns
-    -------
-    labels : array of int64, shape (n_samples,)
-        Meta-cluster with the largest association, the share of its clusters that hold
-        the sample; of several the first. Meta-clusters that win no sample are missing.
-
-    Notes
-    -----
-    O(n T² + n T n_clusters) time; 48 d² bytes for d clusters in all. Weights are
-    1000 times the Jaccard coefficient, rounded.
+    Each sample (n_samples,) joins the one with the largest association, the share of
+    its clusters that hold the sample; of several the first. Meta-clusters that win no
+    sample are missing. Weights are 1000 times the Jaccard coefficient, rounded. O(n T²
+    + n T n_clusters) time; 48 d² bytes for d clusters in all.
 
     References
     ----------

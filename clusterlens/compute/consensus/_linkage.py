@@ -20,7 +20,7 @@ from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import DataError, FloatArray, IntArray
 from clusterlens.compute.consensus._links import LinkedRows
 from clusterlens.compute.consensus._lloyd import Gaps, OneHotRows, sums_by_centre
-from clusterlens.compute.consensus.maximum_tree import join_edges
+from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.ensemble.constraints import ConstraintError
 
 _LINES_PER_BLOCK = 8
@@ -46,43 +46,19 @@ def linkage_partition(
 ) -> IntArray:
     """Cluster the samples by linkage on one minus the co-association matrix.
 
-    Parameters
-    ----------
-    rows : OneHotRows
-        Distinct rows of the ensemble.
-    group : array of int, shape (n_samples,)
-        Row of each sample.
-    n_clusters : int
-        Number of clusters, at most n_samples; exactly so many are returned, also where
-        merges tie.
-    linkage_method : {"single", "average", "complete"}
-        Average is unweighted: each sample counts once.
-    similarity : array of float64, shape (n_columns, n_columns), optional
-        Similarity of the clusters of each partition, 1 on the diagonal and 0 between
-        partitions, of rows with one vote each. Default: the plain matrix.
-    linked : LinkedRows, optional
-        Links to obey, with "average" and "complete".
-    run : RunOptions
-        Progress counts samples.
+    Exactly n_clusters, also where merges tie, numbered in order of first appearance
+    (n_samples,). Average linkage is unweighted: each sample counts once. `similarity`
+    (n_columns, n_columns) of the clusters of each partition, 1 on the diagonal and 0
+    between partitions, of rows with one vote each, in place of the plain matrix. O(n²
+    T) time for the matrix and O(n²) for the linkage; 8 n² bytes; progress counts
+    samples.
 
-    Returns
-    -------
-    labels : array of int64, shape (n_samples,)
-        Numbered in order of first appearance.
-
-    Raises
-    ------
-    ConstraintError
-        If no two clusters may be merged any more before n_clusters are left.
-
-    Notes
-    -----
-    O(n² T) time for the matrix and O(n²) for the linkage; 8 n² bytes.
-
-    Links are distances: -1 inside a unit, so that it is merged first, and n² between
-    units that are kept apart, so that the mean over two clusters is at least 4 where
-    one such pair is in it. All others, and means of them, stay in [0, 1]: the merges
-    are those of a linkage that may never join what is apart.
+    Links, obeyed with "average" and "complete", are distances: -1 inside a unit, so
+    that it is merged first, and n² between units that are kept apart, so that the mean
+    over two clusters is at least 4 where one such pair is in it. All others, and means
+    of them, stay in [0, 1]: the merges are those of a linkage that may never join what
+    is apart. ConstraintError if no two clusters may be merged any more before
+    n_clusters are left.
     """
     lines = plain_lines(rows) if similarity is None else enhanced_lines(similarity)
     columns = rows.columns[group]
@@ -102,7 +78,7 @@ def linkage_partition(
     edges = np.concatenate(
         [np.stack([merges[:kept, side], made], axis=1) for side in (0, 1)]
     )
-    return join_edges(edges, n_samples + kept)[:n_samples]
+    return components(edges, n_samples + kept)[:n_samples]
 
 
 def _impose(distances: FloatArray, linked: LinkedRows) -> None:
@@ -237,27 +213,13 @@ def column_jaccard(rows: OneHotRows) -> FloatArray:
 
 
 def ecpcs_similarity(rows: OneHotRows, *, steps: int = ECPCS_STEPS) -> FloatArray:
-    """Similarity of clusters by random walks between overlapping clusters.
+    """Similarity of clusters by random walks between overlapping clusters, (d, d).
 
-    Parameters
-    ----------
-    rows : OneHotRows
-        Distinct rows of the ensemble.
-    steps : int, default 20
-        Length of the walks.
-
-    Returns
-    -------
-    similarity : array of float64, shape (n_columns, n_columns)
-        In [0, 1]; 1 on the diagonal, 0 between clusters of different partitions, whose
-        pairs are never asked for.
-
-    Notes
-    -----
     P holds the Jaccard coefficients, rows divided by their sums. The similarity of two
     clusters is the cosine of their trajectories, the rows of P, P², ..., P^steps set
-    side by side. A cluster that overlaps no other has similarity 0. O(d³ steps) time
-    and 48 d² bytes for d clusters in all.
+    side by side: in [0, 1], 1 on the diagonal, 0 between clusters of different
+    partitions, whose pairs are never asked for, and for a cluster that overlaps no
+    other. O(d³ steps) time and 48 d² bytes for d clusters in all.
 
     References
     ----------
@@ -277,24 +239,11 @@ def ecpcs_similarity(rows: OneHotRows, *, steps: int = ECPCS_STEPS) -> FloatArra
 
 
 def wct_similarity(rows: OneHotRows, *, decay: float = WCT_DECAY) -> FloatArray:
-    """Similarity of clusters by weighted connected triples.
+    """Similarity of clusters by weighted connected triples, (d, d).
 
-    Parameters
-    ----------
-    rows : OneHotRows
-        Distinct rows of the ensemble.
-    decay : float, default 0.9
-        Similarity of the most similar pair of different clusters.
-
-    Returns
-    -------
-    similarity : array of float64, shape (n_columns, n_columns)
-        In [0, 1]; 1 on the diagonal, 0 between clusters of different partitions.
-
-    Notes
-    -----
-    decay sum_w min(J_uw, J_vw) / (largest such sum), J the Jaccard coefficients.
-    O(d sum_t k_t²) time and 16 d² bytes for d clusters in all, k_t in partition t.
+    decay sum_w min(J_uw, J_vw) / (largest such sum), J the Jaccard coefficients: in [0,
+    1], 1 on the diagonal, 0 between clusters of different partitions. O(d sum_t k_t²)
+    time and 16 d² bytes for d clusters in all, k_t in partition t.
 
     References
     ----------

@@ -32,6 +32,7 @@ from clusterlens.compute.consensus._lloyd import (
     OneHotRows,
     fill_empty,
 )
+from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.ensemble.constraints import ConstraintError, Constraints, Link
 
 SEARCH_STEPS = 20_000
@@ -86,30 +87,13 @@ class LinkedRows:
 def linked_rows(
     rows: OneHotRows, group: IntArray, constraints: Constraints, n_clusters: int
 ) -> LinkedRows:
-    """Make the rows of a problem with links.
+    """Make the rows of a problem with at least one link, and one way to obey the links.
 
-    Parameters
-    ----------
-    rows, group
-        As from `one_hot_rows`.
-    constraints : Constraints
-        At least one pair.
-    n_clusters : int
-        Number of clusters asked for. There will be fewer where the ensemble and the
-        links tell fewer groups apart, or where must-links leave fewer units.
-
-    Returns
-    -------
-    linked : LinkedRows
-        Rows, units, and one way to obey the links.
-
-    Raises
-    ------
-    ValueError
-        If a pair names a sample that the ensemble does not have.
-    ConstraintError
-        If n_clusters clusters cannot obey the cannot-links, or no way was found within
-        20,000 steps of search.
+    `rows` and `group` are those of `one_hot_rows`. There will be fewer than n_clusters
+    where the ensemble and the links tell fewer groups apart, or where must-links leave
+    fewer units. ConstraintError if so many cannot obey the cannot-links, or no way was
+    found within 20,000 steps of search; ValueError if a pair names a sample that the
+    ensemble does not have.
     """
     constraints.check_samples(len(group))
     unit_of = _units(constraints, len(group))
@@ -135,11 +119,7 @@ def linked_rows(
 def _units(constraints: Constraints, n_samples: int) -> IntArray:
     """Unit of each sample (n_samples,), -1 for those without links."""
     must, cannot = constraints.must_link, constraints.cannot_link
-    graph = coo_array(
-        (np.ones(len(must), np.int8), (must[:, 0], must[:, 1])),
-        shape=(n_samples, n_samples),
-    )
-    component = connected_components(graph, directed=False)[1]
+    component = components(must, n_samples)
     named = np.unique(np.concatenate([must, cannot]))
     units = np.full(n_samples, -1)
     units[named] = pd.factorize(component[named])[0]
@@ -181,29 +161,12 @@ def _useful_clusters(group: IntArray, unit_of: IntArray, apart: csr_array) -> in
 
 
 def colour_graph(apart: csr_array, n_colours: int) -> IntArray:
-    """Give the ends of each edge different colours.
+    """Give the ends of each edge of a symmetric graph (m, m) different colours, (m,).
 
-    Parameters
-    ----------
-    apart : sparse array, shape (m, m)
-        Symmetric, without loops.
-    n_colours : int
-        Number of colours.
-
-    Returns
-    -------
-    colours : array of int64, shape (m,)
-        From 0 to n_colours - 1.
-
-    Raises
-    ------
-    NoColouringError
-        With a connected part that cannot be coloured, or was not within 20,000 steps.
-
-    Notes
-    -----
     A vertex with fewer neighbours than colours can be coloured last, so such vertices
     are peeled off one after the other; what is left is searched by DSATUR.
+    NoColouringError with a connected part that cannot be coloured, or was not within
+    20,000 steps.
 
     References
     ----------

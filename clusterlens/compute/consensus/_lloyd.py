@@ -22,11 +22,7 @@ import pandas as pd
 
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
-from clusterlens.compute._run.options import (
-    Progress,
-    RunOptions,
-    report,
-)
+from clusterlens.compute._run.options import Progress, RunOptions, report
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -162,22 +158,9 @@ class LloydResult(NamedTuple):
 def one_hot_rows(ensemble: Ensemble) -> tuple[OneHotRows, IntArray]:
     """Merge the samples that no partition with a vote tells apart.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions of n samples.
-
-    Returns
-    -------
-    rows : OneHotRows
-        The distinct rows, in order of first appearance.
-    group : array of int64, shape (n_samples,)
-        The row of each sample.
-
-    Notes
-    -----
-    Samples are told apart by as many partitions at a time as fit into one 64-bit key:
-    O(n T) time; memory is that of the distinct rows and O(n).
+    Returns the distinct rows, in order of first appearance, and the row of each sample,
+    (n_samples,). Samples are told apart by as many partitions at a time as fit into one
+    64-bit key: O(n T) time; memory is that of the distinct rows and O(n).
     """
     ensemble = ensemble.voters
     group = group_samples(ensemble)

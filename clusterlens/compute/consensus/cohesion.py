@@ -216,12 +216,12 @@ def cluster_consensus(
     between = _share(joined, seen)
     np.fill_diagonal(between, within)
     return ClusterConsensus(
-        read_only(clusters),
-        read_only(sizes),
-        read_only(within),
-        read_only(between),
-        read_only(_item_consensus(sums, seen_sums, codes, own)),
-        read_only(codes),
+        clusters,
+        sizes,
+        within,
+        between,
+        _item_consensus(sums, seen_sums, codes, own),
+        codes,
     )
 
 

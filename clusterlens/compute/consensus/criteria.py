@@ -65,22 +65,8 @@ def density(ensemble: Ensemble, labels: npt.ArrayLike) -> float:
 def cluster_densities(ensemble: Ensemble, codes: IntArray) -> FloatArray:
     """D of each cluster, shape (n_clusters,), for compact codes of shape (n_samples,).
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions of n samples.
-    codes : array of int, shape (n_samples,)
-        Compact codes 0 to n_clusters - 1 of a partition.
-
-    Returns
-    -------
-    densities : array of float64, shape (n_clusters,)
-        In [0, 1]; 0 for a cluster of one sample.
-
-    Notes
-    -----
-    `D(C) = (sum_f alpha_f² - T |C|) / (T |C| (|C| - 1))`, alpha_f the samples of C
-    in cluster f of the ensemble.
+    `D(C) = (sum_f alpha_f² - T |C|) / (T |C| (|C| - 1))`, alpha_f the samples of C in
+    cluster f of the ensemble: in [0, 1], 0 for a cluster of one sample.
     """
     sizes = np.bincount(codes)
     pairs = ensemble.n_votes * sizes * (sizes - 1)

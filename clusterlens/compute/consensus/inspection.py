@@ -15,7 +15,6 @@ from clusterlens.compute._validation import (
     as_array,
     check_labels,
     check_range,
-    read_only,
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ensemble.votes import seen_together, votes_together
@@ -154,12 +153,12 @@ def inspect_sample(
         sample=int(sample),
         disagreement=float(4 * (share @ (1 - share)) / max((seen > 0).sum(), 1)),
         percentile=_share_below(ensemble, sample, disagreement),
-        votes=read_only(votes),
-        nearest=read_only(others[by_votes]),
-        clusters=read_only(clusters),
-        consensus=read_only(consensus),
+        votes=votes,
+        nearest=others[by_votes],
+        clusters=clusters,
+        consensus=consensus,
         n_partitions=ensemble.n_votes,
-        seen=read_only(seen),
+        seen=seen,
     )
 
 

@@ -13,20 +13,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
-from clusterlens.compute._validation import (
-    Frozen,
-    IntArray,
-    check_range,
-    read_only,
-)
+from clusterlens.compute._validation import Frozen, IntArray, check_range
 from clusterlens.compute.consensus._lloyd import group_samples
+from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 
 _BLOCK_COMPARISONS = 1_000_000_000  # about a tenth of a second
@@ -83,7 +77,7 @@ class AgreementTree(Frozen):
         """
         highest = self.n_partitions + 1
         check_range(threshold, 0, highest, name="threshold", integer=True)
-        return join_edges(self.edges[self.counts >= threshold], self.n_samples)
+        return components(self.edges[self.counts >= threshold], self.n_samples)
 
     def cut(self, n_clusters: int) -> IntArray:
         """Cut the tree into clusters by leaving out the edges of least agreement.
@@ -106,7 +100,7 @@ class AgreementTree(Frozen):
             If n_clusters is out of its range.
         """
         check_range(n_clusters, 1, self.n_samples, name="n_clusters", integer=True)
-        return join_edges(self.edges[: self.n_samples - n_clusters], self.n_samples)
+        return components(self.edges[: self.n_samples - n_clusters], self.n_samples)
 
 
 @takes_running
@@ -169,17 +163,7 @@ def agreement_tree(
     edges = np.concatenate([np.stack([first[group[copies]], copies], 1), first[rows]])
     counts = np.concatenate([np.full(len(copies), ensemble.n_votes), counts])
     order = np.argsort(-counts, kind="stable")
-    return AgreementTree(
-        read_only(edges[order]), read_only(counts[order]), ensemble.n_votes
-    )
-
-
-def join_edges(edges: npt.NDArray[Any], n_samples: int) -> IntArray:
-    """Label the components of a graph (n_samples,) in order of first appearance."""
-    ones = np.ones(len(edges), np.int8)
-    shape = (n_samples, n_samples)
-    graph = coo_array((ones, (edges[:, 0], edges[:, 1])), shape=shape)
-    return connected_components(graph, directed=False)[1].astype(np.int64)
+    return AgreementTree(edges[order], counts[order], ensemble.n_votes)
 
 
 def _prim(

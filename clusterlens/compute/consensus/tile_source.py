@@ -143,18 +143,18 @@ class TileSource(Frozen):
             remedy="show a sample of the samples, or allow more with max_bytes.",
         )
         codes = _ordered_codes(ensemble.codes_and_gaps, first, order)
-        fields = {
-            "ensemble": ensemble,
-            "order": read_only(order),
-            "codes": read_only(codes),
-            "running": read_only(_running_counts(codes, starts, block, shape[0])),
-            "block": block,
-            "votes": read_only(votes),
-            "starts": read_only(starts),
-            "gaps": read_only(gaps),
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        self.__setstate__(
+            {
+                "ensemble": ensemble,
+                "order": order,
+                "codes": codes,
+                "running": _running_counts(codes, starts, block, shape[0]),
+                "block": block,
+                "votes": votes,
+                "starts": starts,
+                "gaps": gaps,
+            }
+        )
 
     @property
     def nbytes(self) -> int:
@@ -269,19 +269,8 @@ def count_in_bins(
 ) -> npt.NDArray[np.uint32]:
     """Count the samples of each cluster of some models between neighbouring edges.
 
-    Parameters
-    ----------
-    source : TileSource
-        Prepared ensemble.
-    edges : array of int, shape (n_bins + 1,)
-        Ascending positions.
-    models : tuple of int
-        Half-open range of models.
-
-    Returns
-    -------
-    counts : array of uint32, shape (n_bins, n_columns)
-        One column per cluster of the models, see `TileSource.starts`.
+    `edges` (n_bins + 1,) are ascending positions, `models` a half-open range of them.
+    Counts (n_bins, n_columns) have one column per cluster, see `TileSource.starts`.
     """
     before = _counts_before(
         source.codes, source.running, source.block, source.starts, edges, *models

@@ -29,7 +29,6 @@ from clusterlens.compute._validation import (
     check_choice,
     check_random_state,
     check_range,
-    read_only,
 )
 from clusterlens.compute.consensus.tile_source import (
     TileSource,
@@ -77,11 +76,6 @@ class Tile(Frozen):
     threshold: int | None
     exact: bool
     sampled: int | None = None
-
-    def __post_init__(self) -> None:
-        """Make the arrays read-only."""
-        for name in ("values", "row_edges", "col_edges"):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @property
     def rows(self) -> Range:

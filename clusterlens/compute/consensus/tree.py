@@ -26,7 +26,6 @@ from clusterlens.compute._validation import (
     check_choice,
     check_random_state,
     check_range,
-    read_only,
 )
 from clusterlens.compute.consensus._lloyd import (
     MAX_ITER,
@@ -362,11 +361,7 @@ def _arrange(
     place = np.argsort(left_to_right)
     samples = place[leaf_of_row[group]]
     return ConsensusTree(
-        read_only(parents),
-        read_only(losses),
-        read_only(samples),
-        read_only(np.lexsort((group, samples))),
-        read_only(nodes[left_to_right]),
+        parents, losses, samples, np.lexsort((group, samples)), nodes[left_to_right]
     )
 
 

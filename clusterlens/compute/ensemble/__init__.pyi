@@ -1,8 +1,5 @@
 from .agreement import (
     Agreement as Agreement,
-    AgreementCost as AgreementCost,
-    agreement_cost as agreement_cost,
-    agreement_seconds as agreement_seconds,
     count_agreements as count_agreements,
     estimate_agreements as estimate_agreements,
 )
@@ -24,6 +21,11 @@ from .constraints import (
 from .contingency import (
     cross_tab as cross_tab,
     match_labels as match_labels,
+)
+from .counting_cost import (
+    AgreementCost as AgreementCost,
+    agreement_cost as agreement_cost,
+    agreement_seconds as agreement_seconds,
 )
 from .ensemble import Ensemble as Ensemble
 from .importing import load_partitions as load_partitions

@@ -52,17 +52,7 @@ def co_members(
 def walk_bytes(by_model: npt.NDArray[Any], share: float = 1.0) -> float:
     """Bytes that could be compared while a share of the joined pairs is walked.
 
-    Parameters
-    ----------
-    by_model : array of unsigned int, shape (n_models, n_items)
-        Codes.
-    share : float
-        Share of the pairs that are walked, in [0, 1].
-
-    Returns
-    -------
-    n_bytes : float
-        Listing the members included.
+    Of codes (n_models, n_items); listing the members included.
     """
     sizes = (np.bincount(codes) for codes in by_model)
     joined = sum(int(size @ (size - 1)) // 2 for size in sizes)

@@ -28,19 +28,7 @@ def count_columns_on_workers(
 ) -> tuple[CountArray, CountArray]:
     """Count the agreements of all pairs of items on the workers of a Dask cluster.
 
-    Parameters
-    ----------
-    layout : PairLayout
-        Items to compare with each other.
-    run : RunOptions
-        With a client.
-
-    Returns
-    -------
-    pair_counts : array of int64, shape (n_levels,)
-        As from `count_columns`, to the last bit.
-    joint_counts : array of int64, shape (n_models, n_levels)
-        The same.
+    The tables are those of `count_columns`, to the last bit.
     """
     pairs, joint = count_columns(layout, 0, 0)  # none yet; checks the size of tables
     ranges = _column_ranges(layout)

@@ -18,17 +18,8 @@ KEY = b"clusterlens.ensemble"
 
 
 def write_ensemble(ensemble: Any, path: str | os.PathLike[str]) -> None:
-    """Write an ensemble to one Parquet file.
+    """Write an ensemble to one Parquet file, which appears when it is complete.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        Labels, names, families, specs, seconds, notes, memberships, weights and gaps.
-    path : path
-        File to write; it appears when it is complete.
-
-    Notes
-    -----
     A column of labels per partition, null in gaps, and one of numbers per column of
     memberships; the rest is JSON in the metadata, with the version of the format and of
     the library. Entries of specs that JSON does not know are written as text. O(n T)

@@ -6,18 +6,15 @@ DISCOTEC score at every threshold follows. O(n² T) time, O(n T + T²) memory.
 
 from __future__ import annotations
 
-import math
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
-from clusterlens.compute._run.registers import REGISTER_BYTES
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -29,18 +26,13 @@ from clusterlens.compute._validation import (
     check_range,
     read_only,
 )
-from clusterlens.compute.ensemble._co_members import walk_bytes
 from clusterlens.compute.ensemble._distributed import count_columns_on_workers
-from clusterlens.compute.ensemble.ensemble import (
-    Ensemble,
-    check_ensemble,
-    distinct_partitions,
-)
+from clusterlens.compute.ensemble.counting_cost import agreement_cost
+from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ensemble.pairs import (
     CountArray,
     count_columns,
     count_groups,
-    count_items,
     joined_votes,
     pair_layout,
 )
@@ -54,21 +46,8 @@ from clusterlens.compute.ensemble.partial import (
 if TYPE_CHECKING:
     from distributed import Client
 
-# Comparisons of two labels up to which an exact pass is a matter of seconds, and those
-# of an estimate, about two seconds on two cores.
-EXACT_COMPARISONS = 300_000_000_000
-SAMPLED_COMPARISONS = 30_000_000_000
-
 _GROUPS = 24  # of the compared samples, whose spread gives the errors of an estimate
 _SMALLEST_GROUP = 8
-
-# Measured on one core of a 2024 server processor, per pair and per compared byte.
-_SECONDS_PER_PAIR = 2e-9
-_SECONDS_PER_BYTE = 2e-11
-_WEIGHTED_COST = 4  # weighted pairs are added to 64-bit counters
-# Of a pair of partial partitions: two sums, and pairs are sorted before they are
-# booked.
-_PARTIAL_COST = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,7 +134,7 @@ class Agreement(Frozen):
                     f"with {n_votes} votes and type {table.dtype}; give whole numbers, "
                     f"shape {shape}."
                 )
-            object.__setattr__(self, name, read_only(table.astype(np.int64)))
+            object.__setattr__(self, name, table.astype(np.int64))
         for name in ("samples", "group_pairs", "group_joint"):
             array = getattr(self, name)
             if not isinstance(array, np.ndarray | None):
@@ -163,8 +142,7 @@ class Agreement(Frozen):
                     f"{name} is a {type(array).__name__}; give an array, as "
                     "estimate_agreements does, or None."
                 )
-            if array is not None:
-                object.__setattr__(self, name, read_only(array))
+        super().__post_init__()
 
     @property
     def n_compared(self) -> int:
@@ -399,26 +377,15 @@ def estimate_agreements(
     n_compared = check_range(
         n_compared, 2, ensemble.n_samples, name="n_compared", integer=True
     )
-    samples = _draw(ensemble.n_samples, n_compared, seed)
+    rng = np.random.default_rng(seed)
+    samples = rng.choice(ensemble.n_samples, n_compared, replace=False)
     return count_samples(ensemble, samples, run)
 
 
 def count_samples(ensemble: Ensemble, samples: IntArray, run: RunOptions) -> Agreement:
     """Estimate the agreements from given samples, as `estimate_agreements` does.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions of n samples.
-    samples : array of int, shape (n_compared,)
-        Two or more different samples in random order.
-    run : RunOptions
-        Threads, progress, cancel.
-
-    Returns
-    -------
-    agreement : Agreement
-        Exact if all samples are given.
+    Two or more different ones (n_compared,) in random order; exact if all are given.
     """
     n_samples, size = ensemble.n_samples, len(samples)
     if size == n_samples:
@@ -480,161 +447,14 @@ def mean_threshold(ensemble: Ensemble) -> int:
     return -(-votes // seen_votes(ensemble))
 
 
-def check_agreement(agreement: Any, *, name: str = "agreement") -> Agreement:
+def check_agreement(agreement: Any) -> Agreement:
     """Return the agreement if it is one, or say which call makes one."""
     if not isinstance(agreement, Agreement):
         raise ValueError(
-            f"{name} is a {type(agreement).__name__}; give an Agreement: "
+            f"agreement is a {type(agreement).__name__}; give an Agreement: "
             "count_agreements(ensemble) makes one."
         )
     return agreement
-
-
-def compared_samples(
-    n_samples: int, n_compared: int, random_state: int = 0
-) -> npt.NDArray[np.intp]:
-    """Draw the samples that `estimate_agreements` compares, in ascending order.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of samples n.
-    n_compared : int
-        Number to draw, at most n.
-    random_state : int, default 0
-        Seed.
-
-    Returns
-    -------
-    samples : array of int, shape (n_compared,)
-        Positions.
-
-    Examples
-    --------
-    >>> compared_samples(5, 5).tolist()
-    [0, 1, 2, 3, 4]
-    """
-    return np.sort(_draw(n_samples, n_compared, random_state))
-
-
-def _draw(n_samples: int, n_compared: int, random_state: int) -> npt.NDArray[np.intp]:
-    """Draw different samples in random order."""
-    rng = np.random.default_rng(random_state)
-    return rng.choice(n_samples, n_compared, replace=False)
-
-
-@dataclass(frozen=True)
-class AgreementCost:
-    """What counting the agreements of an ensemble takes.
-
-    Parameters
-    ----------
-    n_items : int
-        Samples to compare with each other; identical ones are merged where that pays.
-    n_models : int
-        Distinct partitions.
-    comparisons : int
-        Comparisons of two labels of an exact count: pairs of items times models.
-    seconds : float
-        What an exact count takes, right to a factor of about two on recent processors.
-    affordable : bool
-        Whether an exact count is a matter of seconds, so that none should estimate:
-        few comparisons, or few pairs that a partition joins.
-    n_compared : int
-        Samples that an estimate of some two seconds compares; n if affordable.
-    """
-
-    n_items: int
-    n_models: int
-    comparisons: int
-    seconds: float
-    affordable: bool
-    n_compared: int
-
-
-@takes_running
-def agreement_cost(
-    ensemble: Ensemble,
-    *,
-    n_jobs: int | None = None,
-    max_comparisons: int = EXACT_COMPARISONS,
-) -> AgreementCost:
-    """Say what `count_agreements` will cost, and whether to estimate instead.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions of n samples.
-    n_jobs : int, optional
-        Number of threads; None means all cores.
-    max_comparisons : int, default 3e11
-        Comparisons of two labels up to which an exact count is affordable.
-
-    Returns
-    -------
-    cost : AgreementCost
-        From what is really compared: identical partitions once, identical samples once
-        where that pays. Compiling on first use (some seconds) is not included.
-
-    Notes
-    -----
-    O(n T) time, without looking at any pair.
-
-    Examples
-    --------
-    >>> agreement_cost(Ensemble([[0, 0, 1], [1, 1, 0], [0, 1, 1]])).comparisons
-    6
-    """
-    run = RunOptions(n_jobs)
-    check_ensemble(ensemble)
-    budget = int(check_range(max_comparisons, 0, np.inf, name="max_comparisons"))
-    n_models = len(distinct_partitions(ensemble)[0])
-    partial = ensemble.is_partial
-    n_items = ensemble.n_samples if partial else count_items(ensemble)
-    pairs = n_items * (n_items - 1) // 2
-    most = max(int(ensemble.codes_and_gaps.max()), ensemble.n_votes)
-    row_bytes = (n_models + 1) * np.min_scalar_type(most).itemsize
-    row_bytes = -(-row_bytes // REGISTER_BYTES) * REGISTER_BYTES
-    each = _SECONDS_PER_PAIR + _SECONDS_PER_BYTE * row_bytes
-    cost = 1 if n_items == ensemble.n_samples else _WEIGHTED_COST
-    if partial:
-        cost, budget = _PARTIAL_COST, budget // _PARTIAL_COST
-    seconds = cost * pairs * each
-    walked = walk_bytes(ensemble.codes) if cost == 1 else math.inf
-    affordable = min(pairs * n_models, walked) <= budget
-    some = affordable_samples(n_models, min(SAMPLED_COMPARISONS, budget))
-    return AgreementCost(
-        n_items,
-        n_models,
-        comparisons=pairs * n_models,
-        seconds=min(seconds, _SECONDS_PER_BYTE * walked) / run.n_workers,
-        affordable=affordable,
-        n_compared=ensemble.n_samples if affordable else max(some, 2),
-    )
-
-
-def affordable_samples(n_models: int, max_comparisons: int) -> int:
-    """Largest number of samples whose pairs take at most so many comparisons."""
-    return (1 + math.isqrt(1 + 8 * (max_comparisons // n_models))) // 2
-
-
-@takes_running
-def agreement_seconds(ensemble: Ensemble, *, n_jobs: int | None = None) -> float:
-    """Estimate how long `count_agreements` will take, see `agreement_cost`.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions of n samples.
-    n_jobs : int, optional
-        Number of threads; None means all cores.
-
-    Returns
-    -------
-    seconds : float
-        Right to a factor of about two on recent processors.
-    """
-    return agreement_cost(ensemble, n_jobs=n_jobs).seconds
 
 
 def _identical(n_compared: int, n_samples: int) -> float:

@@ -14,13 +14,7 @@ from sklearn.metrics import (
 )
 
 from clusterlens.compute._numbers import whole
-from clusterlens.compute._validation import (
-    FloatArray,
-    Frozen,
-    IntArray,
-    check_classes,
-    read_only,
-)
+from clusterlens.compute._validation import FloatArray, Frozen, IntArray, check_classes
 from clusterlens.compute.ensemble.contingency import cross_tab, match_labels
 
 
@@ -108,8 +102,8 @@ def compare_partitions(a: npt.ArrayLike, b: npt.ArrayLike) -> PartitionCompariso
     columns, _ = check_classes(b, n_samples=len(rows), name="b")
     return PartitionComparison(
         cross_tab(a, b),
-        read_only(match_labels(rows, columns) != rows),
-        read_only(_disagreement(rows, columns)),
+        match_labels(rows, columns) != rows,
+        _disagreement(rows, columns),
         float(adjusted_rand_score(rows, columns)),
         float(normalized_mutual_info_score(rows, columns)),
         float(adjusted_mutual_info_score(rows, columns)),

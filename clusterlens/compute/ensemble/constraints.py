@@ -23,6 +23,7 @@ from clusterlens.compute._validation import (
     as_array,
     read_only,
 )
+from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.ensemble.ensemble import Ensemble
 
 PairArray = npt.NDArray[np.int64]
@@ -198,7 +199,7 @@ class Constraints(Frozen):
         [True, False]
         """
         ends = np.asarray(pairs, np.int64).reshape(-1, 2)
-        group = must_groups(self.must_link, n_samples)
+        group = components(self.must_link, n_samples)
         return settled_pairs(group, self.cannot_link, ends)
 
     def check_samples(self, n_samples: int) -> None:
@@ -230,21 +231,12 @@ class Constraints(Frozen):
         )
 
 
-def must_groups(must: PairArray, n_samples: int) -> PairArray:
-    """Group of each sample, shape (n_samples,), by what must-links connect."""
-    graph = coo_array(
-        (np.ones(len(must), dtype=np.int8), (must[:, 0], must[:, 1])),
-        shape=(n_samples, n_samples),
-    )
-    return connected_components(graph, directed=False)[1].astype(np.int64)
-
-
 def settled_pairs(
     group: PairArray, cannot: PairArray, pairs: PairArray
 ) -> npt.NDArray[np.bool_]:
     """Say for each pair whether links settle it: a path with at most one cannot.
 
-    `group` as from `must_groups`.
+    `group` what must-links connect, as from `components`.
     """
     ends, apart = (np.sort(group[some], axis=1) for some in (pairs, cannot))
     keys = ends[:, 0] * len(group) + ends[:, 1]

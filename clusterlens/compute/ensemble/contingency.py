@@ -23,22 +23,11 @@ EXACT_MATCHING = 10_000
 
 
 def contingency_table(a: npt.ArrayLike, b: npt.ArrayLike) -> coo_array:
-    """Count the samples in each pair of clusters of two partitions.
+    """Count the samples in each pair of clusters of two partitions, (n_samples,) codes.
 
-    Parameters
-    ----------
-    a, b : array-like of int, shape (n_samples,)
-        Compact codes of two partitions.
-
-    Returns
-    -------
-    table : sparse array of int64, shape (a.max() + 1, b.max() + 1)
-        Entry (k, l) is the number of samples in cluster k of a and l of b; each
-        position is stored once.
-
-    Notes
-    -----
-    O(n_samples) time; memory O(stored entries).
+    Entry (k, l) of the sparse table of int64 is the number of samples in cluster k of a
+    and l of b; each position is stored once. O(n_samples) time; memory O(stored
+    entries).
     """
     rows, columns = np.asarray(a), np.asarray(b)
     shape = (int(rows.max()) + 1, int(columns.max()) + 1)
@@ -154,16 +143,8 @@ def match_labels(reference: npt.ArrayLike, labels: npt.ArrayLike) -> IntArray:
 def match_clusters(table: coo_array) -> tuple[IntArray, IntArray]:
     """Match rows and columns of a contingency table one to one by their overlap.
 
-    Parameters
-    ----------
-    table : sparse array of int, shape (n_rows, n_columns)
-        As from `contingency_table`.
-
-    Returns
-    -------
-    rows, columns : array of int, shape (n_matched,)
-        Matched pairs of clusters that overlap, by rising row; see the Notes of
-        `match_labels`.
+    Pairs of clusters that overlap, two vectors (n_matched,), by rising row; see the
+    Notes of `match_labels`.
     """
     if table.shape[0] > table.shape[1]:
         columns, rows = match_clusters(table.T)

@@ -7,11 +7,9 @@ kept here, or from contingency tables, which cost O(n) per pair of partitions.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, get_args, overload
 
@@ -26,22 +24,30 @@ from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
     IntArray,
-    as_array,
     check_choice,
     check_entries,
-    check_features,
-    check_partition,
     read_only,
-    warn_caller,
+)
+from clusterlens.compute.ensemble._arguments import (
+    check_seen,
+    checked_seconds,
+    checked_specs,
+    checked_weights,
+    kept_gaps,
+    label_matrix,
+    mask_of_gaps,
+    one_each,
+    positions_or_mask,
+    soft_by_position,
+    some_weights,
+    warn_if_transposed,
+    whole_votes,
 )
 from clusterlens.compute.ensemble._stored import write_ensemble
 from clusterlens.compute.notes import Note, as_note
 
 NOISE = UNLABELLED
 NoiseMeans = Literal["cluster", "singletons", "silent"]
-ROW_SUM_TOLERANCE = 1e-4  # memberships of single precision
-_FEW = 10  # partitions that need not be more than a hand-made example
-_MOST_VOTES = 4096  # of weights that are no whole numbers; tables have a row per vote
 _KEPT = ("codes_and_gaps", "gaps", "n_codes", "n_noise", "n_clusters", "_distinct")
 
 
@@ -163,10 +169,10 @@ class Ensemble(Frozen):
         if isinstance(labels, pd.DataFrame):
             names = labels.columns.tolist() if names is None else names
             labels = [labels.iloc[:, t] for t in range(labels.shape[1])]
-        matrix = _label_matrix(labels)
+        matrix = label_matrix(labels)
         if names is None and families is None and specs is None:
-            _warn_if_transposed(matrix)
-        gaps = _gaps(missing, matrix.shape)
+            warn_if_transposed(matrix)
+        gaps = mask_of_gaps(missing, matrix.shape)
         if gaps is not None:
             kind = np.result_type(matrix.dtype, np.int8)
             matrix = matrix.astype(kind if kind.kind == "i" else np.int64)
@@ -175,21 +181,21 @@ class Ensemble(Frozen):
         numbered = [f"model {t}" for t in range(1, count + 1)]
         values = {
             "labels": read_only(matrix),
-            "names": tuple(map(str, _one_each(names, numbered, "names"))),
+            "names": tuple(map(str, one_each(names, numbered, "names"))),
             "families": tuple(
-                map(str, _one_each(families, ["model"] * count, "families"))
+                map(str, one_each(families, ["model"] * count, "families"))
             ),
-            "specs": _specs(_one_each(specs, [{}] * count, "specs")),
-            "seconds": _seconds(_one_each(seconds, [np.nan] * count, "seconds")),
+            "specs": checked_specs(one_each(specs, [{}] * count, "specs")),
+            "seconds": checked_seconds(one_each(seconds, [np.nan] * count, "seconds")),
             "noise": check_choice(noise, get_args(NoiseMeans), name="noise"),
             "notes": tuple(map(as_note, check_entries(notes, "notes"))),
-            "memberships": _soft(memberships, *matrix.shape),
-            "weights": _weights(weights, count),
+            "memberships": soft_by_position(memberships, *matrix.shape),
+            "weights": checked_weights(weights, count),
             "missing": gaps,
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
-        _check_seen(self.gaps)
+        check_seen(self.gaps)
 
     @cached_property
     def gaps(self) -> npt.NDArray[np.bool_] | None:
@@ -298,7 +304,7 @@ class Ensemble(Frozen):
     @cached_property
     def votes(self) -> IntArray:
         """Whole votes in the ratio of the weights, shape (n_partitions,)."""
-        return read_only(_whole_votes(self.weights))
+        return read_only(whole_votes(self.weights))
 
     @property
     def n_votes(self) -> int:
@@ -350,7 +356,7 @@ class Ensemble(Frozen):
             The chosen partitions in the given order with their weights, without notes.
             Where none of them has a vote each gets one.
         """
-        chosen = np.arange(self.n_partitions)[_positions(models)]
+        chosen = np.arange(self.n_partitions)[positions_or_mask(models)]
         if not chosen.size:
             raise ValueError("models names no partition; give at least one.")
         return self._with(
@@ -359,8 +365,8 @@ class Ensemble(Frozen):
             families=tuple(self.families[t] for t in chosen),
             specs=tuple(self.specs[t] for t in chosen),
             seconds=read_only(self.seconds[chosen]),
-            weights=_some_weights(self.weights[chosen]),
-            missing=_kept_gaps(self.missing, (chosen, slice(None))),
+            weights=some_weights(self.weights[chosen]),
+            missing=kept_gaps(self.missing, (chosen, slice(None))),
             memberships={
                 new: self.memberships[old]
                 for new, old in enumerate(chosen.tolist())
@@ -500,14 +506,14 @@ class Ensemble(Frozen):
         DataError
             If a model saw fewer than two of them.
         """
-        chosen = np.arange(self.n_samples)[_positions(samples)]
+        chosen = np.arange(self.n_samples)[positions_or_mask(samples)]
         if not chosen.size:
             raise ValueError("samples names no sample; give at least one.")
         soft = {t: read_only(m[chosen]) for t, m in self.memberships.items()}
-        missing = _kept_gaps(self.missing, (slice(None), chosen))
+        missing = kept_gaps(self.missing, (slice(None), chosen))
         labels = read_only(self.labels[:, chosen])
         some = self._with(labels=labels, memberships=soft, missing=missing)
-        _check_seen(some.gaps)
+        check_seen(some.gaps)
         return some
 
     def with_weights(self, weights: npt.ArrayLike | None) -> Ensemble:
@@ -523,7 +529,7 @@ class Ensemble(Frozen):
         ensemble : Ensemble
             Equal but for the weights, and so the votes.
         """
-        checked = _weights(weights, self.n_partitions)
+        checked = checked_weights(weights, self.n_partitions)
         new = self._with(weights=checked)
         object.__setattr__(new, "notes", self.notes)
         vars(new).update({k: v for k, v in vars(self).items() if k in _KEPT})
@@ -592,72 +598,24 @@ def check_ensemble(
 
 
 def distinct_partitions(ensemble: Ensemble) -> tuple[IntArray, IntArray]:
-    """Find the distinct partitions of an ensemble.
+    """Find the first copy of each distinct partition, and the group of each one.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions.
-
-    Returns
-    -------
-    first : array of int, shape (n_distinct,)
-        Position of the first copy of each distinct partition, ascending.
-    group : array of int, shape (n_partitions,)
-        For each partition the index into `first`.
-
-    Notes
-    -----
-    O(T n) time on the first call for an ensemble, which keeps the answer.
+    Shapes (n_distinct,), ascending, and (n_partitions,), positions in the first. O(T n)
+    time on the first call for an ensemble, which keeps the answer.
     """
     return ensemble._distinct
 
 
 def distinct_votes(ensemble: Ensemble) -> tuple[IntArray, IntArray]:
-    """Find the distinct partitions of an ensemble and what votes they have together.
+    """Find the first copy of each distinct partition, and the votes of its copies.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions.
-
-    Returns
-    -------
-    first : array of int, shape (n_distinct,)
-        Position of the first copy of each distinct partition, ascending.
-    votes : array of int64, shape (n_distinct,)
-        Sum of the votes of its copies, 0 where none has a vote.
-
-    Notes
-    -----
-    O(T n) time on the first call for an ensemble.
+    Shapes (n_distinct,); 0 votes where none has a vote. O(T n) time on the first call
+    for an ensemble.
     """
     first, group = distinct_partitions(ensemble)
     votes = np.zeros(len(first), np.int64)
     np.add.at(votes, group, ensemble.votes)
     return first, votes
-
-
-def _label_matrix(labels: Any) -> IntArray:
-    """Stack label vectors into a (T, n) matrix of the smallest fitting type."""
-    try:
-        rows = list(labels)
-    except TypeError:
-        raise ValueError(
-            f"labels is a {type(labels).__name__}; give a label matrix of shape "
-            "(n_partitions, n_samples)."
-        ) from None
-    if not rows:
-        raise ValueError("labels is empty; give at least one partition.")
-    first = check_partition(rows[0], name="labels[0]")
-    vectors = [
-        check_partition(row, n_samples=first.size, name=f"labels[{t}]")
-        for t, row in enumerate(rows)
-    ]
-    low = min(int(vector.min()) for vector in vectors)
-    high = max(int(vector.max()) for vector in vectors)
-    dtype = np.result_type(np.min_scalar_type(low), np.min_scalar_type(high))
-    return np.array(vectors, dtype=dtype if dtype.kind in "iu" else np.int64)
 
 
 def _compact(
@@ -670,42 +628,6 @@ def _compact(
     row = np.full(len(labels), len(names), np.int64)
     row[~gaps] = codes
     return row
-
-
-def _gaps(missing: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] | None:
-    """Return a checked mask of gaps (n_partitions, n_samples), None without gaps."""
-    if missing is None:
-        return None
-    array = as_array(missing, "missing", "one true or false per label")
-    if array.shape != shape or array.dtype.kind != "b":
-        raise ValueError(
-            f"missing has shape {array.shape} and type {array.dtype} for labels of "
-            f"shape {shape}; give true or false for each label."
-        )
-    return _kept_gaps(array, (slice(None), slice(None)))
-
-
-def _kept_gaps(
-    missing: npt.NDArray[np.bool_] | None, part: Any
-) -> npt.NDArray[np.bool_] | None:
-    """Return the gaps of some models or samples, None if there is none."""
-    if missing is None or not (some := missing[part]).any():
-        return None
-    _check_seen(some)
-    return read_only(np.ascontiguousarray(some))
-
-
-def _check_seen(gaps: npt.NDArray[np.bool_] | None) -> None:
-    """Refuse a model that says something about fewer than two samples."""
-    if gaps is None:
-        return
-    seen = np.count_nonzero(~gaps, axis=1)
-    if seen.min() < min(2, gaps.shape[1]):
-        raise DataError(
-            f"partition {int(seen.argmin()) + 1} of {len(gaps)} labels "
-            f"{seen.min()} of {gaps.shape[1]} samples; leave it out, as a model that "
-            "saw no pair of samples says nothing about them."
-        )
 
 
 def _refusal(ensemble: Ensemble) -> str:
@@ -728,130 +650,6 @@ def _remedy(ensemble: Ensemble) -> str:
     if ensemble.noise == "silent":
         return "ensemble.replace(noise='cluster') or 'singletons'"
     return "load_partitions(gaps='singletons') or 'noise'"
-
-
-def check_memberships(
-    memberships: npt.ArrayLike, n_samples: int, *, name: str = "memberships"
-) -> FloatArray:
-    """Return memberships as a (n_samples, n_clusters) array whose rows sum to one."""
-    rows = check_features(memberships, name=name)
-    if len(rows) != n_samples:
-        raise ValueError(
-            f"{name} has {len(rows)} rows for {n_samples} samples; give one row per "
-            "sample."
-        )
-    off = np.abs(rows.sum(axis=1) - 1)
-    if rows.min() < 0 or off.max() > ROW_SUM_TOLERANCE:
-        row = int(np.argmax(np.where(rows.min(axis=1) < 0, np.inf, off)))
-        raise ValueError(
-            f"{name} has row {row} with the sum {rows[row].sum():.6g} and the smallest "
-            f"value {rows[row].min():.6g}; give shares that sum to 1."
-        )
-    return rows
-
-
-def _one_each(values: Any, default: list[Any], name: str) -> list[Any]:
-    """Return the entries of an argument that has one per partition."""
-    entries = default if values is None else check_entries(values, name)
-    if len(entries) != len(default):
-        raise ValueError(
-            f"{name} has {len(entries)} entries for {len(default)} partitions; "
-            "give one per partition."
-        )
-    return entries
-
-
-def _specs(specs: list[Any]) -> tuple[Mapping[str, Any], ...]:
-    """Copy the specifications."""
-    if not all(isinstance(spec, Mapping) for spec in specs):
-        raise ValueError("specs has an entry that is no dict; give one dict each.")
-    return tuple(map(dict, specs))
-
-
-def _seconds(seconds: list[Any]) -> FloatArray:
-    """Return fit times as a read-only vector; NaN where unknown."""
-    array = as_array(seconds, "seconds", "one number per partition")
-    if array.ndim != 1 or array.dtype.kind not in "iuf":
-        raise ValueError(
-            f"seconds has entries of type {array.dtype}; give a number of seconds per "
-            "partition, NaN where it is unknown."
-        )
-    return read_only(array.astype(np.float64))
-
-
-def _weights(weights: Any, count: int) -> FloatArray:
-    """Return checked weights, shape (n_partitions,), 1 each by default."""
-    if weights is None:
-        return read_only(np.ones(count))
-    array = as_array(weights, "weights", "one number per partition")
-    if array.shape != (count,) or array.dtype.kind not in "iuf":
-        raise ValueError(
-            f"weights has shape {array.shape} and type {array.dtype} for {count} "
-            "partitions; give one number per partition."
-        )
-    array = array.astype(np.float64)
-    if not (np.isfinite(array).all() and array.min() >= 0 and array.max() > 0):
-        raise ValueError(
-            f"weights holds values from {array.min():g} to {array.max():g}; give "
-            "finite numbers of 0 or more, at least one above 0."
-        )
-    return read_only(array)
-
-
-def _some_weights(weights: FloatArray) -> FloatArray:
-    """Weights of chosen partitions, 1 each where none of them has a vote."""
-    return read_only(weights if weights.any() else np.ones(len(weights)))
-
-
-def _whole_votes(weights: FloatArray) -> IntArray:
-    """Whole numbers in the ratio of weights (T,), none of a positive one 0."""
-    most = max(_MOST_VOTES, 8 * len(weights))
-    whole = weights.max() <= most and (weights == np.rint(weights)).all()
-    if whole and weights.sum() <= most:
-        return weights.astype(np.int64)
-    shares = weights / weights.max()
-    parts = [Fraction(share).limit_denominator(most) for share in shares.tolist()]
-    unit = math.lcm(*(part.denominator for part in parts))
-    exact = np.allclose([float(part) for part in parts], shares, rtol=1e-9, atol=0)
-    if exact and sum(parts) * unit <= most:
-        return np.array([int(part * unit) for part in parts], np.int64)
-    scaled = np.rint(shares * (most / shares.sum())).astype(np.int64)
-    return np.maximum(scaled, weights > 0)
-
-
-def _soft(memberships: Any, n_partitions: int, n_samples: int) -> dict[int, FloatArray]:
-    """Return checked memberships by position of the partition."""
-    if not isinstance(memberships, Mapping | None):
-        raise ValueError(
-            f"memberships is a {type(memberships).__name__}; give a dict of arrays by "
-            "the position of the partition."
-        )
-    soft = {}
-    for t, given in (memberships or {}).items():
-        if t not in range(n_partitions):
-            raise ValueError(
-                f"memberships has the key {t!r}; give positions of partitions, from 0 "
-                f"to {n_partitions - 1}."
-            )
-        rows = check_memberships(given, n_samples, name=f"memberships[{t}]")
-        soft[int(t)] = read_only(rows)
-    return soft
-
-
-def _positions(given: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Return positions or a mask; nothing is a position list of no entries."""
-    array = np.asarray(given)
-    return array if array.size else array.astype(np.intp)
-
-
-def _warn_if_transposed(matrix: IntArray) -> None:
-    """Warn of more partitions than samples, unless there are few of both."""
-    n_partitions, n_samples = matrix.shape
-    if n_partitions > max(n_samples, _FEW):
-        warn_caller(
-            f"labels has {n_partitions} partitions of {n_samples} samples; rows are "
-            "partitions, so transpose the matrix if its columns are meant.",
-        )
 
 
 def split_noise(labels: IntArray, noise: str) -> IntArray:

@@ -20,7 +20,7 @@ from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
-from clusterlens.compute._validation import FloatArray, read_only
+from clusterlens.compute._validation import FloatArray, Frozen, read_only
 from clusterlens.compute.ensemble.ensemble import (
     Ensemble,
     check_ensemble,
@@ -33,7 +33,7 @@ _BLOCK_LOOKUPS = 50_000_000  # about a tenth of a second
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Overlaps:
+class Overlaps(Frozen):
     """Sums over the contingency tables of all pairs of partitions.
 
     Parameters
@@ -59,12 +59,6 @@ class Overlaps:
     n_seen: npt.NDArray[np.int64] | None = None
     own_squares: npt.NDArray[np.int64] | None = None
     own_logs: FloatArray | None = None
-
-    def __post_init__(self) -> None:
-        """Make the arrays read-only."""
-        for field in fields(self)[1:]:
-            if (array := getattr(self, field.name)) is not None:
-                object.__setattr__(self, field.name, read_only(array))
 
     def _sizes(
         self, own: npt.NDArray[Any] | None, sums: npt.NDArray[Any]
@@ -139,29 +133,10 @@ def partition_overlaps(
 ) -> Overlaps:
     """Compare every pair of partitions through its contingency table.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions of n samples.
-    n_jobs, progress, cancel, executor
-        As in `count_agreements`; progress counts look-ups of labels.
-
-    Returns
-    -------
-    overlaps : Overlaps
-        Sums over the contingency tables. They are kept for as long as the ensemble
-        lives, so that a second call costs nothing.
-
-    Raises
-    ------
-    Cancelled
-        If `cancel` said so.
-
-    Notes
-    -----
-    O(n T²) time and O(n + T²) memory for T distinct partitions, for any number of
-    clusters. Two partial partitions are compared on the samples that both saw; without
-    such samples they count as equal.
+    The sums are kept for as long as the ensemble lives, so that a second call costs
+    nothing. O(n T²) time and O(n + T²) memory for T distinct partitions, for any number
+    of clusters; progress counts look-ups of labels. Two partial partitions are compared
+    on the samples that both saw; without such samples they count as equal.
 
     Examples
     --------
@@ -186,21 +161,7 @@ def partition_overlaps(
 
 
 def select_partitions(ensemble: Ensemble, models: npt.ArrayLike) -> Ensemble:
-    """Return some of the partitions together with the overlaps known of them.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions.
-    models : array-like
-        Positions of partitions, or a boolean mask of shape (n_partitions,).
-
-    Returns
-    -------
-    selected : Ensemble
-        As `Ensemble.select`; if the overlaps of the ensemble have been computed, those
-        of the selection need not be.
-    """
+    """Return some of the partitions together with the overlaps known of them."""
     selected = ensemble.select(models)
     if ensemble in _KNOWN:
         _KNOWN[selected] = _KNOWN[ensemble].select(models)

@@ -22,11 +22,7 @@ import pandas as pd
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import DEFAULT_RUN, RunOptions
-from clusterlens.compute._run.registers import (
-    book_equal,
-    register_zeros,
-    sum_votes,
-)
+from clusterlens.compute._run.registers import book_equal, register_zeros, sum_votes
 from clusterlens.compute._validation import IntArray, check_memory
 from clusterlens.compute.ensemble._co_members import (
     co_members,
@@ -89,17 +85,9 @@ class PairLayout:
 
 
 def joined_pairs(ensemble: Ensemble) -> CountArray:
-    """Count the pairs of samples that each partition joins.
+    """Count the ordered pairs, (i, i) included, that each partition joins.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions of n samples.
-
-    Returns
-    -------
-    joined : array of int64, shape (n_partitions,)
-        Sum of squared cluster sizes: ordered pairs, the pairs (i, i) included.
+    Shape (n_partitions,), int64: sums of squared cluster sizes.
     """
     rows = zip(ensemble.codes_and_gaps, ensemble.n_codes.tolist(), strict=True)
     sizes = (np.bincount(codes, minlength=count)[:count] for codes, count in rows)
@@ -121,26 +109,10 @@ def pair_layout(
     samples: npt.ArrayLike | None = None,
     votes: npt.ArrayLike | None = None,
 ) -> PairLayout:
-    """Lay out the codes of an ensemble for counting pairs.
+    """Lay out the codes of an ensemble for counting pairs, in O(n T) time and memory.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions.
-    samples : array-like of int, shape (n_items,), optional
-        Samples to compare with each other, in this order. Default all, identical ones
-        merged where that pays.
-    votes : array-like of int, shape (n_partitions,), optional
-        Votes of each partition. Default those of the ensemble.
-
-    Returns
-    -------
-    layout : PairLayout
-        Distinct partitions of the samples, in both orders.
-
-    Notes
-    -----
-    O(n T) time and memory.
+    Of some samples (n_items,), in their order, or of all, identical ones merged where
+    that pays; `votes` (n_partitions,) in place of those of the ensemble.
     """
     first, group = distinct_partitions(ensemble)
     each = ensemble.votes if votes is None else np.asarray(votes)
@@ -171,21 +143,8 @@ def count_columns(
     Ranges of columns add up: a growing set of samples needs only the new ones, and
     machines may share the columns of one ensemble.
 
-    Parameters
-    ----------
-    layout : PairLayout
-        Items to compare with each other.
-    start, stop : int
-        Half-open range of j. Default all items.
-    run : RunOptions
-        As in `count_agreements`.
-
-    Returns
-    -------
-    pair_counts : array of int64, shape (n_levels,)
-        Unordered pairs (by weight) that c partitions join.
-    joint_counts : array of int64, shape (n_models, n_levels)
-        Those of them that each distinct partition joins.
+    Unordered pairs (by weight) that c partitions join, (n_levels,), and those of them
+    that each distinct partition joins, (n_models, n_levels), both int64.
     """
     n_models, width = len(layout.by_model), layout.by_sample.shape[1]
     levels = layout.n_levels
@@ -249,24 +208,11 @@ def sum_costs(
     apart: npt.ArrayLike,
     run: RunOptions = DEFAULT_RUN,
 ) -> npt.NDArray[np.float64]:
-    """Sum a cost over all pairs of items, without a table of counts.
+    """Sum a cost over all unordered pairs of items, by weight, without a table.
 
     For votes so many that a table with one row per count would not fit a cache.
-
-    Parameters
-    ----------
-    layout : PairLayout
-        Items to compare with each other.
-    joined, apart : array-like of float, shape (n_levels,)
-        Cost of a pair, by the votes that join it, for a model that joins it and for one
-        that does not.
-    run : RunOptions
-        As in `count_agreements`.
-
-    Returns
-    -------
-    sums : array of float, shape (n_models,)
-        Sum over the unordered pairs, by weight.
+    `joined` and `apart` (n_levels,) are the cost of a pair, by the votes that join it,
+    for a model that joins it and for one that does not; sums (n_models,).
     """
     costs = np.stack([joined, apart], axis=1)
     weights = layout.weights
@@ -288,23 +234,12 @@ def sum_costs(
 def count_groups(
     layout: PairLayout, bounds: npt.ArrayLike, run: RunOptions = DEFAULT_RUN
 ) -> tuple[CountArray, CountArray]:
-    """Count the pairs of items by the group of their first item.
+    """Count the pairs of items, without weights, by the group of their first item.
 
-    Parameters
-    ----------
-    layout : PairLayout
-        Items to compare with each other, without weights.
-    bounds : array-like of int, shape (n_groups + 1,)
-        Ascending positions where the groups of items begin and end.
-    run : RunOptions
-        Threads, progress in pairs, cancel.
-
-    Returns
-    -------
-    pair_counts : array of int64, shape (n_groups, n_levels)
-        Ordered pairs (i, j), i in the group and j another item, that c partitions join.
-    joint_counts : array of int64, shape (n_groups, n_models, n_levels)
-        Those of them that each distinct partition joins.
+    Groups begin and end at ascending `bounds` (n_groups + 1,). Ordered pairs (i, j), i
+    in the group and j another item, that c partitions join, (n_groups, n_levels), and
+    those of them that each distinct partition joins, (n_groups, n_models, n_levels),
+    both int64.
     """
     edges = np.asarray(bounds)
     n_groups, n_models = len(edges) - 1, len(layout.by_model)
@@ -370,18 +305,6 @@ def _count_between(
 def count_items(ensemble: Ensemble) -> int:
     """Count the items that `pair_layout` lays out: identical samples merged or not.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions of n samples.
-
-    Returns
-    -------
-    n_items : int
-        At most n.
-
-    Notes
-    -----
     O(n T) time.
     """
     merged = _identical_samples(ensemble.codes[distinct_partitions(ensemble)[0]])

@@ -19,11 +19,7 @@ import numpy.typing as npt
 from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.kernels import kernel
 from clusterlens.compute._run.options import RunOptions
-from clusterlens.compute._run.registers import (
-    book_seen,
-    register_zeros,
-    sum_seen_votes,
-)
+from clusterlens.compute._run.registers import book_seen, register_zeros, sum_seen_votes
 from clusterlens.compute._validation import (
     DataError,
     FloatArray,
@@ -73,22 +69,9 @@ class Levels:
 
 
 def share_levels(ensemble: Ensemble) -> Levels:
-    """Enumerate the shares that the pairs of an ensemble can have.
+    """Enumerate the shares that the pairs of an ensemble can have, O(V²) for V votes.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions.
-
-    Returns
-    -------
-    levels : Levels
-        O(V²) of them for V votes.
-
-    Raises
-    ------
-    MemoryError
-        If there are too many votes for tables of a row per model.
+    MemoryError if there are too many votes for tables of a row per model.
     """
     n_votes = ensemble.n_votes
     check_memory(
@@ -131,15 +114,7 @@ class SeenCodes:
 
 
 def seen_codes(ensemble: Ensemble, samples: npt.ArrayLike | None = None) -> SeenCodes:
-    """Lay out the codes of an ensemble with gaps for the passes over pairs.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions.
-    samples : array-like of int, shape (n_items,), optional
-        Samples to compare with each other. Default all.
-    """
+    """Lay out the codes of an ensemble with gaps, of some samples or of all."""
     first, votes = distinct_votes(ensemble)
     codes = ensemble.codes_and_gaps[first]
     if samples is not None:
@@ -160,27 +135,9 @@ def count_seen_pairs(
 ) -> tuple[CountArray, CountArray, CountArray]:
     """Count ordered pairs of different samples by level, and by the model that saw it.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        T partitions.
-    levels : Levels
-        As from `share_levels`.
-    samples : array-like of int, shape (n_compared,), or None
-        Samples to compare with each other; None for all.
-    run : RunOptions
-        Threads, progress in pairs, cancel.
-
-    Returns
-    -------
-    pairs : array of int64, shape (n_levels,)
-        Pairs that a vote saw.
-    joint, seen : array of int64, shape (n_partitions, n_levels)
-        Those of them that each model joins, and that it saw.
-
-    Notes
-    -----
-    O(n² T) time; O(T V²) memory.
+    Of some samples (n_compared,) or all: pairs that a vote saw, (n_levels,), and those
+    of them that each model joins and that it saw, (n_partitions, n_levels) each, all
+    int64. O(n² T) time; O(T V²) memory.
     """
     layout = seen_codes(ensemble, samples)
     n_items, width = layout.by_sample.shape

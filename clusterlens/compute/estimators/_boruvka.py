@@ -39,25 +39,12 @@ def spanning_tree(
 ) -> tuple[IntArray, FloatArray]:
     """Find a minimum spanning tree of all pairs at their mutual reachability.
 
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_features)
-        The samples.
-    table, distances : array of int32 and of float64, shape (n_samples, n_neighbors)
-        The nearest others of each sample, the nearest first. More of them save
-        searches; the tree is the same, but where lengths tie.
-    core : array of float64, shape (n_samples,)
-        Core distance of each sample, at least 0.
+    `table` and `distances` (n_samples, n_neighbors) hold the nearest others of each
+    sample, the nearest first. More of them save searches; the tree is the same, but
+    where lengths tie. `core` (n_samples,) are core distances, at least 0. Returns the
+    ends of each edge, (n_samples - 1, 2), and its length: the largest of the distance
+    of the ends and their core distances.
 
-    Returns
-    -------
-    edges : array of int, shape (n_samples - 1, 2)
-        Ends of each edge.
-    lengths : array of float64, shape (n_samples - 1,)
-        The largest of the distance of the ends and their core distances.
-
-    Notes
-    -----
     O(n log n (k + d)) where groups are few or near each other; up to O(n² d) where many
     features leave nothing to a k-d tree and groups are far apart.
     """

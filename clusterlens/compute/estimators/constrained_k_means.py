@@ -8,17 +8,12 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import validate_data
 
-from clusterlens.compute._validation import (
-    FloatArray,
-    IntArray,
-    check_range,
-    is_auto,
-)
+from clusterlens.compute._validation import FloatArray, IntArray, check_range, is_auto
+from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.ensemble.constraints import (
     ConstraintError,
     Constraints,
@@ -198,7 +193,7 @@ def _price(penalty: float | Literal["auto"], data: FloatArray) -> float:
 def _problem(data: FloatArray, links: Constraints, penalty: float) -> _Problem:
     """Make linked rows units, or, where no link may be broken, what they connect."""
     n, must = len(data), links.must_link
-    component = connected_components(_graph(must, n), directed=False)[1]
+    component = components(must, n)
     named = np.unique(np.concatenate([must, links.cannot_link]))
     hard = penalty == np.inf
     unit = np.full(n, -1)

@@ -167,16 +167,9 @@ def neighbor_graph(data: FloatArray, n_neighbors: int) -> csr_array:
 
 
 def spread_links(graph: csr_array, links: Constraints, reach: float) -> csr_array:
-    """Weights (n, n) of a graph after links were spread along it.
+    """Symmetric weights (n, n) from 0 to 1 of a graph after links were spread along it.
 
-    Parameters
-    ----------
-    graph : sparse array of float64, shape (n, n)
-        Symmetric weights from 0 to 1.
-    links : Constraints
-        Must-links and cannot-links of its nodes.
-    reach : float
-        As for `ConstrainedSpectral`.
+    `reach` is that of `ConstrainedSpectral`.
     """
     if not links.n_pairs:
         return graph

@@ -49,23 +49,9 @@ def cluster_features(
 ) -> tuple[FloatArray, IntArray]:
     """Summarise the samples by centres, a function of the data alone.
 
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_dimensions)
-        The samples.
-    n_features : int, default 1000
-        Number of centres; fewer where samples are few or coincide.
-
-    Returns
-    -------
-    centres : array of float64, shape (n_centres, n_dimensions)
-        Means of the samples of each centre; none is empty.
-    nearest : array of int, shape (n_samples,)
-        Centre of each sample.
-
-    Notes
-    -----
-    Mini-batch k-means (Sculley, 2010) in three passes: O(n n_features d).
+    Means (n_centres, n_dimensions), none of them empty, and the centre of each sample,
+    (n_samples,); fewer than n_features where samples are few or coincide. Mini-batch
+    k-means (Sculley, 2010) in three passes: O(n n_features d).
     """
     model = MiniBatchKMeans(
         min(n_features, len(X)),
@@ -86,30 +72,13 @@ def weighted_linkage(
     linkage: Linkage,
     metric: Metric = "euclidean",
 ) -> Merges:
-    """Build the tree of weighted points.
+    """Build the tree of points (m, n_dimensions) that stand for `sizes` (m,) samples.
 
-    Parameters
-    ----------
-    centres : array of float64, shape (m, n_dimensions)
-        The points.
-    sizes : array of int, shape (m,)
-        How many samples each point stands for.
-    linkage : {"ward", "average", "complete", "single"}
-        Ward's and average linkage count every sample. Ward's is that of the samples
-        once the samples of each point have been merged; the others take the distance
-        of two centres for those of their samples.
-    metric : {"euclidean", "manhattan", "cosine"}, default "euclidean"
-        Distance of two points; Ward's linkage is Euclidean.
-
-    Returns
-    -------
-    merges : array of int32, shape (m - 1, 2)
-        The nodes merged, the closest first; merge i makes node m + i.
-
-    Notes
-    -----
-    Nearest-neighbour chains with the formula of Lance and Williams: O(m²) time and 8 m²
-    bytes.
+    Ward's and average linkage count every sample. Ward's, always Euclidean, is that of
+    the samples once the samples of each point have been merged; the others take the
+    distance of two centres for those of their samples. Nodes merged, (m - 1, 2) of
+    int32, the closest first; merge i makes node m + i. Nearest-neighbour chains with
+    the formula of Lance and Williams: O(m²) time and 8 m² bytes.
 
     References
     ----------
@@ -132,24 +101,10 @@ def landmark_embedding(
 ) -> FloatArray:
     """Embed the samples by the bipartite graph of samples and nearest landmarks.
 
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_dimensions)
-        The samples.
-    centres : array of float64, shape (m, n_dimensions)
-        The landmarks.
-    n_components : int
-        Dimensions of the embedding, at most m.
-
-    Returns
-    -------
-    embedding : array of float64, shape (n_samples, n_components)
-        Leading left singular vectors, the constant one first.
-
-    Notes
-    -----
-    Each sample is a mixture of its five nearest landmarks, weighted by a Gaussian
-    kernel as wide as the mean distance to the fifth: O(n m d + m³) time.
+    Leading left singular vectors (n_samples, n_components), the constant one first; at
+    most as many as the landmarks `centres` (m, n_dimensions). Each sample is a mixture
+    of its five nearest landmarks, weighted by a Gaussian kernel as wide as the mean
+    distance to the fifth: O(n m d + m³) time.
 
     References
     ----------
@@ -312,24 +267,7 @@ class LandmarkSpectral(ClusterMixin, BaseEstimator):
 def landmark_labels(
     embedding: FloatArray, n_clusters: int, n_init: int, random_state: Any
 ) -> IntArray:
-    """Cluster the leading dimensions of an embedding by k-means.
-
-    Parameters
-    ----------
-    embedding : array of float64, shape (n_samples, n_components)
-        Samples embedded by `landmark_embedding`.
-    n_clusters : int
-        Number of clusters, at most n_components.
-    n_init : int
-        Starts of k-means.
-    random_state : int, RandomState or None
-        Seed.
-
-    Returns
-    -------
-    labels : array of int, shape (n_samples,)
-        Cluster of each sample.
-    """
+    """Cluster samples (n,) by k-means on the leading dimensions of an embedding."""
     leading = embedding[:, :n_clusters]
     return k_means(leading, n_clusters, n_init=n_init, random_state=random_state)[1]
 

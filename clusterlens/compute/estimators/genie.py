@@ -12,8 +12,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
@@ -24,6 +22,7 @@ from clusterlens.compute._validation import (
     check_choice,
     check_range,
 )
+from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.estimators._joining import find
 from clusterlens.compute.estimators.spanning_trees import Edges, reachability_edges
 
@@ -140,22 +139,10 @@ def genie_merges(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Put the edges of a spanning tree in the order in which they join clusters.
 
-    Parameters
-    ----------
-    edges : array of records, shape (n_samples - 1,)
-        The tree, as `reachability_edges` returns it.
-    gini_threshold : float
-        As in `Genie`.
-    leaves_apart : bool
-        Whether leaves are set apart.
-
-    Returns
-    -------
-    merges : array of int32, shape (n_merges, 2)
-        Ends of the edge of each merge.
-    leaves : array of int32, shape (n_leaves, 2)
-        Each leaf and its neighbour in the tree; none where they are not set apart. A
-        tree of two samples has no others, so that they stay.
+    `edges` are those of `reachability_edges`. Returns the ends of the edge of each
+    merge, (n_merges, 2), and each leaf with its neighbour in the tree, (n_leaves, 2),
+    none where leaves are not set apart. A tree of two samples has no others, so that
+    they stay.
     """
     ends = np.column_stack([edges["current_node"], edges["next_node"]]).astype(np.int32)
     ends.sort(axis=1)
@@ -174,26 +161,10 @@ def genie_merges(
 def genie_labels(
     merges: IntArray, leaves: IntArray, n_clusters: int, leaves_are_noise: bool
 ) -> IntArray:
-    """Undo the last merges.
+    """Undo the last merges of `genie_merges`: labels (n_samples,), -1 for noise.
 
-    Parameters
-    ----------
-    merges, leaves : array of int, shape (n_merges, 2) and (n_leaves, 2)
-        As `genie_merges` returns them.
-    n_clusters : int
-        Number of clusters.
-    leaves_are_noise : bool
-        Whether leaves are noise; else they join the cluster of their neighbour.
-
-    Returns
-    -------
-    labels : array of int64, shape (n_samples,)
-        Cluster of each sample, -1 for noise.
-
-    Raises
-    ------
-    ValueError
-        If fewer samples are left than clusters.
+    Leaves are noise or join the cluster of their neighbour. ValueError if fewer samples
+    are left than clusters.
     """
     n_inner = len(merges) + 1
     if n_clusters > n_inner:
@@ -203,8 +174,7 @@ def genie_labels(
         )
     n_samples = n_inner + len(leaves)
     joined = np.concatenate([merges[: n_inner - n_clusters], leaves])
-    links = csr_array((np.ones(len(joined), bool), joined.T), shape=2 * (n_samples,))
-    labels = connected_components(links, directed=False)[1].astype(np.int64)
+    labels = components(joined, n_samples)
     if leaves_are_noise:
         labels[leaves[:, 0]] = -1
     return labels

@@ -94,17 +94,10 @@ class GraphCommunities(ClusterMixin, BaseEstimator):
 
 
 def neighbor_graph(table: Table) -> Any:
-    """Link each sample with its neighbours.
+    """Link each sample with its neighbours (n_samples, n_neighbors).
 
-    Parameters
-    ----------
-    table : array of int32, shape (n_samples, n_neighbors)
-        Neighbours of each sample.
-
-    Returns
-    -------
-    graph : csr_array, shape (n_samples, n_samples)
-        1 for a link, 2 where both are neighbours of each other; symmetric.
+    Entry (i, j) of the symmetric graph is 1 for a link, 2 where both are neighbours of
+    each other.
     """
     n, k = table.shape
     starts = np.arange(0, n * k + 1, k)

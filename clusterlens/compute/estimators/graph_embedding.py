@@ -24,22 +24,12 @@ MOST_STEPS = 25 * _RESTARTS
 
 
 def embed_graph(affinity: csr_array, part: IntArray, size: int) -> FloatArray:
-    """Embed the nodes of a graph by its first eigenvectors.
+    """Embed the nodes of a graph by its first eigenvectors, (n, size).
 
-    Parameters
-    ----------
-    affinity : sparse array of float64, shape (n, n)
-        Symmetric weights of the edges, no node without one.
-    part : array of int, shape (n,)
-        Component of each node.
-    size : int
-        Number of eigenvectors.
-
-    Returns
-    -------
-    embedding : array of float64, shape (n, size)
-        They span what those of `sklearn.manifold.spectral_embedding` do, unless there
-        are more components than vectors: then no choice of them is unique.
+    `affinity` (n, n) holds symmetric weights of the edges, no node without one; `part`
+    (n,) is the component of each node. The vectors span what those of
+    `sklearn.manifold.spectral_embedding` do, unless there are more components than
+    vectors: then no choice of them is unique.
     """
     if part.max() < size:
         with suppress(ArpackNoConvergence):

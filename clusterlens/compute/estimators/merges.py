@@ -13,26 +13,10 @@ Merges = npt.NDArray[np.int32]
 
 
 def cut_tree(merges: IntArray | Merges, n_leaves: int, n_clusters: int) -> IntArray:
-    """Undo the last n_clusters - 1 merges of a full tree.
+    """Undo the last n_clusters - 1 merges of a full tree: labels (n_leaves,).
 
-    Parameters
-    ----------
-    merges : array of int, shape (n_leaves - 1, 2)
-        The two nodes of each merge; merge m makes node n_leaves + m.
-    n_leaves : int
-        Number of leaves.
-    n_clusters : int
-        Number of clusters, 1 to n_leaves.
-
-    Returns
-    -------
-    labels : array of int, shape (n_leaves,)
-        Cluster of each leaf.
-
-    Raises
-    ------
-    ValueError
-        If there are not so many leaves.
+    Merge m, a row of `merges` (n_leaves - 1, 2), makes node n_leaves + m of two nodes.
+    ValueError if there are not so many leaves.
 
     Examples
     --------
@@ -48,20 +32,7 @@ def cut_tree(merges: IntArray | Merges, n_leaves: int, n_clusters: int) -> IntAr
 
 
 def components_of_merges(merges: IntArray | Merges, n_leaves: int) -> IntArray:
-    """Join the leaves by the first merges of a tree.
-
-    Parameters
-    ----------
-    merges : array of int, shape (n_merges, 2)
-        As for `cut_tree`.
-    n_leaves : int
-        Number of leaves.
-
-    Returns
-    -------
-    labels : array of int, shape (n_leaves,)
-        Component of each leaf.
-    """
+    """Component (n_leaves,) of each leaf after the first merges (n_merges, 2)."""
     parents = np.repeat(np.arange(n_leaves, n_leaves + len(merges)), 2)
     edges = (np.ones(parents.size, dtype=bool), (parents, merges.ravel()))
     forest = coo_array(edges, shape=(n_leaves + len(merges),) * 2)
@@ -69,19 +40,10 @@ def components_of_merges(merges: IntArray | Merges, n_leaves: int) -> IntArray:
 
 
 def merges_in_order(pairs: IntArray, heights: FloatArray) -> Merges:
-    """Number merges that were found in any order.
+    """Number merges that were found in any order, as for `cut_tree`, lowest first.
 
-    Parameters
-    ----------
-    pairs : array of int, shape (n_leaves - 1, 2)
-        A leaf of either group of each merge.
-    heights : array of float, shape (n_leaves - 1,)
-        Height of each merge.
-
-    Returns
-    -------
-    merges : array of int32, shape (n_leaves - 1, 2)
-        As for `cut_tree`, the lowest first.
+    `pairs` (n_leaves - 1, 2) name a leaf of either group, `heights` (n_leaves - 1,) how
+    high they merge.
     """
     n_leaves = len(pairs) + 1
     parent = np.arange(2 * n_leaves - 1)

@@ -41,18 +41,9 @@ def known_neighbors(
 ) -> Iterator[None]:
     """Let `neighbor_table` take what it would find in X from a table that is there.
 
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_features)
-        The samples; for others the context changes nothing.
-    table, distances : array, shape (n_samples, n_neighbors)
-        What `neighbor_table` returns for X, for as many neighbours as will be asked
-        for; for more, the search is done.
-
-    Yields
-    ------
-    None
-        Holds in this thread until the context is left.
+    `table` and `distances` (n_samples, n_neighbors) are what it returns for X; for more
+    neighbours the search is done, for other samples nothing changes. Holds in this
+    thread until the context is left.
     """
     token = _KNOWN.set((X, table, distances))
     try:
@@ -68,29 +59,13 @@ def neighbor_table(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> tuple[Table, FloatArray]:
-    """Find the nearest other samples of every sample.
+    """Find the n_neighbors nearest other samples of every sample, up to n_samples - 1.
 
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_features)
-        The samples.
-    n_neighbors : int
-        Neighbours per sample, 1 to n_samples - 1.
-    progress, cancel : callable, optional
-        Called between blocks of rows.
-
-    Returns
-    -------
-    table : array of int32, shape (n_samples, n_neighbors)
-        Indices of the neighbours, ordered by distance and, where equal, by index. The
-        first columns are the table of fewer neighbours.
-    distances : array of float64, shape (n_samples, n_neighbors)
-        Euclidean distances, ascending in each row.
-
-    Notes
-    -----
-    All pairs in blocks, those left out that lie in boxes too far away: up to O(n² d)
-    time, O(n (k + d)) memory.
+    Indices (n_samples, n_neighbors) of int32, ordered by distance and, where equal, by
+    index, and Euclidean distances, ascending in each row; the first columns are the
+    table of fewer neighbours. All pairs in blocks, between which progress and cancel
+    are called, those left out that lie in boxes too far away: up to O(n² d) time, O(n
+    (k + d)) memory.
     """
     known = _KNOWN.get()
     if known is not None and n_neighbors <= known[1].shape[1]:
@@ -183,24 +158,7 @@ def approximate_neighbor_table(
 ) -> Table:
     """Find nearly all nearest other samples by NN-descent (extra `large`).
 
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_features)
-        The samples.
-    n_neighbors : int
-        Neighbours per sample, 1 to n_samples - 1.
-    random_state : int, default 0
-        Seed of the search.
-
-    Returns
-    -------
-    table : array of int32, shape (n_samples, n_neighbors)
-        Indices by ascending distance, the sample itself left out.
-
-    Raises
-    ------
-    ImportError
-        If pynndescent is not installed.
+    Indices (n_samples, n_neighbors) by ascending distance, the sample itself left out.
 
     References
     ----------

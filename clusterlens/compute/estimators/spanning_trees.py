@@ -28,40 +28,14 @@ Edges = npt.NDArray[Any]
 
 
 def reachability_edges(X: FloatArray, min_samples: int) -> Edges:
-    """Find the tree of a table that nothing is known of yet.
-
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_features)
-        At least one sample.
-    min_samples : int
-        1 to n_samples.
-
-    Returns
-    -------
-    edges : array of records, shape (n_samples - 1,)
-        The shortest first.
-    """
+    """Edges (n - 1,) of the tree of a table that nothing is known of, in order."""
     if len(X) <= MAX_PLAIN_SAMPLES:
         return plain_edges(X, min_samples)
     return grown_edges(X, *neighbor_table(X, n_neighbors(min_samples)), min_samples)
 
 
 def plain_edges(X: FloatArray, min_samples: int) -> Edges:
-    """Take the edges that HDBSCAN of scikit-learn takes, in its order, in O(n² d).
-
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_features)
-        At least one sample.
-    min_samples : int
-        1 to n_samples.
-
-    Returns
-    -------
-    edges : array of records, shape (n_samples - 1,)
-        The shortest first.
-    """
+    """Edges (n - 1,) that HDBSCAN of scikit-learn takes, in its order, in O(n² d)."""
     X = np.ascontiguousarray(X)
     search = NearestNeighbors(
         n_neighbors=min_samples, algorithm="kd_tree", leaf_size=40
@@ -75,21 +49,10 @@ def plain_edges(X: FloatArray, min_samples: int) -> Edges:
 def grown_edges(
     X: FloatArray, table: Table, distances: FloatArray, min_samples: int
 ) -> Edges:
-    """Grow a tree from the neighbours of each sample; see `_boruvka` for its cost.
+    """Grow a tree from the neighbours of each sample: edges (n - 1,), shortest first.
 
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_features)
-        The samples.
-    table, distances : array of int32 and of float64, shape (n_samples, n_listed)
-        At least `n_neighbors(min_samples)` nearest others, the nearest first.
-    min_samples : int
-        At least 1.
-
-    Returns
-    -------
-    edges : array of records, shape (n_samples - 1,)
-        The shortest first.
+    `table` and `distances` (n, n_listed) hold at least `n_neighbors(min_samples)`
+    nearest others, the nearest first; see `_boruvka` for the cost.
     """
     # So many and no more, that ties are broken in the same way in every pool.
     listed = n_neighbors(min_samples)
@@ -100,54 +63,20 @@ def grown_edges(
 
 
 def n_neighbors(min_samples: int) -> int:
-    """Return how many neighbours of each sample a tree is grown from.
-
-    Parameters
-    ----------
-    min_samples : int
-        At least 1.
-
-    Returns
-    -------
-    n_neighbors : int
-        Other samples.
-    """
+    """Return how many neighbours of each sample a tree is grown from."""
     return max(N_NEIGHBORS, min_samples - 1)
 
 
 def core_distances(distances: FloatArray, min_samples: int) -> FloatArray:
-    """Return how far away min_samples samples are, the sample itself being one.
+    """How far away min_samples samples are, the sample itself being one, (n_samples,).
 
-    Parameters
-    ----------
-    distances : array of float64, shape (n_samples, n_listed)
-        To the nearest others, ascending.
-    min_samples : int
-        1 to n_listed + 1.
-
-    Returns
-    -------
-    core : array of float64, shape (n_samples,)
-        At least 0.
+    `distances` (n_samples, min_samples - 1 or more) to the nearest others ascend.
     """
     return distances[:, min_samples - 2] if min_samples > 1 else 0 * distances[:, 0]
 
 
 def shortest_first(start: IntArray, end: IntArray, lengths: FloatArray) -> Edges:
-    """Return edges as records in the order of their lengths.
-
-    Parameters
-    ----------
-    start, end : array of int, shape (n_edges,)
-        Their ends.
-    lengths : array of float64, shape (n_edges,)
-        Their lengths.
-
-    Returns
-    -------
-    edges : array of records, shape (n_edges,)
-        Equal lengths stay in the order given.
-    """
+    """Edges (n_edges,) as records by length; equal ones stay in the order given."""
     order = np.argsort(lengths, kind="stable")
     edges = np.empty(len(order), MST_edge_dtype)
     for field, values in zip(MST_edge_dtype.names, (start, end, lengths), strict=True):

@@ -109,19 +109,7 @@ class SphericalKMeans(ClusterMixin, BaseEstimator):
 
 
 def unit_rows(X: FloatArray) -> FloatArray:
-    """Scale rows to length 1.
-
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_features)
-        The rows.
-
-    Returns
-    -------
-    rows : array of float64, shape (n_samples, n_features)
-        The same directions; rows of zeros stay.
-
-    """
+    """Scale rows (n_samples, n_features) to length 1; rows of zeros stay."""
     # By the largest entry first, so that no square overflows or vanishes.
     largest = np.abs(X).max(axis=1, keepdims=True)
     rows = X / np.where(largest > 0, largest, 1)

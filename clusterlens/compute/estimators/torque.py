@@ -16,8 +16,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
@@ -29,6 +27,7 @@ from clusterlens.compute._validation import (
     check_range,
     is_auto,
 )
+from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.estimators._blocked_search import squared_distance
 from clusterlens.compute.estimators.neighbors import neighbor_table
 
@@ -125,10 +124,8 @@ class TorqueClustering(ClusterMixin, BaseEstimator):
             cut = min(int(np.argmax(self.gaps_)) + 1, np.count_nonzero(self.torques_))
         else:
             cut = int(self.n_clusters) - 1
-        kept = self.connections_[cut:].T
-        links = coo_array((np.ones(kept.shape[1]), tuple(kept)), shape=2 * (len(data),))
-        self.n_clusters_, labels = connected_components(links, directed=False)
-        self.labels_ = labels.astype(np.int64)
+        self.labels_ = components(self.connections_[cut:], len(data))
+        self.n_clusters_ = int(self.labels_.max()) + 1
         return self
 
 
@@ -184,10 +181,8 @@ def _connect_all(
         links.append(
             np.column_stack([first[made], second[made], masses, squares[made], rounds])
         )
-        merges = coo_array(
-            (np.ones(len(made)), (made, targets[made])), shape=2 * (len(sizes),)
-        )
-        labels = connected_components(merges, directed=False)[1][labels]
+        merges = np.column_stack([made, targets[made]])
+        labels = components(merges, len(sizes))[labels]
     rows = np.concatenate(links)
     return rows[:, :2].astype(np.int64), rows[:, 2], rows[:, 3], rows[:, 4].astype(int)
 

@@ -23,7 +23,6 @@ from clusterlens.compute._validation import (
     check_entries,
     check_random_state,
     check_range,
-    read_only,
 )
 from clusterlens.compute.fuzzy.adjusted import adjusted_ndc
 from clusterlens.compute.fuzzy.partition import (
@@ -115,7 +114,7 @@ def sample_discordance(
     n_samples = u.n_samples
     if u.codes is not None and v.codes is not None:
         values = _hard_discordance(u.codes, v.codes)
-        return SampleDiscordance(read_only(values), n_samples - 1, True)
+        return SampleDiscordance(values, n_samples - 1, True)
     others = np.arange(n_samples)
     exact = n_samples <= max(exact_limit, n_others)
     if not exact:
@@ -133,7 +132,7 @@ def sample_discordance(
     totals = np.concatenate(list(run_blocks(block, bounds, work, run)))
     # A sample does not differ from itself, but is no other either.
     values = totals / (len(others) - np.isin(np.arange(n_samples), others))
-    return SampleDiscordance(read_only(values), len(others) - exact, exact)
+    return SampleDiscordance(values, len(others) - exact, exact)
 
 
 @takes_running

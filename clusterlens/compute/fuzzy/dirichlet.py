@@ -20,13 +20,7 @@ from scipy.special import beta, betaincinv, polygamma, psi
 from scipy.stats import qmc
 
 from clusterlens.compute._run.kernels import kernel
-from clusterlens.compute._validation import (
-    FloatArray,
-    Frozen,
-    check_flag,
-    check_range,
-    read_only,
-)
+from clusterlens.compute._validation import FloatArray, Frozen, check_flag, check_range
 from clusterlens.compute.fuzzy.partition import FuzzyPartition, Partition, as_partition
 
 _CONSTANT_SPREAD = 1e-12  # memberships that differ less count as equal
@@ -156,12 +150,12 @@ def fit_dirichlet(
     occupied = u.sizes > 0
     if u.is_hard:
         weights = occupied * 1.0 if symmetric else u.sizes
-        return DirichletFit(read_only(weights / weights.sum()), 0.0)
+        return DirichletFit(weights / weights.sum(), 0.0)
     rows, n_floored = _floored_rows(u, floor)
     mean, precision = (_fit_symmetric if symmetric else _fit_general)(rows)
     full = np.zeros(u.n_clusters)
     full[occupied] = mean
-    return DirichletFit(read_only(full), precision, n_floored, floor)
+    return DirichletFit(full, precision, n_floored, floor)
 
 
 def suits_sticks(fit: DirichletFit) -> bool:

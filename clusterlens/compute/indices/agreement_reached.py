@@ -8,15 +8,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.metrics import adjusted_rand_score
 
-from clusterlens.compute._validation import (
-    FloatArray,
-    Frozen,
-    read_only,
-    split_labelled,
-)
+from clusterlens.compute._validation import FloatArray, Frozen, split_labelled
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
-from clusterlens.compute.indices._external import adjusted_rand
 from clusterlens.compute.ranking.ranking import Ranking
 
 
@@ -133,12 +128,9 @@ def pool_agreement(
     codes = np.unique(classes, return_inverse=True)[1]
     seen = [ensemble.seen_by(t)[labelled] for t in range(ensemble.n_partitions)]
     values = [
-        adjusted_rand(codes[some], labels[labelled][some])
+        adjusted_rand_score(codes[some], labels[labelled][some])
         for labels, some in zip(ensemble.labels, seen, strict=True)
     ]
     return PoolAgreement(
-        ensemble,
-        read_only(np.array(values)),
-        ranking,
-        int(np.count_nonzero(~labelled)),
+        ensemble, np.array(values), ranking, int(np.count_nonzero(~labelled))
     )

@@ -12,7 +12,6 @@ from clusterlens.compute._validation import (
     Frozen,
     IntArray,
     check_features,
-    read_only,
     split_labelled,
 )
 
@@ -102,13 +101,11 @@ def class_pair_view(
     coordinates = centred @ components.T
     total = float(np.square(centred).sum())
     return PairView(
-        read_only(coordinates),
-        read_only(rows),
-        read_only(is_b),
-        read_only(
-            np.stack([coordinates[~is_b].mean(axis=0), coordinates[is_b].mean(axis=0)])
-        ),
-        read_only(components),
+        coordinates,
+        rows,
+        is_b,
+        np.stack([coordinates[~is_b].mean(axis=0), coordinates[is_b].mean(axis=0)]),
+        components,
         float(np.square(coordinates).sum()) / total if total else 1.0,
     )
 

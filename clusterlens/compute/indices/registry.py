@@ -3,8 +3,8 @@
 Several famous names stand for different formulas, so each index lists its definitions:
 "textbook" is that of the literature, "paper" that of Ohl & Lindsten, whose tables rest
 on version 2.0.0 of the package permetrics. The formulas are in `_scatter` (linear
-time), `_distances` and `_dbcv` (quadratic time, linear memory) and `_external`; a new
-index is one function there and one entry here.
+time), `_distances` and `_dbcv` (quadratic time, linear memory), `_external` and
+scikit-learn; a new index is one function there and one entry here.
 """
 
 from __future__ import annotations
@@ -14,6 +14,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
+
+from sklearn.metrics import (
+    adjusted_mutual_info_score,
+    adjusted_rand_score,
+    normalized_mutual_info_score,
+    v_measure_score,
+)
 
 from clusterlens.compute.indices import _distances as pairs
 from clusterlens.compute.indices import _external as external
@@ -105,7 +112,7 @@ def _normalised(
 ) -> dict[str, Definition]:
     """One formula for each mean of the two entropies."""
     return {
-        mean: Definition(partial(function, normalisation=mean), value_range)
+        mean: Definition(partial(function, average_method=mean), value_range)
         for mean in ("arithmetic", "geometric", "max", "min")
     }
 
@@ -310,7 +317,7 @@ INDICES: dict[str, Index] = {
         "external",
         "max",
         "Hubert & Arabie 1985, doi:10.1007/BF01908075",
-        {"textbook": Definition(external.adjusted_rand, (-0.5, 1.0))},
+        {"textbook": Definition(adjusted_rand_score, (-0.5, 1.0))},
         aliases=("adjusted-rand",),
     ),
     "ami": Index(
@@ -318,7 +325,7 @@ INDICES: dict[str, Index] = {
         "external",
         "max",
         "Vinh, Epps & Bailey 2010, JMLR 11:2837-2854",
-        _normalised(external.adjusted_mutual_info, (-math.inf, 1.0)),
+        _normalised(adjusted_mutual_info_score, (-math.inf, 1.0)),
         aliases=("adjusted-mutual-info",),
     ),
     "nmi": Index(
@@ -326,7 +333,7 @@ INDICES: dict[str, Index] = {
         "external",
         "max",
         "Strehl & Ghosh 2002, JMLR 3:583-617",
-        _normalised(external.normalised_mutual_info, _UNIT),
+        _normalised(normalized_mutual_info_score, _UNIT),
         aliases=(
             "normalized-mutual-info",
             "normalised-mutual-info",
@@ -337,7 +344,7 @@ INDICES: dict[str, Index] = {
         "external",
         "max",
         "Rosenberg & Hirschberg 2007, EMNLP-CoNLL, 410-420",
-        {"textbook": Definition(external.v_measure, _UNIT)},
+        {"textbook": Definition(v_measure_score, _UNIT)},
     ),
     "accuracy": Index(
         "matched accuracy",

@@ -29,28 +29,10 @@ def subsampled_kmeans(
 ) -> IntArray:
     """Cluster a subsample by k-means and assign all samples to the nearest centres.
 
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_features)
-        The samples.
-    numbers : array of int64, shape (n_k,)
-        Numbers of clusters.
-    samples : array of int64, shape (n_subsample,)
-        Those that are clustered.
-    n_init : int
-        Seedings; the one with the least sum of squared distances is taken.
-    rng : Generator
-        Draws the seeds.
-
-    Returns
-    -------
-    labels : array of int32, shape (n_k, n_samples)
-        Clusters for each number.
-
-    Notes
-    -----
-    O(n K d) for each step of Lloyd's algorithm. Of 2 + ln K candidates for each seed
-    the one that leaves the least squared distance is taken (greedy k-means++).
+    Labels (n_k, n_samples) for each of the numbers (n_k,) of clusters; of n_init
+    seedings the one with the least sum of squared distances is taken. O(n K d) for each
+    step of Lloyd's algorithm. Of 2 + ln K candidates for each seed the one that leaves
+    the least squared distance is taken (greedy k-means++).
     """
     part = X[samples]
     most = int(numbers.max())

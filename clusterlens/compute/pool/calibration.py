@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterlens.compute._run.options import Cancel
 from clusterlens.compute._run.processes import Workers
 from clusterlens.compute.pool.paces import known_paces
 from clusterlens.compute.pool.pool import run_pool
@@ -14,32 +13,15 @@ _SHAPE = (3_000, 5)
 _N_GROUPS = 6
 
 
-def calibrate(
-    *,
-    n_jobs: int | None = 1,
-    cancel: Cancel | None = None,
-    workers: Workers | None = None,
-) -> bool:
-    """Learn the pace of this machine, unless it is known.
+def calibrate(workers: Workers | None = None) -> bool:
+    """Learn the pace of this machine, unless it is known; say whether the pool ran.
 
-    Parameters
-    ----------
-    n_jobs, cancel, workers
-        As in `run_pool`.
-
-    Returns
-    -------
-    learned : bool
-        Whether the pool ran; False where the pace was known.
-
-    Notes
-    -----
-    Some five seconds of one core, once on a machine. `run_pool` keeps what it saw.
+    Some five seconds of one core, once on a machine: `run_pool` keeps what it saw.
     """
     if known_paces().seen:
         return False
     rng = np.random.default_rng(0)
     groups = rng.integers(0, _N_GROUPS, _SHAPE[0])
     X = rng.normal(size=_SHAPE) + 3 * rng.normal(size=(_N_GROUPS, _SHAPE[1]))[groups]
-    run_pool(X, "default", n_jobs=n_jobs, cancel=cancel, workers=workers)
+    run_pool(X, "default", n_jobs=1, workers=workers)
     return True

@@ -17,12 +17,7 @@ import numpy.typing as npt
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._run.processes import Workers, check_workers
-from clusterlens.compute._validation import (
-    FloatArray,
-    Frozen,
-    RandomState,
-    read_only,
-)
+from clusterlens.compute._validation import FloatArray, Frozen, RandomState
 from clusterlens.compute.notes import Note
 from clusterlens.compute.pool._fitting import Fit, FitJob, Job, StepJob
 from clusterlens.compute.pool._jobs import (
@@ -205,7 +200,7 @@ def estimate_plan(
         + min(sum(peaks[: max(n_workers, 1)]), run.memory_limit or MEMORY_LIMIT),
         names=tuple(model.name for model in plan.models),
         families=tuple(model.family for model in plan.models),
-        model_seconds=read_only(_model_seconds(plan, jobs)),
+        model_seconds=_model_seconds(plan, jobs),
         notes=tuple(notes + notes_of_steps(jobs)),
         plan=tuple(_planned(plan, jobs)),
     )

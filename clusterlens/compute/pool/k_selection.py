@@ -8,29 +8,20 @@ clusters. The answer may be that no k stands out.
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-import cloudpickle
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.stats import skew
-from sklearn.cluster import KMeans
 
 from clusterlens.compute._numbers import percent
-from clusterlens.compute._run.blocks import run_blocks
-from clusterlens.compute._run.cluster import run_on_workers
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
-from clusterlens.compute._run.process_settings import one_thread, record_warnings
-from clusterlens.compute._run.processes import WorkerDied, WorkerJob, run_jobs
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -38,23 +29,26 @@ from clusterlens.compute._validation import (
     check_choice,
     check_entries,
     check_features,
-    check_mapping,
     check_random_state,
     check_range,
-    read_only,
 )
 from clusterlens.compute.consensus.cohesion import CONSENSUS_GRID
-from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.pool._kmeans import kmeans_seconds, subsampled_kmeans
-from clusterlens.compute.pool.catalogue import CLUSTERERS
-from clusterlens.compute.pool.nulls import COPIES, MAX_COMPARED
+from clusterlens.compute.pool._k_curves import (
+    LONGEST_BLOCK,
+    REFERENCES,
+    Curves,
+    TableJob,
+    checked_curves,
+    fit_seconds,
+    judge_tables,
+    models_of,
+    stack_curves,
+)
+from clusterlens.compute.pool.nulls import MAX_COMPARED
 from clusterlens.compute.pool.pool import estimate_pool
 from clusterlens.compute.pool.resampling import (
-    SubsampledClusterer,
     area_growth,
     checked_numbers,
-    draw_subsample,
-    measure_consensus,
     number_parameter,
 )
 from clusterlens.compute.pool.specs import Spec
@@ -63,36 +57,14 @@ if TYPE_CHECKING:
     from distributed import Client
 
 K_MEANS: Spec = {"clusterer": "k-means", "n_init": 2}
-MEMORY_LIMIT = 4e9
 _SKEWED = 1.0
 _SECONDS_PER_PAIR = 1.5e-11  # of samples, for each partition
 _SECONDS_PER_CONSENSUS = 1.5e-3
 _SECONDS_TO_START = 3.0  # worker processes
-_LONGEST_BLOCK = 0.5
 _SECONDS_PER_FIT = 1e-3  # to draw a subsample and to assign the other samples
 _FLOOR = 0.002  # shares of pairs this small are as good as none
 _LEAST_GAIN = np.log10(2.0)  # of what stands out: half the ambiguous pairs of copies
 _UNAMBIGUOUS = 0.01  # of numbers with so few ambiguous pairs the largest is taken
-
-
-def uniform_box(X: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Draw uniform rows in the box of X (n_samples, n_features) along its main axes."""
-    mean = X.mean(axis=0)
-    axes = np.linalg.svd(X - mean, full_matrices=False)[2]
-    scores = (X - mean) @ axes.T
-    return mean + rng.uniform(scores.min(0), scores.max(0), scores.shape) @ axes
-
-
-REFERENCES = {**COPIES, "uniform": uniform_box}
-
-
-class Curves(NamedTuple):
-    """Measures over k, of one table (n_k, ...) or of several (n_draws, n_k, ...)."""
-
-    cdf: FloatArray
-    area: FloatArray
-    pac: FloatArray
-    stability: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -379,29 +351,27 @@ def select_k(
     kinds = _checked_references(references, features.shape[1])
     numbers = checked_numbers(ks, round(share * len(features)), name="ks")
     seed = check_random_state(random_state)
-    models, title = _models(clusterer, numbers)
+    models, title = models_of(clusterer, numbers)
     rng = np.random.default_rng(seed)
     size = min(max_compared, len(features))
     compared = np.sort(rng.choice(len(features), size, replace=False))
     tables = ["data", *(kind for kind in kinds for _ in range(n_draws))]
     jobs = [
-        _Job(kind, int(one), models, n_resamples, share, compared)
+        TableJob(kind, int(one), models, n_resamples, share, compared)
         for kind, one in zip(tables, rng.integers(2**63, size=len(tables)), strict=True)
     ]
     found: dict[int, Curves] = {}
     said: Counter[str] = Counter()
-    for at, result in _results(features, jobs, run):
-        found[at] = _checked(result, tables[at])
+    for at, result in judge_tables(features, jobs, run):
+        found[at] = checked_curves(result, tables[at])
         said.update(result.warnings)
         run.report(len(found), len(jobs))
     curves = {
-        kind: _stack([found[at] for at, one in enumerate(tables) if one == kind])
+        kind: stack_curves([found[at] for at, one in enumerate(tables) if one == kind])
         for kind in ["data", *kinds]
     }
     data = Curves(*(column[0] for column in curves.pop("data")))
-    p_values = {
-        kind: read_only(_p_values(data.pac, one.pac)) for kind, one in curves.items()
-    }
+    p_values = {kind: _p_values(data.pac, one.pac) for kind, one in curves.items()}
     gain = np.min([_gain(data.pac, one.pac) for one in curves.values()], axis=0)
     notes = [] if "permuted" in kinds else _skewed(features)
     if size < len(features):
@@ -410,11 +380,11 @@ def select_k(
     p_value = np.max(list(p_values.values()), axis=0)
     return KSelection(
         _choose(numbers, data.pac, gain, _stands_out(p_value, gain, level)),
-        read_only(numbers),
+        numbers,
         data,
         curves,
         p_values,
-        read_only(gain),
+        gain,
         level,
         title,
         n_resamples,
@@ -463,11 +433,11 @@ def select_k_seconds(
     check_range(n_draws, 1, 10_000, name="n_draws", integer=True)
     n_tables = 1 + len(_checked_references(references, n_features)) * n_draws
     numbers = checked_numbers(ks, round(share * n_samples), name="ks")
-    models, _ = _models(clusterer, numbers)
-    job = _Job("data", 0, models, n_resamples, share, np.arange(0))
-    fits = _fit_seconds((n_samples, n_features), job)
+    models, _ = models_of(clusterer, numbers)
+    job = TableJob("data", 0, models, n_resamples, share, np.arange(0))
+    fits = fit_seconds((n_samples, n_features), job)
     workers = min(RunOptions(n_jobs).n_workers, n_tables)
-    start = _SECONDS_TO_START if workers > 1 and fits >= _LONGEST_BLOCK else 0.0
+    start = _SECONDS_TO_START if workers > 1 and fits >= LONGEST_BLOCK else 0.0
     if np.isinf(fits):
         spec = {"clusterer": clusterer} if isinstance(clusterer, str) else clusterer
         grid = {**spec, number_parameter(str(spec["clusterer"])): numbers.tolist()}
@@ -483,25 +453,6 @@ def _check_subsamples(n_resamples: int, share: float, max_compared: int) -> None
     check_range(n_resamples, 2, 10_000, name="n_resamples", integer=True)
     check_range(share, np.finfo(float).tiny, 1.0, name="share")
     check_range(max_compared, 2, 100_000, name="max_compared", integer=True)
-
-
-class _Job(NamedTuple):
-    """A table to make, and what to run on it: one estimator per number of clusters."""
-
-    kind: str
-    seed: int
-    models: Sequence[Any]
-    n_resamples: int
-    share: float
-    compared: IntArray
-
-
-class _Result(NamedTuple):
-    """Measures over k of one table, or why there are none."""
-
-    curves: Curves | None
-    warnings: Sequence[str]
-    error: str = ""
 
 
 def _checked_references(references: Sequence[str], n_features: int) -> tuple[str, ...]:
@@ -534,138 +485,6 @@ def _skewed(X: FloatArray) -> list[str]:
         f"{len(at)} of {X.shape[1]} columns are skewed beyond {_SKEWED:g}; their tails "
         "may count as clusters: transform them, or add 'permuted' to references."
     ]
-
-
-def _models(clusterer: str | Spec, numbers: IntArray) -> tuple[list[Any], str]:
-    """Make one estimator per number of clusters, and say what they are."""
-    if isinstance(clusterer, str):
-        clusterer = {"clusterer": clusterer}
-    spec = check_mapping(clusterer, name="clusterer", to="parameters")
-    name = str(spec.pop("clusterer", None))
-    parameter = number_parameter(name)
-    entry = CLUSTERERS[name]
-    models = [entry.make(**{**spec, parameter: int(k)}) for k in numbers]
-    return models, entry.title.format_map({**entry.defaults, **spec})
-
-
-def _seedings_of_kmeans(models: Sequence[Any]) -> int | None:
-    """Number of seedings where the models are k-means as it comes, else None."""
-    if type(models[0]) is not KMeans:
-        return None
-    plain = KMeans(models[0].n_clusters, n_init=models[0].n_init)
-    if models[0].get_params() != plain.get_params():
-        return None
-    return 1 if plain.n_init == "auto" else int(plain.n_init)
-
-
-def _results(
-    X: FloatArray, jobs: Sequence[_Job], run: RunOptions
-) -> Iterator[tuple[int, Any]]:
-    """Yield the position and result of each job as it ends, wherever it runs."""
-    if run.client is not None:
-        packed = [cloudpickle.dumps(job) for job in jobs]
-        yield from run_on_workers(_judge, X, packed, run, one_per_worker=True)
-    elif run.n_jobs == 1:
-        for at, job in enumerate(jobs):
-            run.raise_if_cancelled()
-            yield at, _judge(X, job)
-    elif _fit_seconds(X.shape, jobs[0]) < _LONGEST_BLOCK:
-        blocks, work = [(X, job) for job in jobs], [1] * len(jobs)
-        yield from enumerate(run_blocks(_judge, blocks, work, run.quiet))
-    else:
-        with tempfile.TemporaryDirectory(prefix="clusterlens-") as folder:
-            path = Path(folder) / "X.npy"
-            np.save(path, X)
-            yield from run_jobs(
-                partial(_judge_file, str(path)),
-                [
-                    WorkerJob(cloudpickle.dumps(job), 2e8 + 6.0 * X.nbytes)
-                    for job in jobs
-                ],
-                n_workers=min(run.n_workers, len(jobs)),
-                memory_limit=run.memory_limit or MEMORY_LIMIT,
-                cancel=run.cancel,
-            )
-
-
-def _fit_seconds(shape: tuple[int, ...], job: _Job) -> float:
-    """Estimate the time of all fits of a table by k-means; infinite for others."""
-    n_init = _seedings_of_kmeans(job.models)
-    if n_init is None:
-        return np.inf
-    numbers = np.array([model.n_clusters for model in job.models])
-    size = round(job.share * shape[0])
-    return job.n_resamples * kmeans_seconds(size, shape[1], numbers, n_init)
-
-
-def _judge_file(path: str, payload: bytes) -> _Result:
-    """Judge a table in a worker process."""
-    return _judge(np.load(path), payload)
-
-
-def _judge(X: FloatArray, packed: _Job | bytes) -> _Result:
-    """Make the table of a job, run every model on subsamples, measure the consensus."""
-    job: _Job = cloudpickle.loads(packed) if isinstance(packed, bytes) else packed
-    rng = np.random.default_rng(job.seed)
-    table = X if job.kind == "data" else REFERENCES[job.kind](X, rng)
-    if n_init := _seedings_of_kmeans(job.models):
-        return _Result(_curves(_by_kmeans(table, job, n_init, rng)), ())
-    try:
-        with one_thread(), record_warnings() as caught:
-            labels = _by_models(table, job, rng)
-    except Exception as error:
-        return _Result(None, (), f"{type(error).__name__}: {error}")
-    return _Result(_curves(labels), [str(warning.message) for warning in caught])
-
-
-def _by_models(table: FloatArray, job: _Job, rng: np.random.Generator) -> IntArray:
-    """Labels (n_k, n_resamples, n_compared) of each model on subsamples of its own."""
-    labels = [
-        SubsampledClusterer(model, job.share, int(seed)).fit(table).labels_
-        for model in job.models
-        for seed in rng.integers(2**31, size=job.n_resamples)
-    ]
-    compared = np.array([row[job.compared] for row in labels], np.int32)
-    return compared.reshape(len(job.models), job.n_resamples, -1)
-
-
-def _by_kmeans(
-    table: FloatArray, job: _Job, n_init: int, rng: np.random.Generator
-) -> IntArray:
-    """Labels (n_k, n_resamples, n_compared) by k-means, on subsamples that k share."""
-    numbers = np.array([model.n_clusters for model in job.models])
-    labels = np.empty((len(numbers), job.n_resamples, len(job.compared)), np.int32)
-    for at in range(job.n_resamples):
-        samples = draw_subsample(len(table), job.share, rng)
-        found = subsampled_kmeans(table, numbers, samples, n_init, rng)
-        labels[:, at] = found[:, job.compared]
-    return labels
-
-
-def _checked(result: Any, kind: str) -> Curves:
-    """Return the measures of a table; a fit that failed ends the selection."""
-    error = str(result) if isinstance(result, WorkerDied) else result.error
-    if error:
-        where = "the data" if kind == "data" else f"a {kind} copy"
-        raise ValueError(
-            f"clusterer failed on a subsample of {where} ({error}); give other "
-            "parameters, smaller ks or another clusterer."
-        )
-    curves: Curves = result.curves
-    return curves
-
-
-def _curves(labels: IntArray) -> Curves:
-    """Measure the consensus for each k of labels (n_k, n_resamples, n_compared)."""
-    measures = [measure_consensus(Ensemble(list(one)), n_jobs=1) for one in labels]
-    return Curves(*(np.array(column) for column in zip(*measures, strict=True)))
-
-
-def _stack(curves: Sequence[Curves]) -> Curves:
-    """Put the measures of several tables together, read-only."""
-    return Curves(
-        *(read_only(np.array(column)) for column in zip(*curves, strict=True))
-    )
 
 
 def _p_values(pac: FloatArray, reference: FloatArray) -> FloatArray:

@@ -27,7 +27,6 @@ from clusterlens.compute._validation import (
     check_features,
     check_random_state,
     check_range,
-    read_only,
 )
 from clusterlens.compute.consensus.cohesion import (
     CONSENSUS_GRID,
@@ -271,14 +270,14 @@ def null_agreement(
     return NullAgreement(
         score,
         real.best,
-        {kind: read_only(best) for kind, best in null_best.items()},
+        null_best,
         {
             kind: (1 + int(_as_good(best, real.best, greater).sum())) / (1 + n_draws)
             for kind, best in null_best.items()
         },
         CONSENSUS_GRID,
-        read_only(real.cdf),
-        {k: read_only(np.array([run.cdf for run in runs[k]])) for k in runs},
+        real.cdf,
+        {k: np.array([run.cdf for run in runs[k]]) for k in runs},
         size,
         real.notes,
     )

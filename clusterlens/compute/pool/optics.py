@@ -30,20 +30,7 @@ _XI = 0.05
 
 
 def optics_steps(n: int, d: int, parameters: Mapping[str, Any]) -> Sequence[Step]:
-    """Return the ordering that a model is read off.
-
-    Parameters
-    ----------
-    n, d : int
-        Numbers of samples and features.
-    parameters : mapping
-        Parameters of the model.
-
-    Returns
-    -------
-    steps : sequence of Step
-        The ordering; none where clusters are not extracted by steepness.
-    """
+    """Return the ordering that a model is read off, if it is by steepness."""
     fit = {key: value for key, value in parameters.items() if key != "xi"}
     xi = parameters.get("xi", _XI)
     if fit.get("cluster_method", "xi") != "xi" or not isinstance(xi, float):
@@ -61,22 +48,7 @@ def optics_steps(n: int, d: int, parameters: Mapping[str, Any]) -> Sequence[Step
 def optics_labels(
     X: FloatArray, parameters: Mapping[str, Any], ordering: Arrays
 ) -> IntArray:
-    """Extract the clusters of one steepness from a reachability plot.
-
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_features)
-        The samples.
-    parameters : mapping
-        Parameters of the model.
-    ordering : tuple of array
-        Ordering, reachabilities and predecessors, shape (n_samples,) each.
-
-    Returns
-    -------
-    labels : array of int, shape (n_samples,)
-        Cluster of each sample, -1 for noise.
-    """
+    """Clusters (n_samples,) of one steepness in a reachability plot, -1 for noise."""
     order, reachability, predecessor = ordering
     # The estimator checks the parameters and knows their defaults.
     model = OPTICS(**parameters)
@@ -123,21 +95,9 @@ def make_ordering(
 ) -> Arrays:
     """Order the samples, each reaching all others.
 
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_features)
-        The samples.
-    size : int
-        Not used.
-    neighbors : tuple of array
-        Neighbour table and distances, at least min_samples - 1 columns.
-    min_samples : int
-        Samples, itself included, that a core sample has within its core distance.
-
-    Returns
-    -------
-    ordering, reachability, predecessor : array, shape (n_samples,)
-        As scikit-learn's OPTICS has them.
+    `neighbors` are a table and distances (n_samples, min_samples - 1 or more), as the
+    sample itself is one of min_samples. Returns ordering, reachability and predecessor,
+    (n_samples,) each, as scikit-learn's OPTICS has them.
     """
     core = np.around(neighbors[1][:, min_samples - 2], 15)
     return _order(np.array(X), core)
@@ -146,24 +106,7 @@ def make_ordering(
 def make_graph_ordering(
     X: FloatArray, size: int, neighbors: Arrays, *, min_samples: int
 ) -> Arrays:
-    """Order the samples, each reaching its neighbours in the table only.
-
-    Parameters
-    ----------
-    X : array of float64, shape (n_samples, n_features)
-        The samples.
-    size : int
-        Not used.
-    neighbors : tuple of array
-        Neighbour table and distances, at least min_samples - 1 columns.
-    min_samples : int
-        Samples, itself included, that a core sample has within its core distance.
-
-    Returns
-    -------
-    ordering, reachability, predecessor : array, shape (n_samples,)
-        As scikit-learn's OPTICS has them.
-    """
+    """As `make_ordering`, each sample reaching its neighbours in the table only."""
     table, distances = (array[:, : min_samples - 1] for array in neighbors)
     return _order_graph(np.array(table), np.around(distances[:, -1], 15))
 

@@ -48,36 +48,12 @@ class Sample:
 
 
 def n_pilot_samples(n_samples: int) -> int:
-    """Return how many rows of a table pilots are fitted to.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of rows of the table.
-
-    Returns
-    -------
-    n_rows : int
-        At most a fifth of them.
-    """
+    """Return how many rows of a table pilots are fitted to: at most a fifth."""
     return min(round(_PILOT_SHARE * n_samples), _PILOT_SAMPLES)
 
 
 def pilot_sample(rows: FloatArray, n_samples: int) -> Sample:
-    """Prepare rows of a table for pilots.
-
-    Parameters
-    ----------
-    rows : array of float64, shape (n_rows, n_features)
-        Rows drawn from the table.
-    n_samples : int
-        Number of rows of the table.
-
-    Returns
-    -------
-    sample : Sample
-        The rows with few enough features.
-    """
+    """Prepare rows (n_rows, n_features) drawn from a table of n_samples for pilots."""
     if rows.shape[1] > _PILOT_FEATURES:
         with one_thread():
             _, directions = np.linalg.eigh(np.cov(rows, rowvar=False))
@@ -90,19 +66,7 @@ def effort(
 ) -> float:
     """Return by how much the iterations lengthen a fit, beside those of its cost law.
 
-    Parameters
-    ----------
-    clusterer : Clusterer
-        What is fitted.
-    parameters : mapping
-        Its parameters.
-    sample : Sample
-        Rows of the data.
-
-    Returns
-    -------
-    factor : float
-        1 where iterations do not decide, or the sample cannot be fitted.
+    1 where iterations do not decide, or the sample cannot be fitted.
     """
     law = clusterer.iterations
     if law is None or not len(sample.rows):

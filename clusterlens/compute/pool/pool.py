@@ -39,17 +39,8 @@ from clusterlens.compute._validation import (
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.notes import Note
-from clusterlens.compute.pool._fitting import (
-    Fit,
-    Limits,
-    StepJob,
-    fit_jobs,
-)
-from clusterlens.compute.pool._jobs import (
-    START_SECONDS,
-    in_which_workers,
-    pool_jobs,
-)
+from clusterlens.compute.pool._fitting import Fit, Limits, StepJob, fit_jobs
+from clusterlens.compute.pool._jobs import START_SECONDS, in_which_workers, pool_jobs
 from clusterlens.compute.pool.catalogue import CLUSTERERS
 from clusterlens.compute.pool.clusterer import Clusterer
 from clusterlens.compute.pool.estimate import (
@@ -427,8 +418,8 @@ class _Work:
             model.name,
             model.family,
             model.spec,
-            None if fit.labels is None else read_only(fit.labels),
-            None if fit.membership is None else read_only(fit.membership),
+            fit.labels,
+            fit.membership,
             fit.seconds + self._shared_seconds(at),
             _reason(fit),
             fit.warnings,

@@ -31,7 +31,6 @@ from clusterlens.compute._validation import (
     check_features,
     check_random_state,
     check_range,
-    read_only,
 )
 from clusterlens.compute.consensus.cohesion import (
     CONSENSUS_GRID,
@@ -312,14 +311,14 @@ def _summarise(
         np.array(column) for column in zip(*measures, strict=True)
     )
     return ResampledConsensus(
-        read_only(numbers),
-        read_only(cdf),
-        read_only(area),
-        read_only(area_growth(area, numbers)),
-        read_only(pac),
+        numbers,
+        cdf,
+        area,
+        area_growth(area, numbers),
+        pac,
         ensembles,
         ensemble.notes,
-        read_only(stability),
+        stability,
     )
 
 
@@ -335,27 +334,11 @@ class ConsensusMeasures(NamedTuple):
 def measure_consensus(
     ensemble: Ensemble, cancel: Cancel | None = None, *, n_jobs: int | None = None
 ) -> ConsensusMeasures:
-    """Read how clear the consensus of an ensemble is.
+    """Read how clear the consensus is of partitions into about as many clusters each.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        Partitions into about the same number of clusters.
-    cancel : callable, optional
-        Returns True to stop.
-    n_jobs : int, optional
-        Number of threads; None means all cores.
-
-    Returns
-    -------
-    measures : ConsensusMeasures
-        As in `ResampledConsensus`.
-
-    Notes
-    -----
     O(n² T) comparisons of bytes, O(n T) memory. The stability follows from the same
-    counts: with q_t the pairs that vote t joins, N all pairs, E the mean over t != u
-    of q_t q_u / N, it is (mean of pairs joined by t and u - E) / (mean q_t - E).
+    counts: with q_t the pairs that vote t joins, N all pairs, E the mean over t != u of
+    q_t q_u / N, it is (mean of pairs joined by t and u - E) / (mean q_t - E).
     """
     agreement = count_agreements(ensemble, cancel=cancel, n_jobs=n_jobs)
     shares = consensus_cdf(agreement)

@@ -26,11 +26,10 @@ from clusterlens.compute._validation import (
     check_labels,
     check_random_state,
     check_range,
-    read_only,
 )
 from clusterlens.compute.ensemble.ensemble import NOISE
 from clusterlens.compute.estimators.neighbors import neighbor_table, neighbors_of
-from clusterlens.compute.pool.k_selection import REFERENCES
+from clusterlens.compute.pool._k_curves import REFERENCES
 from clusterlens.compute.pool.stability import KINDS, stands_out
 
 MAX_COMPARED = 5_000
@@ -216,10 +215,10 @@ def cluster_separation(
         # A cluster that the copy does not reach is NaN, which fmax passes over.
         np.fmax(by_chance, measure(copy, codes[nearest], done), out=by_chance)
     return ClusterSeparation(
-        read_only(clusters),
-        read_only(sizes),
-        read_only(consistency),
-        read_only(by_chance),
+        clusters,
+        sizes,
+        consistency,
+        by_chance,
         n_neighbors,
         len(kinds),
         n_compared,

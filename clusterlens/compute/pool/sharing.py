@@ -159,17 +159,9 @@ class Made:
 
 
 def merge_steps(wanted: Iterable[Step]) -> dict[str, Step]:
-    """Return each step once, at its largest size.
+    """Return each step that models need once, by key, at its largest size.
 
-    Parameters
-    ----------
-    wanted : iterable of Step
-        Steps that models need.
-
-    Returns
-    -------
-    steps : dict of str to Step
-        By key, each after those that it needs, which are these same steps.
+    Each comes after those that it needs, which are these same steps.
     """
     largest: dict[str, Step] = {}
     for step in _with_needs(wanted):
@@ -252,17 +244,7 @@ class Shelf:
 
 
 def save_step(folder: Path, step: Step, made: Made) -> None:
-    """Keep a step where other processes find it.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the run.
-    step : Step
-        The step.
-    made : Made
-        What became of it; its texts are written last.
-    """
+    """Keep a step in the folder of the run for other processes; its texts come last."""
     place = folder / step.key
     place.mkdir(exist_ok=True)
     for at, array in enumerate(made.arrays):

@@ -19,13 +19,14 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
 from sklearn.cluster._hdbscan._linkage import make_single_linkage
 from sklearn.cluster._hdbscan._tree import tree_to_labels
 
 from clusterlens.compute._numbers import whole
 from clusterlens.compute._validation import FloatArray, IntArray
+from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.estimators.merges import components_of_merges
 from clusterlens.compute.estimators.spanning_trees import (
     MAX_PLAIN_SAMPLES,
@@ -189,7 +190,7 @@ def _graph_tree(
     others = table[:, :N_NEIGHBORS].ravel()
     lengths = distances[:, :N_NEIGHBORS].ravel()
     start, end, weight = _forest(ends, others, lengths, core)
-    joins = _joins(X, core, _components(start, end, len(X)))
+    joins = _joins(X, core, components(np.column_stack([start, end]), len(X)))
     edges = shortest_first(
         np.concatenate([start, joins[0]]),
         np.concatenate([end, joins[1]]),
@@ -220,12 +221,6 @@ def _forest(
     graph = csr_array((reach[kept], (low[kept], high[kept])), shape=(len(core),) * 2)
     forest = minimum_spanning_tree(graph).tocoo()
     return forest.row, forest.col, forest.data
-
-
-def _components(start: IntArray, end: IntArray, n_samples: int) -> IntArray:
-    """Component (n_samples,) of each sample in a graph of the given edges."""
-    graph = csr_array((np.ones(len(start), bool), (start, end)), shape=(n_samples,) * 2)
-    return connected_components(graph, directed=False)[1]
 
 
 def _joins(

@@ -279,22 +279,11 @@ def _entries(pool: Pool, n_samples: int, notes: list[str]) -> list[Any]:
 
 
 def preset_forms(entry: Any, n_samples: int, notes: list[str]) -> list[Any]:
-    """Return what stands for the entry of a preset at a size.
+    """Return what stands for an entry of a preset at a size.
 
-    Parameters
-    ----------
-    entry : mapping or estimator
-        An entry of a preset.
-    n_samples : int
-        Number of samples.
-    notes : list of str
-        Is told what was left out or replaced.
-
-    Returns
-    -------
-    forms : list
-        The entry with its numbers for the size, or the forms that take over where it is
-        too slow; none where there are none.
+    That is the entry with its numbers for the size, or the forms that take over where
+    it is too slow; none where there are none. `notes` is told what was left out or
+    replaced.
     """
     return _scaled(_grown(entry, n_samples), n_samples, notes)
 

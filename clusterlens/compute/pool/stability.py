@@ -32,12 +32,11 @@ from clusterlens.compute._validation import (
     check_labels,
     check_random_state,
     check_range,
-    read_only,
 )
 from clusterlens.compute.ensemble.contingency import contingency_table
 from clusterlens.compute.ensemble.ensemble import NOISE, Ensemble
+from clusterlens.compute.pool._k_curves import REFERENCES
 from clusterlens.compute.pool.catalogue import CLUSTERERS
-from clusterlens.compute.pool.k_selection import REFERENCES
 from clusterlens.compute.pool.pool import run_pool
 from clusterlens.compute.pool.specs import Spec, pool_specs
 
@@ -322,14 +321,14 @@ def cluster_stability(
             kept.close()
     run.report(total, total)
     return ClusterStability(
-        read_only(found.labels),
-        read_only(found.clusters),
-        read_only(found.sizes),
-        read_only(found.similarities),
+        found.labels,
+        found.clusters,
+        found.sizes,
+        found.similarities,
         n_resamples,
         seed,
         found.notes,
-        read_only(by_chance),
+        by_chance,
         len(kinds),
     )
 

@@ -31,30 +31,13 @@ def mean_costs(
     stop: int,
     run: RunOptions = DEFAULT_RUN,
 ) -> FloatArray:
-    """Mean cost of the pairs of each item with the first ones.
+    """Mean cost of the pairs of each item from start to stop with the first ones.
 
-    Parameters
-    ----------
-    layout : PairLayout
-        Items to compare with each other, without weights.
-    joined, apart : array of float, shape (n_levels,)
-        Cost of a pair, by the votes that join it, for a model that joins it and for one
-        that does not.
-    n_partners : int
-        The first items, at least two, that each item is compared with.
-    start, stop : int
-        Half-open range of items.
-    run : RunOptions
-        As in `count_agreements`; progress counts items.
-
-    Returns
-    -------
-    means : array of float, shape (stop - start, n_models)
-        Under each distinct partition; an item is no partner of itself.
-
-    Notes
-    -----
-    O((stop - start) n_partners n_models) time.
+    Under each distinct partition, (stop - start, n_models); an item is no partner of
+    itself. `joined` and `apart` (n_levels,) are the cost of a pair, by the votes that
+    join it, for a model that joins it and for one that does not. Items have no weights,
+    partners are at least two. O((stop - start) n_partners n_models) time; progress
+    counts items.
     """
     codes = (layout.by_model, layout.by_sample, layout.votes)
     blocks = [

@@ -9,10 +9,10 @@ import numpy as np
 
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._validation import FloatArray
+from clusterlens.compute.ensemble.connected import components
 from clusterlens.compute.ensemble.constraints import (
     Constraints,
     PairArray,
-    must_groups,
     settled_pairs,
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -39,7 +39,7 @@ class Independence:
 
     def __init__(self, known: Constraints, pairs: PairArray, n_samples: int) -> None:
         self.pairs, self.cannot = pairs, known.cannot_link
-        self.group = must_groups(known.must_link, n_samples)
+        self.group = components(known.must_link, n_samples)
         self.free = np.ones(len(pairs), dtype=bool)
 
     def take(self, k: int) -> None:

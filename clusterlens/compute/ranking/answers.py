@@ -18,7 +18,7 @@ from scipy.spatial.distance import squareform
 from scipy.special import entr
 
 from clusterlens.compute._run.context import takes_running
-from clusterlens.compute._run.options import DEFAULT_RUN, Cancel, Progress
+from clusterlens.compute._run.options import DEFAULT_RUN, Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -282,15 +282,8 @@ def answer_posterior(
     >>> answer_posterior(ensemble, answers).values.round(2).tolist()
     [0.37, 0.59, 0.04]
     """
-    ranking = rank_partitions(
-        ensemble,
-        score,
-        threshold,
-        n_jobs=n_jobs,
-        progress=progress,
-        cancel=cancel,
-        executor=executor,
-    )
+    run = RunOptions(n_jobs, progress, cancel, executor)
+    ranking = rank_partitions(ensemble, score, threshold, **run.threads)
     partitions, scores = ranking.ensemble, ranking.unconstrained
     known = check_constraints(constraints, partitions.n_samples)
     outcomes = _outcomes(partitions, known, held_out)
@@ -301,10 +294,10 @@ def answer_posterior(
     return AnswerPosterior(
         partitions,
         known,
-        read_only(probabilities(partitions, scores, scores + charge, greater)),
+        probabilities(partitions, scores, scores + charge, greater),
         evidence.error_rate(prior),
         float(np.exp(evidence.log_odds_of_coins(prior))),
-        read_only(outcomes),
+        outcomes,
     )
 
 

@@ -16,13 +16,7 @@ from scipy.spatial.distance import squareform
 
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress
-from clusterlens.compute._validation import (
-    FloatArray,
-    Frozen,
-    IntArray,
-    check_range,
-    read_only,
-)
+from clusterlens.compute._validation import FloatArray, Frozen, IntArray, check_range
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ensemble.overlaps import partition_overlaps
 
@@ -148,7 +142,7 @@ def find_hubs(
     if ensemble.n_partitions > 1:
         distances = squareform(_profile_distances(similarity), checks=False)
         groups = fcluster(linkage(distances, "average"), 1 - min_cosine, "distance")
-    return Hubs(ensemble, similarity, read_only(_by_size(groups, min_models)))
+    return Hubs(ensemble, similarity, _by_size(groups, min_models))
 
 
 def _profile_distances(similarity: FloatArray) -> FloatArray:

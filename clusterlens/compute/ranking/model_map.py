@@ -11,7 +11,7 @@ import pandas as pd
 from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress
-from clusterlens.compute._validation import FloatArray, Frozen, read_only
+from clusterlens.compute._validation import FloatArray, Frozen
 from clusterlens.compute.ensemble.ensemble import (
     Ensemble,
     check_ensemble,
@@ -120,4 +120,4 @@ def map_models(
     places *= np.where(places[largest, [0, 1]] < 0, -1.0, 1.0)
     total = float(np.maximum(values, 0.0).sum())
     shown = float(leading.sum()) / total if total > 1e-12 else 1.0
-    return ModelMap(ensemble, read_only(places[group]), shown)
+    return ModelMap(ensemble, places[group], shown)

@@ -26,25 +26,20 @@ from clusterlens.compute._validation import (
     check_flag,
     check_random_state,
     check_range,
-    read_only,
 )
-from clusterlens.compute.ensemble.agreement import (
+from clusterlens.compute.ensemble.agreement import count_agreements
+from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
+from clusterlens.compute.ensemble.counting_cost import (
     EXACT_COMPARISONS,
     affordable_samples,
     agreement_cost,
-    count_agreements,
 )
-from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
 from clusterlens.compute.ensemble.ensemble import (
     Ensemble,
     check_ensemble,
     distinct_partitions,
 )
-from clusterlens.compute.ensemble.pairs import (
-    count_columns,
-    joined_votes,
-    pair_layout,
-)
+from clusterlens.compute.ensemble.pairs import count_columns, joined_votes, pair_layout
 from clusterlens.compute.ranking._contributions import mean_costs
 from clusterlens.compute.ranking._evidence import (
     Weight,
@@ -96,16 +91,6 @@ class ProgressiveRanking(Frozen):
     differences: FloatArray
     difference_half_widths: FloatArray
     settled: bool
-
-    def __post_init__(self) -> None:
-        """Make the arrays read-only."""
-        for name in (
-            "standard_errors",
-            "half_widths",
-            "differences",
-            "difference_half_widths",
-        ):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @property
     def exact(self) -> bool:

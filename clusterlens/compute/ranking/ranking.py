@@ -18,12 +18,7 @@ from scipy.stats import rankdata
 
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress
-from clusterlens.compute._validation import (
-    FloatArray,
-    Frozen,
-    check_choice,
-    read_only,
-)
+from clusterlens.compute._validation import FloatArray, Frozen, check_choice, read_only
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints, check_constraints
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
@@ -133,7 +128,8 @@ class Ranking(Frozen):
         """Make the arrays read-only."""
         for name in ("values", "unconstrained", "violated", "posterior"):
             if (array := getattr(self, name)) is not None:
-                object.__setattr__(self, name, read_only(np.asarray(array)))
+                object.__setattr__(self, name, np.asarray(array))
+        super().__post_init__()
 
     @property
     def intervals(self) -> FloatArray:
@@ -393,24 +389,10 @@ def rank_partitions(
     )
 
 
-def rank_values(
-    values: npt.ArrayLike, greater_is_better: bool, *, axis: int = 0
-) -> RankArray:
-    """Rank values, 1 is best; values equal to 10 decimals share the better rank.
+def rank_values(values: npt.ArrayLike, greater_is_better: bool) -> RankArray:
+    """Rank values (n_partitions, ...) of int64: 1 is best.
 
-    Parameters
-    ----------
-    values : array-like of float
-        One value per partition along `axis`.
-    greater_is_better : bool
-        Direction.
-    axis : int, default 0
-        Axis of the partitions.
-
-    Returns
-    -------
-    ranks : array of int64
-        Same shape as `values`.
+    Values equal to 10 decimals share the better rank.
 
     Examples
     --------
@@ -419,4 +401,4 @@ def rank_values(
     """
     rounded = np.round(np.asarray(values, dtype=float), TIE_DECIMALS)
     oriented = -rounded if greater_is_better else rounded
-    return rankdata(oriented, method="min", axis=axis).astype(np.int64)
+    return rankdata(oriented, method="min", axis=0).astype(np.int64)

@@ -24,7 +24,6 @@ from clusterlens.compute._validation import (
     IntArray,
     check_choice,
     check_range,
-    read_only,
 )
 from clusterlens.compute.ensemble.agreement import (
     Agreement,
@@ -306,15 +305,8 @@ def rank_robustness(
     """
     check_weight(constraint_weight)
     check_constraints(constraints, partitions_of(ensemble).n_samples)
-    makeups = score_makeups(
-        ensemble,
-        score,
-        threshold=threshold,
-        n_jobs=n_jobs,
-        progress=progress,
-        cancel=cancel,
-        executor=executor,
-    )
+    run = RunOptions(n_jobs, progress, cancel, executor)
+    makeups = score_makeups(ensemble, score, threshold=threshold, **run.threads)
     links = constraints, constraint_weight
     _, charge = weigh_links(makeups.ensemble, *links, makeups.whole)
     return rank_makeups(makeups, charge)
@@ -376,17 +368,9 @@ def score_makeups(
 def rank_makeups(makeups: Makeups, charge: FloatArray) -> Robustness:
     """Rank each partition under other make-ups of the pool, given links.
 
-    Parameters
-    ----------
-    makeups : Makeups
-        Scores without links, from `score_makeups`.
-    charge : array of float, shape (n_partitions,)
-        What each partition is charged for the links that it breaks.
-
-    Returns
-    -------
-    robustness : Robustness
-        As `rank_robustness` returns it. O(T log T) time for each family.
+    `makeups` are scores without links, from `score_makeups`; `charge` (n_partitions,)
+    is what each partition is charged for the links that it breaks. O(T log T) time for
+    each family.
     """
     greater = SCORES[makeups.score].greater_is_better
     sign = -1 if greater else 1
@@ -402,10 +386,10 @@ def rank_makeups(makeups: Makeups, charge: FloatArray) -> Robustness:
     return Robustness(
         makeups.ensemble,
         makeups.score,
-        read_only(ranks),
+        ranks,
         without,
-        read_only(rank_values(makeups.majority + charge, False)),
-        read_only(equal),
+        rank_values(makeups.majority + charge, False),
+        equal,
         makeups.reasons,
         makeups.threshold,
         makeups.exact,
@@ -429,7 +413,7 @@ def _ranks_among_all(
     above = np.searchsorted(np.sort(ranks[~known]), ranks[known])
     row[known] = rank_values(values[known], greater) + above
     row[~left] = np.nan
-    return read_only(row)
+    return row
 
 
 def _agreement_of(
@@ -472,7 +456,7 @@ def _scores_without(
             continue
         row = np.full(left.size, np.nan)
         row[left] = scores_of(left, stage)
-        without[family] = read_only(row)
+        without[family] = row
     return without, reasons
 
 

@@ -19,7 +19,6 @@ from clusterlens.compute._validation import (
     IntArray,
     as_array,
     check_choice,
-    read_only,
 )
 from clusterlens.compute.ensemble.ensemble import Ensemble, check_ensemble
 from clusterlens.compute.ensemble.overlaps import (
@@ -163,12 +162,12 @@ def compare_runs(
     ]
     found = _differences(ensembles, rows, run.quiet)
     return RunComparison(
-        (read_only(rows[0]), read_only(rows[1])),
+        rows,
         (leaders[0], leaders[1]),
         (first.names[leaders[0]], second.names[leaders[1]]),
         _leader_ari(ensembles, rows, leaders),
         found.correlation,
-        read_only(found.changed),
+        found.changed,
         found.n_pairs,
     )
 

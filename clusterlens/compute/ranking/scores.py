@@ -173,13 +173,8 @@ def average_ari(
     [0.25, 0.25, -0.5]
     """
     partitions = _several(ensemble)
-    overlaps = partition_overlaps(
-        partitions,
-        n_jobs=n_jobs,
-        progress=progress,
-        cancel=cancel,
-        executor=executor,
-    )
+    run = RunOptions(n_jobs, progress, cancel, executor)
+    overlaps = partition_overlaps(partitions, **run.threads)
     return _mean_over_others(overlaps.adjusted_rand, partitions.votes)
 
 
@@ -221,13 +216,8 @@ def average_nmi(
     [0.5, 0.5, 0.0]
     """
     partitions = _several(ensemble)
-    overlaps = partition_overlaps(
-        partitions,
-        n_jobs=n_jobs,
-        progress=progress,
-        cancel=cancel,
-        executor=executor,
-    )
+    run = RunOptions(n_jobs, progress, cancel, executor)
+    overlaps = partition_overlaps(partitions, **run.threads)
     return _mean_over_others(overlaps.normalized_information, partitions.votes)
 
 
@@ -269,21 +259,10 @@ def pair_costs(
 ) -> tuple[FloatArray, FloatArray]:
     """Cost of a pair for a partition that joins it, and for one that separates it.
 
-    Parameters
-    ----------
-    variant : {"binary", "kl", "tv", "hellinger"}
-        Distance.
-    votes : int
-        Votes of all partitions.
-    threshold : int
-        Votes from which "binary" takes a pair as joined.
-
-    Returns
-    -------
-    joined, apart : array of float, shape (votes + 1,)
-        Costs by the votes that join the pair. Only a partition without a vote joins a
-        pair of 0 votes or separates one of all; "kl" then charges, as otherwise at
-        most, what a single vote on its side costs.
+    Both (votes + 1,), by the votes that join the pair; `threshold` are those from which
+    "binary" takes it as joined. Only a partition without a vote joins a pair of 0 votes
+    or separates one of all; "kl" then charges, as otherwise at most, what a single vote
+    on its side costs.
     """
     counts = np.arange(votes + 1)
     if variant == "binary":

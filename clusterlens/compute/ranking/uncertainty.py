@@ -13,13 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t
 
-from clusterlens.compute._validation import (
-    FloatArray,
-    Frozen,
-    IntArray,
-    check_range,
-    read_only,
-)
+from clusterlens.compute._validation import FloatArray, Frozen, IntArray, check_range
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import distinct_partitions
 from clusterlens.compute.ranking.scores import Variant, pair_costs
@@ -54,16 +48,6 @@ class Uncertainty(Frozen):
     difference_half_widths: FloatArray
     rank_ranges: npt.NDArray[np.int64]
 
-    def __post_init__(self) -> None:
-        """Make the arrays read-only."""
-        for name in (
-            "standard_errors",
-            "half_widths",
-            "difference_half_widths",
-            "rank_ranges",
-        ):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
-
 
 def check_confidence(confidence: float) -> None:
     """Raise ValueError unless the confidence of an interval is within (0, 1)."""
@@ -80,28 +64,11 @@ def estimate_uncertainty(
     values: FloatArray,
     confidence: float,
 ) -> Uncertainty:
-    """Uncertainty of the scores of estimated agreements.
+    """Uncertainty of the scores of estimated agreements of T partitions.
 
-    Parameters
-    ----------
-    agreement : Agreement
-        Estimated, of T partitions.
-    variant : {"binary", "kl", "tv", "hellinger"}
-        Distance of the score.
-    threshold : int or None
-        Of "binary"; None is the mean.
-    values : array of float, shape (n_partitions,)
-        What the ranking rests on, lower is better.
-    confidence : float
-        Between 0 and 1.
+    `values` (n_partitions,) are what the ranking rests on, lower is better. NaN, and
+    every rank possible, if the agreement has no groups of samples.
 
-    Returns
-    -------
-    uncertainty : Uncertainty
-        NaN, and every rank possible, if the agreement has no groups of samples.
-
-    Notes
-    -----
     With h_g the mean cost of the pairs whose first sample is in group g of G, the
     variance of the mean over m of n samples is 4 (1 - m / n) / G times the variance of
     h_g over the groups, to first order (Hoeffding 1948; Nandi & Sen 1963 for drawing
@@ -133,29 +100,15 @@ def make_uncertainty(
     upper_quantile: Callable[[float], float],
     n_looks: int = 1,
 ) -> Uncertainty:
-    """Put simultaneous intervals around values and their differences.
+    """Put simultaneous intervals around values (n_partitions,) and their differences.
 
-    Parameters
-    ----------
-    values : array of float, shape (n_partitions,)
-        Lower is better.
-    covariance : array of float, shape (n_partitions, n_partitions)
-        Of their errors.
-    group : array of int, shape (n_partitions,)
-        Distinct partition that each one is a copy of; copies do not differ.
-    n_compared : int
-        Samples that were compared.
-    confidence : float
-        Of all values together, and of all differences together, at all looks.
-    upper_quantile : callable
-        Value that a standardised error exceeds with a given probability.
-    n_looks : int, default 1
-        Number of times that the intervals are looked at while samples are added.
-
-    Returns
-    -------
-    uncertainty : Uncertainty
-        The level is divided by the number of intervals (Bonferroni inequality).
+    Lower values are better; `covariance` (n_partitions, n_partitions) is that of their
+    errors. `group` numbers the distinct partition that each one is a copy of; copies do
+    not differ. `confidence` is that of all values together, and of all differences
+    together, at all looks, of which there are n_looks while samples are added: the
+    level is divided by the number of intervals (Bonferroni inequality).
+    `upper_quantile` has the value that a standardised error exceeds with a given
+    probability.
     """
     n_models = int(group.max()) + 1
     level = (1 - confidence) / n_looks / 2

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.context import takes_running
-from clusterlens.compute._run.options import Cancel, Progress
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._validation import (
     FloatArray,
     IntArray,
@@ -80,14 +80,8 @@ def vote_weights(
         group, sizes = np.unique(families, return_inverse=True, return_counts=True)[1:]
         weights[voting] = len(group) / len(sizes) / sizes[group]
     elif by == "hubs":
-        hubs = find_hubs(
-            ensemble.select(voting),
-            n_jobs=n_jobs,
-            progress=progress,
-            cancel=cancel,
-            executor=executor,
-        )
-        weights[voting] = hubs.weights
+        run = RunOptions(n_jobs, progress, cancel, executor)
+        weights[voting] = find_hubs(ensemble.select(voting), **run.threads).weights
     return read_only(weights)
 
 

@@ -18,12 +18,7 @@ import pandas as pd
 
 from clusterlens.compute._numbers import count
 from clusterlens.compute._run.context import takes_running
-from clusterlens.compute._run.options import (
-    Cancel,
-    Progress,
-    RunOptions,
-    stretches,
-)
+from clusterlens.compute._run.options import Cancel, Progress, RunOptions, stretches
 from clusterlens.compute._validation import (
     DataError,
     FloatArray,
@@ -241,25 +236,7 @@ class Dataset:
 
 
 def check_dataset(ds: Any, *, name: str = "ds") -> Dataset:
-    """Return ds if it is a Dataset.
-
-    Parameters
-    ----------
-    ds : object
-        What was given as dataset.
-    name : str, default "ds"
-        Name of the argument.
-
-    Returns
-    -------
-    ds : Dataset
-        The same.
-
-    Raises
-    ------
-    DataError
-        If it is something else.
-    """
+    """Return ds if it is a Dataset; DataError if it is something else."""
     if not isinstance(ds, Dataset):
         raise DataError(
             f"{name} is a {type(ds).__name__}; give a Dataset, as load_table, "
@@ -459,15 +436,15 @@ def prepare(
     if n_copies:
         remarks.append(_copies_note(n_copies, rows, codes, copies))
     prepared = Prepared(
-        X=read_only(rows.X[chosen]),
+        X=rows.X[chosen],
         feature_names=tuple(preparation.get_feature_names_out()),
-        row_ids=read_only(rows.row_ids.to_numpy(copy=True)[chosen]),
-        labels_true=None if codes is None else read_only(codes[chosen]),
+        row_ids=rows.row_ids.to_numpy(copy=True)[chosen],
+        labels_true=None if codes is None else codes[chosen],
         label_names=label_names,
         settings={"roles": roles, **rules, "copies": copies},
         notes=(*rows.notes, *remarks),
         preparation=preparation,
-        positions=read_only(positions),
+        positions=positions,
         n_copies=n_copies,
     )
     return replace(ds, prepared=prepared)

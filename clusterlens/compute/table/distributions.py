@@ -14,7 +14,6 @@ from clusterlens.compute._validation import (
     Frozen,
     check_entries,
     check_range,
-    read_only,
 )
 from clusterlens.compute.table._features import Column
 from clusterlens.compute.table.dataset import Dataset, check_dataset
@@ -147,9 +146,9 @@ def _of_levels(
     return ColumnDistribution(
         column.name,
         tuple(column.level_names[k] for k in order),
-        read_only(np.empty(0)),
-        read_only(shares[0][order]),
-        read_only(shares[1][order]),
+        np.empty(0),
+        shares[0][order],
+        shares[1][order],
         np.nan,
         np.nan,
         len(codes) - len(here) - len(there),
@@ -171,9 +170,9 @@ def _of_numbers(
     return ColumnDistribution(
         column.name,
         (),
-        read_only(edges),
-        read_only(shares[0]),
-        read_only(shares[1]),
+        edges,
+        shares[0],
+        shares[1],
         float(here.mean()) if len(here) else np.nan,
         float(there.mean()) if len(there) else np.nan,
         len(values) - len(every),

@@ -74,20 +74,7 @@ def attach_labels(ds: Dataset, labels: Mapping[str, npt.ArrayLike]) -> pd.DataFr
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """Return name, with " (2)", " (3)", ... appended if it is taken.
-
-    Parameters
-    ----------
-    name : str
-        Wanted name.
-    taken : collection of str
-        Names in use.
-
-    Returns
-    -------
-    name : str
-        A name that is not in use.
-    """
+    """Return name, with " (2)", " (3)", ... appended if it is taken."""
     number, free = 1, name
     while free in taken:
         number += 1
@@ -184,18 +171,7 @@ def _dates(array: pa.Array) -> pa.Array:
 
 
 def protect(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Put an apostrophe in front of text that a spreadsheet would compute.
-
-    Parameters
-    ----------
-    text : Array or ChunkedArray of strings, length n
-        Cells.
-
-    Returns
-    -------
-    safe : Array or ChunkedArray of strings, length n
-        The same where nothing would be computed.
-    """
+    """Put an apostrophe in front of text that a spreadsheet would compute."""
     starts = pc.match_substring_regex(text, "^[=+@\t\r-]")
     formula = pc.and_(starts, pc.invert(pc.match_substring_regex(text, _NUMBER)))
     return pc.if_else(formula, pc.replace_substring_regex(text, "^", "'"), text)

@@ -28,25 +28,10 @@ _INTEGERS = (4, 5, 6)
 
 
 def claimed_sizes(data: bytes, n_columns: int) -> Iterator[tuple[int, int, int]]:
-    """Walk the chunks of a Parquet file.
+    """Walk the chunks of a Parquet file, given whole, with n_columns in its schema.
 
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-    n_columns : int
-        Columns of its schema.
-
-    Yields
-    ------
-    column, n_values, n_bytes : int
-        For each chunk of a row group its column, the values it says it has, and their
-        bytes once they are unpacked.
-
-    Raises
-    ------
-    ValueError
-        If the footer is damaged.
+    Yields for each chunk of a row group its column, the values it says it has, and
+    their bytes once they are unpacked. ValueError if the footer is damaged.
     """
     end = len(data) - 8
     start = end - int.from_bytes(data[end : end + 4], "little")

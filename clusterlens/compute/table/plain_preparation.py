@@ -16,7 +16,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 from clusterlens.compute._plain import Record
-from clusterlens.compute._validation import DataError, read_only
+from clusterlens.compute._validation import DataError
 from clusterlens.compute.table._features import FEATURE_ROLES, Column
 from clusterlens.compute.table.preparation import (
     CATEGORICAL_RULES,
@@ -38,18 +38,7 @@ _SOLVERS = ("covariance", "full", "randomized")
 
 
 def preparation_to_plain(preparation: Preparation) -> dict[str, Any]:
-    """Write a fitted preparation as plain values.
-
-    Parameters
-    ----------
-    preparation : Preparation
-        Fitted.
-
-    Returns
-    -------
-    plain : dict
-        Texts, numbers, lists and dicts of them.
-    """
+    """Write a fitted preparation as texts, numbers, lists and dicts of them."""
     components = preparation.components_
     return {
         "rules": {
@@ -78,22 +67,9 @@ def preparation_to_plain(preparation: Preparation) -> dict[str, Any]:
 
 
 def preparation_from_plain(plain: Record) -> Preparation:
-    """Make the preparation that `preparation_to_plain` has written.
+    """Make the fitted preparation that `preparation_to_plain` has written.
 
-    Parameters
-    ----------
-    plain : Record
-        Of any origin.
-
-    Returns
-    -------
-    preparation : Preparation
-        Fitted; `transform` gives the same features.
-
-    Raises
-    ------
-    DataError
-        If the values are no preparation.
+    The values may be of any origin: DataError if they are no preparation.
     """
     columns = tuple(_column(part) for part in plain.parts("columns"))
     names = [column.name for column in columns]
@@ -241,8 +217,8 @@ def _components(plain: Record, width: int) -> Projection:
     axes = plain.array("axes", -1, width)
     return Projection(
         coordinates=np.empty((0, len(axes))),
-        explained=read_only(plain.array("explained", len(axes))),
-        components=read_only(axes),
+        explained=plain.array("explained", len(axes)),
+        components=axes,
         solver=plain.text("solver", _SOLVERS),
-        centre=read_only(plain.array("centre", width)),
+        centre=plain.array("centre", width),
     )

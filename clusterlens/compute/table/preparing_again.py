@@ -98,22 +98,9 @@ def prepare_again(
 
 
 def check_rows(table: Any) -> Any:
-    """Return a table that is in memory; refuse the name of a file.
+    """Return a table that is in memory.
 
-    Parameters
-    ----------
-    table : object
-        What was given as table.
-
-    Returns
-    -------
-    table : object
-        The same.
-
-    Raises
-    ------
-    DataError
-        If it is a path, a file or its bytes.
+    DataError if it is the name of a file, a file or its bytes.
     """
     if isinstance(table, (str, bytes, os.PathLike)) or hasattr(table, "read"):
         raise DataError(

@@ -24,7 +24,6 @@ from clusterlens.compute._validation import (
     as_array,
     check_labels,
     check_range,
-    read_only,
 )
 from clusterlens.compute.table._features import Column
 from clusterlens.compute.table.dataset import Dataset, check_dataset
@@ -274,8 +273,8 @@ def _profiles(
     table = table.iloc[np.lexsort((strength, table["cluster"]))]
     table["level"] = table["level"].astype("str")
     return ClusterProfiles(
-        read_only(clusters),
-        read_only(sizes),
+        clusters,
+        sizes,
         table.reset_index(drop=True),
         "rest" if against_rest else "overall",
     )

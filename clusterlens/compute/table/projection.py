@@ -14,7 +14,6 @@ from clusterlens.compute._validation import (
     Frozen,
     check_features,
     check_range,
-    read_only,
 )
 
 _COVARIANCE_WIDTH = 1000  # up to here the d x d covariance is the cheapest way
@@ -120,11 +119,11 @@ def project(ds: npt.ArrayLike, n_components: float = 2) -> Projection:
         )
     missing = int(n_components) - coordinates.shape[1] if whole else 0
     return Projection(
-        coordinates=read_only(np.pad(coordinates, ((0, 0), (0, missing)))),
-        explained=read_only(np.pad(pca.explained_variance_ratio_, (0, missing))),
-        components=read_only(np.pad(pca.components_, ((0, missing), (0, 0)))),
+        coordinates=np.pad(coordinates, ((0, 0), (0, missing))),
+        explained=np.pad(pca.explained_variance_ratio_, (0, missing)),
+        components=np.pad(pca.components_, ((0, missing), (0, 0))),
         solver=solver.removesuffix("_eigh"),
-        centre=read_only(pca.mean_),
+        centre=pca.mean_,
     )
 
 
@@ -138,9 +137,9 @@ def _solver(width: int, whole: bool, wanted: float, rank: int) -> str:
 def _flat(X: FloatArray, n_components: int) -> Projection:
     """Return the projection of samples that are all equal."""
     return Projection(
-        coordinates=read_only(np.zeros((len(X), n_components))),
-        explained=read_only(np.zeros(n_components)),
-        components=read_only(np.zeros((n_components, X.shape[1]))),
+        coordinates=np.zeros((len(X), n_components)),
+        explained=np.zeros(n_components),
+        components=np.zeros((n_components, X.shape[1])),
         solver="covariance",
-        centre=read_only(X.mean(axis=0)),
+        centre=X.mean(axis=0),
     )

@@ -29,20 +29,7 @@ _INDEX = "index"
 def dataset_to_parquet(ds: Dataset) -> bytes:
     """Write a table, its roles and notes; what was prepared of it is left out.
 
-    Parameters
-    ----------
-    ds : Dataset
-        Prepared or not.
-
-    Returns
-    -------
-    data : bytes
-        A Parquet file.
-
-    Raises
-    ------
-    DataError
-        If a column holds cells that Parquet has no type for.
+    DataError if a column holds cells that Parquet has no type for.
     """
     frame = ds.table.set_axis([str(j) for j in range(ds.table.shape[1])], axis=1)
     steps = _steps(frame.index)
@@ -72,24 +59,9 @@ def dataset_to_parquet(ds: Dataset) -> bytes:
 
 
 def dataset_from_parquet(data: bytes, *, max_bytes: int = BYTES_LIMIT) -> Dataset:
-    """Read what `dataset_to_parquet` wrote.
+    """Read what `dataset_to_parquet` wrote, a file of any origin.
 
-    Parameters
-    ----------
-    data : bytes
-        The file, of any origin.
-    max_bytes : int, default 2_000_000_000
-        Largest size in memory.
-
-    Returns
-    -------
-    ds : Dataset
-        The same table, roles and notes.
-
-    Raises
-    ------
-    DataError
-        If it is damaged, is no such file, or would take more memory than allowed.
+    DataError if it is damaged, is no such file, or would take more than max_bytes.
     """
     try:
         about = json.loads(pq.read_schema(pa.BufferReader(data)).metadata[_KEY])

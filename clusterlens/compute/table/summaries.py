@@ -13,13 +13,7 @@ import numpy as np
 import pandas as pd
 
 from clusterlens.compute._numbers import count
-from clusterlens.compute._validation import (
-    FloatArray,
-    Frozen,
-    IntArray,
-    check_range,
-    read_only,
-)
+from clusterlens.compute._validation import FloatArray, Frozen, IntArray, check_range
 from clusterlens.compute.table._features import FEATURE_ROLES, shorten
 from clusterlens.compute.table.dataset import Dataset, check_dataset
 
@@ -252,8 +246,8 @@ def _summary(ds: Dataset, name: str, rows: IntArray, n_bins: int) -> ColumnSumma
         n_missing=facts.n_missing,
         n_used=len(rows),
         n_distinct=facts.n_distinct,
-        counts=read_only(counts),
-        edges=None if edges is None else read_only(edges),
+        counts=counts,
+        edges=edges,
         levels=levels,
         skewness=skewness,
         hint=hint,

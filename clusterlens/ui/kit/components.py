@@ -34,7 +34,8 @@ def go_on(done: Any) -> Any:
 class Text(JSComponent):
     """Markup that fits the theme; buttons with `data-do` tell what they are for.
 
-    Buttons with `data-copy` put that text on the clipboard.
+    Buttons with `data-copy` put that text on the clipboard. What `scrolls` fills its
+    place.
 
     Data-borne strings in it must have gone through `safe`.
     """
@@ -49,7 +50,8 @@ class Text(JSComponent):
         self, body: str = "", *, does: Callable[[str], Any] | None = None, **params: Any
     ) -> None:
         params.setdefault("margin", 0)
-        params.setdefault("sizing_mode", "stretch_width")
+        fills = "stretch_both" if params.get("scrolls") else "stretch_width"
+        params.setdefault("sizing_mode", fills)
         styles = [TEXT_CSS, *params.pop("stylesheets", ())]
         super().__init__(body=body, stylesheets=styles, **params)
         self._does = does

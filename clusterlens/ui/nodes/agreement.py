@@ -11,12 +11,11 @@ import pandas as pd
 from clusterlens.compute.consensus.ordering import order_samples
 from clusterlens.compute.ensemble.agreement import (
     Agreement,
-    AgreementCost,
-    agreement_cost,
     count_agreements,
     estimate_agreements,
 )
 from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.counting_cost import AgreementCost, agreement_cost
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ensemble.overlaps import sample_disagreement
 from clusterlens.compute.ensemble.partial import share_levels

@@ -146,11 +146,15 @@ def under(headline: Any, cards: Any, *, css: str) -> pn.Column:
     top = pn.Column(
         headline, styles={"flex": "0 0 auto"}, sizing_mode="stretch_width", margin=0
     )
+    return stacked(top, cards, css_classes=[css])
+
+
+def stacked(*views: Any, **params: Any) -> pn.Column:
+    """Put cards below each other, which share all the height that there is."""
     return pn.Column(
-        top,
-        cards,
+        *views,
         styles={**COLUMN, "gap": "8px"},
-        css_classes=[css],
         sizing_mode="stretch_both",
         margin=0,
+        **params,
     )

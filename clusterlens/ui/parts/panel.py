@@ -129,6 +129,16 @@ class Panel:
         self._controls.append(refresh)
         return widget
 
+    def bound(self, name: str, widget: Any, *, value: str = "value") -> Any:
+        """Let a widget show `look.<name>` and change it."""
+        look = self.session.look
+        return self.control(
+            widget,
+            lambda: getattr(look, name),
+            lambda new: setattr(look, name, new),
+            value=value,
+        )
+
     def offer(self, widget: Any, **offered: Any) -> None:
         """Change what a control offers (options, ends, marks), which is no wish."""
         changed = {k: v for k, v in offered.items() if getattr(widget, k) != v}

@@ -25,7 +25,6 @@ class Tab(Panel):
         self.text = Text(
             does=self.do,
             css_classes=[self.css],
-            sizing_mode="stretch_both",
             scrolls=True,
             styles={"flex": "1 1 0", "min-height": "0"},
         )

@@ -14,18 +14,11 @@ from clusterlens.compute.consensus._lloyd import one_hot_rows
 from clusterlens.compute.consensus.criteria import one_hot_loss
 from clusterlens.compute.consensus.kmeans import consensus_kmeans
 from clusterlens.compute.ensemble.ensemble import Ensemble
+from tests.definitions import planted
 
 label_matrices = st.tuples(st.integers(1, 6), st.integers(1, 30)).flatmap(
     lambda shape: arrays(np.int64, shape, elements=st.integers(-1, 4))
 )
-
-
-def planted(n, p, k, keep=0.7, seed=0):
-    """Each partition keeps a share of the true labels and redraws the others."""
-    rng = np.random.default_rng(seed)
-    truth = rng.integers(0, k, n)
-    kept = rng.random((p, n)) < keep
-    return np.where(kept, truth, rng.integers(0, k, (p, n))), truth
 
 
 def dense(labels):

@@ -6,15 +6,14 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.options import Cancelled
 from clusterlens.compute.ensemble.ensemble import Ensemble
-from clusterlens.compute.pool import k_selection as module
+from clusterlens.compute.pool import _k_curves as module
+from clusterlens.compute.pool._k_curves import Curves, uniform_box
 from clusterlens.compute.pool.k_selection import (
-    Curves,
     _choose,
     _gain,
     _p_values,
     _stands_out,
     select_k,
-    uniform_box,
 )
 from clusterlens.compute.pool.resampling import (
     SubsampledClusterer,
@@ -236,7 +235,7 @@ def test_kmeans_as_it_comes_has_a_form_of_its_own(planted, monkeypatch):
 
 def test_threads_and_processes_give_the_same(planted, monkeypatch):
     on_threads = select_k(planted, [2, 3], 7, **{**FAST, "n_jobs": 2})
-    monkeypatch.setattr(module, "_LONGEST_BLOCK", 0.0)
+    monkeypatch.setattr(module, "LONGEST_BLOCK", 0.0)
     in_processes = select_k(planted, [2, 3], 7, **{**FAST, "n_jobs": 2})
     assert_array_equal(on_threads.data.pac, in_processes.data.pac)
     for kind, curves in on_threads.references.items():

@@ -79,21 +79,11 @@ def local_maxima(X: FloatArray, table: Table, max_clusters: int) -> IntArray:
 def greedy_order(masses: FloatArray, overlaps: FloatArray, n_seeds: int) -> IntArray:
     """Order candidates so that each carries much mass and overlaps little.
 
-    Parameters
-    ----------
-    masses : array of float64, shape (n_candidates,)
-        Column sums of Q.
-    overlaps : array of float64, shape (n_candidates, n_candidates)
-        Inner products of the columns of Q.
-    n_seeds : int
-        How many to order.
-
-    Returns
-    -------
-    order : array of int, shape (min(n_seeds, n_candidates),)
-        Positions of candidates: the largest mass first; then always the one whose
-        largest overlap with those before, over its squared mass, is smallest. Ties, up
-        to rounding, go to the smaller position.
+    `masses` (n_candidates,) are the column sums of Q, `overlaps` (n_candidates,
+    n_candidates) the inner products of its columns. Positions of n_seeds candidates or
+    all: the largest mass first; then always the one whose largest overlap with those
+    before, over its squared mass, is smallest. Ties, up to rounding, go to the smaller
+    position.
     """
     order = [int(np.argmax(masses >= masses.max() * (1 - _TIE)))]
     largest_overlap = overlaps[order[0]].copy()
@@ -106,18 +96,11 @@ def greedy_order(masses: FloatArray, overlaps: FloatArray, n_seeds: int) -> IntA
 
 
 def clarity(absorption: npt.NDArray[np.floating[Any]]) -> FloatArray:
-    """Mean largest membership with the first K seeds, for every K at once.
+    """Mean largest membership with the first K seeds, for every K at once, (n_seeds,).
 
-    Parameters
-    ----------
-    absorption : array, shape (n_samples, n_seeds)
-        Q with its columns in greedy order.
-
-    Returns
-    -------
-    clarity : array of float64, shape (n_seeds,)
-        Entry K - 1 is the mean of max_j P_ij, in [1/K, 1]; 1 is best. From the running
-        maximum and the running sum of each row: O(n n_seeds).
+    Of Q (n_samples, n_seeds) with its columns in greedy order. Entry K - 1 is the mean
+    of max_j P_ij, in [1/K, 1]; 1 is best. From the running maximum and the running sum
+    of each row: O(n n_seeds).
     """
     largest, total = _running_means(np.ascontiguousarray(absorption))
     return largest + (1 - total) / np.arange(1, absorption.shape[1] + 1)

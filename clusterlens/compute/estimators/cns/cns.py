@@ -465,26 +465,9 @@ def memberships_of(absorption: Vectors) -> Vectors:
 
 
 def largest_neighborhood(given: Any, version: str, n_samples: int) -> int:
-    """Return the most neighbours that a fit looks up.
+    """Return the most neighbours that a fit looks up, of the parameters of CNS.
 
-    Parameters
-    ----------
-    given : int, sequence of int or "auto"
-        Parameter `n_neighbors`.
-    version : str
-        Parameter `version`.
-    n_samples : int
-        Number of samples.
-
-    Returns
-    -------
-    n_neighbors : int
-        The largest neighbourhood size.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is not valid.
+    ValueError if one of them is not valid.
     """
     check_choice(version, VERSIONS, name="version")
     return int(_neighbors_grid(given, VERSIONS[version], n_samples).max())

@@ -376,16 +376,16 @@ class CNSGraph:
             found.absorption, found.nodes.order, count
         )
         return LiveSolution(
-            memberships=read_only(memberships),
-            labels=read_only(labels),
-            undecided=read_only(undecided & (count > 1)),
-            seeds=read_only(found.seeds[:count]),
-            criterion=read_only(found.criterion),
+            memberships=memberships,
+            labels=labels,
+            undecided=undecided & (count > 1),
+            seeds=found.seeds[:count],
+            criterion=found.criterion,
             n_neighbors=n_neighbors,
             alpha=alpha,
             preview=len(found.nodes.alphas) == 1,
             n_products=found.nodes.n_products,
-            certainty=read_only(certainty),
+            certainty=certainty,
             _table=found.nodes.table,
             _found=found,
         )
@@ -487,7 +487,7 @@ class CNSGraph:
             gains = interpolate(nodes, alpha).criterion
             values[: len(gains), np.searchsorted(sizes, size), at] = gains
             run.report(done, len(settings))
-        return CriterionGrid(read_only(values), read_only(sizes), read_only(chosen))
+        return CriterionGrid(values, sizes, chosen)
 
     @takes_running
     def smoothing_steps(
@@ -616,10 +616,10 @@ def _step(
     as_fixed = (labels == fixed.argmax(axis=1)) & (reached == fixed.any(axis=1))
     return SmoothingStep(
         count,
-        read_only(memberships_of(absorption)),
-        read_only(seed_shares_of(absorption)[0]),
-        read_only(labels),
-        read_only(np.logical_not(reached) & (len(seeds) > 1)),
+        memberships_of(absorption),
+        seed_shares_of(absorption)[0],
+        labels,
+        np.logical_not(reached) & (len(seeds) > 1),
         float(as_fixed.mean()),
         seeds,
     )

@@ -37,7 +37,6 @@ class ClusterApart(Panel):
         self._head = Text(styles={"flex": "none"})
         self._pictures = Text(
             scrolls=True,
-            sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
             css_classes=["cl-distributions"],
         )

@@ -9,13 +9,8 @@ import numpy as np
 from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.ensemble.comparison import PartitionComparison
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.figures.frame import Picture, View
-from clusterlens.ui.figures.sample_map import (
-    CLICK_PIXELS,
-    LEGEND_ENTRIES,
-    MapFigure,
-    inside,
-)
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES, MapFigure
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
@@ -23,6 +18,7 @@ from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import card, link, mark, pn, safe, select
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.clusters.nodes import Chosen, Shared
+from clusterlens.ui.parts.on_map import shapes, taps
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
@@ -51,12 +47,15 @@ class Comparison(Panel):
 
     def build(self) -> Any:
         look = self.session.look
-        self._with = self.control(
+        self._with = self.bound(
+            "compared",
             select("Compare with", AUTOMATIC, css="cl-compare-with", width=200),
-            lambda: look.compared,
-            lambda key: setattr(look, "compared", key),
         )
-        made = (self.sees("compare_view"), self._tap, self._box, self._lasso)
+        made = (
+            self.sees("compare_view"),
+            taps(self.session, "nearest", lambda at: setattr(look, "inspected", at)),
+            *shapes(self.session, lambda brush: setattr(look, "brush", brush)),
+        )
         first = MapFigure(*made)
         self._maps = (first, MapFigure(*made, beside=first))
         places, self._steerings = zip(*map(steered, self._maps), strict=True)
@@ -80,7 +79,6 @@ class Comparison(Panel):
         self._text = Text(
             does=self._do,
             scrolls=True,
-            sizing_mode="stretch_both",
             styles={"flex": "1.15 1 0", "min-height": "0"},
             css_classes=["cl-cross-tab"],
         )
@@ -145,38 +143,6 @@ class Comparison(Panel):
     ) -> None:
         at = [] if inspected is None else [inspected]
         figure.ring(projection.coordinates[at].reshape(-1, 2), [""] * len(at))
-
-    def _tap(self, x: float, y: float, unit: float) -> None:
-        """Inspect the sample nearest to a click, none in empty space."""
-        tree = self.session.derived.get("nearest")
-        if tree.ready:
-            distance, position = tree.value.query((x, y))
-            near = distance <= CLICK_PIXELS * unit
-            self.session.look.inspected = int(position) if near else None
-
-    def _box(self, view: View) -> None:
-        low, high = np.array(view).T
-        self._brush(lambda xy: ((xy >= low) & (xy <= high)).all(axis=1), "box")
-
-    def _lasso(self, outline: np.ndarray) -> None:
-        self._brush(lambda xy: inside(xy, outline), "lasso")
-
-    def _brush(self, within: Any, how: str) -> None:
-        """Brush the samples within a shape, off the event loop."""
-        found, look = self.session.derived.get("projection"), self.session.look
-        if not found.ready:
-            return
-
-        def brush(positions: Any, error: BaseException | None) -> None:
-            if error is None and self.session.derived.get("projection") is found:
-                look.brush = Brush(positions, f"{how} on the map")
-
-        self.session.jobs.live(
-            "brush",
-            "Selecting samples",
-            lambda job: np.flatnonzero(within(found.value.coordinates)),
-            brush,
-        )
 
     def _do(self, what: str) -> None:
         """Select the samples of a cell, or what is done with them."""

@@ -45,7 +45,6 @@ class KEvidence(Panel):
         self._cuts = Text(
             does=lambda what: self._set(int(what)),
             scrolls=True,
-            sizing_mode="stretch_both",
             css_classes=["cl-icicle"],
         )
         self._heads = Text(styles={"flex": "none", "padding-left": "24px"})

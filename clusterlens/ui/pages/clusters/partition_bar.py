@@ -161,11 +161,8 @@ class PartitionBar(Panel):
         return self._models
 
     def _runs(self) -> Any:
-        look = self.session.look
-        self._beside = self.control(
-            select("Beside run", {}, css="cl-beside-run", width=130),
-            lambda: look.beside_run,
-            lambda key: setattr(look, "beside_run", key),
+        self._beside = self.bound(
+            "beside_run", select("Beside run", {}, css="cl-beside-run", width=130)
         )
         return self._beside
 

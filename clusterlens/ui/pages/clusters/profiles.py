@@ -46,16 +46,15 @@ class ClusterProfilesTable(Panel):
     )
 
     def build(self) -> Any:
-        look = self.session.look
         self._table = Text(
             does=self._do,
             scrolls=True,
-            sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
             css_classes=["cl-profile-table"],
         )
         self._note = Text(does=self._do, styles={"flex": "none"})
-        self._query = self.control(
+        self._query = self.bound(
+            "profile_query",
             pmu.TextInput(
                 placeholder="find a column",
                 size="small",
@@ -64,16 +63,13 @@ class ClusterProfilesTable(Panel):
                 sx={"& .MuiInputBase-root": {"height": "30px", "fontSize": "13px"}},
                 css_classes=["cl-profile-query"],
             ),
-            lambda: look.profile_query,
-            lambda text: setattr(look, "profile_query", text),
             value="value_input",
         )
-        self._sort = self.control(
+        self._sort = self.bound(
+            "profile_sort",
             select(
                 "Columns by", SORTS, css="cl-profile-sort", width=195, margin=(0, 6)
             ),
-            lambda: look.profile_sort,
-            lambda key: setattr(look, "profile_sort", key),
         )
         return card(
             "Clusters",

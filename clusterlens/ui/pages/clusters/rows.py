@@ -31,24 +31,21 @@ class ClusterRows(Panel):
     also = ("look.inspected?",)
 
     def build(self) -> Any:
-        look = self.session.look
         self._rows = Text(
             does=self._do,
             scrolls=True,
-            sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
             css_classes=["cl-cluster-rows"],
         )
         self._head = Text(does=self._do, styles={"flex": "none"})
-        self._order = self.control(
+        self._order = self.bound(
+            "typical_first",
             select(
                 "First",
                 {"least typical": False, "most typical": True},
                 css="cl-rows-order",
                 width=150,
             ),
-            lambda: look.typical_first,
-            lambda first: setattr(look, "typical_first", first),
         )
         self._name = "members.csv"
         self._download = SaveButton(

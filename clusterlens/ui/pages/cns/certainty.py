@@ -26,13 +26,11 @@ class CNSCertainty(Panel):
 
     def build(self) -> Any:
         self._chart = Text(
-            css_classes=["cl-cns-histogram"],
-            stylesheets=[CANVAS_CSS],
-            scrolls=True,
-            sizing_mode="stretch_both",
+            css_classes=["cl-cns-histogram"], stylesheets=[CANVAS_CSS], scrolls=True
         )
         look = self.session.look
-        self._line = self.control(
+        self._line = self.bound(
+            "cns_certain",
             pmu.FloatSlider(
                 start=0.3,
                 end=1.0,
@@ -45,8 +43,6 @@ class CNSCertainty(Panel):
                 margin=(0, 12),
                 css_classes=["cl-cns-certain"],
             ),
-            lambda: look.cns_certain,
-            lambda value: setattr(look, "cns_certain", value),
         )
         how = Text(
             "<p class='how'>Samples by the share of their random walks that end at "

@@ -34,12 +34,7 @@ class CNSCriterion(Panel):
             "● you are here.</p>"
         )
         return card(
-            "Criterion",
-            how,
-            place,
-            self._legend,
-            note=self.status,
-            css="cl-criterion",
+            "Criterion", how, place, self._legend, note=self.status, css="cl-criterion"
         )
 
     def show(

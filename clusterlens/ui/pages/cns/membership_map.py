@@ -10,12 +10,13 @@ from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.frame import Picture
 from clusterlens.ui.figures.membership_map import MembershipMap
-from clusterlens.ui.figures.sample_map import CLICK_PIXELS, LEGEND_ENTRIES
+from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import NOISE_COLOUR, PALE, cluster_colour
 from clusterlens.ui.kit.widgets import badge, card, link, mark
 from clusterlens.ui.pages.cns.nodes import Fitted, Summary
+from clusterlens.ui.parts.on_map import taps
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 
@@ -27,6 +28,10 @@ class Memberships(Panel):
     also = ("cns_summary", "cns_shown?", "look.cns_sample?", "cns_nearest")
 
     def build(self) -> Any:
+        look = self.session.look
+        self._tap = taps(
+            self.session, "cns_nearest", lambda at: setattr(look, "cns_sample", at)
+        )
         self._figure = MembershipMap(self.sees("cns_view"), self._tap)
         self._legend = Text(
             css_classes=["cl-membership-legend"], styles={"flex": "none"}
@@ -75,14 +80,6 @@ class Memberships(Panel):
     def _back(self, what: str) -> None:
         """Show the setting in force again."""
         self.session.look.cns_version = ""
-
-    def _tap(self, x: float, y: float, unit: float) -> None:
-        """Read the sample nearest to a click, none where there is none near."""
-        tree = self.session.derived.get("cns_nearest")
-        if tree.ready:
-            distance, position = tree.value.query((x, y))
-            near = distance <= CLICK_PIXELS * unit
-            self.session.look.cns_sample = int(position) if near else None
 
 
 def _how(version: Fitted | None) -> str:

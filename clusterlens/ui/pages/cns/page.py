@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.pages.cns.certainty import CNSCertainty
 from clusterlens.ui.pages.cns.criterion import CNSCriterion
@@ -14,7 +13,7 @@ from clusterlens.ui.pages.cns.reading import CNSReading
 from clusterlens.ui.pages.cns.settings import CNSSettings
 from clusterlens.ui.pages.cns.steps import CNSSteps
 from clusterlens.ui.pages.cns.versions import CNSVersions
-from clusterlens.ui.pages.page import Page, Steps, share, under
+from clusterlens.ui.pages.page import Page, Steps, share, stacked, under
 
 GRID = """
 :host { display: grid; grid-template-columns: 300px minmax(0, 1fr) 340px;
@@ -42,18 +41,11 @@ class CNSPage(Page):
             [(memberships, "1 1 0"), (steps, "0 0 136px")],
             [(criterion, "1.15 1 0"), (reading, "1 1 0"), (certainty, "1 1 0")],
         ]
-        grid = pn.Column(
-            *(
-                pn.Column(
-                    *(share(panel.view, flex) for panel, flex in column),
-                    styles={**COLUMN, "gap": "8px"},
-                    **fill,
-                )
-                for column in columns
-            ),
-            stylesheets=[GRID],
-            **fill,
-        )
+        stacks = [
+            stacked(*(share(panel.view, flex) for panel, flex in column))
+            for column in columns
+        ]
+        grid = pn.Column(*stacks, stylesheets=[GRID], **fill)
         # What is hidden must not say itself how it is displayed.
         self._cards = share(grid, "1 1 0")
         self.session.history.param.watch(self._arrange, ["steps", "cursor"])

@@ -26,9 +26,7 @@ class CNSReading(Panel):
     empty = "<p>Click a sample on the map to read where its walks stop.</p>"
 
     def build(self) -> Any:
-        self._text = Text(
-            css_classes=["cl-absorption"], scrolls=True, sizing_mode="stretch_both"
-        )
+        self._text = Text(css_classes=["cl-absorption"], scrolls=True)
         return card("Sample", self._text, note=self.status, css="cl-cns-reading")
 
     def prepare(self, results: Mapping[str, Result]) -> None:

@@ -53,7 +53,6 @@ class CNSSettings(Panel):
             field: Text(
                 stylesheets=[CANVAS_CSS, ".canvas { min-height: 20px; }"],
                 scrolls=True,
-                sizing_mode="stretch_both",
                 styles={"flex": "1 1 0", "min-height": "0"},
                 css_classes=[f"{css}-curve"],
             )

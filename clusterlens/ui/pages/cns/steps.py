@@ -49,7 +49,6 @@ class CNSSteps(Panel):
             css_classes=["cl-cns-steps"],
             stylesheets=[STEPS_CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
         )
         return card("", self._how, self._text, note=self.status, css="cl-cns-smoothing")
 

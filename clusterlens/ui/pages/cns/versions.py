@@ -18,12 +18,7 @@ class CNSVersions(Panel):
     also = ("look.cns_version", "run?", "dataset?")
 
     def build(self) -> Any:
-        self._text = Text(
-            does=self._do,
-            css_classes=["cl-cns-versions"],
-            scrolls=True,
-            sizing_mode="stretch_both",
-        )
+        self._text = Text(does=self._do, css_classes=["cl-cns-versions"], scrolls=True)
         return card(
             "Published versions", self._text, note=self.status, css="cl-cns-published"
         )

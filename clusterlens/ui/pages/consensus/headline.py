@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from clusterlens.compute._numbers import count, percent, whole
-from clusterlens.compute.ensemble.agreement import Agreement, AgreementCost
+from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.constraints import Constraints
+from clusterlens.compute.ensemble.counting_cost import AgreementCost
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.ranking.ranking import Ranking
 from clusterlens.ui.kit.components import Excerpt

@@ -136,16 +136,9 @@ class ConsensusMatrix(Matrix):
             value="agreement",
             css="cl-consensus-figure",
         )
-        look = self.session.look
-        shading = self.control(
-            select(
-                "Shading",
-                SHADINGS,
-                css="cl-shading",
-                **shrinking(66, 110),
-            ),
-            lambda: look.shading,
-            lambda key: setattr(look, "shading", key),
+        shading = self.bound(
+            "shading",
+            select("Shading", SHADINGS, css="cl-shading", **shrinking(66, 110)),
         )
         return card(
             "Consensus matrix",
@@ -207,16 +200,8 @@ class BinarisedMatrix(Matrix):
             css="cl-binarised-figure",
             partner=self._partner.figure,
         )
-        look = self.session.look
-        order = self.control(
-            select(
-                "Order",
-                ORDERS,
-                css="cl-order-by",
-                **shrinking(80, 140),
-            ),
-            lambda: look.order_by,
-            lambda key: setattr(look, "order_by", key),
+        order = self.bound(
+            "order_by", select("Order", ORDERS, css="cl-order-by", **shrinking(80, 140))
         )
         return card(
             "Binarised matrix",

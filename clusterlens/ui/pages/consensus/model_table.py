@@ -78,7 +78,6 @@ class ModelTable(Panel):
             css_classes=["cl-model-table"],
             stylesheets=[TABLE_CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
         )
         back = Text(
             f"<p>{link('Back to the pictures', 'back', css='cl-table-close')}</p>",

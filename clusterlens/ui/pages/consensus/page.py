@@ -15,7 +15,7 @@ from clusterlens.ui.pages.consensus.model_table import ModelTable
 from clusterlens.ui.pages.consensus.ranking import RankingTable
 from clusterlens.ui.pages.consensus.sample_map import SampleMap
 from clusterlens.ui.pages.consensus.threshold import Threshold
-from clusterlens.ui.pages.page import Page, Steps, share
+from clusterlens.ui.pages.page import Page, Steps, share, stacked
 
 GRID = """
 :host { display: grid; grid-template-columns: 374px minmax(0, 1fr) 312px;
@@ -58,15 +58,8 @@ class ConsensusPage(Page):
             share(threshold.view, "0 0 calc(98px + (var(--cl-scale, 1) - 1) * 240px)"),
         )
         above, below = self._around
-        self._centre = centre = pn.Column(
-            above,
-            self._samples,
-            self._models,
-            self._matrices,
-            below,
-            styles={**COLUMN, "gap": "8px"},
-            sizing_mode="stretch_both",
-            margin=0,
+        self._centre = centre = stacked(
+            above, self._samples, self._models, self._matrices, below
         )
         self._ranking, self._inspector = ranking.view, inspector.view
         workbench = pn.Column(

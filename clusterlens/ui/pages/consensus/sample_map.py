@@ -10,14 +10,8 @@ import numpy as np
 from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.projection import Projection
-from clusterlens.ui.figures.frame import Picture, View
-from clusterlens.ui.figures.sample_map import (
-    CLICK_PIXELS,
-    LEGEND_ENTRIES,
-    LINK_STROKES,
-    MapFigure,
-    inside,
-)
+from clusterlens.ui.figures.frame import Picture
+from clusterlens.ui.figures.sample_map import LEGEND_ENTRIES, LINK_STROKES, MapFigure
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import (
@@ -40,6 +34,7 @@ from clusterlens.ui.nodes.links import LinkState
 from clusterlens.ui.nodes.pictures import Legend
 from clusterlens.ui.nodes.result import LookedAt
 from clusterlens.ui.parts.moves import pick, toggle_enlarged, toggle_linking
+from clusterlens.ui.parts.on_map import shapes, taps
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.looking import Brush
 from clusterlens.ui.work.derived import Result
@@ -69,24 +64,17 @@ class SampleMap(Panel):
     )
 
     def build(self) -> Any:
+        self._tap = taps(self.session, "nearest", self._pick)
         self._figure = MapFigure(
-            self.sees("map_view"), self._tap, self._box, self._lasso
+            self.sees("map_view"), self._tap, *shapes(self.session, self._brush)
         )
         look = self.session.look
         self._legend = Text(
-            does=self._do,
-            css_classes=["cl-map-legend"],
-            styles={"flex": "none"},
+            does=self._do, css_classes=["cl-map-legend"], styles={"flex": "none"}
         )
-        self._colour = self.control(
-            select(
-                "Colour",
-                COLOURS,
-                css="cl-colour-by",
-                **shrinking(80, 190),
-            ),
-            lambda: look.colour_by,
-            lambda key: setattr(look, "colour_by", key),
+        self._colour = self.bound(
+            "colour_by",
+            select("Colour", COLOURS, css="cl-colour-by", **shrinking(80, 190)),
         )
         self._link = pmu.Button(
             label="Link",
@@ -188,49 +176,16 @@ class SampleMap(Panel):
         else:
             self.session.look.page = what
 
-    def _tap(self, x: float, y: float, unit: float) -> None:
-        """Pick or inspect the sample nearest to a click, none in empty space."""
-        tree = self.session.derived.get("nearest")
-        if tree.ready:
-            distance, position = tree.value.query((x, y))
-            near = distance <= CLICK_PIXELS * unit
-            if self.session.look.linking:
-                if near:
-                    pick(self.session, int(position))
-                return
-            found = {"inspected": int(position) if near else None}
-            self.session.look.param.update(
-                **found, **({"tab": "sample"} if near else {})
-            )
+    def _pick(self, at: int | None) -> None:
+        """Pick or inspect the sample at a click, none in empty space."""
+        if not self.session.look.linking:
+            tab = {} if at is None else {"tab": "sample"}
+            self.session.look.param.update(inspected=at, **tab)
+        elif at is not None:
+            pick(self.session, at)
 
-    def _box(self, view: View) -> None:
-        low, high = np.array(view).T
-
-        def within(xy: np.ndarray) -> np.ndarray:
-            return ((xy >= low) & (xy <= high)).all(axis=1)
-
-        self._brush(within, "box on the map")
-
-    def _lasso(self, outline: np.ndarray) -> None:
-        self._brush(lambda xy: inside(xy, outline), "lasso on the map")
-
-    def _brush(self, within: Callable[[np.ndarray], np.ndarray], source: str) -> None:
-        """Brush the samples within a shape, off the event loop."""
-        found = self.session.derived.get("projection")
-        if not found.ready:
-            return
-        xy, look = found.value.coordinates, self.session.look
-
-        def brush(positions: Any, error: BaseException | None) -> None:
-            if error is None and self.session.derived.get("projection") is found:
-                look.param.update(brush=Brush(positions, source), tab="selection")
-
-        self.session.jobs.live(
-            "brush",
-            "Selecting samples",
-            lambda job: np.flatnonzero(within(xy)),
-            brush,
-        )
+    def _brush(self, brush: Brush) -> None:
+        self.session.look.param.update(brush=brush, tab="selection")
 
 
 def _besides(looked_at: LookedAt | None) -> str:

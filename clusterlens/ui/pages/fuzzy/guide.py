@@ -53,7 +53,6 @@ class FuzzyGuide(Panel):
             css_classes=["cl-fuzzy-guide"],
             stylesheets=[GUIDE_CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
         )
         return card("Which one to report", self._text, note=self.status, css="cl-guide")
 

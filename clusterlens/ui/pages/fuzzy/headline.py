@@ -73,10 +73,9 @@ class FuzzyHeadline(Panel):
             on_click=lambda event: self._exchange(),
             css_classes=["cl-fuzzy-swap"],
         )
-        precision = self.control(
+        precision = self.bound(
+            "fuzzy_precision",
             select("Aim at", PRECISIONS, css="cl-fuzzy-precision", width=116),
-            lambda: look.fuzzy_precision,
-            lambda value: setattr(look, "fuzzy_precision", value),
         )
         self._upload = pmu.FileInput(
             label="Upload memberships",
@@ -91,9 +90,7 @@ class FuzzyHeadline(Panel):
             does=self._divide_rows, visible=False, css_classes=["cl-fuzzy-divide"]
         )
         self._text = Text(
-            does=self._do,
-            css_classes=["cl-fuzzy-summary"],
-            stylesheets=[SUMMARY_CSS],
+            does=self._do, css_classes=["cl-fuzzy-summary"], stylesheets=[SUMMARY_CSS]
         )
         row = pn.Row(
             self._selects["u"],

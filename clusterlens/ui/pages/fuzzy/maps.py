@@ -11,7 +11,6 @@ from clusterlens.compute._numbers import count, whole
 from clusterlens.compute.fuzzy.comparison import SampleDiscordance
 from clusterlens.compute.table.projection import Projection
 from clusterlens.ui.figures.membership_map import MembershipMap
-from clusterlens.ui.figures.sample_map import CLICK_PIXELS
 from clusterlens.ui.figures.steering import steered
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import DISCORDANCE_COLOURS, cluster_colour
@@ -19,6 +18,7 @@ from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import badge, card, mark, pn, safe
 from clusterlens.ui.kit.words import fixed
 from clusterlens.ui.pages.fuzzy.nodes import Maps, Side
+from clusterlens.ui.parts.on_map import taps
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 
@@ -34,10 +34,14 @@ class FuzzyMaps(Panel):
     """Three maps with one view; a click reads a sample."""
 
     needs = ("fuzzy_maps", "fuzzy_sides", "fuzzy_discordance", "projection")
-    also = ("look.fuzzy_sample?", "fuzzy_nearest", "samples")
+    also = ("look.fuzzy_sample?", "nearest", "samples")
     empty = "<p>Maps need a table: the toy example has none.</p>"
 
     def build(self) -> Any:
+        look = self.session.look
+        self._tap = taps(
+            self.session, "nearest", lambda at: setattr(look, "fuzzy_sample", at)
+        )
         # One range, so that zooming in one map zooms in all; the first one tells of it.
         made = (self.sees("fuzzy_view"), self._tap)
         first = MembershipMap(*made)
@@ -110,13 +114,6 @@ class FuzzyMaps(Panel):
         self._text.body = _legend(fuzzy_maps, fuzzy_discordance) + _reading(
             fuzzy_sides, fuzzy_discordance, names, at
         )
-
-    def _tap(self, x: float, y: float, unit: float) -> None:
-        tree = self.session.derived.get("fuzzy_nearest")
-        if tree.ready:
-            distance, position = tree.value.query((x, y))
-            near = distance <= CLICK_PIXELS * unit
-            self.session.look.fuzzy_sample = int(position) if near else None
 
 
 def _spoken(maps: Maps, sides: tuple[Side, Side], n_samples: int) -> tuple[str, ...]:

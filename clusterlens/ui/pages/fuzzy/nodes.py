@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
-from scipy.spatial import KDTree
 from scipy.stats import beta
 
 from clusterlens.compute.ensemble.ensemble import Ensemble
@@ -399,12 +398,6 @@ def fuzzy_toy(job: Job, look_fuzzy_case: str) -> pd.DataFrame | None:
     return pd.DataFrame(
         {"u": first["u"], "v": first["v"], "ndc": first["observed"], **values}
     )
-
-
-@node("live", "Preparing the maps for clicks")
-def fuzzy_nearest(job: Job, projection: Projection) -> KDTree:
-    """Search tree over the maps, for clicks."""
-    return KDTree(projection.coordinates)
 
 
 NODES = {

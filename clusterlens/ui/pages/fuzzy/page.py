@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterlens.ui.kit.style import COLUMN
 from clusterlens.ui.kit.widgets import pn
 from clusterlens.ui.pages.fuzzy.guide import FuzzyGuide
 from clusterlens.ui.pages.fuzzy.headline import FuzzyHeadline
@@ -13,7 +12,7 @@ from clusterlens.ui.pages.fuzzy.pairs import FuzzyPairs
 from clusterlens.ui.pages.fuzzy.rows import FuzzyRows
 from clusterlens.ui.pages.fuzzy.toy import FuzzyToy
 from clusterlens.ui.pages.fuzzy.values import FuzzyValues
-from clusterlens.ui.pages.page import Page, Steps, share, under
+from clusterlens.ui.pages.page import Page, Steps, share, stacked, under
 
 GRID = """
 :host { display: grid; gap: 8px; height: 100%; overflow: hidden;
@@ -36,22 +35,9 @@ class FuzzyPage(Page):
         right = yield from self.each(FuzzyGuide, FuzzyRows, FuzzyPairs)
         fill = {"sizing_mode": "stretch_both", "margin": 0}
         self._places = [share(panel.view, "1.05 1 0") for panel in pictures]
-        left = pn.Column(
-            share(values.view, "1 1 0"),
-            *self._places,
-            styles={**COLUMN, "gap": "8px"},
-            **fill,
-        )
-        side = pn.Column(
-            *(
-                share(panel.view, flex)
-                for panel, flex in zip(
-                    right, ("1.6 1 0", "0.85 1 0", "1 1 0"), strict=True
-                )
-            ),
-            styles={**COLUMN, "gap": "8px"},
-            **fill,
-        )
+        left = stacked(share(values.view, "1 1 0"), *self._places)
+        shares = zip(right, ("1.6 1 0", "0.85 1 0", "1 1 0"), strict=True)
+        side = stacked(*(share(panel.view, flex) for panel, flex in shares))
         # What is hidden must not say itself how it is displayed.
         grid = pn.Column(left, side, stylesheets=[GRID], **fill)
         self._cards = share(grid, "1 1 0")

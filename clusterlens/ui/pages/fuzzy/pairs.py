@@ -37,23 +37,20 @@ class FuzzyPairs(Panel):
     also = ("look.fuzzy_sort",)
 
     def build(self) -> Any:
-        look = self.session.look
-        model = self.control(
+        model = self.bound(
+            "fuzzy_set_model",
             select(
                 "Adjusted under",
                 {RANDOM_MODELS[key].title: key for key in MODELS},
                 css="cl-fuzzy-set-model",
                 width=150,
             ),
-            lambda: look.fuzzy_set_model,
-            lambda key: setattr(look, "fuzzy_set_model", key),
         )
         self._text = Text(
             does=self._do,
             css_classes=["cl-fuzzy-pairs"],
             stylesheets=[PAIRS_CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
         )
         return card(
             "All pairs",

@@ -43,7 +43,6 @@ class FuzzyRows(Panel):
             css_classes=["cl-fuzzy-marginals"],
             stylesheets=[CANVAS_CSS, ROWS_CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
         )
         return card(
             "Rows under the models",

@@ -39,7 +39,6 @@ class FuzzyToy(Panel):
             css_classes=["cl-fuzzy-toy"],
             stylesheets=[TOY_CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
         )
         return card(
             "The toy example of DeWolfe & Andrews (2025)",

@@ -61,7 +61,6 @@ class FuzzyValues(Panel):
             css_classes=["cl-fuzzy-values"],
             stylesheets=[CANVAS_CSS, VALUES_CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
         )
         how = Text(
             "<p class='how'>0 is what a model expects, 1 is equal. ± is Monte-Carlo "

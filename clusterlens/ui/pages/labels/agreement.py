@@ -42,7 +42,6 @@ class LabelAgreement(Panel):
             css_classes=["cl-label-agreement-dots"],
             stylesheets=[CANVAS_CSS, DOTS_CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
         )
         self._text = Text(css_classes=["cl-label-reached"], styles={"flex": "none"})
         return card(

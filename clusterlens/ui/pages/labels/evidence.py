@@ -48,7 +48,6 @@ class ClusterEvidence(Panel):
             css_classes=["cl-cluster-evidence"],
             stylesheets=[":host { container-type: inline-size; }" + EVIDENCE_CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
         )
         return card(
             "More than by chance?",

@@ -35,7 +35,6 @@ class LabelMerges(Panel):
             css_classes=["cl-label-merges"],
             stylesheets=[MERGES_CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
         )
         return card(
             "If two of them were one",

@@ -72,7 +72,6 @@ class LabelPairs(Panel):
             css_classes=["cl-label-pairs"],
             stylesheets=[PAIRS_CSS],
             scrolls=True,
-            sizing_mode="stretch_both",
         )
         self._strip = Text(
             does=self._open,

@@ -48,10 +48,7 @@ class LabelScales(Panel):
     def build(self) -> Any:
         self._badge = Text(does=self._retry, styles={"flex": "none"})
         self._chart = Text(
-            css_classes=["cl-label-scales"],
-            stylesheets=[CANVAS_CSS],
-            scrolls=True,
-            sizing_mode="stretch_both",
+            css_classes=["cl-label-scales"], stylesheets=[CANVAS_CSS], scrolls=True
         )
         self._how = Text(styles={"flex": "none"})
         return card(

@@ -30,7 +30,6 @@ class LabelVerdict(Panel):
             css_classes=["cl-label-verdict"],
             stylesheets=["@media (max-width: 1150px) { p { font-size: .9em; } }"],
             scrolls=True,
-            sizing_mode="stretch_both",
         )
         return card(
             "What the verdict rests on",

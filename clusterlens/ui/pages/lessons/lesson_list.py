@@ -40,10 +40,7 @@ class LessonList(Panel):
 
     def build(self) -> Any:
         self._text = Text(
-            does=self.room.open,
-            css_classes=["cl-lesson-list"],
-            scrolls=True,
-            sizing_mode="stretch_both",
+            does=self.room.open, css_classes=["cl-lesson-list"], scrolls=True
         )
         self._text.stylesheets = [TEXT_CSS, CSS]
         note = Text(

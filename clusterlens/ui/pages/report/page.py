@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clusterlens.ui.kit.style import COLUMN, SCROLL
 from clusterlens.ui.kit.widgets import pn
-from clusterlens.ui.pages.page import Page, Steps
+from clusterlens.ui.pages.page import Page, Steps, stacked
 from clusterlens.ui.pages.report.preview import ReportPreview
 from clusterlens.ui.pages.report.script_card import ScriptCard
 from clusterlens.ui.pages.report.take_away import TakeAway
@@ -27,11 +27,9 @@ class ReportPage(Page):
             Timeline, ReportPreview, TakeAway, ScriptCard
         )
         fill = {"sizing_mode": "stretch_both", "margin": 0}
-        right = pn.Column(
+        right = stacked(
             pn.Column(away.view, styles={**SCROLL, "flex": "0 0 56%"}, **fill),
             pn.Column(script.view, styles={**COLUMN, "flex": "1 1 0"}, **fill),
-            styles={**COLUMN, "gap": "8px"},
-            **fill,
         )
         return pn.Column(
             timeline.view,

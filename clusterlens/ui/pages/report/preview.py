@@ -40,7 +40,6 @@ class ReportPreview(Panel):
         )
         self._page = Text(
             css_classes=["cl-report"],
-            sizing_mode="stretch_both",
             scrolls=True,
             styles={"flex": "1 1 0", "min-height": "0"},
         )

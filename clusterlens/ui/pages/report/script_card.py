@@ -46,7 +46,6 @@ class ScriptCard(Panel):
         self.text = Text(
             css_classes=["cl-script"],
             scrolls=True,
-            sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
         )
         self.text.stylesheets = [TEXT_CSS, CSS]

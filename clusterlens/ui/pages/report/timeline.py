@@ -40,7 +40,6 @@ class Timeline(Panel):
             does=self._go,
             css_classes=["cl-timeline"],
             scrolls=True,
-            sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
         )
         self.text.stylesheets = [TEXT_CSS, CSS]

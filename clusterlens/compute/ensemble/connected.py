@@ -1,0 +1,19 @@
+"""What pairs connect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+
+def components(pairs: npt.NDArray[np.integer[Any]], size: int) -> npt.NDArray[np.int64]:
+    """Number what pairs (n_pairs, 2) of numbers below `size` connect, (size,) of int64.
+
+    Components are numbered in order of first appearance.
+    """
+    graph = coo_array((np.ones(len(pairs), np.int8), tuple(pairs.T)), shape=2 * (size,))
+    return connected_components(graph, directed=False)[1].astype(np.int64)
