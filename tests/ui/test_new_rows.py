@@ -11,8 +11,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from openpyxl import load_workbook
+from sklearn.cluster import HDBSCAN
 
+from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.elsewhere import smallest_changes
+from clusterlens.compute.assigning.explained import company
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.assigning.storing import load_segmentation
 from clusterlens.compute.table.dataset import make_dataset, prepare
@@ -27,6 +30,7 @@ from clusterlens.ui.pages.new_rows.drift_nodes import returned, then_and_now
 from clusterlens.ui.pages.new_rows.files import FILES, AssignedFiles
 from clusterlens.ui.pages.new_rows.headline import NewRowsHeadline
 from clusterlens.ui.pages.new_rows.map import NewRowsMap
+from clusterlens.ui.pages.new_rows.map_nodes import features_of
 from clusterlens.ui.pages.new_rows.new_table import NewTable
 from clusterlens.ui.pages.new_rows.nodes import (
     NOISE,
@@ -36,8 +40,9 @@ from clusterlens.ui.pages.new_rows.nodes import (
     share_of,
 )
 from clusterlens.ui.pages.new_rows.page import NewRowsPage
-from clusterlens.ui.pages.new_rows.row import NewRowCard, _apart, _value
-from clusterlens.ui.pages.new_rows.rows import AssignedRows
+from clusterlens.ui.pages.new_rows.row import NewRowCard, _apart, _belongs, _value
+from clusterlens.ui.pages.new_rows.row_nodes import Standing
+from clusterlens.ui.pages.new_rows.rows import AssignedRows, _line
 from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard, _cluster
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
@@ -427,6 +432,30 @@ def test_a_row_says_why_it_is_there_and_what_it_lies_near_to(placed):
         assert "Belongs nowhere" in card._text.body
 
     run(main())
+
+
+@pytest.mark.parametrize("rule", ["density", "neighbours"])
+def test_a_row_of_noise_says_that_no_cluster_reaches_it(rule):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(c, 0.3, (150, 2)) for c in (0.0, 4.0)])
+    labels = np.repeat([0, 1, NOISE], 150)
+    if rule == "density":
+        X = np.vstack([X, rng.uniform(-3, 7, (150, 2))])
+        labels = HDBSCAN(15, copy=True).fit_predict(X)
+    else:
+        X = np.vstack([X, rng.normal((-2.5, 6.5), 0.3, (150, 2))])
+    told = Segmentation(prepare(pd.DataFrame(X, columns=["x", "y"])), labels)
+    assert told.assigner.rule == rule
+    far = pd.DataFrame({"x": [-2.5], "y": [6.5]})
+    assigned = told.assign(far)
+    assert assigned["cluster"].tolist() == [NOISE]
+    near = company(told.assigner, features_of(told, far).X[0], NOISE, ALPHA)
+    noise = Standing(NOISE, 0.5, 0, False, near, (), None)
+    said = _belongs(noise, told)
+    assert "no cluster reaches it" in said
+    assert ("where all clusters end" in said) == (rule == "density")
+    (row,) = assigned.itertuples()
+    assert "title='no cluster reaches it'" in _line(0, False, row, False, told)
 
 
 def test_the_least_sure_row_comes_first_and_those_of_nowhere_on_request(placed):

@@ -113,7 +113,10 @@ def _belongs(row: Standing, segmentation: Segmentation) -> str:
     """Say how odd it is in its cluster, and the bound."""
     near = row.company
     if row.label == NOISE:
-        return "<p>Rows of noise belong nowhere by their nature.</p>"
+        why = "The old rows nearest to it are mostly noise, too."
+        if segmentation.assigner.rule == "density":
+            why = "It lies among old rows of noise, or beyond where all clusters end."
+        return f"<p><b>Noise: no cluster reaches it.</b> {why}</p>"
     if math.isnan(near.bound):
         return "<p>Its cluster has too few rows to tell who is too far away.</p>"
     what = (
