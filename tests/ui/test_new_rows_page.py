@@ -4,7 +4,9 @@ import pandas as pd
 from playwright.sync_api import expect
 
 from tests.ui.test_main_job import LONG, load, run_pool, write_blobs
-from tests.ui.test_narrow import within
+from tests.ui.test_narrow import inside, within
+
+HEADLINE = ".cl-new-rows-headline"
 
 
 def give(app, path):
@@ -16,6 +18,7 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
 ):
     path = write_blobs(tmp_path, rows=200)
     table = pd.read_csv(path)
+    table["floor"] = ["carpet on concrete", "bare concrete boards"] * 100
     table.iloc[:100].to_csv(path, index=False)
     second, lacking = tmp_path / "second.csv", tmp_path / "lacking.csv"
     table.iloc[100:].to_csv(second, index=False)
@@ -57,7 +60,15 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
     named = app.locator(told, has_text="occasional visitors").first
     expect(named).to_be_visible(timeout=LONG)
     cells = within(app, told)
+    cells += within(app, ".cl-new-row-text .why td:not(.number:not(.level))")
+    cells += within(app, ".cl-drift-columns td:first-child > *")
+    assert "floor = " in " ".join(one["text"] for one in cells)
     assert not [one["text"] for one in cells if one["cut"]]
+    app.locator(".cl-refit button").hover()
+    warned = app.locator(".MuiTooltip-tooltip", has_text="runs and links go")
+    expect(warned).to_be_visible()
+    [tooltip], [around] = within(app, ".MuiTooltip-tooltip"), within(app, HEADLINE)
+    assert inside(tooltip, around)
     app.locator(".cl-refit button").click()
     expect(app.locator(".cl-refitted")).to_contain_text(
         "kept name and colour", timeout=LONG

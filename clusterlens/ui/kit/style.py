@@ -34,6 +34,8 @@ RING = {
             "root": {"&.Mui-focused": {"backgroundColor": "var(--panel-surface-color)"}}
         }
     },
+    # It stands inside its button and is else no wider than that.
+    "MuiTooltip": {"styleOverrides": {"popper": {"width": "max-content"}}},
 }
 THEME = {
     "light": {
