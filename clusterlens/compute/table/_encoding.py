@@ -62,7 +62,8 @@ def to_utf8(data: bytes, source: str, encoding: str | None) -> tuple[bytes, str]
     """Return text as UTF-8, and a note on the encoding it came in."""
     marked = [name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)]
     if encoding is not None:
-        return _decode(data, _known(encoding), source), f"Encoding: {encoding}, given."
+        known = known_encoding(encoding)
+        return _decode(data, known, source), f"Encoding: {encoding}, given."
     if marked:
         name = marked[0].removesuffix("-sig")
         return _decode(data, marked[0], source), f"Encoding: {_UNICODE[name]}."
@@ -74,7 +75,7 @@ def to_utf8(data: bytes, source: str, encoding: str | None) -> tuple[bytes, str]
     return _guess(data, source)
 
 
-def _known(encoding: str) -> str:
+def known_encoding(encoding: str) -> str:
     """Return the name of an encoding that exists."""
     try:
         return codecs.lookup(encoding).name
