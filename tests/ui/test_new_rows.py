@@ -688,11 +688,15 @@ def test_undo_of_a_refit_brings_back_run_links_and_names_in_another_process(tmp_
 def test_the_report_lists_what_is_kept_and_what_was_placed(placed):
     session, _ = placed
     section = SECTIONS["new rows"]
-    found = Some(analysis=session.analysis)
+    rules, kept = value(session, "cluster_rules"), value(session, "kept_partition")
+    found = Some(analysis=session.analysis, kept=kept, rules=rules)
     assert not section.lacks(found)
     text = section.write(found)
     assert "&lt;b&gt;four&lt;/b&gt;</td><td>a k=3</td><td>3 clusters</td>" in text
     assert "new.csv, 30 rows" in text
+    judged = f"{rules.right:.0%} of {rules.assigned.sum()} rows that they were not"
+    assert f"Rules of &lt;b&gt;four&lt;/b&gt; put {judged}" in text
+    assert "<b>&lt;i&gt;reds&lt;/i&gt;</b>: " in text
     assert "no result is kept" in section.lacks(Some(analysis=planted().analysis))
 
 
