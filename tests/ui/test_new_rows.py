@@ -224,7 +224,8 @@ def test_a_column_that_moved_is_named_with_its_means_and_is_a_reason_to_refit():
     what, then, now = found.columns["y"]
     assert (what, float(now)) == ("mean", pytest.approx(table["y"].mean(), rel=0.01))
     assert float(then.replace("−", "-")) == pytest.approx(old, abs=0.005)
-    first, second = (drift._text.body.index(f"<td>{n}") for n in ("<b>y</b>", "x"))
+    names = ("<td><b>y</b>", "<td><span>x</span>")
+    first, second = map(drift._text.body.index, names)
     assert first < second
     assert "moved</span>" in drift._text.body
 
@@ -608,6 +609,50 @@ def test_what_separates_the_cells_of_the_new_table_is_chosen():
         lines = Lines()
         _say_new_table(lines, session.history.done[-1], session.analysis)
         assert "separator='|'" in lines.written([lines.name("new_table")])[1][0]
+        card.look(False)
+
+    run(main())
+
+
+def test_how_the_new_table_is_written_can_be_said():
+    table = rows(12).round()
+    table["x"] = [f"{2000 + 50 * x:,.0f}" for x in table["x"]]
+    table["y"] = table["y"].astype(int)
+
+    async def main():
+        session = planted()
+        assert await kept(session)
+        text = table.to_csv(index=False, sep=";").encode()
+        key = session.keep_file(text)
+        assert await session.act("take new table", name="new.csv", sha256=key)
+        card = NewTable(session)
+        card.look(True)
+        await rest(session)
+        decimal = card._writing["decimal"]
+        assert session.analysis.new_table.table["x"].min() < 10
+        assert not decimal.visible
+        assert "read otherwise" in card._about.body
+        card._open("open")
+        await rest(session)
+        assert (decimal.visible, decimal.value) == (True, "")
+        await card._write("decimal", ".")
+        await rest(session)
+        assert session.analysis.new_table.table["x"].min() > 900
+        assert decimal.value == "."
+        lines = Lines()
+        _say_new_table(lines, session.history.done[-1], session.analysis)
+        assert "decimal='.'" in lines.written([lines.name("new_table")])[1][0]
+        await card._write("encoding", "cp1252")
+        await rest(session)
+        assert card._writing["encoding"].value == "cp1252"
+        assert decimal.value == "."
+        await card._write("decimal", "")
+        session.undo()
+        await rest(session)
+        assert decimal.value == "."
+        assert not await session.act(
+            "take new table", name="new.csv", sha256=key, encoding="runes"
+        )
         card.look(False)
 
     run(main())

@@ -17,6 +17,7 @@ from clusterlens.compute._run.options import (
 )
 from clusterlens.compute._validation import check_choice
 from clusterlens.compute.table._delimited import BLANKS, SEPARATORS
+from clusterlens.compute.table._encoding import TITLES
 from clusterlens.compute.table._files import (
     BYTES_LIMIT,
     READERS,
@@ -44,6 +45,8 @@ _WAY = 1000  # steps of the whole
 SEPARATOR_NAMES = {**SEPARATORS, BLANKS: "blanks"}
 # What can stand before the digits of a fraction, in words.
 DECIMAL_NAMES = {".": "point", ",": "comma"}
+# Encodings that tables come in, as Python names them, in words.
+ENCODING_NAMES = {"utf-8": "UTF-8", **TITLES}
 
 
 @takes_running
