@@ -79,7 +79,8 @@ JOB_TEXT = """
 """
 CANCEL = """
 :host { flex: none; width: max-content !important; }
-button.pill { margin: 0; color: color-mix(in srgb, #c62828 80%, currentColor);
+button.pill { margin: 0;
+  color: color-mix(in srgb, #c62828 var(--cl-mixed, 80%), currentColor);
   border-color: color-mix(in srgb, #c62828 50%, transparent); padding: 3px 12px; }
 button.pill:hover { border-color: #c62828; }
 """
@@ -87,13 +88,16 @@ RAIL = scaled("""
 :host { width: calc(78px * var(--cl-scale, 1)) !important; overflow: hidden auto;
   flex: 0 0 calc(78px * var(--cl-scale, 1)) !important; scrollbar-width: none; }
 nav { padding-top: 6px; font-size: 12px; text-align: center; }
-nav p { margin: 8px 0 2px; color: color-mix(in srgb, currentColor 68%, transparent); }
+nav p { margin: 8px 0 2px;
+  color: color-mix(in srgb, currentColor var(--cl-mixed, 68%), transparent); }
 nav button { all: unset; box-sizing: border-box; width: 100%; min-height: 52px;
   padding: 6px 2px; line-height: 1.2; cursor: pointer; }
 nav button:hover { background: color-mix(in srgb, currentColor 7%, transparent); }
 nav button:focus-visible { outline-offset: -2px; }
-nav button.pale { color: color-mix(in srgb, currentColor 64%, transparent); }
-nav button[aria-current] { color: color-mix(in srgb, #0b8a8a 78%, currentColor);
+nav button.pale {
+  color: color-mix(in srgb, currentColor var(--cl-mixed, 64%), transparent); }
+nav button[aria-current] {
+  color: color-mix(in srgb, #0b8a8a var(--cl-mixed, 78%), currentColor);
   background: color-mix(in srgb, #0b8a8a 10%, transparent); font-weight: 700; }
 nav span { display: block; font: 20px/1.2 "Material Icons";
   font-feature-settings: "liga"; }

@@ -220,8 +220,10 @@ def test_pairs_in_a_row_come_by_themselves_and_none_is_asked_twice():
         for k in range(8):
             asked.append(session.look.pair)
             assert len(asked[-1]) == 2
+            assert ("cl-so-far" in opened.pair._text.body) == (k > 1)
             await opened.press("ucm"[k % 3] if k < 3 else "u")
         assert len(set(asked)) == 8
+        assert "2 answers: not settled" in opened.pair._text.body
         assert (len(session.analysis.links), len(session.analysis.unsure)) == (2, 6)
         assert "6 pairs unsure" in opened.links._text.body
         answered = {frozenset((one.a, one.b)) for one in session.analysis.links}

@@ -11,8 +11,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from openpyxl import load_workbook
+from sklearn.cluster import HDBSCAN
 
+from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.elsewhere import smallest_changes
+from clusterlens.compute.assigning.explained import company
 from clusterlens.compute.assigning.segmentation import Segmentation
 from clusterlens.compute.assigning.storing import load_segmentation
 from clusterlens.compute.table.dataset import make_dataset, prepare
@@ -27,6 +30,7 @@ from clusterlens.ui.pages.new_rows.drift_nodes import returned, then_and_now
 from clusterlens.ui.pages.new_rows.files import FILES, AssignedFiles
 from clusterlens.ui.pages.new_rows.headline import NewRowsHeadline
 from clusterlens.ui.pages.new_rows.map import NewRowsMap
+from clusterlens.ui.pages.new_rows.map_nodes import features_of
 from clusterlens.ui.pages.new_rows.new_table import NewTable
 from clusterlens.ui.pages.new_rows.nodes import (
     NOISE,
@@ -36,8 +40,9 @@ from clusterlens.ui.pages.new_rows.nodes import (
     share_of,
 )
 from clusterlens.ui.pages.new_rows.page import NewRowsPage
-from clusterlens.ui.pages.new_rows.row import NewRowCard, _apart, _value
-from clusterlens.ui.pages.new_rows.rows import AssignedRows
+from clusterlens.ui.pages.new_rows.row import NewRowCard, _apart, _belongs, _value
+from clusterlens.ui.pages.new_rows.row_nodes import Standing
+from clusterlens.ui.pages.new_rows.rows import AssignedRows, _line
 from clusterlens.ui.pages.new_rows.segmentation import SegmentationCard, _cluster
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
@@ -219,7 +224,8 @@ def test_a_column_that_moved_is_named_with_its_means_and_is_a_reason_to_refit():
     what, then, now = found.columns["y"]
     assert (what, float(now)) == ("mean", pytest.approx(table["y"].mean(), rel=0.01))
     assert float(then.replace("−", "-")) == pytest.approx(old, abs=0.005)
-    first, second = (drift._text.body.index(f"<td>{n}") for n in ("<b>y</b>", "x"))
+    names = ("<td><b>y</b>", "<td><span>x</span>")
+    first, second = map(drift._text.body.index, names)
     assert first < second
     assert "moved</span>" in drift._text.body
 
@@ -429,6 +435,30 @@ def test_a_row_says_why_it_is_there_and_what_it_lies_near_to(placed):
     run(main())
 
 
+@pytest.mark.parametrize("rule", ["density", "neighbours"])
+def test_a_row_of_noise_says_that_no_cluster_reaches_it(rule):
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(c, 0.3, (150, 2)) for c in (0.0, 4.0)])
+    labels = np.repeat([0, 1, NOISE], 150)
+    if rule == "density":
+        X = np.vstack([X, rng.uniform(-3, 7, (150, 2))])
+        labels = HDBSCAN(15, copy=True).fit_predict(X)
+    else:
+        X = np.vstack([X, rng.normal((-2.5, 6.5), 0.3, (150, 2))])
+    told = Segmentation(prepare(pd.DataFrame(X, columns=["x", "y"])), labels)
+    assert told.assigner.rule == rule
+    far = pd.DataFrame({"x": [-2.5], "y": [6.5]})
+    assigned = told.assign(far)
+    assert assigned["cluster"].tolist() == [NOISE]
+    near = company(told.assigner, features_of(told, far).X[0], NOISE, ALPHA)
+    noise = Standing(NOISE, 0.5, 0, False, near, (), None)
+    said = _belongs(noise, told)
+    assert "no cluster reaches it" in said
+    assert ("where all clusters end" in said) == (rule == "density")
+    (row,) = assigned.itertuples()
+    assert "title='no cluster reaches it'" in _line(0, False, row, False, told)
+
+
 def test_the_least_sure_row_comes_first_and_those_of_nowhere_on_request(placed):
     session, _ = placed
     assigned = value(session, "assigned")
@@ -584,6 +614,50 @@ def test_what_separates_the_cells_of_the_new_table_is_chosen():
     run(main())
 
 
+def test_how_the_new_table_is_written_can_be_said():
+    table = rows(12).round()
+    table["x"] = [f"{2000 + 50 * x:,.0f}" for x in table["x"]]
+    table["y"] = table["y"].astype(int)
+
+    async def main():
+        session = planted()
+        assert await kept(session)
+        text = table.to_csv(index=False, sep=";").encode()
+        key = session.keep_file(text)
+        assert await session.act("take new table", name="new.csv", sha256=key)
+        card = NewTable(session)
+        card.look(True)
+        await rest(session)
+        decimal = card._writing["decimal"]
+        assert session.analysis.new_table.table["x"].min() < 10
+        assert not decimal.visible
+        assert "read otherwise" in card._about.body
+        card._open("open")
+        await rest(session)
+        assert (decimal.visible, decimal.value) == (True, "")
+        await card._write("decimal", ".")
+        await rest(session)
+        assert session.analysis.new_table.table["x"].min() > 900
+        assert decimal.value == "."
+        lines = Lines()
+        _say_new_table(lines, session.history.done[-1], session.analysis)
+        assert "decimal='.'" in lines.written([lines.name("new_table")])[1][0]
+        await card._write("encoding", "cp1252")
+        await rest(session)
+        assert card._writing["encoding"].value == "cp1252"
+        assert decimal.value == "."
+        await card._write("decimal", "")
+        session.undo()
+        await rest(session)
+        assert decimal.value == "."
+        assert not await session.act(
+            "take new table", name="new.csv", sha256=key, encoding="runes"
+        )
+        card.look(False)
+
+    run(main())
+
+
 def test_what_is_kept_is_found_again_when_the_analysis_is_opened(tmp_path):
     server = Server(store := Store(tmp_path))
 
@@ -659,11 +733,15 @@ def test_undo_of_a_refit_brings_back_run_links_and_names_in_another_process(tmp_
 def test_the_report_lists_what_is_kept_and_what_was_placed(placed):
     session, _ = placed
     section = SECTIONS["new rows"]
-    found = Some(analysis=session.analysis)
+    rules, kept = value(session, "cluster_rules"), value(session, "kept_partition")
+    found = Some(analysis=session.analysis, kept=kept, rules=rules)
     assert not section.lacks(found)
     text = section.write(found)
     assert "&lt;b&gt;four&lt;/b&gt;</td><td>a k=3</td><td>3 clusters</td>" in text
     assert "new.csv, 30 rows" in text
+    judged = f"{rules.right:.0%} of {rules.assigned.sum()} rows that they were not"
+    assert f"Rules of &lt;b&gt;four&lt;/b&gt; put {judged}" in text
+    assert "<b>&lt;i&gt;reds&lt;/i&gt;</b>: " in text
     assert "no result is kept" in section.lacks(Some(analysis=planted().analysis))
 
 

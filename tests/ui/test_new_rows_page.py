@@ -4,15 +4,14 @@ import pandas as pd
 from playwright.sync_api import expect
 
 from tests.ui.test_main_job import LONG, load, run_pool, write_blobs
-from tests.ui.test_narrow import within
+from tests.ui.test_narrow import inside, within
+
+HEADLINE = ".cl-new-rows-headline"
 
 
 def give(app, path):
     app.locator(".cl-new-table input[type=file]").set_input_files(path)
 
-
-# Of each class; long levels are wrapped, not cut.
-FLOORS = {"a": "concrete", "b": "carpet tiles", "c": "parquet", "d": "parquet of oak"}
 # How much of what holds an element is out of sight beside it.
 BEYOND = "e => e.parentElement.scrollWidth - e.parentElement.clientWidth"
 
@@ -22,7 +21,7 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
 ):
     path = write_blobs(tmp_path, rows=200)
     table = pd.read_csv(path)
-    table["floor"] = table["kind"].map(FLOORS)
+    table["floor"] = ["carpet on concrete", "bare concrete boards"] * 100
     table.iloc[:100].to_csv(path, index=False)
     second, lacking = tmp_path / "second.csv", tmp_path / "lacking.csv"
     table.iloc[100:].to_csv(second, index=False)
@@ -57,7 +56,9 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
     assert rows["length"].tolist() == table["length"].iloc[100:].tolist()
     found = pd.crosstab(rows["cluster"], rows["kind"])
     assert found.max(axis=0).sum() >= 95  # hardly a class falls apart
-    app.locator(".cl-placed-rows .cl-assigned-rows button").nth(2).click()
+    # Of the rows that are there the surest lies among those of its cluster.
+    mine = ".cl-assigned-rows tr:has(td:nth-child(2):has-text('occasional visitors'))"
+    app.locator(f"{mine} button").last.click()
     expect(app.locator(".cl-new-row-text")).to_contain_text("Nearest prototypes")
     app.set_viewport_size({"width": 1024, "height": 768})
     told = ", ".join(
@@ -74,6 +75,14 @@ def test_half_a_table_finds_the_clusters_of_the_other_and_a_lacking_one_is_refus
     cells = within(app, told)
     assert not [one["text"] for one in cells if one["cut"] and one["text"]]
     assert app.locator(".cl-new-row-text .takes").first.evaluate(BEYOND) <= 1
+    told_of_columns = within(app, ".cl-drift-columns td:first-child > *")
+    assert "floor = " in " ".join(one["text"] for one in told_of_columns)
+    assert not [one["text"] for one in told_of_columns if one["cut"]]
+    app.locator(".cl-refit button").hover()
+    warned = app.locator(".MuiTooltip-tooltip", has_text="runs and links go")
+    expect(warned).to_be_visible()
+    [tooltip], [around] = within(app, ".MuiTooltip-tooltip"), within(app, HEADLINE)
+    assert inside(tooltip, around)
     app.locator(".cl-refit button").click()
     expect(app.locator(".cl-refitted")).to_contain_text(
         "kept name and colour", timeout=LONG

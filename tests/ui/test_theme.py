@@ -28,6 +28,18 @@ LIGHT_BLOCKS = """() => {
       && alpha > 128 && r + g + b > 600;
   }).map((part) => part.outerHTML.slice(0, 120));
 }"""
+# The small texts and heads of tables in sight, and of how many colours these and what
+# is around them are, but for how much shows through.
+FADED = """() => {
+  const walk = (root) => [...root.querySelectorAll('*')].flatMap((part) =>
+    [part, ...(part.shadowRoot ? walk(part.shadowRoot) : [])]);
+  const light = (part) => getComputedStyle(part).color.match(/[\\d.]+/g).slice(0, 3)
+    .map(Number).reduce((a, b) => a + b) > 1;
+  const faded = walk(document.body).filter((part) => part.checkVisibility()
+    && part.matches('th, dt, .muted'));
+  return faded.map((part) => [part.outerHTML.slice(0, 90), light(part),
+    light(part.parentElement)]);
+}"""
 
 
 def wait_until(app: Page, *, dark: bool) -> None:
@@ -58,3 +70,16 @@ def test_the_page_follows_the_system_until_something_is_chosen(app, tmp_path):
     reload(app)
     wait_until(app, dark=False)
     assert app.evaluate("localStorage.getItem('cl-theme')") == "light"
+
+
+def test_heads_of_tables_and_small_texts_follow_another_theme(blobs):
+    blobs.locator(".cl-nav-clusters").click()
+    table = blobs.locator(".cl-page-clusters th").first
+    table.wait_for(timeout=LONG)
+    for _ in range(2):
+        blobs.get_by_role("button", name="Toggle theme").click()
+        blobs.wait_for_function(f"window.Bokeh && {IDLE}", timeout=LONG)
+        told = blobs.evaluate(FADED)
+        assert len(told) > 10
+        assert not [text for text, own, around in told if own is not around]
+    blobs.evaluate("localStorage.removeItem('cl-theme')")

@@ -26,6 +26,7 @@ Box = dict[int, tuple[float, float]]
 
 LEAST_GAIN = 0.02  # of precision x recall, that a condition has to bring
 _ROUNDS = 3
+_HALVINGS = 3
 _GRID = np.linspace(0.01, 0.99, 50)
 _LEAST_LEAF = 0.05  # rows of a leaf, as a share of the rows of the cluster
 
@@ -42,22 +43,36 @@ class RuleSearch:
     def find(self, values: FloatArray, inside: Mask, half: Mask) -> Conditions:
         """Return the conditions of a cluster, empty if none are better than that.
 
-        What one half of the rows (n, c) proposes the other one prunes; all of them
-        choose, and move the bounds.
+        What one half of the rows (n, c) proposes the other one prunes, for the given
+        halves and others at random; all rows choose, and move the bounds.
         """
         proposed: dict[Conditions, float] = {}
-        for own in (half, ~half):
-            x, y, others = values[own], inside[own], inside[~own]
-            if y.all() or not (y.any() and others.any()):
-                continue
-            paths, unseen = self._paths(x, y), values[~own]
-            for pruned in {self._pruned(path, unseen, others): None for path in paths}:
-                proposed[pruned] = self._merit(pruned, values, inside)
+        for chosen in self._halves(inside, half):
+            for own in (chosen, ~chosen):
+                x, y, others = values[own], inside[own], inside[~own]
+                if y.all() or not (y.any() and others.any()):
+                    continue
+                paths, unseen = self._paths(x, y), values[~own]
+                for path in dict.fromkeys(paths):
+                    pruned = self._pruned(path, unseen, others)
+                    if pruned not in proposed:
+                        proposed[pruned] = self._merit(pruned, values, inside)
         if not proposed:
             return ()
         best = max(proposed, key=proposed.__getitem__)
         merit, conditions = self._refined(best, values, inside)
         return conditions if merit > inside.mean() else ()
+
+    def _halves(self, inside: Mask, half: Mask) -> Iterator[Mask]:
+        """Yield the given half of the rows, and others of as many of the cluster."""
+        yield half
+        rng = np.random.default_rng(self.seed)
+        for _ in range(_HALVINGS - 1):
+            chosen = np.zeros(len(inside), dtype=bool)
+            for group in (inside, ~inside):
+                rows = rng.permutation(np.flatnonzero(group))
+                chosen[rows[: len(rows) // 2]] = True
+            yield chosen
 
     def holding(self, conditions: Sequence[Condition], values: FloatArray) -> Mask:
         """Say which rows (n, c) meet all conditions."""

@@ -1,6 +1,7 @@
 """The console command `clusterlens assign`: a table with the clusters of its rows.
 
-clusterlens assign SEGMENTATION TABLE -o FILE [--alpha RATE] [--threads N] [--json]
+clusterlens assign SEGMENTATION TABLE -o FILE [--alpha RATE] [--separator MARK]
+[--decimal MARK] [--encoding NAME] [--threads N] [--json]
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from pathlib import Path
 
 from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute._run.options import Progress, RunOptions
-from clusterlens.compute._validation import check_range
+from clusterlens.compute._validation import check_choice, check_range
 from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.assigning.storing import load_segmentation
 from clusterlens.compute.assigning.streaming import FileSummary, assign_file
+from clusterlens.compute.table.reading import DECIMAL_NAMES, SEPARATOR_NAMES
 
 INTERRUPTED = 130
+_MARKS = {"tab": "\t"}  # which a shell hardly types
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -42,8 +45,18 @@ def main(arguments: Sequence[str]) -> int:
         alpha = check_range(given.alpha, 1e-9, 1 - 1e-9, name="--alpha")
         run = RunOptions(n_jobs=given.threads, progress=progress)
         segmentation = load_segmentation(given.segmentation)
+        separator = _MARKS.get(given.separator, given.separator)
+        if separator is not None:
+            check_choice(separator, SEPARATOR_NAMES, name="--separator")
         summary = assign_file(
-            segmentation, given.table, given.output, alpha=alpha, run=run
+            segmentation,
+            given.table,
+            given.output,
+            alpha=alpha,
+            run=run,
+            encoding=given.encoding,
+            separator=separator,
+            decimal=given.decimal,
         )
     except KeyboardInterrupt:
         return _refuse("stopped; nothing was written", INTERRUPTED, progress)
@@ -80,6 +93,21 @@ def _parser() -> argparse.ArgumentParser:
         default=ALPHA,
         metavar="RATE",
         help=f"rate of 'nowhere' among rows like those seen (default {ALPHA})",
+    )
+    parser.add_argument(
+        "--separator",
+        metavar="MARK",
+        help="what separates the cells of text: , ; | or tab (default: found out)",
+    )
+    parser.add_argument(
+        "--decimal",
+        choices=list(DECIMAL_NAMES),
+        help="what stands before the digits of a fraction (default: found out)",
+    )
+    parser.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help="encoding of text as Python names it, cp1252 for example (default: UTF-8)",
     )
     parser.add_argument(
         "--threads", type=int, metavar="N", help="threads (default: all cores)"

@@ -307,13 +307,14 @@ def describe_clusters(
 
     Notes
     -----
-    The rows of each cluster are split at random. 70 % of them search, in two halves. On
-    each half trees of depth 2 `max_conditions`, one cluster against the rest, with and
-    without balanced weights, propose the paths to all nodes richer than the root.
-    Conditions on one column merge into one, with bounds rounded to two significant
-    digits (finer where that is more than a fifth of the standard deviation). The other
-    half prunes them: conditions go while that raises precision x recall - 0.02 for each
-    condition. Both halves together choose the best, and move its bounds one at a time.
+    The rows of each cluster are split at random. 70 % of them search, in two halves,
+    drawn three times. On each half trees of depth 2 `max_conditions`, one cluster
+    against the rest, with and without balanced weights, propose the paths to all nodes
+    richer than the root. Conditions on one column merge into one, with bounds rounded
+    to two significant digits (finer where that is more than a fifth of the standard
+    deviation). The other half prunes them: conditions go while that raises precision x
+    recall - 0.02 for each condition. Both halves together choose the best, and move its
+    bounds one at a time.
 
     The 30 % of rows left judge: precision, recall, lift, and what is lost without a
     condition. Of many rows, 10,000 search and all others judge. A missing value meets

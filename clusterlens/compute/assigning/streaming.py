@@ -70,6 +70,9 @@ def assign_file(
     *,
     alpha: float,
     run: RunOptions,
+    encoding: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
 ) -> FileSummary:
     """Write the rows of a file with the clusters they belong to.
 
@@ -86,6 +89,8 @@ def assign_file(
         Rate of "nowhere" among rows like those seen.
     run : RunOptions
         Threads, progress in thousandths of the source, cancel.
+    encoding, separator, decimal : str, optional
+        How text is written, as `open_batches` takes them.
 
     Returns
     -------
@@ -108,7 +113,9 @@ def assign_file(
     start = time.perf_counter()
     tally: Counter[Any] = Counter()
     gaps: Counter[str] = Counter()
-    with open_batches(source, BATCH) as batches:
+    with open_batches(
+        source, BATCH, encoding=encoding, separator=separator, decimal=decimal
+    ) as batches:
         plan = _Plan(segmentation, batches, Path(target).suffix.lower())
         with _writer(Path(target), plan.schema) as writer, _beside(writer) as write:
             for batch in batches.rows:

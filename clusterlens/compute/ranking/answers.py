@@ -6,9 +6,11 @@ them: the posterior says how much of each.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +49,8 @@ from clusterlens.compute.ranking.ranking import SCORES, rank_partitions
 
 _NONE_FITS = 3.0  # odds of coin tosses against the pool
 _FEW = 0.1  # chance of another leader
-_LITTLE = 0.01  # change of the consensus
+_LITTLE = 0.02  # change of the consensus
+_NEXT = 6  # questions that are looked at
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,23 +128,26 @@ class AnswerPosterior(Frozen):
 
     @property
     def expected_change(self) -> float:
-        """Expected mean absolute change of the consensus by the next answer, in [0, 1].
+        """Expected mean absolute change of the consensus by an answer, in [0, 1].
 
-        Of the best next question, over pairs of samples, both answers weighed; 0 where
-        no question is left.
+        The largest of the six best next questions, over pairs of samples, both answers
+        weighed; 0 where no question is left.
         """
-        return self._next[0]
+        return max((change for change, _ in self._next), default=0.0)
 
     @property
     def leader_change(self) -> float:
-        """Chance that the next answer makes another partition the most probable."""
-        return self._next[1]
+        """Chance that an answer makes another partition the most probable.
+
+        The largest of the six best next questions; 0 where no question is left.
+        """
+        return max((chance for _, chance in self._next), default=0.0)
 
     @property
     def enough(self) -> bool:
-        """Whether the next answer will hardly change the leader and the consensus.
+        """Whether one more answer will hardly change the leader and the consensus.
 
-        A chance below 0.1, a change below 0.01, and a model that fits.
+        Chances below 0.1, changes below 0.02, and a model that fits.
         """
         calm = self.leader_change < _FEW and self.expected_change < _LITTLE
         return calm and not self.none_fits
@@ -160,22 +166,24 @@ class AnswerPosterior(Frozen):
         return np.bincount(group, self.values).astype(float)
 
     @cached_property
-    def _next(self) -> tuple[float, float]:
-        """Expected change of the consensus and chance of another leader."""
+    def _next(self) -> list[tuple[float, float]]:
+        """Of the next questions, change of the consensus and chance of another leader.
+
+        One of them alone may be of little effect by chance.
+        """
         voters = self.ensemble.voters
         asking = ask_by_evidence(voters, self.constraints, 0)
-        best = _first_question(asking, self.constraints, voters.n_samples)
-        if best is None:
-            return 0.0, 0.0
         group = distinct_partitions(voters)[1]
         weights = np.bincount(group, self.values[self.ensemble.votes > 0]).astype(float)
         contrast = 1 - 2 * self.error_rate
         split = asking.expected - asking.expected @ weights[:, None]
-        covariance = split @ (weights * split[best])
-        return (
-            float(2 * contrast * np.abs(covariance).mean()),
-            _leader_change(weights, self.error_rate + contrast * asking.expected[best]),
-        )
+        found = []
+        for k in _questions(asking, self.constraints, voters.n_samples):
+            covariance = split @ (weights * split[k])
+            joins = self.error_rate + contrast * asking.expected[k]
+            change = float(2 * contrast * np.abs(covariance).mean())
+            found.append((change, _leader_change(weights, joins)))
+        return found
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per partition, most probable first.
@@ -324,12 +332,13 @@ def _outcomes(
     return np.concatenate([outcomes[: len(outcomes) - n_last], given])
 
 
-def _first_question(asking: Asking, known: Constraints, n_samples: int) -> int | None:
-    """Position of the most informative pair, None if none is worth asking."""
+def _questions(asking: Asking, known: Constraints, n_samples: int) -> Iterator[int]:
+    """Yield positions of the most informative pairs that are worth asking about."""
     independent = Independence(known, asking.pairs, n_samples)
-    question = next(most_informative(asking, independent, DEFAULT_RUN), None)
-    worth = question is not None and question.changes >= asking.least_change
-    return question.position if question is not None and worth else None
+    for question in islice(most_informative(asking, independent, DEFAULT_RUN), _NEXT):
+        if question.changes < asking.least_change:
+            return
+        yield question.position
 
 
 def _leader_change(weights: FloatArray, joins: FloatArray) -> float:

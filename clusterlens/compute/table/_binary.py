@@ -36,7 +36,8 @@ class Content:
 
     `shape` is the most rows and columns that it may have. `sheet` and `array` name the
     part to read of a workbook or an archive, `encoding` that of text, `separator` what
-    stands between its cells. `run` hears of the bytes that were read, and may stop.
+    stands between its cells, `decimal` what before the digits of a fraction. `run`
+    hears of the bytes that were read, and may stop.
     """
 
     data: bytes
@@ -46,6 +47,7 @@ class Content:
     array: str | None = None
     encoding: str | None = None
     separator: str | None = None
+    decimal: str | None = None
     run: RunOptions = DEFAULT_RUN
     shape: tuple[float, float] = (ROWS_LIMIT, COLUMNS_LIMIT)
 

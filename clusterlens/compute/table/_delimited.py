@@ -150,7 +150,9 @@ def sniff_layout(head: str, complete: bool, content: Content) -> Layout:
     if data_from == len(records) and complete:
         check_quotes("".join(body).encode(), separator, start, source)
         raise DataError(f"{source} has a header but no rows; give at least one row.")
-    decimal_comma = separator != "," and _has_decimal_comma(records[data_from:])
+    decimal_comma = content.decimal == ","
+    if content.decimal is None:
+        decimal_comma = separator != "," and _has_decimal_comma(records[data_from:])
     how = [f"separator {_name(separator)}"]
     how += ["decimal comma"] if decimal_comma else []
     header = "header in a comment line" if commented else "first line is a header"

@@ -14,7 +14,7 @@ from charset_normalizer import from_bytes
 from clusterlens.compute._validation import DataError
 
 # Encodings that tables come in; where the first one fits as well as others, it wins.
-_TITLES = {
+TITLES = {
     "cp1252": "Windows-1252 (western European)",
     "cp1250": "Windows-1250 (central European)",
     "iso8859_2": "ISO 8859-2 (central European)",
@@ -62,7 +62,8 @@ def to_utf8(data: bytes, source: str, encoding: str | None) -> tuple[bytes, str]
     """Return text as UTF-8, and a note on the encoding it came in."""
     marked = [name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)]
     if encoding is not None:
-        return _decode(data, _known(encoding), source), f"Encoding: {encoding}, given."
+        known = known_encoding(encoding)
+        return _decode(data, known, source), f"Encoding: {encoding}, given."
     if marked:
         name = marked[0].removesuffix("-sig")
         return _decode(data, marked[0], source), f"Encoding: {_UNICODE[name]}."
@@ -74,14 +75,14 @@ def to_utf8(data: bytes, source: str, encoding: str | None) -> tuple[bytes, str]
     return _guess(data, source)
 
 
-def _known(encoding: str) -> str:
+def known_encoding(encoding: str) -> str:
     """Return the name of an encoding that exists."""
     try:
         return codecs.lookup(encoding).name
     except LookupError:
         raise DataError(
             f"encoding is {encoding!r}, which is not known; give a name such as "
-            f"'utf-8', {', '.join(map(repr, list(_TITLES)[:3]))}."
+            f"'utf-8', {', '.join(map(repr, list(TITLES)[:3]))}."
         ) from None
 
 
@@ -125,13 +126,13 @@ def _guess(data: bytes, source: str) -> tuple[bytes, str]:
         fitting = [("latin-1", data.decode("latin-1"))]
     (name, text), others = fitting[0], fitting[1:]
     rivals = [other for other, differing in others if differing != text]
-    title = _TITLES.get(name, "Latin-1 (western European)")
+    title = TITLES.get(name, "Latin-1 (western European)")
     if not rivals:
         return text.encode(), (
             f"Encoding: guessed as {title}; if letters look wrong, give another one "
             "(encoding=...)."
         )
-    names = " or ".join(f"{_TITLES[other]} (encoding={other!r})" for other in rivals)
+    names = " or ".join(f"{TITLES[other]} (encoding={other!r})" for other in rivals)
     return text.encode(), (
         f"Encoding: guessed as {title}, but it is ambiguous: if letters look wrong, "
         f"try {names}."
@@ -140,7 +141,7 @@ def _guess(data: bytes, source: str) -> tuple[bytes, str]:
 
 def _candidates(sample: bytes) -> list[str]:
     """Name the encodings that fit a sample about equally well, the best first."""
-    isolated = list(_TITLES)
+    isolated = list(TITLES)
     matches = list(from_bytes(sample, cp_isolation=isolated)) or list(
         from_bytes(sample, cp_isolation=isolated, threshold=1.0)
     )
@@ -155,7 +156,7 @@ def _candidates(sample: bytes) -> list[str]:
     ]
     named = []
     for match in close:
-        names = [n for n in match.could_be_from_charset if n in _TITLES]
+        names = [n for n in match.could_be_from_charset if n in TITLES]
         name = min(names, key=isolated.index)
         named.append((match.chaos, -match.coherence, name != isolated[0], name))
     # Stable, so that the order of the library decides where nothing else does.

@@ -102,13 +102,16 @@ def read_file(
     array: str | None = None,
     encoding: str | None = None,
     separator: str | None = None,
+    decimal: str | None = None,
     run: RunOptions = DEFAULT_RUN,
 ) -> tuple[Parsed, str]:
     """Read a table from a path, file object or bytes; also return what to call it."""
     data, file_name = _read_bytes(source, max_bytes)
     file_name = file_name or name or ""
     shown = repr(file_name or "the file")
-    content = Content(data, shown, max_bytes, sheet, array, encoding, separator, run)
+    content = Content(
+        data, shown, max_bytes, sheet, array, encoding, separator, decimal, run
+    )
     parsed = _parse(_decompressed(content), file_name)
     return parsed, name or _stem(file_name) or "table"
 
@@ -201,7 +204,7 @@ def _parse(content: Content, file_name: str) -> Parsed:
     for start, what, remedy in _REFUSED:
         if reader is READERS["text"] and head.lstrip().lower().startswith(start):
             raise DataError(f"{content.source} is {what}; {remedy}.")
-    for option in ("sheet", "array", "encoding", "separator"):
+    for option in ("sheet", "array", "encoding", "separator", "decimal"):
         if getattr(content, option) is not None and option not in reader.options:
             raise DataError(
                 f"{option} is {getattr(content, option)!r}, but {content.source} is "
@@ -297,7 +300,7 @@ READERS: dict[str, Reader] = {
         (".csv", ".tsv", ".txt", ".dat", ".data", ".tab"),
         lambda data: True,
         read_delimited,
-        ("encoding", "separator"),
+        ("encoding", "separator", "decimal"),
     ),
 }
 

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from clusterlens.compute._validation import DataError
 from clusterlens.compute.table._binary import Content
 from clusterlens.compute.table._delimited import SEPARATORS, sniff_layout
+from clusterlens.compute.table._encoding import known_encoding
 from clusterlens.compute.table._files import BYTES_LIMIT
 
 _HEAD = 1 << 18
@@ -54,7 +55,14 @@ class Batches:
 
 
 @contextmanager
-def open_batches(path: str | os.PathLike[str], n_rows: int) -> Iterator[Batches]:
+def open_batches(
+    path: str | os.PathLike[str],
+    n_rows: int,
+    *,
+    encoding: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+) -> Iterator[Batches]:
     """Open a Parquet file or delimited text, plain or gzipped.
 
     Parameters
@@ -63,6 +71,9 @@ def open_batches(path: str | os.PathLike[str], n_rows: int) -> Iterator[Batches]
         The file; its content decides on the format.
     n_rows : int
         Rows of a batch of Parquet, at most.
+    encoding, separator, decimal : str, optional
+        How text is written, as `load_table` takes them. Default UTF-8, and what the
+        first lines say.
 
     Yields
     ------
@@ -76,26 +87,33 @@ def open_batches(path: str | os.PathLike[str], n_rows: int) -> Iterator[Batches]
 
     Notes
     -----
-    Text must be UTF-8 with one of the usual separators, and is split into blocks of 16
-    MB; `load_table` reads more kinds, whole.
+    Text must have one of the usual separators, and is split into blocks of 16 MB;
+    `load_table` reads more kinds, whole.
     """
     name = repr(Path(path).name)
+    coded = known_encoding(encoding or "utf-8")
+    how = Content(b"", name, BYTES_LIMIT, None, None, coded, separator, decimal)
     try:
         with Path(path).open("rb") as file:
             head = file.read(4)
         if not head:
             raise DataError(f"{name} is empty; give a table with at least one row.")
         if head == b"PAR1":
+            if encoding or separator or decimal:
+                raise DataError(
+                    f"{name} is a Parquet file, which has neither encoding, separator "
+                    "nor decimal mark to choose; leave them out."
+                )
             with pq.ParquetFile(path) as parquet:
                 yield _of_parquet(parquet, n_rows)
         else:
             with Path(path).open("rb") as file:
-                yield _of_text(file, name, head[:2] == _GZIP, Path(path).stat().st_size)
+                yield _of_text(file, how, head[:2] == _GZIP, Path(path).stat().st_size)
     except (OSError, EOFError, pa.ArrowException, UnicodeDecodeError) as error:
         said = getattr(error, "strerror", None) or str(error).splitlines()[0][:200]
         raise DataError(
-            f"{name} cannot be read ({said}); give Parquet or UTF-8 text with the same "
-            "number of cells in every line."
+            f"{name} cannot be read ({said}); give Parquet, or text with the same "
+            "number of cells in every line, and its encoding if that is not UTF-8."
         ) from error
 
 
@@ -114,14 +132,15 @@ def _of_parquet(file: pq.ParquetFile, n_rows: int) -> Batches:
     return Batches(file.schema_arrow, rows(), share, False, True)
 
 
-def _of_text(file: io.BufferedReader, name: str, packed: bool, size: int) -> Batches:
-    """Split text by what its first lines say."""
-    head, complete = _head(file, packed)
-    layout = sniff_layout(head, complete, Content(b"", name, BYTES_LIMIT))
+def _of_text(file: io.BufferedReader, how: Content, packed: bool, size: int) -> Batches:
+    """Split text by what is known of it, and by what its first lines say."""
+    encoding = how.encoding or "utf-8"
+    head, complete = _head(file, packed, encoding)
+    layout = sniff_layout(head, complete, how)
     if layout.separator not in SEPARATORS:
         raise DataError(
-            f"{name} has cells that blanks separate; save it with commas, tabs or "
-            "semicolons between them."
+            f"{how.source} has cells that blanks separate; save it with commas, tabs "
+            "or semicolons between them."
         )
     names = layout.names or [f"column {j}" for j in range(1, layout.width + 1)]
     file.seek(0)
@@ -129,7 +148,10 @@ def _of_text(file: io.BufferedReader, name: str, packed: bool, size: int) -> Bat
     reader = pa_csv.open_csv(
         stream,
         read_options=pa_csv.ReadOptions(
-            skip_rows=layout.first_line, column_names=names, block_size=_BLOCK
+            skip_rows=layout.first_line,
+            column_names=names,
+            block_size=_BLOCK,
+            encoding=encoding,
         ),
         parse_options=pa_csv.ParseOptions(
             delimiter=layout.separator, newlines_in_values=True
@@ -145,14 +167,15 @@ def _of_text(file: io.BufferedReader, name: str, packed: bool, size: int) -> Bat
     return Batches(reader.schema, iter(reader), share, layout.decimal_comma, False)
 
 
-def _head(file: io.BufferedReader, packed: bool) -> tuple[str, bool]:
+def _head(file: io.BufferedReader, packed: bool, encoding: str) -> tuple[str, bool]:
     """Return the first whole lines, and whether that is all."""
+    coded = "utf-8-sig" if encoding == "utf-8" else encoding
     file.seek(0)
     source = gzip.GzipFile(fileobj=file) if packed else file
     data = bytes(source.read(_HEAD))
     if len(data) < _HEAD:
-        return data.decode("utf-8-sig"), True
+        return data.decode(coded), True
     cut = data.rfind(b"\n") + 1
     if not cut:
         raise OSError("no line end within the first 262 kB")
-    return data[:cut].decode("utf-8-sig"), False
+    return data[:cut].decode(coded), False

@@ -17,6 +17,7 @@ from clusterlens.compute._run.options import (
 )
 from clusterlens.compute._validation import check_choice
 from clusterlens.compute.table._delimited import BLANKS, SEPARATORS
+from clusterlens.compute.table._encoding import TITLES
 from clusterlens.compute.table._files import (
     BYTES_LIMIT,
     READERS,
@@ -42,6 +43,10 @@ _WAY = 1000  # steps of the whole
 
 # What can stand between the cells of text, in words.
 SEPARATOR_NAMES = {**SEPARATORS, BLANKS: "blanks"}
+# What can stand before the digits of a fraction, in words.
+DECIMAL_NAMES = {".": "point", ",": "comma"}
+# Encodings that tables come in, as Python names them, in words.
+ENCODING_NAMES = {"utf-8": "UTF-8", **TITLES}
 
 
 @takes_running
@@ -56,6 +61,7 @@ def load_table(
     array: str | None = None,
     encoding: str | None = None,
     separator: str | None = None,
+    decimal: str | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> Dataset:
@@ -85,6 +91,10 @@ def load_table(
     separator : {",", ";", "\\t", "|", " "}, optional
         What stands between the cells of delimited text; " " is any number of blanks.
         Default what splits its lines most evenly.
+    decimal : {".", ","}, optional
+        What stands before the digits of a fraction in delimited text. Default a comma
+        where numbers have one that neither separates cells nor sets thousands apart. In
+        a column without commas a point is always that of a fraction.
     progress : callable, optional
         Called as progress(done, total) in thousandths of the way.
     cancel : callable, optional
@@ -120,6 +130,8 @@ def load_table(
         raise ValueError(f"name is {name!r}; give a text, or None.")
     if separator is not None:
         check_choice(separator, SEPARATOR_NAMES, name="separator")
+    if decimal is not None:
+        check_choice(decimal, DECIMAL_NAMES, name="decimal")
     run = RunOptions(progress=progress, cancel=cancel)
     if isinstance(source, (pd.DataFrame, np.ndarray)):
         (whole,) = stretches(run, _WAY)
@@ -133,6 +145,7 @@ def load_table(
         array=array,
         encoding=encoding,
         separator=separator,
+        decimal=decimal,
         run=splitting,
     )
     return make_dataset(

@@ -7,7 +7,7 @@ from typing import Any
 
 from clusterlens.ui.actions.action import NAME_LENGTH, Action, Values, limited
 from clusterlens.ui.actions.lines import Lines, call, keywords
-from clusterlens.ui.actions.tables import chosen_part, read_table
+from clusterlens.ui.actions.tables import WRITING, chosen_part, read_table
 from clusterlens.ui.state.analysis import Analysis, KeptPartition
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.literals import ScriptError, literal
@@ -70,7 +70,10 @@ ACTIONS = {
     "take new table": Action(
         "Read the new table",
         take_new_table,
-        record({"name": TEXT, "sha256": key}, {"part": any_of(nothing, LONG_TEXT)}),
+        record(
+            {"name": TEXT, "sha256": key},
+            {"part": any_of(nothing, LONG_TEXT), **WRITING},
+        ),
         slow=True,
         python=_say_new_table,
     ),

@@ -13,6 +13,8 @@ from clusterlens.compute.notes import as_note
 from clusterlens.compute.table.dataset import Dataset, prepare
 from clusterlens.compute.table.examples import load_example
 from clusterlens.compute.table.reading import (
+    DECIMAL_NAMES,
+    ENCODING_NAMES,
     SEPARATOR_NAMES,
     load_table,
     table_parts,
@@ -32,11 +34,17 @@ from clusterlens.ui.state.shapes import (
     RULES,
     TEXT,
     any_of,
+    choice,
     key,
     nothing,
     record,
 )
 
+# How text is written, where that is said rather than found out.
+WRITING = {
+    "decimal": any_of(nothing, choice(*DECIMAL_NAMES)),
+    "encoding": any_of(nothing, choice(*ENCODING_NAMES)),
+}
 _RULES = inspect.signature(prepare).parameters
 
 
@@ -71,10 +79,16 @@ def read_table(
         progress=lambda done, total: job.report(megabytes * done // total, megabytes),
         cancel=job.cancelled,
         **chosen,
+        **_writing(values),
     )
     if separator := _separator(table):
         return table, ("separator", separator), tuple(SEPARATOR_NAMES)
     return table, tuple(*chosen.items()), parts.names
+
+
+def _writing(values: Values) -> dict[str, str]:
+    """What is said of how a text is written, but for its separator."""
+    return {name: values[name] for name in WRITING if values.get(name)}
 
 
 def _separator(table: Dataset) -> str | None:
@@ -86,9 +100,9 @@ def _separator(table: Dataset) -> str | None:
 
 
 def chosen_part(step: Step, part: tuple[str, ...]) -> dict[str, str]:
-    """Return the part that a step read as an argument, but for what is found out."""
+    """Return what a step was told of its file as arguments, not what is found out."""
     found_out = part[:1] == ("separator",) and not step.values.get("part")
-    return dict([part] if part and not found_out else [])
+    return dict([part] if part and not found_out else []) | _writing(step.values)
 
 
 def _say_file(lines: Lines, step: Step, before: Analysis) -> None:

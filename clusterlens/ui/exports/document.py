@@ -19,6 +19,7 @@ import numpy as np
 
 from clusterlens import __version__
 from clusterlens.compute._numbers import count, percent, whole
+from clusterlens.compute.assigning.rules import ClusterRules
 from clusterlens.compute.ensemble.agreement import Agreement
 from clusterlens.compute.ensemble.ensemble import Ensemble, distinct_partitions
 from clusterlens.compute.pool.stability import ClusterStability
@@ -35,7 +36,7 @@ from clusterlens.ui.kit.words import NOISE_WORDS, fixed, number
 from clusterlens.ui.nodes.answers import Answers
 from clusterlens.ui.nodes.links import LinkState, is_judged_in_part
 from clusterlens.ui.nodes.result import Told
-from clusterlens.ui.state.analysis import EVIDENCE, Analysis
+from clusterlens.ui.state.analysis import EVIDENCE, Analysis, KeptPartition
 from clusterlens.ui.state.history import Step
 from clusterlens.ui.state.links import TITLES
 from clusterlens.ui.state.partitions import Choice
@@ -112,6 +113,9 @@ class Findings:
         The models with the votes that the matrices are drawn by; None for their own.
     answers : Answers or None
         What the answers say of the models.
+    kept, rules
+        The partition kept for new rows that is read, and its rules, where they are
+        there.
     """
 
     steps: Sequence[Step]
@@ -131,6 +135,8 @@ class Findings:
     has_classes: bool = False
     heard: Ensemble | None = None
     answers: Answers | None = None
+    kept: KeptPartition | None = None
+    rules: ClusterRules | None = None
 
     def tells(self, key: str) -> bool:
         """Whether a section of SECTIONS is in the report."""
@@ -199,7 +205,7 @@ SECTIONS = {
     "clusters": Section("Clusters", lambda found: _clusters(found), heading="Result"),
     "new rows": Section(
         "New rows",
-        lambda found: write_kept(found.analysis),
+        lambda found: write_kept(found.analysis, found.kept, found.rules),
         heading="Kept for new rows",
         lacks=lambda found: (
             "" if found.analysis.segmentations else "no result is kept for new rows"

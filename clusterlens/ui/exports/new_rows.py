@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from clusterlens.compute._numbers import count
+from clusterlens.compute._numbers import count, percent
 from clusterlens.compute.assigning.few_columns import TypingTool
+from clusterlens.compute.assigning.rules import ClusterRules
 from clusterlens.compute.assigning.segmentation import COLUMNS, Segmentation
 from clusterlens.compute.table.dataset import Dataset
 from clusterlens.compute.table.export import free_name
 from clusterlens.ui.kit.widgets import safe
-from clusterlens.ui.state.analysis import Analysis
+from clusterlens.ui.state.analysis import Analysis, KeptPartition
+from clusterlens.ui.state.partitions import number_of
 
 SEGMENTATION_SUFFIX = ".lens"
 
@@ -67,8 +69,10 @@ def console_line(segmentation: str, table: str) -> str:
     return f"clusterlens assign {segmentation} {given} -o {stem}-assigned.parquet"
 
 
-def write_kept(analysis: Analysis) -> str:
-    """List what is kept for other tables, and the table that was placed last."""
+def write_kept(
+    analysis: Analysis, read: KeptPartition | None, rules: ClusterRules | None
+) -> str:
+    """List what is kept for other tables, the table placed last, rules of one kept."""
     rows = "".join(
         f"<tr><td>{safe(one.name)}</td><td>{safe(one.result.title)}</td>"
         f"<td>{count(len(set(one.result.clusters.tolist()) - {-1}), 'cluster')}</td>"
@@ -84,5 +88,27 @@ def write_kept(analysis: Analysis) -> str:
         )
     return (
         "<table><tr><th>name</th><th>partition</th><th>clusters</th><th>of</th></tr>"
-        f"{rows}</table>{placed}"
+        f"{rows}</table>{placed}{_rules(read, rules)}"
+    )
+
+
+def _rules(read: KeptPartition | None, found: ClusterRules | None) -> str:
+    """Write the rules of a partition, and how far they reach."""
+    if read is None or found is None:
+        return ""
+    names = {number_of(k): name for k, name in read.names}
+    lines = "".join(
+        f"<li><b>{safe(names.get(rule.cluster, f'cluster {rule.cluster}'))}</b>: "
+        + (
+            f"{safe(rule.text) or 'any row'}; of these {percent(rule.precision)} are "
+            f"in it, finds {percent(rule.recall)}</li>"
+            if rule.is_good
+            else "no short rule</li>"
+        )
+        for rule in found.rules
+    )
+    judged = count(int(found.assigned.sum()), "row")
+    return (
+        f"<p>Rules of {safe(read.name)} put {percent(found.right)} of {judged} that "
+        f"they were not made of into their cluster.</p><ul>{lines}</ul>"
     )

@@ -33,7 +33,7 @@ button.dashed { all: unset; cursor: pointer; padding: 0 9px; margin: 1px 4px 1px
   border-radius: 11px; font-size: 12px; border: 1px dashed
   color-mix(in srgb, currentColor 40%, transparent); }
 button.dashed:hover, button.dashed:focus-visible { border-color: #0b8a8a; }
-.wrong { color: #c62828; color: color-mix(in srgb, #e53935 75%, currentColor); }
+.wrong { color: color-mix(in srgb, #e53935 var(--cl-mixed, 75%), currentColor); }
 .off { opacity: .5; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 input.exact { appearance: textfield; float: right; width: 84px;

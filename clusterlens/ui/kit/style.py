@@ -34,6 +34,8 @@ RING = {
             "root": {"&.Mui-focused": {"backgroundColor": "var(--panel-surface-color)"}}
         }
     },
+    # It stands inside its button and is else no wider than that.
+    "MuiTooltip": {"styleOverrides": {"popper": {"width": "max-content"}}},
 }
 THEME = {
     "light": {
@@ -64,7 +66,9 @@ def scaled(css: str) -> str:
 
 
 # Inside the shadow root of each text pane; colours follow the theme by inheritance. A
-# name that runs from right to left leaves what stands beside it in its order.
+# name that runs from right to left leaves what stands beside it in its order. Where a
+# colour is mixed with the one around it, its share names a variable that is never set:
+# without one Chromium keeps the colour of the theme before.
 TEXT_CSS = scaled("""
 :host { font-size: 14px; line-height: 1.35; }
 :focus-visible { outline: 2px solid #0b8a8a !important; }
@@ -77,9 +81,9 @@ h2 { font-size: 15px; font-weight: 700; margin: 0; white-space: nowrap; }
 h2 small { font-weight: 400; }
 p { margin: 2px 0; }
 .muted, .how { font-size: 12px;
-  color: color-mix(in srgb, currentColor 68%, transparent); }
+  color: color-mix(in srgb, currentColor var(--cl-mixed, 68%), transparent); }
 .muted .how { color: inherit; }
-.warn { color: color-mix(in srgb, #b87000 70%, currentColor); }
+.warn { color: color-mix(in srgb, #b87000 var(--cl-mixed, 70%), currentColor); }
 .said { position: absolute; width: 1px; height: 1px; overflow: hidden;
   clip-path: inset(50%); white-space: nowrap; }
 .chip { display: inline-block; padding: 3px 12px; border-radius: 12px;
@@ -104,7 +108,7 @@ button.chip:hover { background: rgba(0, 0, 0, .2); }
 button.chip:focus-visible { outline-color: #fff !important; outline-offset: -2px; }
 .badge { display: inline-block; padding: 1px 9px; border-radius: 10px; font-size: 12px;
   font-weight: 700; background: color-mix(in srgb, #0b8a8a 14%, transparent);
-  color: color-mix(in srgb, #0b8a8a 70%, currentColor); }
+  color: color-mix(in srgb, #0b8a8a var(--cl-mixed, 70%), currentColor); }
 .badge.estimate { background: color-mix(in srgb, #e0a030 22%, transparent);
   color: inherit; }
 .stroke { display: inline-block; width: 20px; margin-right: 5px;
@@ -117,12 +121,13 @@ button.chip:focus-visible { outline-color: #fff !important; outline-offset: -2px
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 td, th { padding: 3px 6px; text-align: left; border-bottom: 1px solid
   color-mix(in srgb, currentColor 16%, transparent); vertical-align: top; }
-th { font-weight: 400; color: color-mix(in srgb, currentColor 68%, transparent); }
+th { font-weight: 400;
+  color: color-mix(in srgb, currentColor var(--cl-mixed, 68%), transparent); }
 td.number, th.number { text-align: right; }
 .name { white-space: nowrap; }
 ul { margin: 4px 0; padding-left: 18px; }
-button.link { all: unset; cursor: pointer; color: #0b7d7d; font-weight: 600;
-  color: color-mix(in srgb, #0b8a8a 72%, currentColor); }
+button.link { all: unset; cursor: pointer; font-weight: 600;
+  color: color-mix(in srgb, #0b8a8a var(--cl-mixed, 72%), currentColor); }
 button.link:hover { text-decoration: underline; }
 button.link:focus-visible { outline-offset: 1px; }
 button.link.copied::after { content: " ✓ copied"; }
@@ -139,7 +144,7 @@ h3 small { font-weight: 400; opacity: .7; }
 .between { display: flex; justify-content: space-between; gap: 6px; }
 dl { display: grid; grid-template-columns: auto 1fr; gap: 2px 10px; margin: 4px 0;
   font-size: 12.5px; }
-dt { color: color-mix(in srgb, currentColor 68%, transparent); }
+dt { color: color-mix(in srgb, currentColor var(--cl-mixed, 68%), transparent); }
 dd { margin: 0; overflow-wrap: anywhere; }
 .track { height: 8px; background: color-mix(in srgb, currentColor 9%, transparent);
   margin-top: 5px; min-width: 60px; position: relative; overflow: hidden; }
@@ -187,7 +192,7 @@ table.profile th { font-size: 11.5px; }
 .tab { all: unset; cursor: pointer; flex: 1; text-align: center; padding: 10px 2px 8px;
   font-size: 13px; border-bottom: 2px solid transparent; opacity: .75; }
 .tab.front { border-color: #0b8a8a; font-weight: 700; opacity: 1;
-  color: color-mix(in srgb, #0b8a8a 75%, currentColor); }
+  color: color-mix(in srgb, #0b8a8a var(--cl-mixed, 75%), currentColor); }
 .tab:focus-visible { outline-offset: -3px; }
 .strip { display: flex; flex-direction: column; gap: 4px; }
 .strip .tab { writing-mode: vertical-rl; padding: 14px 8px; border-bottom: 0;
@@ -286,7 +291,7 @@ button.about { all: unset; cursor: pointer; display: inline-block; width: 16px;
   height: 16px; line-height: 16px; margin-left: 7px; border-radius: 50%; flex: none;
   font-size: 11px; text-align: center; font-weight: 700; font-style: italic;
   border: 1px solid color-mix(in srgb, currentColor 45%, transparent);
-  color: color-mix(in srgb, currentColor 68%, transparent); }
+  color: color-mix(in srgb, currentColor var(--cl-mixed, 68%), transparent); }
 @media (max-width: 1350px) { button.about { margin-left: 2px; width: 12px;
   height: 12px; line-height: 12px; font-size: 9px; } }
 button.about:hover { border-color: #0b8a8a; color: inherit; }

@@ -112,9 +112,10 @@ class Outlook:
     Parameters
     ----------
     leader_change : float
-        Chance that another model becomes the most probable.
+        Chance that one of the next answers makes another model the most probable, at
+        most.
     consensus_change : float
-        Mean absolute change of the consensus that is expected.
+        Mean absolute change of the consensus that is expected of it, at most.
     enough : bool
         Whether both are small and a model fits.
     """
@@ -126,7 +127,7 @@ class Outlook:
 
 @node("idle", "Looking at what one more answer may change", keep=16, rests=True)
 def outlook(job: Job, answers: Answers) -> Outlook:
-    """See what the most informative answer may still change."""
+    """See what the most informative answers may still change."""
     found = answers.posterior
     return Outlook(found.leader_change, found.expected_change, found.enough)
 

@@ -22,7 +22,7 @@ NEEDED = (
 # Results that it tells where they are there.
 WELCOME = (
     *("robustness", "null_check", "told_profiles", "chosen_stability"),
-    *("heard", "answers"),
+    *("heard", "answers", "kept_partition", "cluster_rules"),
 )
 
 
@@ -47,6 +47,8 @@ def gather(session: Session) -> Findings | None:
         stability=values["chosen_stability"],
         heard=values["heard"],
         answers=values["answers"],
+        kept=values["kept_partition"],
+        rules=values["cluster_rules"],
         without=frozenset(session.look.report_without),
         asked={key: _asked(session, key) for key in session.look.report_with},
         has_classes=session.look.judged != "labels"

@@ -41,7 +41,7 @@ CSS = scaled("""
 .menu button:hover, .menu button:focus-visible {
   background: color-mix(in srgb, #0b8a8a 12%, transparent); }
 .menu small, .menu p { font-size: 12px;
-  color: color-mix(in srgb, currentColor 72%, transparent); }
+  color: color-mix(in srgb, currentColor var(--cl-mixed, 72%), transparent); }
 .menu small { display: block; }
 .menu p { margin: 4px 10px; }
 """)

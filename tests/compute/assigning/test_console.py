@@ -71,6 +71,29 @@ def test_text_gets_the_answers_of_the_library(kept, fresh, tmp_path, packed):
     assert again["id"].tolist() == fresh["id"].tolist()
 
 
+def test_how_text_is_written_can_be_said(kept, fresh, tmp_path, capsys):
+    table = fresh.rename(columns={"since": "prénom"})
+    table["income"] = table["income"].map(lambda value: f"{value:,.0f}")
+    source, target = tmp_path / "new.csv", tmp_path / "out.parquet"
+    table.to_csv(source, index=False, sep="\t", encoding="cp1252")
+    assert run(kept, source, target, "--separator", "tab") == 2
+    assert "its encoding if that is not UTF-8" in capsys.readouterr().err
+    said = ["--encoding", "cp1252", "--decimal", ".", "--separator", "tab"]
+    assert run(kept, source, target, *said) == 0
+    out = pd.read_parquet(target)
+    assert out["prénom"].tolist() == table["prénom"].astype(str).tolist()
+    assert out["income"].equals(fresh["income"].round())
+    told = kept[0].assign(fresh.assign(income=fresh["income"].round()))
+    assert out["cluster (2)"].tolist() == told["cluster"].tolist()
+    assert run(kept, source, tmp_path / "o.csv", "--separator", ":") == 2
+    assert "--separator is ':'" in capsys.readouterr().err
+    assert run(kept, source, tmp_path / "o.csv", "--encoding", "runes") == 2
+    assert "encoding is 'runes', which is not known" in capsys.readouterr().err
+    fresh.to_parquet(tmp_path / "new.parquet")
+    assert run(kept, tmp_path / "new.parquet", tmp_path / "o.csv", *said) == 2
+    assert "leave them out" in capsys.readouterr().err
+
+
 def test_text_that_a_spreadsheet_would_compute_is_safe(kept, fresh, tmp_path):
     fresh.assign(note="=1+1").to_parquet(tmp_path / "new.parquet")
     run(kept, tmp_path / "new.parquet", tmp_path / "out.csv")

@@ -1051,6 +1051,24 @@ def test_a_separator_that_is_asked_for_is_what_splits_the_lines(separator, colum
     assert read.reading_notes[0].numbers == {"separator": separator}
 
 
+@pytest.mark.parametrize(
+    ("decimal", "separator", "sizes"),
+    [(None, ";", [1.234, 2.5]), (".", ";", [1234, 2500]), (",", "\t", [1.234, 2.5])],
+)
+def test_a_decimal_mark_that_is_asked_for_is_what_fractions_have(
+    decimal, separator, sizes
+):
+    text = f"size{separator}kind\n1,234{separator}a\n2,500{separator}b\n".encode()
+    read = load_table(text, decimal=decimal)
+    assert read.table["size"].tolist() == sizes
+    with pytest.raises(ValueError, match=r"decimal is ';'; give one of '\.', ','"):
+        load_table(text, decimal=";")
+    out = io.BytesIO()
+    np.save(out, np.eye(3))
+    with pytest.raises(DataError, match=r"decimal is '\.', but 'the file' is a NumPy"):
+        load_table(out.getvalue(), decimal=".")
+
+
 def test_separators_are_of_text_alone_and_one_of_five():
     with pytest.raises(ValueError, match="separator is ':'; give one of ','"):
         load_table(b"a:b\n1:2\n", separator=":")

@@ -72,8 +72,8 @@ def _enough(found: Answers, outlook: Result) -> str:
         return "<p class='muted'>Looking at what one more answer may change …</p>"
     ahead: Outlook = outlook.value
     reason = (
-        f"one more answer changes the leader with a chance of "
-        f"{percent(ahead.leader_change)}, and the consensus by "
+        f"one more answer changes the leader with a chance of up to "
+        f"{percent(ahead.leader_change)}, and the consensus by up to "
         f"{ahead.consensus_change:.3f} on average"
     )
     if ahead.enough:

@@ -155,7 +155,7 @@ def _enough(found: Outlook | None) -> str:
     """Say that one more answer would hardly change anything."""
     if found is None or not found.enough:
         return ""
-    words = "one more answer would hardly change it: <b>enough?</b>"
+    words = "<b>enough?</b> One more answer would hardly change it"
     return link(words, "clusters", kind="pill", css="cl-enough-chip")
 
 

@@ -9,6 +9,7 @@ from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import badge, link, pn, safe
 from clusterlens.ui.kit.words import number, voters
+from clusterlens.ui.nodes.answers import Answers, Outlook
 from clusterlens.ui.nodes.links import Answer, Difference, PairReading
 from clusterlens.ui.parts.moves import answer, leave_unsure, skip
 from clusterlens.ui.parts.panel import Panel
@@ -26,7 +27,7 @@ class PairCard(Panel):
     """Row ids, votes by family, and the three answers."""
 
     needs = ("ensemble", "look.pair", "look.linking", "look.streak")
-    also = ("pair_reading", "threshold_in_force")
+    also = ("pair_reading", "threshold_in_force", "answers", "outlook")
 
     def build(self) -> Any:
         self._text = Text(does=self._do, css_classes=["cl-pair"])
@@ -40,10 +41,13 @@ class PairCard(Panel):
         streak: bool,
         pair_reading: Result,
         threshold_in_force: Result,
+        answers: Result,
+        outlook: Result,
     ) -> None:
         """Describe the pair, or say how to pick one."""
         if pair_reading.ready:
-            self._text.body = _card(
+            so_far = _so_far(answers.value, outlook.value) if streak else ""
+            self._text.body = so_far + _card(
                 pair_reading.value, ensemble, threshold_in_force.value
             )
         elif len(pair) == 2:
@@ -70,6 +74,22 @@ def _how_to(linking: bool, n_picked: int) -> str:
         text = f"<b>Click sample {'AB'[n_picked]}</b> on the map"
         text += "." if n_picked else ", or both at once: a cell of a zoomed matrix."
     return f'<div class="empty">{text}</div>'
+
+
+def _so_far(found: Answers | None, ahead: Outlook | None) -> str:
+    """Say how far a streak has come, and whether to go on."""
+    if found is None:
+        return ""
+    said = "…"
+    if found.posterior.none_fits:
+        said = "<b>no model fits them</b>, see below"
+    elif ahead is not None:
+        said = "<b>enough?</b>" if ahead.enough else "not settled"
+    return (
+        "<p class='muted between cl-so-far'><span>"
+        f"{count(found.n_answers, 'answer')}: {said}</span>"
+        "<span><kbd>Esc</kbd> stops</span></p>"
+    )
 
 
 def _card(read: PairReading, ensemble: Ensemble, needed: int | None) -> str:

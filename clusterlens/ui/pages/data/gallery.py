@@ -59,7 +59,7 @@ section > .group { grid-column: 1 / -1; }
   font-size: 12px; font-weight: 600; background: #0b6e6e; color: #fff;
   border: 1px solid #0b6e6e; }
 .opens button.cl-data-only { background: var(--panel-surface-color, #fff);
-  color: color-mix(in srgb, #0b6e6e 70%, currentColor); }
+  color: color-mix(in srgb, #0b6e6e var(--cl-mixed, 70%), currentColor); }
 .opens button:focus-visible { outline-offset: 2px; }
 button.example { all: unset; cursor: pointer; position: absolute; inset: 0; }
 button.example:focus-visible { outline-offset: -2px; }

@@ -24,7 +24,7 @@ WELCOME_CSS = scaled("""
   counter-reset: step; font-size: 12.5px; }
 .welcome li { position: relative; padding-left: 32px; width: 168px;
   counter-increment: step;
-  color: color-mix(in srgb, currentColor 75%, transparent); }
+  color: color-mix(in srgb, currentColor var(--cl-mixed, 75%), transparent); }
 .welcome li b { display: block; }
 .welcome li::before { content: counter(step); position: absolute; left: 0; top: 8px;
   width: 21px; line-height: 21px; text-align: center; border-radius: 50%;

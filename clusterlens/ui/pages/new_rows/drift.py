@@ -27,7 +27,10 @@ td, th { padding: 3px 2px; font-size: .95em; }
 td:nth-child(4), th:nth-child(4) { padding-left: 8px; }
 .badge { padding: 1px 6px; margin: 0; }
 td { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+/* What is told of a column stands behind its name, whole; a level may be a sentence. */
 td:first-child { white-space: normal; overflow-wrap: anywhere; }
+td:first-child > * { display: -webkit-box; -webkit-box-orient: vertical;
+  -webkit-line-clamp: 4; overflow: hidden; }
 .track i { position: absolute; top: 0; bottom: 0; width: 0;
   border-left: 2px solid currentColor; }
 """
@@ -131,7 +134,7 @@ def _column(row: Any, told: tuple[str, str, str], top: float) -> str:
         f"{100 * min(row.psi / top, 1):.1f}%;background:{colour}'></div>"
         f"<i style='left:{100 * min(row.expected / top, 1):.1f}%'></i></div>"
     )
-    shown = f"<b>{safe(name)}</b>" if row.moved else safe(name)
+    shown = f"<b>{safe(name)}</b>" if row.moved else f"<span>{safe(name)}</span>"
     p = badge("moved", kind="estimate") if row.moved else _p(row.p)
     return (
         f"<tr title='{safe(words)}'><td>{shown}</td>"

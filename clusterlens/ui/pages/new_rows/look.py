@@ -22,6 +22,12 @@ class Look(param.Parameterized):
     new_rows_first = param.Selector(
         default="least sure", objects=["least sure", "most sure", "nowhere"]
     )
+    read_otherwise = kept(
+        param.Boolean(
+            False, doc="Whether it can be said how the new table is written."
+        ),
+        until="table",
+    )
     new_row = kept(
         param.Integer(
             None,

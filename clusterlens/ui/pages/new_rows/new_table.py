@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from clusterlens.compute._numbers import count, percent, whole
 from clusterlens.compute.assigning.assigner import ALPHA
 from clusterlens.compute.table.dataset import Dataset
+from clusterlens.compute.table.reading import DECIMAL_NAMES, ENCODING_NAMES
 from clusterlens.ui.figures.canvas import CANVAS_CSS, Canvas
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import NOISE_COLOUR, cluster_colour
-from clusterlens.ui.kit.widgets import card, link, pn, reading, safe
+from clusterlens.ui.kit.widgets import card, link, pn, reading, safe, select
 from clusterlens.ui.pages.new_rows.nodes import Placed, Share, ThenAndNow, cluster_of
 from clusterlens.ui.parts.file_part import offer_parts, part_select
 from clusterlens.ui.parts.panel import Panel
@@ -37,7 +40,7 @@ _TAKING = ("load file", "take new table", "refit")
 class NewTable(Panel):
     """Bars of shares, once there is a table; before, how to give one."""
 
-    needs = ("kept_partition", "new_table?")
+    needs = ("kept_partition", "new_table?", "look.read_otherwise")
     also = ("placed", "assigned", "segmentation", "new_part", "new_parts")
 
     def build(self) -> Any:
@@ -60,12 +63,35 @@ class NewTable(Panel):
             sizing_mode="stretch_both",
             styles={"flex": "1 1 0", "min-height": "0"},
         )
-        self._about = Text(styles={"flex": "none"})
+        self._writing = {
+            name: self.control(
+                select(
+                    label,
+                    {"found out": "", **{title: one for one, title in names.items()}},
+                    css=f"cl-new-{name}",
+                    width=130,
+                    margin=(8, 0, 0, 0),
+                    visible=False,
+                ),
+                partial(self._said, name),
+                partial(self._write, name),
+            )
+            for name, label, names in (
+                ("decimal", "Decimal mark", DECIMAL_NAMES),
+                ("encoding", "Encoding", ENCODING_NAMES),
+            )
+        }
+        self._about = Text(does=self._open, styles={"flex": "none"})
         self._reading = Text(does=self._cancel, styles={"flex": "none"})
         self.session.jobs.param.watch(self._tell, ["shown"])
         return card(
             "New table",
             self._about,
+            pn.Row(
+                *self._writing.values(),
+                margin=0,
+                styles={"flex": "none", "flex-wrap": "wrap", "gap": "10px 8px"},
+            ),
             self._reading,
             self._text,
             note=self.status,
@@ -77,6 +103,7 @@ class NewTable(Panel):
         self,
         kept_partition: Any,
         new_table: Dataset | None,
+        read_otherwise: bool,
         placed: Result,
         assigned: Result,
         segmentation: Result,
@@ -86,10 +113,14 @@ class NewTable(Panel):
         """Draw the shares, or say why there are none."""
         part, parts = new_part.value or (), new_parts.value or ()
         failed = any(one.state == "failed" for one in (segmentation, assigned, placed))
-        # A text whose columns were found was split as it should be.
-        offered = failed or part[:1] != ("separator",)
-        offer_parts(self, self._part, part, parts, offered=offered)
-        self._about.body = _about(new_table)
+        is_text = part[:1] == ("separator",)
+        said = any(map(self._said, self._writing))
+        # A text whose columns were found was most likely read as it should be.
+        offered = failed or read_otherwise or said
+        offer_parts(self, self._part, part, parts, offered=offered or not is_text)
+        for control in self._writing.values():
+            self.offer(control, visible=offered and is_text)
+        self._about.body = _about(new_table, is_text and not offered)
         if new_table is None:
             self._text.body = _invitation(segmentation)
         elif placed.ready:
@@ -102,9 +133,24 @@ class NewTable(Panel):
 
     async def _read_part(self, part: str) -> None:
         """Read another part of the same file, or its cells apart by another sign."""
+        await self.session.act("take new table", **{**self._file(), "part": part})
+
+    async def _write(self, name: str, said: str) -> None:
+        """Read the same file as it is said to be written."""
+        await self.session.act("take new table", **{**self._file(), name: said or None})
+
+    def _file(self) -> Mapping[str, Any]:
+        """What was said of the file of the new table; nothing where there is none."""
         done = self.session.history.done
-        file = next(s.values for s in reversed(done) if s.kind == "take new table")
-        await self.session.act("take new table", **{**file, "part": part})
+        taken = (s.values for s in reversed(done) if s.kind == "take new table")
+        return next(taken, {})
+
+    def _said(self, name: str) -> str:
+        return str(self._file().get(name) or "")
+
+    def _open(self, what: str) -> None:
+        """Offer how the file may be read otherwise."""
+        self.session.look.read_otherwise = True
 
     def _do(self, what: str) -> None:
         if what == "retry":
@@ -121,14 +167,15 @@ class NewTable(Panel):
         self._reading.body = reading(shown) if takes else ""
 
 
-def _about(table: Dataset | None) -> str:
+def _about(table: Dataset | None, may_be_else: bool) -> str:
     if table is None:
         return ""
     rows, columns = table.table.shape
+    more = f" · {link('read otherwise', 'open')}" if may_be_else else ""
     return (
         "<p class='muted' title='Read and scaled as the old ones; kept with the "
         f"analysis.'>{safe(table.name)} · {count(rows, 'row')} · "
-        f"{count(columns, 'column')}</p>"
+        f"{count(columns, 'column')}{more}</p>"
     )
 
 

@@ -25,11 +25,13 @@ SHOWN_FOR, SHOWN_AGAINST, SHOWN_CHANGES = 4, 2, 4
 CSS = """
 table { table-layout: fixed; }
 td, th { overflow-wrap: anywhere; padding: 3px 2px; }
-.near td.number { white-space: nowrap; }
+td.number { white-space: nowrap; }
+td.level { overflow-wrap: anywhere; white-space: normal; }
 @media (max-width: 1150px) { table { font-size: .86em; } }
-.why th:nth-child(1) { width: 24%; } .why th:nth-child(5) { width: 12%; }
-.why td { font-size: .95em; }
-.takes th:nth-child(1) { width: 28%; } .takes th:nth-child(4) { width: 34%; }
+.why th:nth-child(1), .why th:nth-child(2) { width: 25%; }
+.why th:nth-child(5) { width: 11%; }
+.why td, .takes td { font-size: .95em; }
+.takes th:nth-child(1) { width: 25%; } .takes th:nth-child(4) { width: 31%; }
 .takes td:nth-child(3) { padding-left: 8px; }
 .takes td:nth-child(4), .takes th:nth-child(4) { padding-left: 8px; }
 .near th:nth-child(1) { width: 42%; }
@@ -112,7 +114,10 @@ def _belongs(row: Standing, segmentation: Segmentation) -> str:
     """Say how odd it is in its cluster, and the bound."""
     near = row.company
     if row.label == NOISE:
-        return "<p>Rows of noise belong nowhere by their nature.</p>"
+        why = "The old rows nearest to it are mostly noise, too."
+        if segmentation.assigner.rule == "density":
+            why = "It lies among old rows of noise, or beyond where all clusters end."
+        return f"<p><b>Noise: no cluster reaches it.</b> {why}</p>"
     if math.isnan(near.bound):
         return "<p>Its cluster has too few rows to tell who is too far away.</p>"
     what = (
@@ -158,12 +163,13 @@ def _pull(one: Any, colour: str, largest: float) -> str:
         own, other = percent(one.own), percent(one.other)
     else:
         own, other = _value(one.own), _value(one.other)
+    level = " level" if one.level else ""
     width = 100 * abs(one.pull) / largest
     ratio = math.exp(min(abs(one.pull), 50.0))
     words = f"{one.column} = {_value(one.value)}: {number(ratio)} times likelier"
     return (
         f"<tr title='{safe(words)}'><td>{safe(one.column)}</td>"
-        f"<td class='number'><b>{safe(_value(one.value))}</b></td>"
+        f"<td class='number{level}'><b>{safe(_value(one.value))}</b></td>"
         f"<td class='number' title='{safe(own)}'>{safe(own)}</td>"
         f"<td class='number' title='{safe(other)}'>{safe(other)}</td>"
         f"<td><div class='track' style='min-width:20px'><div style='width:{width:.0f}%;"
@@ -195,9 +201,10 @@ def _change(one: Any, segmentation: Segmentation) -> str:
     cross, words = "", f"{one.column}: {is_} to {other}"
     if one.nowhere is True:
         cross, words = "<b>✕</b> ", f"{words}; it would belong nowhere then"
+    kind = "number" if isinstance(one.value, Real) else "number level"
     return (
         f"<tr title='{safe(words)}'><td>{safe(one.column)}</td>"
-        f"<td class='number'>{safe(is_)}</td><td class='number'><b>{safe(other)}</b>"
+        f"<td class='{kind}'>{safe(is_)}</td><td class='{kind}'><b>{safe(other)}</b>"
         f"</td><td>{cross}{_named(int(one.cluster), segmentation)}</td></tr>"
     )
 

@@ -13,7 +13,7 @@ from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.palette import cluster_colour
 from clusterlens.ui.kit.widgets import card, link, mark, safe, select
 from clusterlens.ui.kit.words import fixed
-from clusterlens.ui.pages.new_rows.nodes import cluster_of, is_nowhere
+from clusterlens.ui.pages.new_rows.nodes import NOISE, cluster_of, is_nowhere
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.work.derived import Result
 
@@ -105,6 +105,8 @@ def _line(
     """One row of the new table as markup."""
     _, label, name, margin, other, *_ = row
     own = mark(cluster_colour(cluster_of(int(label))), safe(name))
+    if label == NOISE:
+        own = f"<span title='no cluster reaches it'>{own}</span>"
     nowhere = "<b title='belongs nowhere'>✕</b> " if far else ""
     beside = "–"
     if pd.notna(other):
