@@ -29,6 +29,7 @@ from clusterlens.ui.kit.explanations import GLOSSARY
 from clusterlens.ui.kit.style import ACCENT, COLUMN, TOLD, scaled
 from clusterlens.ui.kit.style import THEME as THEME_CONFIG
 from clusterlens.ui.kit.widgets import link, pmu, pn, progress_bar, quoting, safe
+from clusterlens.ui.kit.words import ALL_AT_WORK
 from clusterlens.ui.leaving import enter, leave
 from clusterlens.ui.pages import PAGES
 from clusterlens.ui.parts.interrupted import how_far, interrupted
@@ -568,6 +569,7 @@ def _job_bar(session: Session) -> pn.Row:
             )
             steps += f" {shown.unit}" if steps and shown.unit else ""
             waiting = f" · {shown.waiting} waiting" if shown.waiting else ""
+            waiting += f" · {ALL_AT_WORK}" if shown.waits_its_turn else ""
             compiling = f" · {warming.said}" if warming.said else ""
             text.body = (
                 f"<p class='cut'><b>{safe(shown.title)}</b>{steps} · "

@@ -30,7 +30,13 @@ from clusterlens.compute._run.cluster import run_on_workers
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
 from clusterlens.compute._run.process_settings import one_thread, record_warnings
-from clusterlens.compute._run.processes import WorkerDied, WorkerJob, run_jobs
+from clusterlens.compute._run.processes import (
+    WorkerDied,
+    WorkerJob,
+    Workers,
+    check_workers,
+    run_jobs,
+)
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -262,6 +268,7 @@ def select_k(
     client: Client | str | None = None,
     memory_limit: float | None = None,
     executor: Executor | None = None,
+    workers: Workers | None = None,
 ) -> KSelection:
     """Compare how clear k clusters are with how clear they are in structureless data.
 
@@ -303,6 +310,8 @@ def select_k(
         Bytes that the tables worked on at the same time may take. Default 4e9.
     executor : concurrent.futures.Executor, optional
         Threads to use instead of own ones, see the Notes.
+    workers : Workers, optional
+        Worker processes to use instead of own ones, as for `run_pool`.
 
     Returns
     -------
@@ -390,7 +399,7 @@ def select_k(
     ]
     found: dict[int, Curves] = {}
     said: Counter[str] = Counter()
-    for at, result in _results(features, jobs, run):
+    for at, result in _results(features, jobs, run, check_workers(workers)):
         found[at] = _checked(result, tables[at])
         said.update(result.warnings)
         run.report(len(found), len(jobs))
@@ -559,7 +568,7 @@ def _seedings_of_kmeans(models: Sequence[Any]) -> int | None:
 
 
 def _results(
-    X: FloatArray, jobs: Sequence[_Job], run: RunOptions
+    X: FloatArray, jobs: Sequence[_Job], run: RunOptions, workers: Workers | None
 ) -> Iterator[tuple[int, Any]]:
     """Yield the position and result of each job as it ends, wherever it runs."""
     if run.client is not None:
@@ -585,6 +594,7 @@ def _results(
                 n_workers=min(run.n_workers, len(jobs)),
                 memory_limit=run.memory_limit or MEMORY_LIMIT,
                 cancel=run.cancel,
+                workers=workers,
             )
 
 

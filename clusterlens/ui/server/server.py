@@ -13,6 +13,7 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from clusterlens.compute._run.processes import Workers
+from clusterlens.compute.pool.estimate import MEMORY_LIMIT
 from clusterlens.ui.server.memory.database import HOME, StoreError
 from clusterlens.ui.server.memory.store import Store, home
 from clusterlens.ui.work.collector import Collector
@@ -39,7 +40,8 @@ class Server:
     kernels : ThreadPoolExecutor
         Kernels of all sessions take turns on it.
     workers : Workers
-        Fits run in these processes, which can be ended; they wait for the next run.
+        Fits of all sessions run in these processes, one for each core, and need no more
+        memory together than one run may; they can be ended, and wait for the next run.
     actions, live, idle : ThreadPoolExecutor
         Threads of the lanes of `Jobs`.
     writing : ThreadPoolExecutor
@@ -62,7 +64,7 @@ class Server:
         n_cores = os.cpu_count() or 1
         self.store, self.told = store, told
         self.kernels = ThreadPoolExecutor(n_cores, thread_name_prefix="kernel")
-        self.workers = Workers(n_cores)
+        self.workers = Workers(n_cores, MEMORY_LIMIT)
         self.actions = ThreadPoolExecutor(16, thread_name_prefix="action")
         self.live = ThreadPoolExecutor(8, thread_name_prefix="live")
         self.idle = ThreadPoolExecutor(8, thread_name_prefix="idle")
