@@ -516,10 +516,10 @@ def _help(session: Session) -> Text:
         f"<dt>{safe(word)}</dt><dd>{safe(meaning)}</dd>"
         for word, meaning in sorted(GLOSSARY.items(), key=lambda item: item[0].lower())
     )
-    address = manual_address()
     manual = (
-        f"<a href='{safe(address)}' target='_blank' rel='noopener'>Open the manual</a>"
-        if address
+        f"<a href='{safe(manual_address())}' target='_blank' rel='noopener'>"
+        "Open the manual</a>"
+        if session.server.has_manual
         else safe(MISSING)
     )
     place = Text(
@@ -646,9 +646,7 @@ def _is_lost_page() -> bool:
     return request.path.endswith("/ws") and request.query == "again"
 
 
-def serve_page(
-    server: Server, file: Path | None = None, *, alone: bool = False
-) -> None:
+def serve_page(server: Server, file: Path | None = None) -> None:
     """Make a session for the browser that has just connected, and show its page.
 
     A server that warms itself up (`panel serve --warm`) calls this before anybody can
@@ -660,8 +658,6 @@ def serve_page(
         What all sessions share.
     file : Path, optional
         Table that the page begins with.
-    alone : bool, default False
-        Whether nobody else can reach the server.
     """
     pn.extension("tabulator", "filedropper")
     if not _is_serving():
@@ -674,7 +670,7 @@ def serve_page(
     ignore_warnings("reference already known", BokehUserWarning)
     send_everything()
     make_lean()
-    session = Session(server, alone=alone)
+    session = Session(server)
     if server.told:
         session.jobs.notify("warning", server.told)
     pn.config.exception_handler = _handler(session)

@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 from clusterlens.compute._run.processes import Workers
 from clusterlens.compute.pool.estimate import MEMORY_LIMIT
+from clusterlens.ui.server.manual import is_served_by_panel
 from clusterlens.ui.server.memory.database import HOME, StoreError
 from clusterlens.ui.server.memory.store import Store, home
 from clusterlens.ui.work.collector import Collector
@@ -45,7 +46,8 @@ class Server:
     actions, live, idle : ThreadPoolExecutor
         Threads of the lanes of `Jobs`.
     writing : ThreadPoolExecutor
-        Threads on which the store is written and read.
+        Threads that make what is written to the store, and read it; its database has
+        a thread of its own.
     results : Results
         What took long and others may ask for, too.
     warming : Warming
@@ -58,6 +60,11 @@ class Server:
         Those that are open.
     memories : WeakSet of Memory
         Those of all sessions, so that pages on one analysis see each other's actions.
+    alone : bool
+        Whether nobody else can reach it, so that a script that came as a file may be
+        run when the analyst wants it; who serves the page says so.
+    has_manual : bool
+        Whether it serves the manual beside the page.
     """
 
     def __init__(self, store: Store | None = None, told: str = "") -> None:
@@ -76,6 +83,7 @@ class Server:
         self.turns, self.collector = Turns(), Collector()
         self.pages: WeakSet[Any] = WeakSet()
         self.memories: WeakSet[Any] = WeakSet()
+        self.alone, self.has_manual = False, is_served_by_panel()
 
     @classmethod
     def at_home(cls) -> Self:
