@@ -11,8 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from clusterlens.ui import shell
+from clusterlens.ui.kit.widgets import safe
 from clusterlens.ui.pages import PAGES as PAGES_OF_THE_APP
 from clusterlens.ui.server import manual
+from clusterlens.ui.server.server import Server
+from clusterlens.ui.session import Session
 from tests.folders import ROOT
 
 DOCS = ROOT / "docs"
@@ -113,10 +117,17 @@ def test_the_code_of_the_page_runs(path, tmp_path, monkeypatch):
 
 def test_the_app_names_the_manual_only_where_it_is_built(tmp_path, monkeypatch):
     monkeypatch.setattr(manual, "FOLDER", tmp_path)
-    monkeypatch.setattr(manual, "_served", False)
     assert manual.served_folders() == {}
-    assert manual.manual_address() is None
+    monkeypatch.setattr("sys.argv", ["panel", "serve", "manual=clusterlens/manual"])
+    assert not Server().has_manual
     (tmp_path / "index.html").write_text("<h1>Manual</h1>")
     assert manual.served_folders() == {"manual": str(tmp_path)}
-    assert manual.manual_address() == "manual/index.html"
+    assert Server().has_manual
+    monkeypatch.setattr("sys.argv", ["clusterlens"])
+    assert not Server().has_manual
+    for has_manual in (True, False):
+        session = Session(Server())
+        session.server.has_manual = has_manual
+        assert ("href='manual/index.html'" in shell._help(session).body) is has_manual
+        assert (safe(manual.MISSING) in shell._help(session).body) is not has_manual
     assert manual.manual_address("glossary#noise") == "manual/glossary.html#noise"

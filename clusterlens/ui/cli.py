@@ -189,12 +189,14 @@ def make_server(
     port = _choose_port(port, address)
     # A further name is that of a proxy, through which others come.
     alone = address in LOOPBACK and not origins
+    folders = served_folders()
 
     def page() -> None:
         shared = the_server()
+        shared.alone, shared.has_manual = alone, bool(folders)
         from clusterlens.ui.shell import serve_page
 
-        serve_page(shared, file, alone=alone)
+        serve_page(shared, file)
 
     server = get_server(
         page,
@@ -203,7 +205,7 @@ def make_server(
         websocket_origin=[f"{LOOPBACK[0]}:{port}", *map(str.lower, origins)],
         title="ClusterLens",
         liveness=True,
-        static_dirs=served_folders(),
+        static_dirs=folders,
         **SERVER_SETTINGS,
     )
     guard(server, local_hosts(address, port))

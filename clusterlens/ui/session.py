@@ -46,13 +46,10 @@ class Session:
     ----------
     server : Server
         What it shares with all other sessions.
-    alone : bool, default False
-        Whether nobody else can reach the server, so that a script that came as a file
-        may be run when the analyst wants it.
     """
 
-    def __init__(self, server: Server, *, alone: bool = False) -> None:
-        self.server, self.alone = server, alone
+    def __init__(self, server: Server) -> None:
+        self.server = server
         self.history = History()
         self.look = Look()
         self.jobs = Jobs(server)

@@ -29,6 +29,7 @@ from clusterlens.ui.kit.explanations import GLOSSARY
 from clusterlens.ui.kit.style import ACCENT, COLUMN, TOLD, scaled
 from clusterlens.ui.kit.style import THEME as THEME_CONFIG
 from clusterlens.ui.kit.widgets import link, pmu, pn, progress_bar, quoting, safe
+from clusterlens.ui.kit.words import ALL_AT_WORK
 from clusterlens.ui.leaving import enter, leave
 from clusterlens.ui.pages import PAGES
 from clusterlens.ui.parts.interrupted import how_far, interrupted
@@ -531,10 +532,10 @@ def _help(session: Session) -> Text:
         f"<dt>{safe(word)}</dt><dd>{safe(meaning)}</dd>"
         for word, meaning in sorted(GLOSSARY.items(), key=lambda item: item[0].lower())
     )
-    address = manual_address()
     manual = (
-        f"<a href='{safe(address)}' target='_blank' rel='noopener'>Open the manual</a>"
-        if address
+        f"<a href='{safe(manual_address())}' target='_blank' rel='noopener'>"
+        "Open the manual</a>"
+        if session.server.has_manual
         else safe(MISSING)
     )
     place = Text(
@@ -584,6 +585,7 @@ def _job_bar(session: Session) -> pn.Row:
             )
             steps += f" {shown.unit}" if steps and shown.unit else ""
             waiting = f" · {shown.waiting} waiting" if shown.waiting else ""
+            waiting += f" · {ALL_AT_WORK}" if shown.waits_its_turn else ""
             compiling = f" · {warming.said}" if warming.said else ""
             text.body = (
                 f"<p class='cut'><b>{safe(shown.title)}</b>{steps} · "
@@ -660,9 +662,7 @@ def _is_lost_page() -> bool:
     return request.path.endswith("/ws") and request.query == "again"
 
 
-def serve_page(
-    server: Server, file: Path | None = None, *, alone: bool = False
-) -> None:
+def serve_page(server: Server, file: Path | None = None) -> None:
     """Make a session for the browser that has just connected, and show its page.
 
     A server that warms itself up (`panel serve --warm`) calls this before anybody can
@@ -674,8 +674,6 @@ def serve_page(
         What all sessions share.
     file : Path, optional
         Table that the page begins with.
-    alone : bool, default False
-        Whether nobody else can reach the server.
     """
     pn.extension("tabulator", "filedropper")
     if not _is_serving():
@@ -688,7 +686,7 @@ def serve_page(
     ignore_warnings("reference already known", BokehUserWarning)
     send_everything()
     make_lean()
-    session = Session(server, alone=alone)
+    session = Session(server)
     if server.told:
         session.jobs.notify("warning", server.told)
     pn.config.exception_handler = _handler(session)

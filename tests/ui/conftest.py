@@ -24,7 +24,7 @@ def workers():
 @pytest.fixture(autouse=True)
 def shared_workers(monkeypatch, workers):
     """Let the servers of tests have the same workers, and nothing else in common."""
-    monkeypatch.setattr(shared, "Workers", lambda n_spare: workers)
+    monkeypatch.setattr(shared, "Workers", lambda *limits: workers)
 
 
 @pytest.fixture(scope="session")

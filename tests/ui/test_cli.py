@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from clusterlens.ui import cli
+from clusterlens.ui.server.server import Server
 
 IDLE = "window.Bokeh && Bokeh.documents.length && Bokeh.documents.every(d => d.is_idle)"
 LONG = 60_000
@@ -125,14 +126,15 @@ def test_the_page_begins_with_the_file_and_ctrl_c_ends_it(page: Page, tmp_path):
 def test_one_is_alone_on_this_machine_under_no_other_name(
     monkeypatch, address, origins, alone
 ):
-    given = []
-    monkeypatch.setattr(cli, "the_server", lambda: "server")
+    given, server = [], Server()
+    monkeypatch.setattr(cli, "the_server", lambda: server)
 
-    def serve_page(*told, **how):
-        given.append((*told, how))
+    def serve_page(server, file):
+        given.append((server.alone, server.has_manual, file))
 
+    monkeypatch.setattr("clusterlens.ui.server.manual.served_folders", dict)
     monkeypatch.setattr("clusterlens.ui.shell.serve_page", serve_page)
     monkeypatch.setattr("panel.io.server.get_server", lambda page, **_: page())
     monkeypatch.setattr("clusterlens.ui.server.hosts.guard", lambda *_: None)
     cli.make_server(0, address, origins)
-    assert given == [("server", None, {"alone": alone})]
+    assert given == [(alone, False, None)]

@@ -12,6 +12,7 @@ HEADLINE = ".cl-new-rows-headline"
 def give(app, path):
     app.locator(".cl-new-table input[type=file]").set_input_files(path)
 
+
 # How much of what holds an element is out of sight beside it.
 BEYOND = "e => e.parentElement.scrollWidth - e.parentElement.clientWidth"
 

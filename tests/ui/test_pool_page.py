@@ -38,6 +38,7 @@ class Opened:
         await self.rest()
 
     async def rest(self) -> None:
+        await asyncio.gather(*self.grid._wishes)
         await rest(self.session)
 
     @property
@@ -267,9 +268,11 @@ def test_a_pool_of_ones_own_is_kept_renamed_and_deleted(tmp_path):
 
         # The first page has it still, and says what became of it when it is renamed.
         opened.grid._state._handle_msg("rename theirs")
+        await opened.rest()
         assert "is gone" in opened.session.jobs.notices[-1].text
         assert opened.chips == chips
         opened.grid._preset.value = "quick"
+        await opened.rest()
         assert opened.grid._preset.options == list(POOLS)
 
     run(scenario())
@@ -279,11 +282,13 @@ def test_a_pool_of_ones_own_is_kept_renamed_and_deleted(tmp_path):
 def test_a_pool_of_ones_own_needs_a_name_of_its_own(name):
     async def scenario(opened):
         opened.grid._state._handle_msg(f"save {name}")
+        await opened.rest()
         assert "name" in opened.session.jobs.notices[-1].text
         assert opened.session.own_pools.names() == []
         opened.grid._state._handle_msg("save mine")
         opened.grid._state._handle_msg("save other")
         opened.grid._state._handle_msg("rename mine")
+        await opened.rest()
         assert "already" in opened.session.jobs.notices[-1].text
         assert opened.session.own_pools.names() == ["mine", "other"]
 

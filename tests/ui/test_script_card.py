@@ -63,7 +63,7 @@ def test_a_script_that_came_as_a_file_runs_when_asked_twice_where_one_is_alone(
 
     async def main():
         session = session_of()
-        session.alone, session.memory._kept = alone, Kept(imported=True)
+        session.server.alone, session.memory._kept = alone, Kept(imported=True)
         card = ScriptCard(session)
         card.build()
         card._see("print(1)", None)

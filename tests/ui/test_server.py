@@ -1,10 +1,23 @@
 """The one owner of what sessions share: where it keeps things, and how it ends."""
 
+import asyncio
+import os
+import threading
+from contextlib import suppress
+
 import pytest
 
-from clusterlens.compute._run.processes import Workers
+from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute._run.processes import WorkerJob, Workers, run_jobs
+from clusterlens.compute.pool.estimate import MEMORY_LIMIT
+from clusterlens.ui import shell
+from clusterlens.ui.kit.words import ALL_AT_WORK
+from clusterlens.ui.pages.pool.run_progress import RunProgress
+from clusterlens.ui.server import server as shared
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
+from clusterlens.ui.session import Session
+from tests.ui.loop import run
 
 
 def test_a_server_keeps_where_it_is_told_or_says_why_not(tmp_path, monkeypatch):
@@ -34,3 +47,73 @@ def test_a_closed_server_leaves_no_process_no_thread_and_no_open_store(tmp_path)
         with pytest.raises(RuntimeError, match="shutdown"):
             getattr(server, lane).submit(print)
     assert not Store(tmp_path)._presence.others()
+
+
+def test_a_run_of_another_session_waits_for_its_turn_and_the_page_says_so():
+    pool = [{"clusterer": "k-means", "n_clusters": [2, 3, 4]}]
+
+    async def main():
+        server, told, ended = Server(), [], threading.Event()
+        workers = server.workers = Workers(1)
+        sessions = [Session(server) for _ in range(3)]
+        bar = shell._job_bar(sessions[0])
+        card = RunProgress(sessions[0])
+        assert card.view
+        card.look(True)
+        sessions[0].jobs.param.watch(
+            lambda event: told.append((bar.objects[0].body, card._text.body)), "shown"
+        )
+        for session in sessions:
+            await session.act("load example", name="rings")
+        hold = asyncio.to_thread(_hold, workers, ended)
+        held = asyncio.create_task(hold)
+        while not workers._at_work:
+            await asyncio.sleep(0.01)
+        runs = [
+            asyncio.create_task(session.act("run pool", pool=pool, random_state=seed))
+            for seed, session in enumerate(sessions)
+        ]
+        while not all(s.jobs.shown and s.jobs.shown.waits_its_turn for s in sessions):
+            await asyncio.sleep(0.01)
+        sessions[1].jobs.cancel()
+        assert not await runs[1]
+        assert not any(run.done() for run in (runs[0], runs[2], held))
+        ended.set()
+        await asyncio.gather(*runs, held)
+        n_models = [
+            session.analysis.run and session.analysis.run.ensemble.n_partitions
+            for session in sessions
+        ]
+        for session in sessions:
+            session.close()
+        server.close()
+        return n_models, told
+
+    n_models, told = run(main())
+    assert n_models == [3, None, 3]
+    assert any(ALL_AT_WORK in bar for bar, _ in told)
+    assert any(f"<p>{ALL_AT_WORK.capitalize()}.</p>" in card for _, card in told)
+    assert ALL_AT_WORK not in told[-1][0]
+
+
+def _hold(workers, ended):
+    """Keep a worker at work until an event."""
+    job = WorkerJob(b"import time; time.sleep(600)", 1.0)
+    with suppress(Cancelled):
+        list(
+            run_jobs(
+                exec,
+                [job],
+                n_workers=1,
+                memory_limit=9,
+                cancel=ended.is_set,
+                workers=workers,
+            )
+        )
+
+
+def test_all_sessions_have_a_worker_for_each_core_and_the_memory_of_one_run(
+    monkeypatch,
+):
+    monkeypatch.setattr(shared, "Workers", lambda *limits: limits)
+    assert Server().workers == (os.cpu_count() or 1, MEMORY_LIMIT)

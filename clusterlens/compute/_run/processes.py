@@ -3,8 +3,9 @@
 What this adds to a plain process pool: a worker that dies, or exceeds the time of its
 job, costs the one job it was doing, and is replaced; a cancel frees the cores at once,
 in the middle of a job; jobs that together need more memory than there is wait for each
-other, and jobs that need others wait for those. Workers do not import
-the caller's main module, so that a script needs no `if __name__ == "__main__":`.
+other, and jobs that need others wait for those; runs that share workers take turns.
+Workers do not import the caller's main module, so that a script needs no
+`if __name__ == "__main__":`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -58,21 +61,45 @@ class WorkerJob:
 
 
 class Workers:
-    """Worker processes that wait for the next run of this process; any thread may ask.
+    """Worker processes of this process, so many at most for all runs that use them.
 
-    A worker takes seconds to start, most of them imports. One that was ended in the
-    middle of a job is not kept. What waits still maps the files of its last job.
+    A worker takes seconds to start, most of them imports, so that it waits for the next
+    job, of any run; any thread may ask. Where all are at work, runs take turns job by
+    job: the one that has waited longest is next, and no other passes it. A run holds a
+    worker for the time of a job only, so that runs never wait for each other in a
+    circle. A worker that was ended in the middle of a job is not kept. What waits still
+    maps the files of its last job.
 
     Parameters
     ----------
-    n_spare : int
-        Most workers that wait.
+    n_most : int
+        Most workers at one time, those that wait and those at work.
+    memory_limit : float, optional
+        Bytes that the jobs of all runs may need together; a job that needs more runs
+        while no other does. No limit without it.
     """
 
-    def __init__(self, n_spare: int) -> None:
-        self.n_spare = n_spare
+    on_wait: Callable[[bool], object] | None = None
+
+    def __init__(self, n_most: int, memory_limit: float = np.inf) -> None:
+        self.n_most, self.memory_limit = n_most, memory_limit
         self._spare: list[_Worker] = []
+        self._at_work: list[float] = []
+        self._turns: list[_Turn] = []
         self._lock = threading.Lock()
+
+    def telling(self, on_wait: Callable[[bool], object]) -> Workers:
+        """Return the same workers for one who wants to know when a run has to wait.
+
+        Parameters
+        ----------
+        on_wait : callable
+            Called with True when a run has no job at work and no worker is free for
+            it, with False when it has one again.
+        """
+        same = copy(self)
+        same.on_wait = on_wait
+        return same
 
     @property
     def n_waiting(self) -> int:
@@ -85,35 +112,101 @@ class Workers:
         return sum(worker.is_ready for worker in self._spare)
 
     def start(self, function: Callable[[bytes], Any]) -> None:
-        """Start workers for a function until so many wait as may."""
-        while len(self._spare) < self.n_spare:
-            self.keep(_Worker(function))
-
-    def take(self, function: Callable[[bytes], Any]) -> _Worker:
-        """Return a worker that waits, or a new one for the function."""
+        """Start workers for a function until there are as many as may be."""
         while True:
             with self._lock:
-                if not self._spare:
-                    return _Worker(function)
-                worker = self._spare.pop()
+                if len(self._spare) + len(self._at_work) >= self.n_most:
+                    return
+                self._spare.append(_Worker(function))
+
+    def take(
+        self, function: Callable[[bytes], Any], turn: _Turn, n_bytes: float
+    ) -> _Worker | None:
+        """Return a worker for a job of a run; None where the run has to wait.
+
+        The turn is woken when it may ask again, unless it leaves.
+        """
+        with self._lock:
+            if turn not in self._turns:
+                self._turns.append(turn)
+            if turn is not self._turns[0] or not self._may_start(n_bytes):
+                return None
+            del self._turns[0]
+            self._at_work.append(n_bytes)
+            worker = self._spare.pop() if self._spare else None
+            self._wake_next()
+        if worker is not None:
             if worker.is_alive:
                 return worker
             worker.stop()
+        try:
+            return _Worker(function)
+        except BaseException:
+            self._free(n_bytes)
+            raise
 
-    def keep(self, worker: _Worker) -> None:
-        """Let a worker without a job wait, or end it where enough do."""
+    def give_back(self, worker: _Worker, n_bytes: float, is_whole: bool) -> None:
+        """Let a worker whose job has ended wait for the next, if it is whole."""
+        if not is_whole:
+            worker.stop()
+        self._free(n_bytes, *([worker] if is_whole else []))
+
+    def _free(self, n_bytes: float, *spare: _Worker) -> None:
+        """Let the next run have the place of a job that has ended."""
         with self._lock:
-            if len(self._spare) < self.n_spare:
-                self._spare.append(worker)
-                return
-        worker.stop()
+            self._at_work.remove(n_bytes)
+            self._spare.extend(spare)
+            self._wake_next()
+
+    def leave(self, turn: _Turn) -> None:
+        """Take a run that does not ask for now out of those that wait."""
+        with self._lock:
+            if turn in self._turns:
+                self._turns.remove(turn)
+                self._wake_next()
 
     def close(self) -> None:
         """End the workers that wait."""
         with self._lock:
-            spare, self._spare = self._spare, []
+            spare = self._spare[:]
+            self._spare.clear()
         for worker in spare:
             worker.stop()
+
+    def _may_start(self, n_bytes: float) -> bool:
+        if not self._at_work:
+            return True
+        enough = sum(self._at_work) + n_bytes <= self.memory_limit
+        return enough and len(self._at_work) < self.n_most
+
+    def _wake_next(self) -> None:
+        if self._turns:
+            self._turns[0].wake()
+
+
+class _Turn:
+    """The place of a run among those that wait for a worker."""
+
+    def __init__(self) -> None:
+        self.woken, self._waker = Pipe(duplex=False)
+        self._is_woken = False
+
+    def wake(self) -> None:
+        """Let the run ask again, which waits for `woken` to be ready."""
+        if not self._is_woken:
+            self._is_woken = True
+            self._waker.send_bytes(b"ask")
+
+    def rest(self) -> None:
+        """Be ready to be woken again; the run asks next."""
+        while self.woken.poll():
+            self.woken.recv_bytes()
+        self._is_woken = False
+
+    def close(self) -> None:
+        """End it."""
+        self.woken.close()
+        self._waker.close()
 
 
 def check_workers(workers: Any) -> Workers | None:
@@ -136,13 +229,14 @@ def run_jobs(
     """Yield (position, result) of each job as it ends; WorkerDied where a worker died.
 
     Jobs start in the given order, except that one waits for those that it needs, and
-    while it and the running ones need more than memory_limit bytes. `on_start` hears
-    the position of each. The workers end with the iterator,
-    except those that `workers` keeps.
+    while it and the running ones need more than memory_limit bytes or no worker is
+    free. `on_start` hears the position of each. Without `workers` own ones serve, and
+    end with the iterator.
     """
-    workers = workers or Workers(0)
+    own = Workers(n_workers)
+    workers = workers or own
     waiting, ended = list(range(len(jobs))), set[int]()
-    idle: list[_Worker] = []
+    turn, waits = _Turn(), False
     busy: dict[Connection[Any, Any], tuple[_Worker, int, float]] = {}
     try:
         while waiting or busy:
@@ -152,16 +246,24 @@ def run_jobs(
                 at = _next(jobs, waiting, ended, running, memory_limit)
                 if at is None:
                     break
-                waiting.remove(at)
-                worker = idle.pop() if idle else workers.take(function)
-                worker.send(function, jobs[at].payload)
-                # The clock of a new worker starts when its imports are done.
-                limit = jobs[at].seconds_limit if worker.is_ready else np.inf
-                busy[worker.connection] = worker, at, time.monotonic() + limit
+                worker = workers.take(function, turn, jobs[at].n_bytes)
+                if worker is not None:
+                    waiting.remove(at)
+                    # The clock of a new worker starts when its imports are done.
+                    limit = jobs[at].seconds_limit if worker.is_ready else np.inf
+                    busy[worker.connection] = worker, at, time.monotonic() + limit
+                    worker.send(function, jobs[at].payload)
+                if waits is bool(busy):
+                    waits = not waits
+                    if workers.on_wait is not None:
+                        workers.on_wait(waits)
+                if worker is None:
+                    break
                 if on_start is not None:
                     on_start(at)
             raise_if_cancelled(cancel)
-            ready = wait(list(busy), timeout=_POLL_SECONDS)
+            ready = wait([*busy, turn.woken], timeout=_POLL_SECONDS)
+            turn.rest()
             for connection, (worker, at, end) in list(busy.items()):
                 if connection in ready:
                     result = worker.receive()
@@ -170,21 +272,23 @@ def run_jobs(
                         busy[connection] = worker, at, end
                         continue
                 elif time.monotonic() > end:
-                    worker.stop()
                     limit = jobs[at].seconds_limit
                     result = WorkerDied(f"stopped after its limit of {limit:g} seconds")
                 else:
                     continue
                 del busy[connection]
                 ended.add(at)
-                if not isinstance(result, WorkerDied):
-                    idle.append(worker)
+                is_whole = not isinstance(result, WorkerDied)
+                workers.give_back(worker, jobs[at].n_bytes, is_whole)
+                # Who takes its time with a result holds up no other run.
+                workers.leave(turn)
                 yield at, result
     finally:
-        for worker, *_ in busy.values():
-            worker.stop()
-        for worker in idle:
-            workers.keep(worker)
+        for worker, at, _ in busy.values():
+            workers.give_back(worker, jobs[at].n_bytes, is_whole=False)
+        workers.leave(turn)
+        turn.close()
+        own.close()
 
 
 def _next(

@@ -16,7 +16,12 @@ from clusterlens.compute._run.blocks import run_blocks
 from clusterlens.compute._run.cluster import run_on_workers
 from clusterlens.compute._run.options import RunOptions
 from clusterlens.compute._run.process_settings import one_thread, record_warnings
-from clusterlens.compute._run.processes import WorkerDied, WorkerJob, run_jobs
+from clusterlens.compute._run.processes import (
+    WorkerDied,
+    WorkerJob,
+    Workers,
+    run_jobs,
+)
 from clusterlens.compute._validation import FloatArray, IntArray, check_mapping
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool._kmeans import kmeans_seconds, subsampled_kmeans
@@ -106,7 +111,10 @@ def fit_seconds(shape: tuple[int, ...], job: TableJob) -> float:
 
 
 def judge_tables(
-    X: FloatArray, jobs: Sequence[TableJob], run: RunOptions
+    X: FloatArray,
+    jobs: Sequence[TableJob],
+    run: RunOptions,
+    workers: Workers | None = None,
 ) -> Iterator[tuple[int, Any]]:
     """Yield the position and result of each job as it ends, wherever it runs."""
     if run.client is not None:
@@ -132,6 +140,7 @@ def judge_tables(
                 n_workers=min(run.n_workers, len(jobs)),
                 memory_limit=run.memory_limit or MEMORY_LIMIT,
                 cancel=run.cancel,
+                workers=workers,
             )
 
 

@@ -22,6 +22,7 @@ from scipy.stats import skew
 from clusterlens.compute._numbers import percent
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions
+from clusterlens.compute._run.processes import Workers, check_workers
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -234,6 +235,7 @@ def select_k(
     client: Client | str | None = None,
     memory_limit: float | None = None,
     executor: Executor | None = None,
+    workers: Workers | None = None,
 ) -> KSelection:
     """Compare how clear k clusters are with how clear they are in structureless data.
 
@@ -275,6 +277,8 @@ def select_k(
         Bytes that the tables worked on at the same time may take. Default 4e9.
     executor : concurrent.futures.Executor, optional
         Threads to use instead of own ones, see the Notes.
+    workers : Workers, optional
+        Worker processes to use instead of own ones, as for `run_pool`.
 
     Returns
     -------
@@ -362,7 +366,7 @@ def select_k(
     ]
     found: dict[int, Curves] = {}
     said: Counter[str] = Counter()
-    for at, result in judge_tables(features, jobs, run):
+    for at, result in judge_tables(features, jobs, run, check_workers(workers)):
         found[at] = checked_curves(result, tables[at])
         said.update(result.warnings)
         run.report(len(found), len(jobs))

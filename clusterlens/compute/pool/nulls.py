@@ -18,6 +18,7 @@ import pandas as pd
 
 from clusterlens.compute._run.context import takes_running
 from clusterlens.compute._run.options import Cancel, Progress, RunOptions, report
+from clusterlens.compute._run.processes import Workers
 from clusterlens.compute._validation import (
     FloatArray,
     Frozen,
@@ -169,6 +170,7 @@ def null_agreement(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
     client: Client | str | None = None,
+    workers: Workers | None = None,
 ) -> NullAgreement:
     """Run the same pool on the data and on structureless copies of it.
 
@@ -197,6 +199,8 @@ def null_agreement(
     cancel : callable, optional
         Returns True to stop.
     client : dask.distributed.Client or str, optional
+        As for `run_pool`.
+    workers : Workers, optional
         As for `run_pool`.
 
     Returns
@@ -254,8 +258,15 @@ def null_agreement(
         table = features if kind == "data" else COPIES[kind](features, rng)
         own = seed if kind == "data" else int(rng.integers(2**32))
         try:
-            ensemble = run_pool(table, pool, own, n_jobs, cancel=cancel, client=client)
-            ensemble = ensemble.replace(noise=noise)
+            ensemble = run_pool(
+                table,
+                pool,
+                own,
+                n_jobs,
+                cancel=cancel,
+                client=client,
+                workers=workers,
+            ).replace(noise=noise)
         except ValueError:
             if kind == "data":
                 raise

@@ -8,8 +8,9 @@ and each run corrects those that it used.
 
 Processor time of the fitting thread is compared, not the clock, so that what was seen
 while the machine did other work is as good. It is kept as JSON in the directory of the
-compiled kernels (see `_run.kernels`); a file that is damaged, or of another machine or
-version, counts as none, and where none can be written nothing is kept.
+compiled kernels (see `_run.kernels`). Of several files the newest is read; one that is
+damaged, or of another machine or version, counts as none, and where none can be written
+nothing is kept.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import json
 import math
 import os
 import platform
+import threading
 import uuid
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -30,6 +32,7 @@ from typing import Any, Self
 import numpy as np
 
 from clusterlens.compute._run.kernels import directories
+from clusterlens.compute._run.turns import Turns
 
 FILE = "pool-paces.json"
 # Raised when cost laws change, so that what was seen against the old ones is forgotten.
@@ -46,6 +49,10 @@ _LEAST_SECONDS = 0.02
 FIRST_CALL_SECONDS = 0.1
 # More than this is not the machine: something was compiled, or a fit ended early.
 _LARGEST_PACE = 10.0
+# Of two pools that end at once, the second adds to what the first has written, also
+# where they are of two processes. A process that is stopped meanwhile holds up none.
+_LEARNING = threading.Lock()
+_PATIENCE_SECONDS = 5.0
 
 Shape = tuple[int, int]
 
@@ -160,12 +167,15 @@ def known_paces() -> Paces:
     paces : Paces
         Nothing seen where no file is there, or none of this machine and version.
     """
+    found: list[tuple[int, Paces]] = []
     for directory in directories():
         with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
-            said = json.loads((directory / FILE).read_text())
+            file = directory / FILE
+            written, said = file.stat().st_mtime_ns, json.loads(file.read_text())
             if said["machine"] == _machine():
-                return Paces(tuple(_read(one) for one in said["seen"]))
-    return Paces()
+                found.append((written, Paces(tuple(map(_read, said["seen"])))))
+    # Where the first place can be read and not written, the next one has more.
+    return max(found, key=lambda one: one[0], default=(0, Paces()))[1]
 
 
 def learn(seen: Iterable[Seen | None]) -> None:
@@ -179,20 +189,31 @@ def learn(seen: Iterable[Seen | None]) -> None:
     new = [one for one in seen if one is not None]
     if not new:
         return
-    paces = known_paces().with_more(new)
-    content = json.dumps(
-        {
-            "machine": _machine(),
-            "seen": [
-                [one.law, one.n_samples, one.n_features, round(one.pace, 4)]
-                for one in paces.seen
-            ],
-        }
-    )
-    for directory in directories():
-        with suppress(OSError):
-            _write(directory / FILE, content)
-            return
+    with _LEARNING:
+        for directory in directories():
+            with suppress(OSError):
+                turns = _turns(directory)
+                turns.take(FILE, _PATIENCE_SECONDS)
+                try:
+                    _write(directory / FILE, _content(known_paces().with_more(new)))
+                    return
+                finally:
+                    turns.give(FILE)
+
+
+def _content(paces: Paces) -> str:
+    """Write what the file holds."""
+    seen = [
+        [one.law, one.n_samples, one.n_features, round(one.pace, 4)]
+        for one in paces.seen
+    ]
+    return json.dumps({"machine": _machine(), "seen": seen})
+
+
+@cache
+def _turns(directory: Path) -> Turns:
+    """Turns of the processes that learn; OSError where nothing can be written."""
+    return Turns(directory / f"{FILE}.turns")
 
 
 def _nearness(one: Seen, shape: Shape) -> float:

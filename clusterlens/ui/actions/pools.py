@@ -79,7 +79,7 @@ def fit_pool(analysis: Analysis, values: Values, job: Any) -> Analysis:
             on_plan=planned,
             on_start=forming.started,
             on_model=forming.ended,
-            workers=job.server.workers,
+            workers=job.workers,
         )
         # A worker that died, or memory that was short, is of this run alone.
         return ensemble, not (job.kept() or forming.has_failed)
@@ -348,7 +348,7 @@ def fitted(X: FloatArray, pool: list[Any], run: Run, job: Any) -> Ensemble:
         random_state=run.random_state,
         progress=job.report,
         cancel=job.cancelled,
-        workers=job.server.workers,
+        workers=job.workers,
     )
     return ensemble.replace(noise=run.ensemble.noise)
 

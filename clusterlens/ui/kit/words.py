@@ -22,6 +22,8 @@ NOISE_WORDS: dict[NoiseMeans, str] = {
     "silent": "says nothing",
 }
 
+# Of work for which no worker process is free.
+ALL_AT_WORK = "waiting for its turn, as other work takes all processors"
 
 # How names begin, and how they do where there is little room.
 _BRIEFLY = {"Birch threshold=": "Birch ", "Gaussian mixture": "Gaussian mix"}

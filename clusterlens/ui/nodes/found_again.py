@@ -100,7 +100,7 @@ def find_again(
             n_copies=COPIES,
             progress=job.report,
             cancel=job.cancelled,
-            workers=job.server.workers,
+            workers=job.workers,
         )
         return found, True
 

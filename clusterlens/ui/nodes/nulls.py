@@ -45,6 +45,7 @@ def null_check(
             noise=noise,
             progress=job.report,
             cancel=job.cancelled,
+            workers=job.workers,
         )
         return found, True
 

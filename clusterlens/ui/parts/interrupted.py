@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from clusterlens.compute._numbers import whole
-from clusterlens.ui.exports.document import step_words
+from clusterlens.ui.exports.step_words import step_words
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.widgets import link, quoting
 from clusterlens.ui.server.memory.store import Intent

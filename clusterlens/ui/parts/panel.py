@@ -115,9 +115,7 @@ class Panel:
                 return
             done = write(event.new)
             if inspect.isawaitable(done):
-                task = asyncio.get_running_loop().create_task(self._fulfil(done))
-                self._wishes.add(task)
-                task.add_done_callback(self._wishes.discard)
+                self.begin(done)
             else:
                 self._show_controls()
 
@@ -152,6 +150,12 @@ class Panel:
             finally:
                 self._updating = before
             self._show_controls()
+
+    def begin(self, wish: Awaitable[Any]) -> None:
+        """Let what the analyst wishes be done, and show then what is in force."""
+        task = asyncio.get_running_loop().create_task(self._fulfil(wish))
+        self._wishes.add(task)
+        task.add_done_callback(self._wishes.discard)
 
     async def _fulfil(self, wish: Awaitable[Any]) -> None:
         """Wait for an action, then show what is in force, done or refused."""

@@ -17,23 +17,26 @@ MISSING = (
     'pip install -e ".[docs]" and '
     "sphinx-build -d build/doctrees docs clusterlens/manual make it."
 )
-_served = False
 
 
 def served_folders() -> dict[str, str]:
-    """Return what a server of the page has to serve beside it, and note that it does.
+    """Return what a server of the page has to serve beside it.
 
     Returns
     -------
     folders : dict
         Name in addresses -> folder; empty where the manual has not been built.
     """
-    global _served
-    _served = (FOLDER / "index.html").is_file()
-    return {SLUG: str(FOLDER)} if _served else {}
+    return {SLUG: str(FOLDER)} if (FOLDER / "index.html").is_file() else {}
 
 
-def manual_address(page: str = "index") -> str | None:
+def is_served_by_panel() -> bool:
+    """Whether this is `panel serve --static-dirs manual=clusterlens/manual`."""
+    named = any(word.startswith(f"{SLUG}=") for word in sys.argv)
+    return named and bool(served_folders())
+
+
+def manual_address(page: str = "index") -> str:
     """Return the address of a page of the manual, relative to that of the app.
 
     Parameters
@@ -44,12 +47,8 @@ def manual_address(page: str = "index") -> str | None:
 
     Returns
     -------
-    address : str or None
-        None where the manual has not been built or this server does not serve it:
-        `panel serve` does with `--static-dirs manual=clusterlens/manual`.
+    address : str
+        Leads somewhere where the server has a manual (`Server.has_manual`).
     """
-    by_panel = any(word.startswith(f"{SLUG}=") for word in sys.argv)
-    if not _served and not (by_panel and (FOLDER / "index.html").is_file()):
-        return None
     name, _, place = page.partition("#")
     return f"{SLUG}/{name}.html" + (f"#{place}" if place else "")

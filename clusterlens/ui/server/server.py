@@ -13,6 +13,8 @@ from typing import Any, Self
 from weakref import WeakSet
 
 from clusterlens.compute._run.processes import Workers
+from clusterlens.compute.pool.estimate import MEMORY_LIMIT
+from clusterlens.ui.server.manual import is_served_by_panel
 from clusterlens.ui.server.memory.database import HOME, StoreError
 from clusterlens.ui.server.memory.store import Store, home
 from clusterlens.ui.work.collector import Collector
@@ -39,11 +41,13 @@ class Server:
     kernels : ThreadPoolExecutor
         Kernels of all sessions take turns on it.
     workers : Workers
-        Fits run in these processes, which can be ended; they wait for the next run.
+        Fits of all sessions run in these processes, one for each core, and need no more
+        memory together than one run may; they can be ended, and wait for the next run.
     actions, live, idle : ThreadPoolExecutor
         Threads of the lanes of `Jobs`.
     writing : ThreadPoolExecutor
-        Threads on which the store is written and read.
+        Threads that make what is written to the store, and read it; its database has
+        a thread of its own.
     results : Results
         What took long and others may ask for, too.
     warming : Warming
@@ -56,13 +60,18 @@ class Server:
         Those that are open.
     memories : WeakSet of Memory
         Those of all sessions, so that pages on one analysis see each other's actions.
+    alone : bool
+        Whether nobody else can reach it, so that a script that came as a file may be
+        run when the analyst wants it; who serves the page says so.
+    has_manual : bool
+        Whether it serves the manual beside the page.
     """
 
     def __init__(self, store: Store | None = None, told: str = "") -> None:
         n_cores = os.cpu_count() or 1
         self.store, self.told = store, told
         self.kernels = ThreadPoolExecutor(n_cores, thread_name_prefix="kernel")
-        self.workers = Workers(n_cores)
+        self.workers = Workers(n_cores, MEMORY_LIMIT)
         self.actions = ThreadPoolExecutor(16, thread_name_prefix="action")
         self.live = ThreadPoolExecutor(8, thread_name_prefix="live")
         self.idle = ThreadPoolExecutor(8, thread_name_prefix="idle")
@@ -74,6 +83,7 @@ class Server:
         self.turns, self.collector = Turns(), Collector()
         self.pages: WeakSet[Any] = WeakSet()
         self.memories: WeakSet[Any] = WeakSet()
+        self.alone, self.has_manual = False, is_served_by_panel()
 
     @classmethod
     def at_home(cls) -> Self:

@@ -23,9 +23,10 @@ from typing import Any, Literal
 import param
 
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute._run.processes import Workers
 
 _POLL_SECONDS = 0.1
-# Work in the background shows only when it takes longer than this.
+# Work in the background, and what waits its turn, is told of when it takes longer.
 _SHOWN_AFTER_SECONDS = 0.7
 # What an action has so far is told of at most this often.
 _PARTIAL_SECONDS = 0.3
@@ -54,6 +55,7 @@ class Progress:
     in_background: bool = False
     unit: str = ""
     kind: str = ""
+    waits_its_turn: bool = False
 
 
 @dataclass(eq=False)
@@ -78,6 +80,7 @@ class Job:
     files: Mapping[str, bytes] = field(default_factory=dict)
     unit: str = ""
     kind: str = ""
+    waits_since: float | None = None
 
     def enter(self, stage: str, unit: str = "") -> None:
         """Begin another stage of the work, whose progress is told in a unit."""
@@ -103,6 +106,15 @@ class Job:
     def notify(self, severity: Any, text: str) -> None:
         """Tell the analyst something when the work has ended well."""
         self.notices.append(Notice(severity, text))
+
+    def wait(self, now: bool) -> None:
+        """Take note that all workers are at work for others, or no longer."""
+        self.waits_since = time.monotonic() if now else None
+
+    @property
+    def workers(self) -> Workers:
+        """The worker processes of all sessions, which tell when they are not free."""
+        return self.server.workers.telling(self.wait)
 
     @property
     def kernels(self) -> dict[str, Any]:
@@ -396,18 +408,19 @@ class Jobs(param.Parameterized):
         if job is None:
             self.shown = None
             return
-        action = job is self._action
+        action, now, since = job is self._action, time.monotonic(), job.waits_since
         self.shown = Progress(
             f"Cancelling: {job.title}"
             if job.cancelled() and not job.displaced
             else job.title,
             job.done,
             job.total,
-            int(time.monotonic() - job.started),
+            int(now - job.started),
             max(0, self._asked - 1) if action else 0,
             not action,
             job.unit,
             job.kind,
+            since is not None and now - since > _SHOWN_AFTER_SECONDS,
         )
 
     def _tell_partial(self) -> None:

@@ -1,6 +1,9 @@
 """Facts about the scheduling of jobs on worker processes."""
 
 import os
+import threading
+import time
+from contextlib import contextmanager
 from multiprocessing import Pipe
 
 import pytest
@@ -128,19 +131,171 @@ def test_a_job_over_its_time_is_stopped_and_the_others_go_on():
     assert answers[1] is None
 
 
-def test_workers_wait_for_the_next_run_up_to_a_number(running):
-    workers = Workers(1)
+def test_workers_wait_for_the_next_run(running):
+    workers = Workers(2)
     for _ in range(3):
-        assert len(list(run_jobs(len, jobs(1, 1), n_workers=2, memory_limit=9))) == 2
-        list(run_jobs(len, jobs(1), n_workers=1, memory_limit=9, workers=workers))
-    (kept,) = workers._spare
-    assert kept is workers.take(len)
+        list(run_jobs(len, jobs(1, 1), n_workers=2, memory_limit=9, workers=workers))
+    kept = workers._spare[-1]
     kept.is_alive = False
-    workers.keep(kept)
-    other = workers.take(len)
-    assert other is not kept
-    other.stop()
+    list(run_jobs(len, jobs(1), n_workers=1, memory_limit=9, workers=workers))
+    assert kept not in workers._spare
     workers.close()
+
+
+def test_all_runs_together_have_no_more_workers_than_may_be(running):
+    workers = Workers(2)
+    first, second, third = (
+        run_jobs(len, jobs(1, 1, 1), n_workers=2, memory_limit=9, workers=workers)
+        for _ in range(3)
+    )
+    next(first)  # one more of it is at work
+    next(second)
+    answers = [*first, *second, *third]
+    assert len(answers) == 3 + 3 + 3 - 2
+    assert max(map(len, running)) == 2
+    assert workers.n_waiting <= 2
+    workers.close()
+
+
+def test_jobs_of_all_runs_together_need_no_more_memory_than_there_is(running):
+    workers = Workers(9, memory_limit=10)
+    first = run_jobs(len, jobs(6, 3), n_workers=2, memory_limit=99, workers=workers)
+    second = run_jobs(len, jobs(6, 2), n_workers=2, memory_limit=99, workers=workers)
+    next(first)
+    together = [*first, *second]
+    assert len(together) == 3
+    assert max(sum(payload[0] for payload in now) for now in running) <= 10
+    workers.close()
+
+
+@contextmanager
+def many_runs(workers, made):
+    """Start runs on threads of their own; each lists what it answers."""
+    answers = [[] for _ in made]
+
+    def work(given, found, more):
+        try:
+            for answer in run_jobs(
+                exec, given, n_workers=4, memory_limit=99, workers=workers, **more
+            ):
+                found.append(answer)
+        except Cancelled:
+            found.append("cancelled")
+
+    threads = [
+        threading.Thread(target=work, args=(given, found, more), daemon=True)
+        for (given, more), found in zip(made, answers, strict=True)
+    ]
+    try:
+        yield threads, answers
+    finally:
+        for thread in threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in threads)
+        workers.close()
+
+
+def until(true):
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+LONG = WorkerJob(b"import time; time.sleep(600)", 1.0)
+SHORT = WorkerJob(b"pass", 1.0)
+
+
+def test_runs_take_turns_so_that_a_short_one_ends_before_a_long_one():
+    workers, ended = Workers(1), []
+    nap = WorkerJob(b"import time; time.sleep(0.1)", 1.0)
+    made = [([nap] * 20, {}), ([SHORT] * 3, {})]
+    with many_runs(workers, made) as (threads, answers):
+        threads[0].start()
+        until(lambda: answers[0])
+        threads[1].start()
+        threads[1].join(60)
+        ended += answers[0]
+    assert len(answers[1]) == 3
+    assert len(ended) < 20
+    assert len(answers[0]) == 20
+
+
+def test_a_run_hears_that_it_waits_and_goes_on_when_the_other_is_cancelled():
+    workers, told, cancelled = Workers(1), [], threading.Event()
+    made = [([LONG], {"cancel": cancelled.is_set}), ([SHORT], {})]
+    with many_runs(workers.telling(told.append), made) as (threads, answers):
+        threads[0].start()
+        until(lambda: workers._at_work)
+        threads[1].start()
+        until(lambda: told == [True])
+        assert not answers[1]
+        cancelled.set()
+    assert told == [True, False]
+    assert answers == [["cancelled"], [(0, None)]]
+
+
+def test_a_run_that_is_cancelled_while_it_waits_lets_the_next_one_pass():
+    workers, cancelled, go = Workers(1), threading.Event(), threading.Event()
+    made = [
+        ([LONG], {"cancel": go.is_set}),
+        ([SHORT], {"cancel": cancelled.is_set}),
+        ([SHORT], {}),
+    ]
+    with many_runs(workers, made) as (threads, answers):
+        for n_waiting, thread in enumerate(threads):
+            thread.start()
+            until(lambda n=n_waiting: workers._at_work and len(workers._turns) == n)
+        cancelled.set()
+        until(lambda: answers[1])
+        go.set()
+    assert answers == [["cancelled"], ["cancelled"], [(0, None)]]
+
+
+def test_a_worker_that_dies_leaves_its_place_to_the_next_run():
+    workers = Workers(1)
+    dying = WorkerJob(b"import os; os._exit(3)", 1.0)
+    late = WorkerJob(b"import time; time.sleep(600)", 1.0, seconds_limit=0.2)
+    made = [([dying, late, SHORT], {}), ([SHORT, dying, SHORT], {})]
+    with many_runs(workers, made) as (threads, answers):
+        for thread in threads:
+            thread.start()
+    assert [isinstance(one, WorkerDied) for _, one in answers[0]] == [True, True, False]
+    assert [isinstance(one, WorkerDied) for _, one in answers[1]] == [
+        False,
+        True,
+        False,
+    ]
+    assert not workers._at_work
+    assert not workers._turns
+
+
+def test_sixteen_runs_end_with_two_workers_and_never_more():
+    workers, seen = Workers(2, memory_limit=3), []
+    given = [WorkerJob(b"pass", need) for need in (1.0, 5.0, 2.0, 1.0)]
+    with many_runs(workers, [(given, {})] * 16) as (threads, answers):
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            with workers._lock:
+                seen.append(len(workers._at_work) + len(workers._spare))
+            time.sleep(0.002)
+    assert [sorted(at for at, _ in found) for found in answers] == [[0, 1, 2, 3]] * 16
+    assert max(seen) <= 2
+    assert not workers._at_work
+    assert not workers._turns
+
+
+def test_a_worker_that_cannot_be_started_keeps_no_place(monkeypatch):
+    def fail(function):
+        raise OSError("no more processes")
+
+    workers = Workers(1)
+    monkeypatch.setattr(_workers, "_Worker", fail)
+    with pytest.raises(OSError, match="no more"):
+        list(run_jobs(len, jobs(1), n_workers=1, memory_limit=9, workers=workers))
+    assert not workers._at_work
+    assert not workers._turns
 
 
 def test_a_worker_that_was_ended_is_not_kept():

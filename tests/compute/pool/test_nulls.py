@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute._run.processes import Workers
 from clusterlens.compute.pool import nulls
 from clusterlens.compute.pool.nulls import (
     NullAgreement,
@@ -168,6 +169,18 @@ def test_progress_counts_runs_of_the_pool_and_cancel_is_heard():
     assert seen == [(done, 5) for done in range(1, 6)]
     with pytest.raises(Cancelled):
         null_agreement(BLOBS[:50], POOL, 2, n_jobs=1, cancel=lambda: True)
+
+
+def test_all_runs_use_the_workers_that_are_given():
+    workers = Workers(1)
+    alone = null_agreement(BLOBS[:50], POOL[:1], 2, n_jobs=1)
+    try:
+        found = null_agreement(BLOBS[:50], POOL[:1], 2, workers=workers)
+        assert workers.n_used == 1
+    finally:
+        workers.close()
+    assert found.best == alone.best
+    assert_array_equal(found.cdf, alone.cdf)
 
 
 @pytest.mark.parametrize(

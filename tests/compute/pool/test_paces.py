@@ -1,6 +1,11 @@
 """What a machine has shown so far corrects what the cost laws say."""
 
 import json
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -141,6 +146,72 @@ def test_a_file_that_is_damaged_or_of_another_machine_counts_as_none(places, con
     assert known_paces().seen == ()
     learn([seen()])
     assert known_paces().seen == (seen(),)
+
+
+def test_what_is_learned_is_read_where_it_was_written(places, monkeypatch):
+    learn([seen("a")])
+    write = paces._write
+
+    def refuse(path, content):
+        if path.parent == places[0]:
+            raise PermissionError(path)
+        write(path, content)
+
+    monkeypatch.setattr(paces, "_write", refuse)
+    learn([seen("b")])
+    learn([seen("c")])
+    assert [one.law for one in known_paces().seen] == ["a", "b", "c"]
+    monkeypatch.undo()
+    monkeypatch.setattr(paces, "directories", lambda: places)
+    learn([seen("d")])
+    assert [one.law for one in known_paces().seen] == ["a", "b", "c", "d"]
+
+
+def test_pools_that_end_at_once_lose_nothing_of_each_other(places, monkeypatch):
+    together, known = threading.Barrier(2), paces.known_paces
+
+    def read():
+        found = known()
+        with suppress(threading.BrokenBarrierError):  # the other one waits its turn
+            together.wait(0.3)
+        return found
+
+    monkeypatch.setattr(paces, "known_paces", read)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(learn, [[seen("a")], [seen("b")]]))
+    assert {one.law for one in known().seen} == {"a", "b"}
+
+
+LEARNER = """
+import sys
+from pathlib import Path
+from clusterlens.compute.pool import paces
+paces.directories = lambda: [Path(sys.argv[1])]
+print("ready", flush=True)
+sys.stdin.read(1)
+for k in range(25):
+    paces.learn([paces.Seen(f"{sys.argv[2]} {k}", 1000, 4, 2.0)])
+"""
+
+
+def test_processes_that_learn_at_once_lose_nothing_of_each_other(places):
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", LEARNER, str(places[0]), name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for name in "ab"
+    ]
+    for process in processes:
+        assert process.stdout.readline() == b"ready\n"
+    for process in processes:
+        process.stdin.write(b".")
+        process.stdin.flush()
+    for process in processes:
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert len(known_paces().seen) == 50
 
 
 def test_where_nothing_can_be_written_nothing_is_kept(places):

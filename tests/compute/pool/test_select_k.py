@@ -5,6 +5,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from clusterlens.compute._run.options import Cancelled
+from clusterlens.compute._run.processes import Workers
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool import _k_curves as module
 from clusterlens.compute.pool._k_curves import Curves, uniform_box
@@ -290,3 +291,16 @@ def test_ambiguous_pairs_alone_do_not_decide(monkeypatch, planted):
     found = select_k(planted, [2, 3, 4, 5], **FAST)
     assert found.n_clusters[found.data.pac.argmin()] == 5
     assert found.k == 3
+
+
+def test_tables_are_judged_by_the_workers_that_are_given(planted):
+    spec = {"clusterer": "agglomerative", "linkage": "average"}
+    few = {"clusterer": spec, "n_resamples": 2, "n_draws": 3, "level": 0.3}
+    workers = Workers(1)
+    try:
+        found = select_k(planted[:30], [2, 3], **few, n_jobs=2, workers=workers)
+        assert workers.n_used == 1
+    finally:
+        workers.close()
+    alone = select_k(planted[:30], [2, 3], **few, n_jobs=1)
+    assert_array_equal(found.data.pac, alone.data.pac)

@@ -16,7 +16,7 @@ import clusterlens as cl
 from clusterlens.compute.ensemble.ensemble import Ensemble
 from clusterlens.compute.pool.preset_versions import PresetUsed
 from clusterlens.compute.table.dataset import make_dataset, prepare
-from clusterlens.ui.exports.document import step_words, write_report
+from clusterlens.ui.exports.document import write_report
 from clusterlens.ui.exports.rows import (
     labelled_rows,
     links_to_csv,
@@ -25,6 +25,7 @@ from clusterlens.ui.exports.rows import (
     rows_to_csv,
     rows_to_parquet,
 )
+from clusterlens.ui.exports.step_words import step_words
 from clusterlens.ui.pages.report.preview import ReportPreview
 from clusterlens.ui.pages.report.take_away import FILES, TakeAway
 from clusterlens.ui.pages.report.timeline import Timeline

@@ -116,8 +116,10 @@ async def running(folder) -> tuple[Session, asyncio.Task]:
 
 
 def test_the_first_that_is_known_of_how_far_a_run_is_is_noted_at_once(
-    tmp_path, held_pool
+    tmp_path, held_pool, monkeypatch
 ):
+    monkeypatch.setattr(module, "_NOTE_SECONDS", 600)
+
     async def main():
         session, task = await running(tmp_path)
         for done in (1, 2):
@@ -201,6 +203,7 @@ def test_what_is_under_way_on_another_page_is_told_until_it_is_here(
         assert await task
         while other.analysis.run is None:
             await asyncio.sleep(0.01)
+        await other.memory.settled()
         assert other.jobs.notices == ()
 
     run(main())

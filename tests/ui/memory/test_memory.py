@@ -13,7 +13,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from clusterlens.compute.pool.specs import POOLS
 from clusterlens.ui.actions import pools
+from clusterlens.ui.pages.pool.grid import PoolGrid
 from clusterlens.ui.server.memory.contents import Contents
 from clusterlens.ui.server.memory.store import Store
 from clusterlens.ui.server.server import Server
@@ -529,3 +531,75 @@ def test_the_store_is_sound_after_all_this(tmp_path, quick_pool):
     assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert db.execute("PRAGMA foreign_key_check").fetchall() == []
     db.close()
+
+
+class SlowToMakeSmall:
+    """A database whose clean up takes until the event loop lets it end."""
+
+    def __init__(self, db):
+        self._db, self.begun, self.may_end = db, threading.Event(), threading.Event()
+        self.was_let = False
+
+    def __getattr__(self, name):
+        return getattr(self._db, name)
+
+    def execute(self, sql, *values):
+        if sql == "VACUUM":
+            self.begun.set()
+            self.was_let = self.may_end.wait(20)
+        return self._db.execute(sql, *values)
+
+
+def test_the_event_loop_never_waits_for_a_store_that_is_being_cleaned_up(tmp_path):
+    async def main():
+        store = Store(tmp_path)
+        server = Server(store)
+        first, second = Session(server), Session(server)
+        assert await first.act("load example", name="iris")
+        assert await second.open(first.memory.analysis)
+        grid = PoolGrid(first)
+        assert grid.view
+        grid.look(True)
+        db = store._db = SlowToMakeSmall(store._db)
+        cleaning = asyncio.create_task(asyncio.to_thread(store.clean))
+        await asyncio.to_thread(db.begun.wait)
+        link = asyncio.create_task(first.act("add link", kind="must", a=1, b=2))
+        second.memory.hear()
+        for wish in ("save mine", "rename ours", "delete"):
+            grid._do(wish)
+        await asyncio.sleep(0.2)
+        assert not link.done()
+        db.may_end.set()
+        await asyncio.gather(cleaning, link, *grid._wishes)
+        await second.memory.settled()
+        assert second.analysis.links == first.analysis.links != ()
+        assert grid._preset.options == list(POOLS)
+        server.close()
+        return db.was_let
+
+    assert run(main())
+
+
+def test_the_store_is_used_on_its_own_thread_only(tmp_path):
+    threads = set()
+
+    class Told(SlowToMakeSmall):
+        def execute(self, sql, *values):
+            threads.add(threading.current_thread().name)
+            return self._db.execute(sql, *values)
+
+    async def main():
+        server = Server(Store(tmp_path))
+        server.store._db = Told(server.store._db)
+        session = Session(server)
+        await session.act("load example", name="iris")
+        await session.memory.settled()
+        again = Session(server)
+        await again.open(session.memory.analysis)
+        await asyncio.to_thread(session.own_pools.save, "mine", ())
+        await asyncio.to_thread(server.store.clean)
+        server.close()
+
+    run(main())
+    (thread,) = threads
+    assert thread.startswith("store")

@@ -35,4 +35,5 @@ def k_selection(job: Job, samples: Dataset, random_state: int) -> KSelection:
         _numbers(samples),
         random_state,
         **job.kernels,
+        workers=job.workers,
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -66,6 +67,7 @@ class PoolGrid(Panel):
 
     def build(self) -> Any:
         self._known: tuple[Dataset | None, Mapping[str, float]] = (None, {})
+        self._turn, self._offers_names = asyncio.Lock(), False
         self._preset = self._make_preset()
         self._k = self._field("Clusters", "n_clusters", "cl-fixed-k", start=2)
         self._seed = self._field("Seed", "random_state", "cl-seed", start=0)
@@ -146,7 +148,7 @@ class PoolGrid(Panel):
         return self.control(
             pmu.Select(
                 label="Preset",
-                options=[*POOLS, *self.session.own_pools.names()],
+                options=list(POOLS),
                 value="default",
                 size="small",
                 width=170,
@@ -154,40 +156,55 @@ class PoolGrid(Panel):
                 css_classes=["cl-preset"],
             ),
             lambda: self._draft.preset,
-            lambda name: self._attempt(self._choose, name),
+            self._choose,
         )
 
-    def _choose(self, name: str) -> None:
+    def _choose(self, name: str) -> Awaitable[None]:
         """Begin anew with a preset, or with a pool of one's own."""
-        own = None if name in POOLS else self.session.own_pools.read(name)
-        self._change(preset=name, own=own, entries=None)
+        if name in POOLS:
+            self._change(preset=name, own=None, entries=None)
+            return self._attempt(self._offer_names)
+        return self._attempt(self._take, name)
 
-    def _attempt(self, deed: Callable[..., Any], *given: str) -> None:
-        """Do something with the pools of one's own, or say why it cannot be."""
-        try:
-            deed(*given)
-        except (ValueError, OSError) as error:
-            self.session.jobs.notify("warning", f"Pools of your own: {explain(error)}")
-        self._offer_names()
+    async def _attempt(self, deed: Callable[..., Awaitable[None]], *given: str) -> None:
+        """Do something with the pools of one's own, or say why it cannot be.
 
-    def _offer_names(self) -> None:
-        names = self.session.own_pools.names()
+        One after the other, as the store is read and written on another thread.
+        """
+        async with self._turn:
+            try:
+                try:
+                    await deed(*given)
+                finally:
+                    await self._offer_names()
+            except (ValueError, OSError) as error:
+                text = f"Pools of your own: {explain(error)}"
+                self.session.jobs.notify("warning", text)
+
+    async def _offer_names(self) -> None:
+        names = await asyncio.to_thread(self.session.own_pools.names)
         if self._draft.own is not None and self._draft.preset not in names:
             names.append(self._draft.preset)  # deleted by another page
         self.offer(self._preset, options=[*POOLS, *names])
 
-    def _save(self, name: str) -> None:
-        name = self.session.own_pools.save(name, self._entries)
-        self._offer_names()
-        self._choose(name)
+    async def _take(self, name: str) -> None:
+        own = await asyncio.to_thread(self.session.own_pools.read, name)
+        self._change(preset=name, own=own, entries=None)
 
-    def _rename(self, name: str) -> None:
-        name = self.session.own_pools.rename(self._draft.preset, name)
-        self._offer_names()
+    async def _save(self, name: str) -> None:
+        pools, entries = self.session.own_pools, self._entries
+        name = await asyncio.to_thread(pools.save, name, entries)
+        await self._offer_names()
+        await self._take(name)
+
+    async def _rename(self, name: str) -> None:
+        pools, before = self.session.own_pools, self._draft.preset
+        name = await asyncio.to_thread(pools.rename, before, name)
+        await self._offer_names()
         self._change(preset=name)
 
-    def _delete(self, _: str) -> None:
-        self.session.own_pools.delete(self._draft.preset)
+    async def _delete(self, _: str) -> None:
+        await asyncio.to_thread(self.session.own_pools.delete, self._draft.preset)
         self._change(preset="default", own=None, entries=None)
 
     def _field(self, label: str, name: str, css: str, *, start: int) -> Any:
@@ -236,9 +253,9 @@ class PoolGrid(Panel):
             "remove": self._remove,
             "enter": self._enter,
             "preset": lambda _: self._change(entries=None),
-            "save": lambda name: self._attempt(self._save, name),
-            "rename": lambda name: self._attempt(self._rename, name),
-            "delete": lambda name: self._attempt(self._delete, name),
+            "save": lambda name: self.begin(self._attempt(self._save, name)),
+            "rename": lambda name: self.begin(self._attempt(self._rename, name)),
+            "delete": lambda name: self.begin(self._attempt(self._delete, name)),
             "text": lambda _: self._show_text(True),
             "chips": lambda _: self._show_text(False),
         }
@@ -287,6 +304,9 @@ class PoolGrid(Panel):
         pool_values: Result,
     ) -> None:
         """Write the blocks."""
+        if not self._offers_names:
+            self._offers_names = True
+            self.begin(self._attempt(self._offer_names))
         self._state.body = _state(pool_draft.value, pool_as_text.value)
         page = _Blocks(
             pool_entries,

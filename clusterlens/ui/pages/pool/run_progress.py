@@ -9,7 +9,7 @@ from clusterlens.compute._numbers import count
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import TOLD
 from clusterlens.ui.kit.widgets import card, link, pmu, pn, safe
-from clusterlens.ui.kit.words import duration
+from clusterlens.ui.kit.words import ALL_AT_WORK, duration
 from clusterlens.ui.pages.pool.model_grid import ModelGrid
 from clusterlens.ui.parts.panel import Panel
 from clusterlens.ui.state.forming import RunSoFar
@@ -79,6 +79,8 @@ class RunProgress(Panel):
     def show(self, run_so_far: RunSoFar) -> None:
         """Write how far it is and recolour the squares."""
         estimate, ended = run_so_far.estimate, run_so_far.n_ended
+        shown = self.session.jobs.shown
+        waits = shown is not None and shown.waits_its_turn
         models = [
             [name, family]
             for name, family in zip(estimate.names, estimate.families, strict=True)
@@ -92,6 +94,7 @@ class RunProgress(Panel):
             f"<h2>Run {run_so_far.number}</h2><div class='between'>"
             f"<span><b>{ended}</b> of {count(run_so_far.n_asked, 'model')}</span>"
             f"<span>{safe(_time(run_so_far))}</span></div>"
+            + (f"<p>{ALL_AT_WORK.capitalize()}.</p>" if waits else "")
             + (
                 f"<p>{link('Read the consensus so far', 'read')}</p>"
                 if len(run_so_far.models) > 1

@@ -81,7 +81,7 @@ class ScriptCard(Panel):
             return
         if self._ran == self._script:
             told = self._verdict
-        elif self._is_foreign and not self.session.alone:
+        elif self._is_foreign and not self.session.server.alone:
             told = f"<span class='muted'>{_NOT_HERE}</span>"
         elif self._asks:
             told = f"{_question()} {link('Run it', 'run')} {link('Leave it', 'leave')}"
@@ -100,7 +100,7 @@ class ScriptCard(Panel):
     def _do(self, what: str) -> None:
         """Run the script, or ask before running one that came as a file."""
         if what not in ("check", "run") or (
-            self._is_foreign and not self.session.alone
+            self._is_foreign and not self.session.server.alone
         ):
             self._asks = False
         elif what == "check" and self._is_foreign:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from clusterlens.ui.exports.document import step_words
+from clusterlens.ui.exports.step_words import step_words
 from clusterlens.ui.kit.components import Text
 from clusterlens.ui.kit.style import TEXT_CSS
 from clusterlens.ui.kit.widgets import card, link, safe

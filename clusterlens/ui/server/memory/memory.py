@@ -342,7 +342,10 @@ class Memory(param.Parameterized):
     async def _follow(self) -> None:
         """Take over what others did, and put what is not stored yet on top."""
         kept, store = self._kept, self.store
-        if kept.id is None or store.revision(kept.id) == kept.revision:
+        if kept.id is None:
+            return
+        revision = await self._on_thread(lambda: store.revision(kept.id))
+        if revision == kept.revision:
             return
         mine, at = (
             self._history.steps,

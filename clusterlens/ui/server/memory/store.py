@@ -18,12 +18,14 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import platformdirs
 
@@ -122,8 +124,33 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
+
+
+def _alone(
+    does: Callable[Concatenate[Store, _Given], _Found],
+) -> Callable[Concatenate[Store, _Given], _Found]:
+    """Do what a method does on the thread of its store, and wait for it."""
+
+    @wraps(does)
+    def call(self: Store, *given: _Given.args, **more: _Given.kwargs) -> _Found:
+        if threading.current_thread() is self._thread:
+            return does(self, *given, **more)
+        try:
+            under_way = self._turns.submit(does, self, *given, **more)
+        except RuntimeError as error:
+            raise self._failed(error) from error
+        return under_way.result()
+
+    return call
+
+
 class Store:
     """The analyses of a folder; safe to use from several threads and processes.
+
+    The database has a thread of its own, which takes one call after the other, so that
+    there is no lock that anybody could hold. Who calls waits: an event loop never does.
 
     Parameters
     ----------
@@ -148,20 +175,16 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.file = folder, folder / FILE
         self.found, self._present = folder / "found", folder / "present"
-        self._lock = threading.Lock()
+        self._turns = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._thread = self._turns.submit(threading.current_thread).result()
         self.told = ""
         try:
-            with one_by_one(folder / "opening"):
-                self._presence = Presence(self._present, new_id())
-                self.contents = Contents(folder / "contents", self.name)
-                try:
-                    self._db, is_new = open_database(self.file)
-                except Damaged as error:
-                    self._begin_anew(error)
-                else:
-                    self._tell_lost(is_new)
-        except ERRORS as error:
-            raise StoreError(f"{folder} cannot be used ({error}).") from error
+            self._open()
+        except BaseException as error:
+            self._turns.shutdown()
+            if isinstance(error, ERRORS):
+                raise StoreError(f"{folder} cannot be used ({error}).") from error
+            raise
         for place in (self.contents.folder, self.found):
             remove_drafts(place, lambda writer: is_there(self._present, writer))
 
@@ -169,6 +192,19 @@ class Store:
     def name(self) -> str:
         """Of this process where it has the store open, like no other."""
         return self._presence.name
+
+    @_alone
+    def _open(self) -> None:
+        """Open the database, or begin a new one where it is damaged."""
+        with one_by_one(self.folder / "opening"):
+            self._presence = Presence(self._present, new_id())
+            self.contents = Contents(self.folder / "contents", self.name)
+            try:
+                self._db, is_new = open_database(self.file)
+            except Damaged as error:
+                self._begin_anew(error)
+            else:
+                self._tell_lost(is_new)
 
     def _begin_anew(self, why: Damaged) -> None:
         """Set a damaged file aside, and take over what can be read of it."""
@@ -223,32 +259,37 @@ class Store:
         return lying_aside(self.file)
 
     def close(self) -> None:
-        """Let go of the file."""
-        with self._lock:
-            self._db.close()
-            self._presence.close()
+        """Let go of the file, once what was asked for is done."""
+        self._let_go()
+        self._turns.shutdown()
+
+    @_alone
+    def _let_go(self) -> None:
+        self._db.close()
+        self._presence.close()
 
     @contextmanager
     def _turn(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[sqlite3.Connection]:
-        """Do several statements or none of them."""
-        with self._lock:
-            try:
-                self._db.execute(begin)
-                yield self._db
-                self._db.execute("COMMIT")
-            except ERRORS as error:
-                raise self._failed(error) from error
-            finally:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+        """Do several statements or none of them, on the thread of the store."""
+        try:
+            self._db.execute(begin)
+            yield self._db
+            self._db.execute("COMMIT")
+        except ERRORS as error:
+            raise self._failed(error) from error
+        finally:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
 
     def _failed(self, error: BaseException) -> StoreError:
         return StoreError(f"{self.file} cannot be read or written: {error}")
 
+    @_alone
     def _read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._turn("BEGIN") as db:
             return db.execute(sql, values).fetchall()
 
+    @_alone
     def write(
         self,
         stored: Stored,
@@ -303,6 +344,7 @@ class Store:
             _end(db, ended)
         return stored.revision + 1
 
+    @_alone
     def write_look(self, analysis: str, look: Mapping[str, Any]) -> None:
         """Write what is looked at; it is no change of the analysis."""
         with self._turn() as db:
@@ -310,6 +352,7 @@ class Store:
             if db.execute(sql, (as_text(look), analysis)).rowcount:
                 seal(db, analysis)
 
+    @_alone
     def note(
         self, analysis: str, intents: Sequence[Intent], ended: Collection[str] = ()
     ) -> None:
@@ -340,6 +383,7 @@ class Store:
             found[is_alive].append(_intent(text))
         return found[True], found[False]
 
+    @_alone
     def leave(self, ids: Collection[str]) -> None:
         """Let what is under way be interrupted, though this process goes on."""
         with self._turn() as db:
@@ -347,6 +391,7 @@ class Store:
                 "UPDATE under_way SET process = '' WHERE id = ?", [(i,) for i in ids]
             )
 
+    @_alone
     def take(self, intent: str) -> bool:
         """Put what was interrupted under way here; False where another did before."""
         with self._turn() as db:
@@ -358,6 +403,7 @@ class Store:
             db.execute(sql, (self.name, intent))
         return True
 
+    @_alone
     def read(self, analysis: str) -> Stored:
         """Return an analysis; Lost if there is none of this id, or it is damaged."""
         with self._turn("BEGIN") as db:
@@ -380,6 +426,7 @@ class Store:
             for i, about, at, gone in rows
         ]
 
+    @_alone
     def rename(self, analysis: str, name: str) -> None:
         """Give an analysis a name of its own."""
         with self._turn() as db:
@@ -406,6 +453,7 @@ class Store:
         """Bring a deleted analysis back."""
         self._mark(analysis, None)
 
+    @_alone
     def _mark(self, analysis: str, deleted: str | None) -> None:
         with self._turn() as db:
             db.execute(
@@ -417,6 +465,7 @@ class Store:
         rows = self._read("SELECT name, entries FROM pool")
         return {str(name): str(entries) for name, entries in rows}
 
+    @_alone
     def write_pool(self, name: str, entries: str | None) -> None:
         """Keep the entries of a pool under a name; None forgets it."""
         with self._turn() as db:
@@ -434,21 +483,30 @@ class Store:
 
         Contents stay as long as a damaged file lies there, which may hold them.
         """
-        before = self.size()
+        before, held = self.size(), self._forget_deleted()
+        if not self.aside():
+            self.contents.clean(held)
+        for path in self.found.glob("*"):  # found again where it is missed
+            path.unlink(missing_ok=True)
+        self._make_small()
+        return max(0, before - self.size())
+
+    @_alone
+    def _forget_deleted(self) -> set[str]:
+        """Forget deleted analyses; return the contents that the others hold."""
         with self._turn() as db:
             db.execute("DELETE FROM analysis WHERE deleted IS NOT NULL")
             held = db.execute("SELECT DISTINCT content FROM holds").fetchall()
-        if not self.aside():
-            self.contents.clean({content for (content,) in held})
-        for path in self.found.glob("*"):  # found again where it is missed
-            path.unlink(missing_ok=True)
+        return {content for (content,) in held}
+
+    @_alone
+    def _make_small(self) -> None:
+        """Give what the file does not use any more back to the disk."""
         try:
-            with self._lock:
-                self._db.execute("VACUUM")
-                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._db.execute("VACUUM")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except ERRORS as error:
             raise self._failed(error) from error
-        return max(0, before - self.size())
 
 
 def _intent(text: Any) -> Intent:
