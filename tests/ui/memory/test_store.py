@@ -2,6 +2,8 @@
 
 import os
 import sqlite3
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from clusterlens.ui.server.memory import database as module
 from clusterlens.ui.server.memory.database import StoreError
 from clusterlens.ui.server.memory.store import FILE, Conflict, Row, Store, Stored
+from tests.folders import ROOT
 
 # The file of the first version, as SQL; it never changes.
 FIRST_VERSION = """
@@ -47,6 +50,27 @@ def test_what_was_written_is_read_by_another_process_of_the_same_folder(tmp_path
     found = Store(tmp_path).read("a")
     assert [r.title for r in found.rows] == ["one", "two"]
     assert (found.revision, found.cursor) == (1, 0)
+
+
+def test_what_comes_when_the_process_ends_is_written(tmp_path):
+    code = f"""
+import atexit
+from pathlib import Path
+from tests.ui.memory.test_store import Store, new
+
+store = Store(Path({str(tmp_path)!r}))
+atexit.register(store.close)
+atexit.register(new, store, "one", "two")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [r.title for r in Store(tmp_path).read("a").rows] == ["one", "two"]
 
 
 def test_the_first_version_is_read_for_ever(tmp_path):

@@ -131,7 +131,11 @@ _Found = TypeVar("_Found")
 def _alone(
     does: Callable[Concatenate[Store, _Given], _Found],
 ) -> Callable[Concatenate[Store, _Given], _Found]:
-    """Do what a method does on the thread of its store, and wait for it."""
+    """Do what a method does on the thread of its store, and wait for it.
+
+    When the process ends, that thread does what it was asked for, and takes no more:
+    what comes then is done here, one after the other.
+    """
 
     @wraps(does)
     def call(self: Store, *given: _Given.args, **more: _Given.kwargs) -> _Found:
@@ -139,8 +143,10 @@ def _alone(
             return does(self, *given, **more)
         try:
             under_way = self._turns.submit(does, self, *given, **more)
-        except RuntimeError as error:
-            raise self._failed(error) from error
+        except RuntimeError:
+            with self._last_turn:
+                self._turns.shutdown()
+                return does(self, *given, **more)
         return under_way.result()
 
     return call
@@ -177,6 +183,7 @@ class Store:
         self.found, self._present = folder / "found", folder / "present"
         self._turns = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._thread = self._turns.submit(threading.current_thread).result()
+        self._last_turn = threading.RLock()
         self.told = ""
         try:
             self._open()
