@@ -292,7 +292,24 @@ def test_before_there_is_anything_to_zoom_in_only_the_size_is_told():
         assert await hand.tell() == {"width": 40, "height": 40}
         hand.take_turn()
         assert hand.frame.view() == ALL
-        assert (await hand.tell())["x"] is None
+        assert await hand.tell() == {"width": 40, "height": 40}
+
+    in_hand(scenario)
+
+
+def test_ranges_that_were_told_are_not_told_again_when_something_else_is_looked_at():
+    async def scenario(hand):
+        hand.show(Viewport(width=40, height=40))
+        hand.take_turn()
+        hand.move(PART)
+        hand.rest()
+        assert (await hand.tell())["x"] == PART[0]
+        # All of another pair is asked for, and its picture is not there yet.
+        hand.rest()
+        assert await hand.tell() == {"width": 40, "height": 40}
+        hand.show(Viewport(width=40, height=40))
+        hand.take_turn()
+        assert hand.frame.view() == ALL
 
     in_hand(scenario)
 
@@ -369,7 +386,7 @@ def test_ranges_that_are_no_numbers_go_back_to_where_they_were():
         await hand.tell()
         hand.move(((np.nan, np.nan), (np.nan, np.nan)))
         hand.rest()
-        assert (await hand.tell())["x"] == PART[0]
+        assert await hand.tell() == {"width": 40, "height": 40}
         hand.take_turn()
         assert hand.frame.view() == PART
 

@@ -434,12 +434,16 @@ class Frame:
         if whole is None or self._waits:
             self._told(width=width, height=height)
             return
-        self._zoom = self._looked_at(whole)
-        if not (self._in_hand or _alike(self.view(), self._zoom or whole)):
+        seen: dict[str, Any] = {"width": width, "height": height}
+        zoom = self._looked_at(whole)
+        if zoom != self._zoom:
+            # Once: it may be left since for all of something else.
+            seen["x"], seen["y"] = zoom or (None, None)
+        self._zoom = zoom
+        if not (self._in_hand or _alike(self.view(), zoom or whole)):
             self._waits = True
             self.put(lambda: self._place(whole))
-        x, y = self._zoom or (None, None)
-        self._told(x=x, y=y, width=width, height=height)
+        self._told(**seen)
 
     def _looked_at(self, whole: View) -> View | None:
         """Return what the ranges show of the whole, None for all of it."""
