@@ -215,8 +215,7 @@ def _stretched() -> pd.DataFrame:
 @_example(
     "unequal",
     "One large, wide group and four small, dense ones",
-    "Models that like equal sizes split the large group, and agree more with each "
-    "other than with the groups.",
+    "Models that like equal sizes split the large group and outvote the others.",
     2000,
     2,
 )
