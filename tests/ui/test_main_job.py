@@ -276,3 +276,28 @@ def background_levels(app: Page) -> list[int]:
 
 def levels(colour: str) -> list[int]:
     return [int(part) for part in colour.strip("rgba()").split(",")[:3]]
+
+
+# Holds back what components of React watch, which is then given by `window.watchNow()`.
+WATCH_LATE = """() => {
+  const model = Bokeh.Models.get('panel.models.esm.ReactiveESM').prototype;
+  const {watch} = model, held = [];
+  model.watch = function (...given) {
+    if (given[3]) held.push(() => watch.apply(this, given));
+    else watch.apply(this, given);
+  };
+  window.watchNow = () => { model.watch = watch; for (const begin of held) begin(); };
+}"""
+
+
+def test_a_button_that_is_offered_before_it_watches_can_be_clicked(app, tmp_path):
+    app.evaluate(WATCH_LATE)
+    app.locator(".cl-nav-pool button").click()
+    button = app.locator(".cl-run-pool button").first
+    expect(button).to_be_disabled(timeout=LONG)
+    app.locator(".cl-nav-data button").click()
+    load(app, write_blobs(tmp_path))
+    app.locator(".cl-nav-pool button").click()
+    expect(app.locator(".cl-estimate")).to_contain_text("at the peak", timeout=LONG)
+    app.evaluate("watchNow()")
+    expect(button).to_be_enabled()
